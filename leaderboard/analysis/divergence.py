@@ -33,7 +33,7 @@ Rows by board, entry, shift and drop. ``low``, ``high`` and ``interval`` are nul
 
 
 def find_divergence(results: Sequence[Result]) -> Found:
-    """Gather the drops of each entry's shifts, beside the Jensen-Shannon divergence of the domains' train words.
+    """Find the drops of each entry's shifts and the Jensen-Shannon divergence of the two domains' train words.
 
     Divergences are the dataset's own (``statistics/TASK.json``). ``spearman`` is the correlation over all of an
     entry's shifts; its p value would be wrong (shifts share domains), so there is none.
@@ -114,7 +114,7 @@ def _panel(axis: "Axes", rows: pl.DataFrame) -> None:
 
 
 def _correlations(rows: pl.DataFrame) -> str:
-    """Say the correlations, on average over the entries that have both."""
+    """Format the correlations, averaged over the entries that have both."""
     each = rows.pivot("drop", index="entry", values="spearman", aggregate_function="first").drop_nulls()
     if each.is_empty():
         return "Spearman: undefined, as drops or divergences are all equal"

@@ -94,7 +94,7 @@ def _scores(result: Result) -> tuple[Bounded, Bounded] | None:
 
 
 def _ends(score: Bounded) -> list[float]:
-    """Return a score and the ends of its interval; NaN where there is none."""
+    """Return a score and the ends of its interval; NaN where it has no interval."""
     return [np.nan if score[key] is None else float(score[key] or 0) for key in ("value", "low", "high")]
 
 

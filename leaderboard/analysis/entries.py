@@ -1,4 +1,4 @@
-"""What is analysed: one result for each entry and task, from prediction files and from a store."""
+"""The entries to analyse: one result for each entry and task, from prediction files and from a store."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,7 @@ PROMPTED = ("few-shot", "zero-shot")
 
 @dataclass(frozen=True)
 class Analysed:
-    """One entry with its scores, on the dataset that it is for; ``rows`` reads its checked predictions."""
+    """One entry with its scores and its dataset; ``rows`` reads its checked predictions."""
 
     id: str
     card: Card
@@ -61,7 +61,7 @@ class Result:
 
     @property
     def complete(self) -> bool:
-        """Whether all shifts are there, so that means over them compare with another entry's."""
+        """Return whether all shifts are there, so that means over them can be compared with another entry's."""
         summary = self.task.summary
         return summary.complete or (
             summary.basis in OUTSIDE_BASES.values() and summary.n_shifts == len(self.task.domains)
@@ -69,13 +69,13 @@ class Result:
 
     @property
     def shifts(self) -> list[Shift]:
-        """Shifts of single sources that have both drops."""
+        """Return the shifts of single sources that have both drops."""
         own = set(self.task.domains)
         single = (shift for shift in self.task.shifts if shift.source in own)
         return [shift for shift in single if shift.sd.value is not None and shift.td.value is not None]
 
     def score_matrix(self) -> NDArray[np.float64]:
-        """Give the scores of single sources, shape (n_domains, n_domains), source by target; NaN where unknown."""
+        """Return the scores of single sources, shape (n_domains, n_domains), source by target; NaN where unknown."""
         place = {domain: number for number, domain in enumerate(self.task.domains)}
         matrix = np.full((len(place), len(place)), np.nan)
         cells = [(item.domain, item.domain, item.score) for item in self.task.in_domain]
@@ -89,7 +89,7 @@ class Result:
 def read_entries(
     files: Sequence[Path], store: Store | None, folders: Sequence[DatasetFolder]
 ) -> tuple[list[Analysed], list[str]]:
-    """Read and score entries; what a store has scored is not scored again, and the same entry counts once.
+    """Read and score entries. Scores that a store has are read; the same entry is counted once.
 
     Args:
         files: prediction files, each with its card beside it (``preds.parquet``, ``preds.card.yaml``).
@@ -132,7 +132,7 @@ def read_entries(
 def _checked(
     files: Sequence[Path], folders: Sequence[DatasetFolder], known: set[str]
 ) -> dict[str, tuple[Path, Card, DatasetFolder]]:
-    """Check every file; give those that are new, by the id that they would have in a store of this machine."""
+    """Check every file, and return the new ones by the id that they would have in a store of this machine."""
     found: dict[str, tuple[Path, Card, DatasetFolder]] = {}
     problems: list[Problem] = []
     for path in tqdm(files, desc="checking", unit=" files", disable=None):
@@ -154,7 +154,7 @@ def _checked(
 
 
 def _card_of(path: Path) -> Path:
-    """Find the card beside a prediction file; InvalidInput where either is not there."""
+    """Find the card beside a prediction file; InvalidInput when either file is missing."""
     card = path.with_name(f"{path.stem}.card.yaml")
     if not path.is_file():
         raise InvalidInput(Problem("there is no such prediction file", str(path), cure="check the path"))
@@ -164,7 +164,7 @@ def _card_of(path: Path) -> Path:
 
 
 def results_of(entries: Sequence[Analysed], folders: Sequence[DatasetFolder]) -> list[Result]:
-    """Pair entries with the boards that they are on.
+    """Join entries with the boards that they are on.
 
     Args:
         entries: entries with their scores.
@@ -194,13 +194,13 @@ def results_of(entries: Sequence[Analysed], folders: Sequence[DatasetFolder]) ->
 
 
 def by_board(results: Sequence[Result]) -> Iterator[tuple[str, list[Result]]]:
-    """Give the results of each board, boards and entries in the order in which they first come."""
+    """Return the results of each board, boards and entries in the order of their first appearance."""
     for board in dict.fromkeys(result.board for result in results):
         yield board, [result for result in results if result.board == board]
 
 
 def above_floor(board: str, results: Sequence[Result], left_out: list[str]) -> list[Result]:
-    """Keep the results of one board whose mean ST is above chance; note how many are not: their drops say nothing."""
+    """Return one board's results whose mean ST is above chance; note how many are not, as their drops mean nothing."""
     kept = [result for result in results if not result.task.summary.at_floor]
     if len(kept) < len(results):
         left_out.append(f"{board}: {n_entries(len(results) - len(kept))} at chance")
@@ -208,7 +208,7 @@ def above_floor(board: str, results: Sequence[Result], left_out: list[str]) -> l
 
 
 def bounded(estimate: Estimate, total: Interval | None = None) -> dict[str, float | str | None]:
-    """Give a figure with its bounds: those over training runs too where they were measured, else over test texts."""
+    """Return a figure with its bounds: over training runs where they were measured, otherwise over test texts."""
     if total is not None:
         return {"value": estimate.value, "low": total.low, "high": total.high, "interval": "total"}
     kind = None if estimate.low is None else "test sampling"
@@ -216,7 +216,7 @@ def bounded(estimate: Estimate, total: Interval | None = None) -> dict[str, floa
 
 
 def n_entries(n: int) -> str:
-    """Give a number of entries in words.
+    """Format a number of entries in words.
 
     >>> n_entries(1), n_entries(2)
     ('1 entry', '2 entries')
@@ -225,5 +225,5 @@ def n_entries(n: int) -> str:
 
 
 def _model(card: Card) -> str:
-    """Give what the cards of one model's files have in common: all but how and with what each was made."""
+    """Return what the cards of one model's files have in common: all but how and with what each was made."""
     return card.model_dump_json(exclude={"command", "versions", "tokens", "cost_usd"})

@@ -1,4 +1,4 @@
-"""The list of analyses, and what carries them out: rows found, pictures drawn, files written."""
+"""The list of analyses, and the functions that find their rows, draw their pictures and write their files."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -71,24 +71,24 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class Analysis:
-    """One analysis carried out; without a row it was not drawn, and ``found.left_out`` says why."""
+    """The rows of one analysis. Without a row nothing is drawn, and ``found.left_out`` lists the reasons."""
 
     figure: Figure
     found: Found
 
     @property
     def drawn(self) -> bool:
-        """Whether there is anything."""
+        """Return whether there is any row to draw."""
         return not self.found.rows.is_empty()
 
     def files(self, out: Path) -> list[Path]:
-        """Name the files that ``write`` makes."""
+        """List the files that ``write`` makes."""
         kinds = [".csv", ".png"] if self.figure.draw else [".csv"]
         return [out / f"{self.figure.name}{kind}" for kind in kinds] if self.drawn else []
 
 
 def figures_of(names: Sequence[str]) -> list[Figure]:
-    """Look figures up.
+    """Find figures by name.
 
     Args:
         names: of the figures; none for all.

@@ -1,4 +1,4 @@
-"""Forecasts of accuracy against the truth, method by method: where each fails, and on what it cannot see."""
+"""Forecasts of accuracy against the truth, method by method: where each fails, and which causes it cannot detect."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -38,7 +38,7 @@ are 'simulated'. Rows by cause, board, entry and shift. ``low`` and ``high`` are
 
 
 def find_forecasts(results: Sequence[Result]) -> Found:
-    """Forecast the shifts of all entries whose predictions are at hand, and three simulated shifts of known cause.
+    """Forecast the shifts of all entries whose predictions can be read, and three simulated shifts of known cause.
 
     Methods that look at texts see the points of simulated ones alone: entries are not embedded here.
 
@@ -62,7 +62,7 @@ def find_forecasts(results: Sequence[Result]) -> Found:
 
 
 def _forecast(result: Result, methods: Sequence[str]) -> TaskForecast | None:
-    """Forecast one entry's task; None where it has no accuracy or no labelled texts at home."""
+    """Forecast one entry's task; None where it has no accuracy or no labelled texts of the source domain."""
     name = result.task.task
     if result.rows is None or result.folder.task(name).kind is not TaskKind.CLASSIFICATION:  # one axis, accuracy
         return None

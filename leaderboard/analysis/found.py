@@ -1,4 +1,4 @@
-"""What an analysis finds: tidy rows, and what had to be left out."""
+"""The result of an analysis: tidy rows, and the list of what had to be left out."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ Draw = Callable[[pl.DataFrame, Sequence[str]], bytes]
 
 
 class Found(NamedTuple):
-    """Rows of numbers (fractions) that a picture is drawn from, and what is not among them, with the reason.
+    """Rows of numbers (fractions) that a picture is drawn from, and what is left out of them, with the reason.
 
     The columns are those of the schema beside each analysis (``find_scenarios``: ``scenarios.SCHEMA``, and so on).
     Without a row the reasons say why there is nothing to draw.
@@ -21,7 +21,7 @@ class Found(NamedTuple):
 
 
 def found(rows: Sequence[Mapping[str, Any]], left_out: Sequence[str], why_nothing: str, schema: pl.Schema) -> Found:
-    """Build what an analysis found from its rows.
+    """Build the result of an analysis from its rows.
 
     Args:
         rows: each with a value, or None, for every column.

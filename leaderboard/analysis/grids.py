@@ -1,4 +1,4 @@
-"""What complete grids of scores allow: Theorem 1's statements, ranks with a domain left out, means over models."""
+"""Analyses of complete grids of scores: Theorem 1's statements, ranks with a domain left out, means over models."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
@@ -124,7 +124,7 @@ def find_model_averages(results: Sequence[Result]) -> Found:
 
 
 def _complete(results: Sequence[Result], left_out: list[str]) -> Iterator[tuple[str, list[Result]]]:
-    """Give the results of each board that have every score of at least two domains; note how many have not."""
+    """Return each board's results that have every score of at least two domains; note how many do not."""
     for board, every in by_board(results):
         mine = above_floor(board, every, left_out)
         grids = [

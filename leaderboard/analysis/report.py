@@ -1,4 +1,4 @@
-"""What was drawn and what was not, as a table for a terminal and as JSON."""
+"""The list of what was drawn and what was not, as a table for a terminal and as JSON."""
 
 from collections.abc import Sequence
 from pathlib import Path

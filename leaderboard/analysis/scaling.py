@@ -1,4 +1,4 @@
-"""Performance and drops over model size, shots, training size and step: Figures 4-12 of the Domain Robustness paper."""
+"""Scores and drops over model size, shots, training size and step: Figures 4-12 of the Domain Robustness paper."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -60,7 +60,7 @@ _AXES = {
 
 
 def find_over(results: Sequence[Result], key: str, *, prompted: bool | None = None) -> Found:
-    """Gather the figures of models whose entries differ in one thing.
+    """Find the figures of models whose entries differ in one thing.
 
     Args:
         results: of any boards; those that lack a shift take no part, as their means are over other shifts.

@@ -1,4 +1,4 @@
-"""Shares of the scenarios by task and paradigm, and how sure they are: Figure 3 of the Domain Robustness paper."""
+"""Shares of the scenarios by task and paradigm, with their certainty: Figure 3 of the Domain Robustness paper."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""States of one model: entries that are alike in all but what an analysis varies, by what their cards say."""
+"""States of one model: entries whose cards agree on everything but the one thing that an analysis varies."""
 
 from collections.abc import Callable, Sequence
 from statistics import fmean
@@ -21,7 +21,7 @@ _WORDS: dict[str, Callable[[Any], str]] = {
 
 
 def state_value(result: Result, key: str) -> int | None:
-    """Give where a result stands on a key of ``STATE``; None where its card does not say.
+    """Return the value of a result on a key of ``STATE``; None where its card does not state it.
 
     A zero-shot model has 0 shots. A trained one whose training set was not cut has its domains' train rows, on
     average.
@@ -37,7 +37,7 @@ def state_value(result: Result, key: str) -> int | None:
 
 
 def series_of(results: Sequence[Result], varies: Sequence[str]) -> dict[str, list[Result]]:
-    """Gather the results of one board into states of one model, by a name for each model.
+    """Group the results of one board into states of one model, by a name for each model.
 
     Two results are states of one model when their cards have the same family (or base model, or name) and agree in
     all but ``varies``. Where two of them would then stand at the same place, as two methods on one base model do,
@@ -77,7 +77,7 @@ def short_number(n: int) -> str:
 
 
 def _facts(result: Result, varies: Sequence[str]) -> dict[str, Any]:
-    """Give what all states of a model have in common."""
+    """Return the facts that all states of a model have in common."""
     card = result.card
     sizes_differ = "parameters" in varies
     model = (card.family or card.base_model) if sizes_differ else (card.base_model or card.family)
@@ -92,7 +92,7 @@ def _facts(result: Result, varies: Sequence[str]) -> dict[str, Any]:
 
 
 def _names(keys: Sequence[dict[str, Any]]) -> list[str]:
-    """Name models shortly: by what those of the same name differ in."""
+    """Return short names of models: models of one name are told apart by what they differ in."""
     names: list[str] = []
     for key in keys:
         alike = [other for other in keys if other["model"] == key["model"]]

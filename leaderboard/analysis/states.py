@@ -1,4 +1,4 @@
-"""Scores out of distribution over the score in it, by states of one model: Figures 2-4 of the BOSS paper."""
+"""Scores out of distribution against the ID score, by states of one model: Figures 2-4 of the BOSS paper."""
 
 import textwrap
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ logits. ``least_states``: from how many on a true type of this kind is found in 
 
 
 def find_states(results: Sequence[Result]) -> Found:
-    """Gather the OOD scores, and their mean, over the ID score of the states of each model, with their shape.
+    """Find each state's OOD scores and their mean beside its ID score, and the shape of the relation.
 
     A benchmark without an ID domain has one pair: mean ST over mean SS. States that lack a shift take no part in
     means. The shape is that of ``id_ood_shape``; with too few states nothing is fitted.
@@ -96,7 +96,7 @@ def draw_states(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
 
 
 def _pairs(result: Result) -> dict[str, tuple[Estimate, Estimate]]:
-    """Give the scores away from home and at home, by where away is; of unknown ones nothing."""
+    """Return pairs of OOD score and ID score by OOD domain; unknown ones are left out."""
     summary, own = result.task.summary, result.task.id_ood
     if own is not None:
         found = {name: (score, own.id) for name, score in own.ood.items()}
@@ -183,7 +183,7 @@ def _shape(axis: "Axes", facts: dict[str, Any], id_points: NDArray[np.float64]) 
 
 
 def _said(rows: pl.DataFrame) -> str:
-    """Say the shape, or that nothing could be fitted."""
+    """Describe the shape, or why none could be fitted."""
     facts = rows.row(0, named=True)
     if facts["shape"] not in _KINDS:
         return f"no fit: {rows.height} states, 5 needed" if rows.height < 5 else "no fit: fewer than 3 ID scores"

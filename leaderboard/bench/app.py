@@ -1,4 +1,4 @@
-"""How fast the leaderboard is with 10,000 entries, in a real browser: what ``shiftbench bench app`` runs.
+"""Speed of the leaderboard with 10,000 entries, in a real browser: what ``shiftbench bench app`` runs.
 
 Figures are medians of 20. The server runs in a process of its own; the browser is headless Chromium by playwright
 (extra 'dev'); "cold" is a browser that has nothing of the site yet. Entries are copies of a few real ones with noise.
@@ -84,7 +84,7 @@ def run_app_bench(scale: float = 1.0) -> Iterator[Timing]:
 
 
 def fill(store: Store, folder: DatasetFolder, n: int, place: Path) -> None:
-    """Put n entries into a store: a few that were really scored, and copies of them with noise on the ranked figures.
+    """Add n entries to a store: a few that were really scored, and copies of them with noise on the ranked figures.
 
     Args:
         store: where to.
@@ -102,7 +102,7 @@ def fill(store: Store, folder: DatasetFolder, n: int, place: Path) -> None:
 
 @dataclass(frozen=True)
 class _Template:
-    """A scored entry, and its files as they are copied."""
+    """A scored entry with the files that its copies share."""
 
     entry: Entry
     scores: dict[str, Any]
@@ -123,7 +123,7 @@ def _template(store: Store, folder: DatasetFolder, number: int, place: Path) -> 
 
 
 def _copy(store: Store, folder: DatasetFolder, template: _Template, identity: str, number: int, moved: float) -> None:
-    """Write an entry that is a template with another card, whose ranked figures lie ``moved`` higher."""
+    """Write a copy of a template entry with another card, its ranked figures raised by ``moved``."""
     files = store.entry_files(identity)
     for path in (files.card, files.table):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -221,7 +221,7 @@ def _pages(browser: Any, url: str, board: str, store: Store) -> Iterator[Timing]
 
 
 def _submission_seconds(url: str, folder_path: Path, place: Path) -> float:
-    """Seconds from the upload of a grid of all sentiment shifts, the largest task, to its row on the board."""
+    """Measure the seconds from the upload of a grid of all sentiment shifts, the largest task, to its board row."""
     from leaderboard.app.client import submit_to_url
 
     folder = DatasetFolder.open(folder_path)
@@ -245,7 +245,7 @@ def _start_seconds(folders: Sequence[Path], store: Store) -> float:
 
 @contextmanager
 def _serving(folders: Sequence[Path], store: Store) -> Iterator[tuple[str, float]]:
-    """Run a server in a process of its own; gives its address, and the seconds until it had a page to show."""
+    """Run a server in a process of its own; yield its address, and the seconds until it served a page."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -270,7 +270,7 @@ def _serving(folders: Sequence[Path], store: Store) -> Iterator[tuple[str, float
 
 
 def _settled(store: Store) -> None:
-    """Wait until the server has kept what it read and computed of every entry."""
+    """Wait until the server has saved what it read and computed of every entry."""
     deadline = time.monotonic() + 900
     while index_cache.read_rows(store)["id"].n_unique() < len(store.ids()) and time.monotonic() < deadline:
         time.sleep(1)

@@ -1,4 +1,4 @@
-"""How often a gate fails: on domains exactly at the limit, where each failure is a false alarm, and beyond it.
+"""Failure rates of a gate: on domains exactly at the limit, where each failure is a false alarm, and beyond it.
 
 Scores are those of texts that are right or wrong, with the intervals that scores stand with; texts have no groups.
 """
@@ -22,7 +22,7 @@ _N_DRAWS = 200
 
 
 class GateRates(NamedTuple):
-    """Shares of simulated gates that failed: by Holm over the domains, and had each domain been tested by itself."""
+    """Shares of simulated gates that failed: with Holm's correction over the domains, and without any."""
 
     corrected: float
     uncorrected: float

@@ -1,4 +1,4 @@
-"""All entries of a store as columns: what boards, filters and searches are made from.
+"""All entries of a store as columns: the data of boards, filters and searches.
 
 index   what the store holds now, with the rows of each board
 snapshot  what it found at one look

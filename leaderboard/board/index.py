@@ -1,4 +1,4 @@
-"""What a store holds now, as columns: each entry is read once, since entries never change."""
+"""The current content of a store as columns. Each entry is read once, since entries never change."""
 
 import threading
 import traceback
@@ -30,14 +30,14 @@ _WAITING = "its scores are being computed: look again in a while"
 
 
 class _KeptOverall(NamedTuple):
-    """An overall board, and the tables that it was made of: it is made again when one of them is another."""
+    """An overall board, and the boards that it was computed from; it is computed again when one of them changes."""
 
     parts: tuple[pl.DataFrame, ...]
     frame: pl.DataFrame
 
 
 class Index:
-    """All entries of a store, against the datasets at hand. Safe to be used by several threads.
+    """All entries of a store, scored on the datasets of this server. Threads may share it.
 
     Args:
         folders: the datasets; entries for others are listed without scores.
@@ -68,7 +68,7 @@ class Index:
             self._reader.start()
 
     def refresh(self) -> None:
-        """Look what the store holds now: read what is new, drop what was withdrawn.
+        """Read what is new in the store, and drop what was withdrawn.
 
         An entry without scores is looked at again when its files changed: what it lacked may have arrived.
         """
@@ -76,7 +76,7 @@ class Index:
             pass
 
     def _look(self) -> bool:
-        """Look at the store once, read at most ``READ_AT_ONCE`` entries, and return whether some are left."""
+        """Read at most ``READ_AT_ONCE`` entries from the store, and return whether some are left."""
         with self._lock:
             snapshot = self._snapshot
             present = self.store.ids()
@@ -104,11 +104,11 @@ class Index:
 
     @property
     def unread(self) -> int:
-        """Number of entries that are still to be read: just after the start of a server that had nothing kept."""
+        """Count the entries still to be read: some are left just after the start of a server without an index cache."""
         return self._snapshot.unread
 
     def boards(self) -> list[Board]:
-        """List the tables there are (see ``boards_of``)."""
+        """List the boards (see ``boards_of``)."""
         return list(self._snapshot.boards())
 
     def frame(self, board: Board) -> pl.DataFrame:
@@ -134,7 +134,7 @@ class Index:
         return found
 
     def benchmarks(self) -> list[Benchmark]:
-        """List the benchmarks there are, each with an overall board."""
+        """List the benchmarks, each with an overall board."""
         return benchmarks_of(self._snapshot.boards())
 
     def overall(self, benchmark: Benchmark) -> pl.DataFrame:
@@ -215,11 +215,11 @@ class Index:
         return list(self._snapshot.unscored.values())
 
     def waiting(self) -> list[str]:
-        """List the entries that are to be scored."""
+        """List the entries that are still to be scored."""
         return [found.id for found in self.unscored() if found.waiting]
 
     def score(self, identity: str) -> None:
-        """Score an entry that waits for it. One that cannot be scored is listed with the reason."""
+        """Score an entry that waits for it. An entry that cannot be scored is listed with the reason."""
         files = self._files(identity)
         name = identity
         try:
@@ -234,12 +234,12 @@ class Index:
         self.refresh()
 
     def names(self) -> dict[str, str]:
-        """Return paths of this server and the words that stand for them in what users read."""
+        """Return this server's paths, and the words that replace them in what users read."""
         paths = {str(folder.path): f"the {folder.manifest.benchmark} dataset" for folder in self.folders}
         return {**paths, str(self.store.root): "the store"}
 
     def settle(self, seconds: float = 60) -> bool:
-        """Wait until all entries are read and the intervals of ranks are there; return whether they are."""
+        """Wait until all entries are read and the intervals of ranks are computed; return whether they are."""
         if self._reader.ident is not None:
             self._reader.join(seconds)
         return not self.unread and self._ranks.wait(seconds)
@@ -284,7 +284,7 @@ class Index:
         return None if scores is None else list(entry_rows(entry, scores, stamp))
 
     def _why(self, error: Exception) -> tuple[str, ...]:
-        """Format why an entry has no scores; a fault of ours must neither stop the others nor go unseen."""
+        """Format why an entry has no scores; a bug must neither stop the others nor stay unreported."""
         if isinstance(error, InvalidInput):
             return tuple(say(problem, self.names()) for problem in error.problems)
         traceback.print_exception(error)
@@ -292,7 +292,7 @@ class Index:
 
 
 def say(problem: Problem, names: dict[str, str]) -> str:
-    """Write a problem as one line in which no path of this machine appears.
+    """Format a problem as one line without any path of this machine.
 
     Args:
         problem: the problem.

@@ -24,7 +24,7 @@ of a line without replicates on some task; ``win_rate`` also null of a single li
 
 
 class OverallRanks:
-    """Ranks of one benchmark's lines; lines can be added, which is much quicker than to begin anew.
+    """Ranks of one benchmark's lines. Lines can be added, which is much quicker than starting again.
 
     Args:
         tasks: the benchmark's named tasks.

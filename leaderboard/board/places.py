@@ -1,4 +1,4 @@
-"""Where one entry stands on its board: its rank with the ranks it may have, and its rank after each later day."""
+"""An entry's position on its board: its rank, the interval of its rank, and its rank on each later day."""
 
 from dataclasses import dataclass
 

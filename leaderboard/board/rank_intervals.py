@@ -1,4 +1,4 @@
-"""Intervals of ranks, computed in the background from snapshots of the index, and kept by the store."""
+"""Intervals of ranks, computed in the background from snapshots of the index, and saved in the store."""
 
 import threading
 import time
@@ -20,7 +20,7 @@ _UNSAVED = 0.01
 
 
 class RankIntervals:
-    """Intervals of ranks, computed by a thread in the background: of many entries they take a while.
+    """Intervals of ranks, computed by a background thread, because many entries take a while.
 
     Args:
         store: the entries; what is read and computed is kept there.
@@ -48,7 +48,7 @@ class RankIntervals:
         return self._found_overall.get(benchmark.folder.content_hash, NO_RANKS)
 
     def start(self, snapshot: Snapshot) -> None:
-        """Compute what is not known yet of a snapshot; one that waits for its turn is replaced by a newer one."""
+        """Compute what is not known yet of a snapshot; a newer snapshot replaces one that still waits."""
         with self._lock:
             self._wanted = snapshot
             if self._thread is None:
@@ -102,7 +102,7 @@ class RankIntervals:
                 self._update_overall(benchmark, snapshot)
 
     def _update_overall(self, benchmark: Benchmark, snapshot: Snapshot) -> None:
-        """Rank the lines that cover all tasks; anew when one of them has another entry than before, or is gone."""
+        """Rank the lines that cover all tasks; start again when one of them has another entry now, or is gone."""
         key, boards = benchmark.folder.content_hash, benchmark.boards
         named = pl.concat([rows_of(board, snapshot.rows) for board in boards])
         newest = newest_entries(named).select("task", "id", line=line_key())
@@ -133,7 +133,7 @@ class RankIntervals:
             self._found_overall[key] = ranks.intervals() if entries else NO_RANKS
 
     def _of_board(self, board: Board, complete: pl.DataFrame) -> dict[str, Replicates | None]:
-        """Return the replicates of a board's entries, read where they are not known; None where that fails."""
+        """Return the replicates of a board's entries, reading unknown ones; None when that fails."""
         assert self._replicates is not None
         found: dict[str, Replicates | None] = {}
         for row in complete.select("id", "task", "basis", "trained_on").iter_rows(named=True):
@@ -151,7 +151,7 @@ class RankIntervals:
         return found
 
     def _save(self, snapshot: Snapshot, anew: bool) -> None:
-        """Keep what was read, when it is more than a small part of all, or a board was compared anew."""
+        """Save what was read, if it is more than a small part of all, or if a board was computed again."""
         unsaved = len(snapshot.ids ^ self._saved)
         if not anew and (not unsaved or unsaved < _UNSAVED * len(snapshot.ids)):
             return

@@ -1,4 +1,4 @@
-"""An entry's scores as one flat row a task. Figures are fractions; null where undefined.
+"""An entry's scores as one flat row for each task. Figures are fractions; null where undefined.
 
 A figure ``f`` has the columns ``f``, ``f.low`` and ``f.high`` (its interval), ``f.no_interval`` (why it has none; null
 where it has one) and ``f.placebo`` (the same figure of the entry on the task's placebo); scores of tags also have
@@ -68,14 +68,14 @@ card does not say, or the figure is undefined. Figures and shares are fractions.
 
 
 def rows_frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
-    """Give rows as columns."""
+    """Build the frame of rows."""
     others = sorted({name for row in rows for name in row} - set(SCHEMA))
     single = {name: pl.String() if name.endswith(NO_INTERVAL) else pl.Float64() for name in others}
     return pl.DataFrame(list(rows), schema={**SCHEMA, **single}, orient="row")
 
 
 def entry_rows(entry: Entry, scores: Scores, stamp: str) -> Iterator[dict[str, Any]]:
-    """Flatten an entry's scores, a row for each of its tasks but placebos."""
+    """Build a row for each of an entry's tasks, placebos left out."""
     by_name = {task.task: task for task in scores.tasks}
     about = _about(entry, stamp)
     for name, task in by_name.items():
@@ -124,7 +124,7 @@ def task_scores(scores: Scores, task: str) -> TaskScores | None:
 
 
 def missing_lines(scores: Scores, task: str | None = None) -> list[str]:
-    """List what is not there to be scored.
+    """List what is missing from the scores.
 
     Args:
         scores: an entry's scores.
@@ -157,7 +157,7 @@ def is_ranked(task: TaskScores) -> bool:
 
 
 def trained_outside() -> pl.Expr:
-    """Return the expression for rows of models that were trained on none of a board's domains: drops do not apply."""
+    """Return the expression for rows of models trained on none of a board's domains, to which drops do not apply."""
     by_source = pl.col("trained_on").fill_null("").is_in(OUTSIDE_SOURCES)
     return by_source | pl.col("basis").fill_null("").is_in(OUTSIDE_BASES.values())
 
@@ -207,7 +207,7 @@ def _estimates(task: TaskScores) -> dict[str, Estimate]:
 
 
 def _placebo(task: TaskScores | None) -> dict[str, float | None]:
-    """Give the figures of the task's placebo, where no shift of it is missing: what no shift at all would give."""
+    """Return the figures of the task's placebo where it covers every shift: what models score without any shift."""
     if task is None or not task.summary.complete:
         return {}
     return {

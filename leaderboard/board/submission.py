@@ -1,4 +1,4 @@
-"""Submitting: a file and a card's text in, a plain answer out, every problem listed at once."""
+"""Submitting: a file and a card's text in, a plain answer out that lists every problem at once."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -31,7 +31,7 @@ Sender = Callable[[], str]
 
 
 class Answer(TypedDict):
-    """What a check, a submission or a withdrawal answers; plain JSON.
+    """The answer to a check, a submission or a withdrawal, as plain JSON.
 
     ``new``: the entry was not there before. ``note``: what else there is to know, or empty. ``summary`` holds
     fractions, and is empty unless ``ok`` and scored; on withheld labels its ``feedback`` lists what the sender is told.
@@ -90,7 +90,7 @@ def submit(
     checks: FileChecks = IN_THIS_PROCESS,
     labels_by_index: bool = False,
 ) -> Answer:
-    """Check, score and keep a submission; who sends it is asked for before anything is read.
+    """Check, score and store a submission; the submitter's identity is checked before the file is read.
 
     Args:
         index: the boards, which the entry joins.
@@ -131,7 +131,7 @@ def submit(
 
 
 def nominate_entry(index: Index, identity: str, task: str, *, sender: Sender) -> Answer:
-    """Nominate an entry for the next round; only who sent it may."""
+    """Add an entry to the next round; only its submitter may."""
     try:
         tasks = nominate(index.store, identity.strip(), sender(), index.folders, task.strip())
     except InvalidInput as error:
@@ -141,7 +141,7 @@ def nominate_entry(index: Index, identity: str, task: str, *, sender: Sender) ->
 
 
 def takes_long(predictions: pl.DataFrame, folder: DatasetFolder) -> bool:
-    """Whether scoring takes minutes: BERTScore of much generated text does."""
+    """Return whether scoring takes minutes, as BERTScore of much generated text does."""
     if token_encoder(folder) is None:
         return False
     generated = [name for name, info in folder.manifest.tasks.items() if info.kind is TaskKind.GENERATION]
@@ -149,7 +149,7 @@ def takes_long(predictions: pl.DataFrame, folder: DatasetFolder) -> bool:
 
 
 def withdraw(index: Index, identity: str, *, sender: Sender) -> Answer:
-    """Take an entry off the boards; only who sent it may.
+    """Remove an entry from the boards; only its submitter may.
 
     Args:
         index: the boards.
@@ -188,7 +188,7 @@ def _answer(
 
 
 def _check_without_card(index: Index, path: Path, checks: FileChecks, *, labels_by_index: bool) -> None:
-    """Tell a file's faults where its card is not sound: against the dataset that its first id names, if it is one."""
+    """List the problems of a file whose card is invalid; the dataset is found by the file's first id."""
     benchmark = checks.benchmark(path)
     same = [folder for folder in index.folders if folder.manifest.benchmark == benchmark]
     if len(same) == 1:
@@ -201,7 +201,7 @@ def _accepted(scores: Scores | None = None, entry: str | None = None, *, new: bo
 
 
 def _told(entry: Entry, folder: DatasetFolder, told: Sequence[Told], *, new: bool) -> Answer:
-    """Answer with what may be told of an entry on withheld labels: see ``leaderboard.release``."""
+    """Return the feedback allowed for an entry on withheld labels: see ``leaderboard.release``."""
     facts = {"benchmark": folder.manifest.benchmark, "data": folder.content_hash, "subset": entry.card.subset}
     note = "Nominate it, and the next round releases its figures."
     answer = _accepted(entry=entry.id, new=new, note=note)
@@ -209,7 +209,7 @@ def _told(entry: Entry, folder: DatasetFolder, told: Sequence[Told], *, new: boo
 
 
 def refused(index: Index, problems: list[Problem], path: Path | None = None) -> Answer:
-    """Return the answer that lists problems; files of this server are named as the sender knows them."""
+    """Return the answer that lists problems, files of this server under the names that the submitter knows."""
     names = {**index.names(), **({str(path): path.name} if path else {})}
     listed = [say(problem, names) for problem in problems[:MAX_PROBLEMS]]
     if len(problems) > MAX_PROBLEMS:
@@ -249,7 +249,7 @@ def _card(index: Index, text: str, problems: list[Problem]) -> Card | None:
 
 
 def _summary(scores: Scores) -> dict[str, Any]:
-    """Give the preview: each task's headline figures as fractions, and what is missing."""
+    """Return the preview: each task's headline figures as fractions, and what is missing."""
     return {
         "benchmark": scores.benchmark,
         "data": scores.data,

@@ -1,4 +1,4 @@
-"""The command ``plan``. Everything heavier than typer is imported inside it."""
+"""The command ``plan``. Libraries heavier than typer are imported inside it."""
 
 from pathlib import Path
 from typing import Annotated
@@ -39,7 +39,7 @@ def plan(
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Tell before training which drops can be found, and how many runs or texts find 1, 2 and 5 points.
+    """Compute before training which drops can be detected, and the runs or texts needed to detect 1, 2 and 5 points.
 
     Example: shiftbench plan --data build/dr --task nli --runs 5
     """

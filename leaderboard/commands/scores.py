@@ -29,7 +29,7 @@ def validate(
     labels_by_index: LabelsByIndexOption = False,
     json_: JsonOption = None,
 ) -> None:
-    """Check a prediction file (and its card), or a dataset folder; every problem is listed, then what it covers.
+    """Check a prediction file (and its card), or a dataset folder. Lists every problem, then what the file covers.
 
     Example: shiftbench validate preds.parquet --data build/dr --card preds.card.yaml
     """
@@ -76,7 +76,7 @@ def coverage(
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,
     json_: JsonOption = None,
 ) -> None:
-    """Simulate how often what is claimed is true: 95% intervals near the edges, of few groups, of rare classes ...
+    """Simulate how often claims are true: 95% intervals near 0 and 1, with few groups, with rare classes, and more.
 
     Example: shiftbench coverage edges --tasks 2000
     """
@@ -114,7 +114,7 @@ def protocol(
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Choose a task's ID and OOD data sets from candidates, with what decided and how firmly.
+    """Choose a benchmark's data sets: one to train on (ID) and the ones to test shift on (OOD), from candidates.
 
     Example: shiftbench protocol nli --reported
     """
@@ -142,7 +142,7 @@ def protocol(
 
 
 def _check_folder(out: Path) -> None:
-    """Refuse a folder that cannot be made because a file is in its place."""
+    """Check that a folder can be made: no file may have its name."""
     taken = next((path for path in (out.absolute(), *out.absolute().parents) if path.exists()), None)
     if taken is not None and not taken.is_dir():
         raise InvalidInput(Problem("a file is in the place of this folder", "--out", str(taken), "name another folder"))

@@ -1,4 +1,4 @@
-"""Comparing entries of a store: the first against each other one, or all of them in pairs; pairs are kept by the store.
+"""Comparing entries of a store: the first with each other one, or all in pairs. The store saves each pair.
 
 What is kept is derived: it may be deleted, and is made again when the data, the swaps or the metrics changed.
 """
@@ -26,7 +26,7 @@ MAX_PAIRWISE = 12
 
 @dataclass(frozen=True)
 class Side:
-    """An entry to compare: its id, the model's name, its prediction file, what that is for, its trials of tuning."""
+    """An entry to compare: its id, model name, prediction file, dataset, and tuning trials."""
 
     id: str
     name: str
@@ -37,13 +37,13 @@ class Side:
 
 
 class PairStore(Protocol):
-    """What keeps the comparisons of pairs of entries, by their ids: a store."""
+    """A store, as far as it saves comparisons of pairs of entries by their ids."""
 
     def comparison(self, first: str, other: str) -> bytes | None:
         """Return what was kept of a pair, if anything was; InvalidInput for what is no id."""
 
     def keep_comparison(self, first: str, other: str, content: bytes) -> None:
-        """Keep a pair."""
+        """Save a pair's comparison."""
 
 
 def compare_sides(
@@ -117,7 +117,7 @@ def _entrants(sides: Sequence[Side], folder: DatasetFolder) -> list[Entrant]:
 
 
 def distinct_names(sides: Sequence[Side]) -> list[str]:
-    """Name the entries; where two have one name, with the first digits of their ids.
+    """Return the entries' names; equal names get the first digits of the ids.
 
     Args:
         sides: the entries.

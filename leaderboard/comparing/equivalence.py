@@ -1,4 +1,4 @@
-"""Whether two entries differ by less than a margin that was fixed beforehand: two one-sided tests (TOST) a figure.
+"""Test of whether two entries differ by less than a margin fixed beforehand: two one-sided tests (TOST) a figure.
 
 With enough runs on both sides the standard errors are those of crossed components, and the claim is about recipes;
 below that they are those of the texts alone, and the claim is about these trained models.

@@ -1,4 +1,4 @@
-"""Comparing prediction files on the shifts that they share: the figure that ranks first, then the others."""
+"""Comparing prediction files on the shifts that they share: the ranking figure first, then the others."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ Both = tuple[Tested, float | None]
 
 @dataclass(frozen=True)
 class Entrant:
-    """A prediction file to compare: read, checked and counted once, when its first comparison needs it.
+    """A prediction file to compare; read, checked and counted once, at its first comparison.
 
     Attributes:
         path: the file.
@@ -70,12 +70,12 @@ class Entrant:
 
     @property
     def shown_name(self) -> str:
-        """What the comparison calls it."""
+        """Return the name under which the comparison shows it."""
         return self.name or str(self.path)
 
     @cached_property
     def tasks(self) -> Mapping[str, EntryTask]:
-        """What the runs predicted, by task."""
+        """Return what the runs predicted, by task."""
         predictions = self.checked
         if predictions is None:
             predictions = checked_predictions(self.path, self.folder, self.subset)
@@ -94,7 +94,7 @@ class Entrant:
 
 
 class _Matched(NamedTuple):
-    """A task of two entries, and the shifts that both have; one entry may stand in for those of the other."""
+    """A task of two entries with the shifts of both; one entry may stand in for those of the other."""
 
     a: EntryTask
     b: EntryTask
@@ -186,7 +186,7 @@ def compare_first(
 
 
 def _matched(a: Entrant, b: Entrant) -> dict[str, _Matched]:
-    """Match the entries' shifts by task; a task without a shift in common is left out.
+    """Match the entries' shifts by task; a task without a shared shift is left out.
 
     Where one entry was trained on none of the domains, it meets the other's shifts on the same targets.
     """

@@ -1,4 +1,4 @@
-"""Models by their scores of the same items: paired tests by cluster, intervals, ranks, what could have been found.
+"""Models by their scores of the same items: paired tests by cluster, intervals, ranks, detectable differences.
 
 For benchmarks of which nothing is known but what each model scored on each item: no source, no shift, hence no drop.
 Everything is about the models as they are; other training runs are in no log.
@@ -37,7 +37,7 @@ _UNBOUNDED = (-np.inf, np.inf)
 
 @dataclass(frozen=True)
 class ItemScores:
-    """What models scored on the same items.
+    """The scores of models on the same items.
 
     Attributes:
         names: of the models, at least 2.
@@ -57,7 +57,7 @@ class ItemScores:
 
     @property
     def is_bounded(self) -> bool:
-        """Whether all scores lie between 0 and 1."""
+        """Return whether all scores lie between 0 and 1."""
         return bool(self.scores.min() >= 0 and self.scores.max() <= 1)
 
 
@@ -90,12 +90,12 @@ class ModelDifference(Record):
 
     @property
     def is_significant(self) -> bool:
-        """Whether the corrected p is below 0.05."""
+        """Return whether the corrected p is below 0.05."""
         return self.p_corrected is not None and self.p_corrected < LEVEL
 
 
 class DomainSize(Record):
-    """How many items and clusters a domain has."""
+    """Number of items and clusters of a domain."""
 
     domain: str
     n_items: int
@@ -120,22 +120,22 @@ class ItemComparison(Record):
 
     @property
     def overall(self) -> tuple[ModelDifference, ...]:
-        """Differences over all items."""
+        """Return the differences over all items."""
         return tuple(each for each in self.differences if each.domain is None)
 
     @property
     def by_domain(self) -> tuple[ModelDifference, ...]:
-        """Differences on single domains, tested or not."""
+        """Return the differences on single domains, tested or not."""
         return tuple(each for each in self.differences if each.domain is not None)
 
     @property
     def n_domain_tests(self) -> int:
-        """How many tests of domains share the level."""
+        """Count the tests of domains that share the level."""
         return sum(each.p is not None for each in self.by_domain)
 
     @property
     def least_p(self) -> float:
-        """The smallest corrected p that all items could give: with n clusters no test rejects below 2 / 2^n."""
+        """Return the smallest corrected p that all items could reach: with n clusters no test rejects below 2 / 2^n."""
         return min(1.0, 2.0 ** (1 - self.n_clusters) * len(self.overall))
 
 

@@ -1,4 +1,4 @@
-"""Whether a model scores lower than the one before it, domain by domain: paired on the same test texts."""
+"""Test of whether a model scores lower than its predecessor, by domain: paired on the same test texts."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Tests of one task's figures: a t test of recipes where both entries have enough runs, else swaps."""
+"""Tests of one task's figures: a t test of recipes where both entries have enough runs, otherwise swap tests."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -20,7 +20,7 @@ _CORRELATED = "correlated"
 
 
 class Tested(NamedTuple):
-    """A figure's difference, its p value, and that corrected among those that are not ranked by; NaN where none."""
+    """A figure's difference, its p value, and p corrected among the figures that do not rank; NaN where none."""
 
     value: float
     p: float
@@ -73,7 +73,7 @@ def _scores(entry: EntryTask, place: Place) -> RunScores:
 
 
 def _at_floor(figure: TaskFigure, a: EntryTask, b: EntryTask) -> AtFloor | None:
-    """Name the entries of which a score behind a drop shows no skill."""
+    """Return the entries of which a score behind a drop is at chance."""
     if not figure.has_drop:
         return None
     weights = figure.weights or {}
@@ -94,7 +94,7 @@ def _to_one(weights: dict[Place, float]) -> dict[Place, float]:
 def _recipes(
     places: Sequence[Place], weights: Floats, a: EntryTask, b: EntryTask, n_draws: int, seed: int
 ) -> tuple[Floats, Floats, NDArray[np.float32]]:
-    """P values of the t test on crossed components, their sizes as normal variables, and draws of these."""
+    """Compute p values of the t test on crossed components, their sizes as normal variables, and draws of these."""
     found = crossed_test(*source_pairs(places, weights, a, b))
     rng = np.random.default_rng([seed, *f"{a.name}/{_CORRELATED}".encode()])
     return found.p_value, normal_sizes(found.p_value), draw_sizes(found.correlation, n_draws, rng)
@@ -103,7 +103,7 @@ def _recipes(
 def source_pairs(
     places: Sequence[Place], weights: Floats, a: EntryTask, b: EntryTask
 ) -> tuple[list[SourcePair], list[float]]:
-    """Collect the runs of either entry by source, and the effective number of groups of each test set.
+    """Join the runs of both entries by source, with the effective number of groups of each test set.
 
     Args:
         places: whose scores both entries have.
@@ -121,12 +121,12 @@ def source_pairs(
 
 
 def has_enough_runs(places: Sequence[Place], a: EntryTask, b: EntryTask) -> bool:
-    """Whether both entries have the runs of every source that it takes to speak of recipes."""
+    """Return whether both entries have enough runs of every source for claims about recipes."""
     return about_recipes(sorted({source for source, _, _ in places}), a, b)
 
 
 def about_recipes(sources: Sequence[str], a: EntryTask, b: EntryTask) -> bool:
-    """Whether tests on these sources are about recipes.
+    """Return whether tests on these sources are about recipes.
 
     They are not where one entry stands in for shifts: its runs are the same on every source, and training runs that are
     crossed with texts are taken to be others on each.
@@ -143,7 +143,7 @@ def _joined(parts: Sequence[RunScores]) -> RunScores:
 def _trained_models(
     places: Sequence[Place], weights: Floats, a: EntryTask, b: EntryTask, n_swaps: int, seed: int
 ) -> tuple[Floats, Floats, NDArray[np.float32]]:
-    """P values of the swap test, and the standardised sizes of what was observed and drawn."""
+    """Compute p values of the swap test, and the standardised sizes observed and drawn."""
     drawn, observed = np.zeros((n_swaps, weights.shape[1]), dtype=np.float32), np.zeros(weights.shape[1])
     for target in dict.fromkeys(target for _, target, _ in places):
         rows = [row for row, place in enumerate(places) if place[1] == target]

@@ -1,4 +1,4 @@
-"""A comparison in words: level first, then drop, and what either is about."""
+"""Comparisons in words: the score first, then the drop, and whether claims are about recipes or trained models."""
 
 from collections.abc import Iterator, Sequence
 
@@ -24,7 +24,7 @@ RANKED = (MEAN_ST, MEAN_OOD)
 
 
 def sentence(pair: Comparison, names: Names, benchmark: str) -> str:
-    """Write in one sentence that can be checked what two entries differ by.
+    """Write one sentence on how two entries differ, with the figures that it can be checked by.
 
     The figure that ranks comes first, then the average drop, then the shifts. With few runs it speaks of these trained
     models, and says what it would take to speak of recipes.
@@ -50,7 +50,7 @@ def sentence(pair: Comparison, names: Names, benchmark: str) -> str:
 
 
 def about_lines(pairs: Sequence[Comparison]) -> list[str]:
-    """Write what the tests of comparisons are about, and what it would take to speak of recipes: a line each.
+    """Write for each comparison whether its tests are about recipes, and which runs that would take: one line each.
 
     Args:
         pairs: comparisons of one first entry with others.
@@ -74,7 +74,7 @@ def about_lines(pairs: Sequence[Comparison]) -> list[str]:
 
 
 def outside_words(task: TaskComparison, names: Names) -> str:
-    """Write how an entry that was trained on none of the domains is compared with a trained one; else nothing."""
+    """Write how an entry that was trained on none of the domains is compared with a trained one; empty otherwise."""
     if task.outside is None:
         return ""
     name = names[task.outside == "b"]
@@ -97,7 +97,7 @@ def floor_words(difference: Difference, names: Names) -> str:
 
 
 def _within_margin(pair: Comparison) -> Iterator[str]:
-    """Write what is shown to differ by less than the margin: means, and every shift at once (no correction needed)."""
+    """Write which means differ by less than the margin, and whether every shift does (no correction needed)."""
     if pair.margin is None:
         return
     for task in pair.tasks:
@@ -116,7 +116,7 @@ def _within_margin(pair: Comparison) -> Iterator[str]:
 
 
 def _tuning(pair: Comparison) -> Iterator[str]:
-    """Write that two entries were not tuned alike, or that one does not state how much it was."""
+    """Write that two entries were not tuned equally, or that one does not state its tuning."""
     trials = (pair.tuning_trials_a, pair.tuning_trials_b)
     if trials[0] != trials[1]:
         stated = ["not stated" if each is None else counted(each, "trial") for each in trials]
@@ -166,7 +166,7 @@ def _drop(drop: MeanComparison, names: Names, *, is_recipe: bool) -> str:
 
 
 def _ordered(difference: Difference, names: Names) -> tuple[str, str, str]:
-    """Return the better one, the other, and the difference with its p value."""
+    """Return the better entry, the other, and the difference with its p value."""
     value = difference.value or 0.0
     first, second = names[::-1] if winner(difference) == "b" else names
     size = f"{difference.figure}, {names[0]} minus {names[1]}: {100 * value:+.2f} points"

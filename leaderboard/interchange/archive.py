@@ -1,4 +1,4 @@
-"""Reads entries of a zip archive that comes from outside: none is longer than it says, nor than a bound.
+"""Reader of entries of a zip archive from outside: none may be longer than it states, nor than a limit.
 
 Inspect compresses its logs with zstd, which Python's zipfile learns in 3.14 only; pyarrow brings it.
 """

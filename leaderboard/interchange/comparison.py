@@ -1,4 +1,4 @@
-"""Logs of one benchmark compared: read, joined, tested, and put into words."""
+"""Logs of one benchmark compared: read, joined, tested, and described in words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from validation.report import InvalidInput, Problem
 
 @dataclass(frozen=True)
 class ComparedLogs:
-    """A comparison of logs, and the logs that it is of, with their models' names."""
+    """A comparison of logs, with the logs and their models' names."""
 
     report: ItemReport
     logs: Sequence[tuple[str, EvaluationLog]]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain JSON data: what was compared, how, and every figure, as fractions."""
+        """Return plain JSON data: what was compared and how, and every figure as fractions."""
         report = self.report
         return {
             "package": f"shiftbench {version('shiftbench')}",

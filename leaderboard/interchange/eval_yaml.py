@@ -1,4 +1,4 @@
-"""``eval.yaml`` in a published dataset: what makes it a benchmark of the Hub, and runs there with Inspect.
+"""``eval.yaml`` of a published dataset: it makes the dataset a benchmark of the Hub, which Inspect can run.
 
 The Hub takes listed frameworks alone (``EVALUATION_FRAMEWORKS`` in huggingface.js, packages/tasks/src/eval.ts), so the
 framework is ``inspect-ai``, whose reader of this file (inspect_ai/_eval/task/hf.py) allows no keys but those below and
@@ -23,15 +23,15 @@ ANSWER = r"ANSWER\s*:\s*(\d+)"
 
 
 class Words(Protocol):
-    """What a model is told of a task: the instruction, and the input columns with the names they are shown under."""
+    """The prompt of a task: the instruction, and the input columns with the names they are shown under."""
 
     @property
     def instruction(self) -> str:
-        """The instruction, which asks for the number of a label as ``ANSWER`` finds it."""
+        """Return the instruction, which asks for the number of a label in the form that ``ANSWER`` matches."""
 
     @property
     def fields(self) -> Sequence[tuple[str, str]]:
-        """Columns and names, in the order in which they are shown."""
+        """Return columns and names, in the order in which they are shown."""
 
 
 def benchmark_tasks(manifest: Manifest) -> dict[str, TaskManifest]:
@@ -74,7 +74,7 @@ def eval_yaml(manifest: Manifest, words: Callable[[str], Words]) -> str | None:
 
 
 def _entries(name: str, task: TaskManifest, words: Words) -> Iterator[dict[str, Any]]:
-    """List the entry of a task, over all its domains, and one for each domain."""
+    """List the entry of a task over all its domains, and one entry for each domain."""
     whole = config_name(name, task)
     for config in (whole, *(f"{whole}.{domain}" for domain in _test_domains(task))):
         (first, _), *_ = words.fields
@@ -104,7 +104,7 @@ def _test_domains(task: TaskManifest) -> list[str]:
 
 
 def _description(manifest: Manifest, tasks: dict[str, TaskManifest]) -> str:
-    """Describe what the values are, and what a run with Inspect is."""
+    """Describe what the values are, and what a run with Inspect measures."""
     lines = [f"{manifest.title}: texts of several domains, to measure how models lose accuracy between them."]
     lines += [f"{config_name(name, task)}: {_headline(task)}." for name, task in tasks.items()]
     lines.append(

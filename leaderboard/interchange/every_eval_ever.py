@@ -32,7 +32,7 @@ _UNUSABLE = re.compile(r'[<>:"\\|?*\x00-\x1f]')
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Who provides the results.
+    """The person or organisation that provides the results.
 
     Attributes:
         organization: its name.
@@ -45,7 +45,7 @@ class Evaluator:
 
 @dataclass(frozen=True)
 class Place:
-    """Where an entry's files are in the datastore, and what their lines refer to.
+    """The place of an entry's files in the datastore, with the ids that their lines refer to.
 
     Attributes:
         results: path of the JSON file.
@@ -59,7 +59,7 @@ class Place:
 
     @property
     def samples(self) -> str:
-        """Path of the file of single texts."""
+        """Return the path of the file of single texts."""
         return f"{self.results.removesuffix('.json')}_samples.jsonl"
 
 
@@ -190,5 +190,5 @@ def _detailed(place: Place, samples: Path) -> dict[str, Any]:
 
 
 def _strings(facts: dict[str, Any]) -> dict[str, str]:
-    """Write facts as the format takes them; those that are not known are left out."""
+    """Format facts as strings; unknown ones are left out."""
     return {key: str(value) for key, value in facts.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Single test texts with what a model said of them, for the datastore of Every Eval Ever: a JSON object a line.
+"""Single test texts with a model's outputs, for the datastore of Every Eval Ever: one JSON object a line.
 
 Texts whose licence does not allow publishing them are left out. A text's score is that of its row: labels and tag
 sequences are right or wrong, answers have token F1 and generated texts ROUGE-L (``metadata.score_metric``).
@@ -30,7 +30,7 @@ _METRICS = {
 
 
 def why_no_samples(shared: SharedEntry) -> str:
-    """Find why single texts of an entry may not be passed on; empty where they may."""
+    """Find why single texts of an entry may not be shared; empty where they may."""
     if not shared.manifest.has_public_labels:
         return "labels are withheld"
     return "" if shared.card.allows_bulk else "the card does not have share_predictions: true"
@@ -100,7 +100,7 @@ def _of_target(
 
 
 def _text(row: dict[str, Any], info: TaskManifest) -> dict[str, Any]:
-    """Build what a line says of a text itself."""
+    """Build the part of a line that describes the text itself."""
     given = {"raw": _input(row, info), "reference": _reference(row, info)}
     hashed = json.dumps(given, sort_keys=True, separators=(",", ":"))
     choices = {"choices": list(info.labels)} if info.kind is TaskKind.CLASSIFICATION else {}

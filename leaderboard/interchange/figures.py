@@ -1,4 +1,4 @@
-"""The figures of scores as a flat list, each with its intervals: what all writers of results share.
+"""The figures of scores as a flat list with intervals, shared by all writers of results.
 
 Fractions, unrounded; a figure that is undefined is left out.
 """
@@ -67,7 +67,7 @@ class SharedFigure(NamedTuple):
 
     @property
     def value(self) -> float:
-        """The figure itself."""
+        """Return the figure's value."""
         assert self.estimate.value is not None  # such figures are left out
         return self.estimate.value
 
@@ -79,7 +79,7 @@ class SharedFigure(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Return what a reader calls the figure."""
+        """Return the figure's name for readers."""
         name, _, lambda_ = self.name.partition("@")
         return _WORDS[name] + (f" at lambda {lambda_}" if lambda_ else "")
 
@@ -91,7 +91,7 @@ def figures_of(scores: Scores) -> list[SharedFigure]:
 
 
 def headlines(scores: Scores) -> dict[str, SharedFigure]:
-    """Find the one figure of each task that entries are compared by: higher is better.
+    """Find the one figure of each task by which entries are compared: higher is better.
 
     Returns: by task Depth F1 over all target texts of a pairing, mean OOD of a task with one training domain, else
         mean ST; tasks without that figure, and placebos, have none.
@@ -128,7 +128,7 @@ def _of_task(task: TaskScores) -> Iterator[SharedFigure]:
 
 
 def _repeats_id_ood(name: str, summary: Summary) -> bool:
-    """Check whether a figure of the summary stands there as ID, mean OOD or their difference already."""
+    """Check whether a figure of the summary repeats ID, mean OOD or their difference."""
     return summary.basis == ID_OOD and name in ("mean_ss", "mean_st", "average_drop")
 
 

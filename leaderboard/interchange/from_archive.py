@@ -1,4 +1,4 @@
-"""A store filled from an open archive, to score its entries again."""
+"""Filling a store from an open archive, to score its entries again."""
 
 import sys
 import tempfile
@@ -22,7 +22,7 @@ _READ = _WANTED | {PREDICTIONS: (*_WANTED[PREDICTIONS], "confidence", "probabili
 
 
 def fill_store(store: Store, archive: Path, folders: Sequence[DatasetFolder]) -> tuple[int, dict[str, str]]:
-    """Submit the entries of an archive to a store; those that are there already stay as they are.
+    """Submit the entries of an archive to a store; entries that the store has stay as they are.
 
     Args:
         store: the store.
@@ -64,7 +64,7 @@ def _submit(store: Store, archive: Path, identity: str, card: str, folders: Sequ
 
 
 def _read(path: Path, kind: str) -> pl.DataFrame:
-    """Read a table within the bounds of prediction files."""
+    """Read a table within the size limits of prediction files."""
 
     def check(names: list[str]) -> None:
         missing = [name for name in _WANTED[kind] if name not in names]

@@ -1,4 +1,4 @@
-"""Reads a run folder of HELM: ``run_spec.json``, ``scenario_state.json``, ``per_instance_stats.json``.
+"""Reader of a run folder of HELM: ``run_spec.json``, ``scenario_state.json``, ``per_instance_stats.json``.
 
 Source: helm/benchmark/runner.py, adaptation/request_state.py, metrics/metric.py, scenarios/scenario.py. Keys that have
 no value are left out there. A folder does not state the version of HELM that wrote it. Perturbed copies of instances
@@ -72,7 +72,7 @@ class _Request(msgspec.Struct):
 
 
 class _State(msgspec.Struct):
-    """One request: of an instance, or of one of its references."""
+    """One request for an instance, or for one of its references."""
 
     instance: _Instance
     train_trial_index: int
@@ -243,7 +243,7 @@ def _likelihoods(asked: Sequence[_State], choices: Sequence[str]) -> list[float]
 def _chosen(
     choices: Sequence[str], likelihoods: Sequence[float] | None, scores: Mapping[str, float | None]
 ) -> str | None:
-    """Return the choice that HELM counted, which divides by lengths or calibrates; else the likeliest."""
+    """Return the choice that HELM counted, which normalises by length or calibrates; otherwise the likeliest."""
     place = scores.get("predicted_index")
     if place is None and likelihoods is not None:
         place = max(range(len(choices)), key=likelihoods.__getitem__)

@@ -1,4 +1,4 @@
-"""Reads what Inspect logs: version 2 of its ``EvalLog``, as ``.eval`` (a zip archive, one entry a sample) or ``.json``.
+"""Reader of Inspect's logs: version 2 of ``EvalLog``, as ``.eval`` (a zip archive, an entry a sample) or ``.json``.
 
 Source: inspect_ai/log/_log.py, _recorders/eval.py, _recorders/chunked/format.py. Events, which are most of a log, are
 passed over.
@@ -64,7 +64,7 @@ class _Output(msgspec.Struct):
 
 
 class _Sample(msgspec.Struct):
-    """What is read of one item's sample: no events, store or attachments."""
+    """The parts of one item's sample that are read: no events, store or attachments."""
 
     id: int | str
     epoch: int
@@ -181,7 +181,7 @@ def _read_header(archive: BoundedArchive, path: Path) -> _Header:
 
 
 def _read_samples(archive: BoundedArchive, path: Path) -> Iterator[_Sample]:
-    """Read the samples in the order of their entries' names, which is the order of no run."""
+    """Read the samples in the order of their entries' names, which does not depend on the run."""
     for name in sorted(name for name in archive.names if _SAMPLE.fullmatch(name)):
         sample = parse_json(archive.read(name), _Sample, path, f"entry '{name}'")
         if name.endswith(_SHELL):  # a sample in chunks: metadata and long texts have entries of their own
@@ -219,7 +219,7 @@ def _add_all(samples: Iterable[_Sample], rows: SampleRows, fields: Sequence[str]
 
 
 def _scorer_words(evaluation: _Eval, columns: Sequence[str]) -> str | None:
-    """Name the scorers, each with a hash of its settings and the model that judges, as far as the log states them."""
+    """Describe the scorers, each with a hash of its settings and its judge model, as far as the log states them."""
     if not evaluation.scorers:
         return ", ".join(name.removeprefix(SCORE) for name in columns) or None
     return ", ".join(_with_settings(scorer, evaluation) for scorer in evaluation.scorers)
@@ -234,7 +234,7 @@ def _with_settings(scorer: _Scorer, evaluation: _Eval) -> str:
 
 
 def _judge(options: Mapping[str, Any], evaluation: _Eval) -> str:
-    """Return the model that a scorer asks: its own, else its role's, else the one that is evaluated.
+    """Return the model that a scorer asks: its own, otherwise its role's, otherwise the evaluated one.
 
     Source: inspect_ai/scorer/_model.py.
     """
@@ -267,12 +267,12 @@ def _prompt(messages: Sequence[_Message]) -> list[_Message]:
 
 
 def _turns(content: str | Sequence[_Message]) -> Any:
-    """Return a text as it is, and a conversation without the turns' random ids."""
+    """Return a text unchanged, and a conversation without the turns' random ids."""
     return content if isinstance(content, str) else [[turn.role, turn.content] for turn in content]
 
 
 def _text(content: Any) -> str:
-    """Return the text of a turn, which may have parts: reasoning and pictures are no text."""
+    """Return the text of a turn, without its reasoning and pictures."""
     if isinstance(content, str):
         return content
     return "".join(part.get("text", "") for part in content if isinstance(part, dict) and part.get("type") == "text")

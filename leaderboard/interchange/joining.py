@@ -1,4 +1,4 @@
-"""Joins evaluation logs of one benchmark item by item, and refuses those that are not about the same thing."""
+"""Joining evaluation logs of one benchmark item by item; logs that are about different things are refused."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _ITEM = ["id", "content_hash"]
 
 @dataclass(frozen=True)
 class Joining:
-    """How logs are joined.
+    """The settings by which logs are joined.
 
     Attributes:
         metric: the tool's name of the score; None takes the first that all logs have.
@@ -42,7 +42,7 @@ class Joining:
 
 @dataclass(frozen=True)
 class JoinedLogs:
-    """Logs as scores of the same items; ``notes`` says what a reader must know of how they were joined."""
+    """Logs as scores of the same items; ``notes`` lists what a reader must know of how they were joined."""
 
     items: ItemScores
     metric: str
@@ -86,7 +86,7 @@ def join_logs(logs: Sequence[EvaluationLog], names: Sequence[str], how: Joining)
 
 
 def model_names(logs: Sequence[EvaluationLog]) -> list[str]:
-    """Name the models of logs; where two logs are of one model, with the file's name after it."""
+    """Return the models' names; where two logs are of one model, with the file's name."""
     models = [log.model for log in logs]
     names = [f"{log.model} ({log.path.name})" if models.count(log.model) > 1 else log.model for log in logs]
     return names if len(set(names)) == len(names) else [str(log.path) for log in logs]
@@ -127,7 +127,7 @@ def _metric(logs: Sequence[EvaluationLog], names: Sequence[str], wanted: str | N
 
 
 def _items(log: EvaluationLog, metric: str) -> pl.DataFrame:
-    """Return a row an item: what joins it, its prompt and fields, its mean score (null where an epoch has none)."""
+    """Return one row an item: what joins it, its prompt and fields, its mean score (null where an epoch has none)."""
     score = pl.col(SCORE + metric).fill_nan(None)
     is_whole = (pl.len() == log.epochs) & (score.null_count() == 0) & score.is_finite().all()
     return (
@@ -150,7 +150,7 @@ def _shared(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _stated(logs: Sequence[EvaluationLog]) -> dict[str, list[str | None]]:
-    """Return what must be the same in all logs that state it, in the order of the logs."""
+    """Return the facts that must agree in all logs that state them, in the order of the logs."""
     return {
         "scorers": [log.facts.scorer for log in logs],
         "filters of answers": [log.facts.filter for log in logs],
@@ -169,7 +169,7 @@ def _other_scorers(logs: Sequence[EvaluationLog], names: Sequence[str]) -> Itera
 
 
 def _other_items(tables: Sequence[pl.DataFrame], names: Sequence[str], how: Joining) -> Iterator[Problem]:
-    """Name how the items of each log differ from those of the first; what cannot be shared is refused anyway."""
+    """Describe how the items of each log differ from those of the first."""
     n_shared = reduce(lambda left, right: left.join(right, on=_ITEM, how="semi"), tables).height
     if n_shared and how.shared_items:
         return
@@ -182,7 +182,7 @@ def _other_items(tables: Sequence[pl.DataFrame], names: Sequence[str], how: Join
 
 
 def _item_differences(first: pl.DataFrame, other: pl.DataFrame, name: str, other_name: str) -> list[str]:
-    """Write in which items two logs differ: of other content under one id, and missing in one of them."""
+    """Describe in which items two logs differ: of other content under one id, and missing in one of them."""
     changed = first.join(other, on="id", how="inner").filter(pl.col("content_hash") != pl.col("content_hash_right"))
     kinds = {
         "of one id and other content": changed,
@@ -219,7 +219,7 @@ def _other_prompts(
 
 
 def _n_others(shared: pl.DataFrame, column: str, number: int) -> int:
-    """Count the items of which a log has another value than the first one; where one has none, nothing is known."""
+    """Count the items of which a log has another value than the first; missing values are not counted."""
     return int(shared.select((pl.col(f"{column}0") != pl.col(f"{column}{number}")).sum()).item())
 
 
@@ -267,7 +267,7 @@ def _log_notes(logs: Sequence[EvaluationLog], names: Sequence[str]) -> Iterator[
 
 
 def _codes(shared: pl.DataFrame, field: str) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the values of a field of the items, in order, and which one each item has."""
+    """Return the values of a field in item order, and the position of each item's value."""
     values = [_text(msgspec.json.decode(document)[field]) for document in shared["document0"]]
     names, codes = np.unique(values, return_inverse=True)
     return names.tolist(), codes.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Reads what lm-evaluation-harness 0.4 logs: ``samples_<task>_<date>.jsonl`` with ``results_<date>.json`` beside it.
+"""Reader of lm-evaluation-harness 0.4 logs: ``samples_<task>_<date>.jsonl`` with ``results_<date>.json`` beside it.
 
 Source: lm_eval/result_schema.py, lm_eval/loggers/evaluation_tracker.py. One line an item and filter. All responses are
 texts there, log-likelihoods too. The file is read line by line, and of a line only what is kept is turned into Python
@@ -36,17 +36,17 @@ _MAX_RESULTS_BYTES = 256 * 2**20
 
 
 class _Settings(msgspec.Struct, gc=False):
-    """How a model generates; passed over."""
+    """The generation settings of a model, which are not read."""
 
 
 class _Request(msgspec.Struct, gc=False):
-    """One request to the model. Its prompt, ``arg_0``, is passed over; ``arg_1`` is a choice, or settings."""
+    """One request to the model. Its prompt, ``arg_0``, is not read; ``arg_1`` is a choice, or settings."""
 
     arg_1: str | _Settings | None = None
 
 
 class _Line(msgspec.Struct, gc=False):
-    """What every line has, beside its item ``doc``, and its scores under names of the task's own."""
+    """The part that all lines share, beside the item ``doc`` and scores under the task's own names."""
 
     doc_id: int
     arguments: dict[str, _Request]
@@ -75,7 +75,7 @@ def is_lm_eval(path: Path) -> bool:
 
 
 def read_lm_eval(path: Path, filter_name: str | None = None, fields: Sequence[str] = ()) -> EvaluationLog:
-    """Read a samples file of lm-eval, with the model's facts from the results file beside it, where that is there.
+    """Read a samples file of lm-eval, with the model's facts from the results file beside it if there is one.
 
     Args:
         path: ``samples_<task>_<date>.jsonl``.
@@ -108,7 +108,7 @@ def read_lm_eval(path: Path, filter_name: str | None = None, fields: Sequence[st
 
 @dataclass
 class _Reading:
-    """Reads the lines of one samples file.
+    """Reader of the lines of one samples file.
 
     Attributes:
         filter_name: the filter whose lines are kept; known after the first line.
@@ -162,7 +162,7 @@ class _Reading:
             rows.add(values, scores, own_id)
 
     def _decoder(self) -> "msgspec.json.Decoder[Any]":
-        """Build the decoder of lines with the metrics known so far; where a line lacks one, it is None there."""
+        """Build the decoder of lines with the metrics known so far; a metric that a line lacks is None."""
         names = {f"score_{place}": name for place, name in enumerate(self.metrics)}
         document = dict[str, msgspec.Raw] if self.fields else _OwnId
         fields: list[Any] = [("doc", document), *((score, Any, None) for score in names)]
@@ -189,7 +189,7 @@ class _Reading:
 def _read_responses(
     asked: list[Any], responses: Sequence[Any], metrics: Sequence[str]
 ) -> tuple[Sequence[str | None], list[str] | None, list[float] | None]:
-    """Read what came of one item's requests; ``asked`` holds their choices, or settings of what was generated.
+    """Read the responses of one item's requests; ``asked`` holds their choices, or generation settings.
 
     Returns: an answer an epoch; the choices and their log-likelihoods, None where nothing was chosen.
     """

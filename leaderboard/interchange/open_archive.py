@@ -1,4 +1,4 @@
-"""The open archive: all entries of a store that may be passed on, as one dataset folder for research.
+"""The open archive: all entries of a store that may be shared, as one dataset folder for research.
 
     predictions/<entry>.parquet   config ``predictions``: what each run said of each test text, with confidences
     entries.parquet               config ``entries``: who is who, with the whole card as JSON
@@ -109,7 +109,7 @@ Describe = Callable[[Sequence[Config], pl.DataFrame], Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Archived:
-    """What an archive holds: ids of its entries, how many predictions, and why which entries are left out."""
+    """The content of an archive: ids of its entries, number of predictions, and reasons for entries left out."""
 
     entries: tuple[str, ...]
     predictions: int
@@ -143,7 +143,7 @@ def write_archive(store: Store, folders: Sequence[DatasetFolder], out: Path, des
 
 
 def _archived(store: Store, identity: str, folders: Sequence[DatasetFolder], part: Path) -> str:
-    """Write the files of one entry, unless they are there; returns its id in the archive.
+    """Write the files of one entry unless they exist; return its id in the archive.
 
     Raises: InvalidInput saying why it may not be passed on, or cannot be read.
     """
@@ -172,7 +172,7 @@ def _archived(store: Store, identity: str, folders: Sequence[DatasetFolder], par
 
 
 def _refuse_closed(entry: Entry, folders: Sequence[DatasetFolder]) -> DatasetFolder:
-    """Return an entry's dataset; InvalidInput where the entry may not be passed on, or the dataset is not here."""
+    """Return an entry's dataset; InvalidInput when the entry may not be shared, or the dataset is not here."""
     folder = folder_of(entry.card, folders)
     if not folder.has_public_labels:
         raise InvalidInput(Problem("labels are withheld: nothing of the entry leaves the store", entry.id))
@@ -209,7 +209,7 @@ def _write(frame: pl.DataFrame, schema: pl.Schema, path: Path) -> None:
 
 
 def _finish(part: Path, out: Path, ids: Sequence[str], describe: Describe) -> int:
-    """Put the tables together, describe them, and put the folder in its place; returns how many predictions it has."""
+    """Write the joined tables and their description into the folder; return the number of predictions."""
     for path in (part / PREDICTIONS).glob("*.parquet"):
         if path.stem not in ids:  # withdrawn since a stopped command wrote it
             path.unlink()
@@ -233,7 +233,7 @@ def _n_rows(path: Path) -> int:
 
 
 def archive_configs(rows: Mapping[str, int]) -> list[Config]:
-    """List what loads of an archive by a name; the default, the predictions, first.
+    """List what an archive offers under each config name; the default, the predictions, first.
 
     Args:
         rows: of each config.

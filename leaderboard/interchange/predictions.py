@@ -1,4 +1,4 @@
-"""Turns logs over the rows of a dataset folder into predictions, and into what a card states of the run.
+"""Predictions, and facts for a card, from logs over the rows of a dataset folder.
 
 How an answer is read is given by the caller, because the rules belong to the programs that prompt.
 """
@@ -21,7 +21,7 @@ OWN_IDS = "run the task that 'shiftbench export' writes: its items have the ids 
 
 @dataclass(frozen=True)
 class AnswerRules:
-    """How answers are read.
+    """The rules by which answers are read.
 
     Attributes:
         parse: turns what a model wrote, and the row it was asked about, into a prediction.
@@ -34,7 +34,7 @@ class AnswerRules:
 
 
 def log_predictions(log: EvaluationLog, rows: pl.DataFrame, rules: AnswerRules, source: str) -> pl.DataFrame:
-    """Turn the samples of a log into predictions.
+    """Build predictions from the samples of a log.
 
     Args:
         log: over rows of one task.
@@ -98,7 +98,7 @@ def _chosen(samples: pl.DataFrame, match: Callable[[Sequence[str], NDArray[np.fl
 
 
 def joined_predictions(parts: Sequence[pl.DataFrame], logs: Sequence[EvaluationLog]) -> pl.DataFrame:
-    """Put the predictions of logs together; columns that hold nothing are left out.
+    """Join the predictions of logs; empty columns are left out.
 
     Raises: InvalidInput when two logs have an item in common, or are of different runs.
     """
@@ -122,7 +122,7 @@ def joined_predictions(parts: Sequence[pl.DataFrame], logs: Sequence[EvaluationL
 
 
 def run_facts(logs: Sequence[EvaluationLog]) -> dict[str, Any]:
-    """Gather what a card states of the run, from logs of one run: keys of the card with their values."""
+    """Collect the card's facts about a run from its logs: keys of the card with their values."""
     first = logs[0]
     facts, prompts = first.facts, [log.prompts_hash for log in logs]
     hashes = ", ".join(dict.fromkeys(each[:12] for each in prompts if each is not None))
@@ -148,12 +148,12 @@ def run_facts(logs: Sequence[EvaluationLog]) -> dict[str, Any]:
 
 
 def public_model_name(model: str) -> str:
-    """Return a model's name without the folders of whoever ran it: a Hub id as it is, of a path its last part."""
+    """Return a model's name without local folders: a Hub id unchanged, of a path its last part."""
     return PurePath(model).name if PurePath(model).is_absolute() or model.startswith((".", "~")) else model
 
 
 def reading_notes(log: EvaluationLog, predictions: pl.DataFrame) -> str:
-    """Write one line about a log: what was read of it, and how much of it could not be used."""
+    """Write one line about a log: what was read, and how many answers could not be used."""
     facts, n = log.facts, len(predictions)
     unparsed = int((predictions["prediction"] == UNPARSED).sum())
     others = [name for name in facts.filters if name != facts.filter]

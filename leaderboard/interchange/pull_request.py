@@ -1,4 +1,4 @@
-"""Sending files to a repository of the Hub as a pull request, which its owners merge or do not.
+"""Sending files to a repository of the Hub as a pull request, for its owners to merge or close.
 
 A request that fails is not made again by itself: one that landed though its answer got lost would be there twice.
 """

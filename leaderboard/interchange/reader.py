@@ -1,4 +1,4 @@
-"""Opens any evaluation log: finds out which tool wrote it, and reads it."""
+"""Reader of any evaluation log: finds which tool wrote it."""
 
 from collections.abc import Sequence
 from pathlib import Path

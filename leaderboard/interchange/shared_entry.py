@@ -1,4 +1,4 @@
-"""What is told of one entry to other tools: its scores, its card, and where data, model and report are."""
+"""One entry as other tools see it: its scores, its card, and where data, model and report are."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from validation.report import InvalidInput, Problem
 
 @dataclass(frozen=True)
 class SharedEntry:
-    """One entry on its way to other tools.
+    """An entry to share with other tools.
 
     Attributes:
         scores: its scores.
@@ -77,7 +77,7 @@ class SharedEntry:
 
 
 def interval_words(figure: SharedFigure) -> str:
-    """Describe a figure's interval, in points: over training runs, too, where that was measured."""
+    """Describe a figure's interval, in points; over training runs too, where that was measured."""
     estimate, total = figure.estimate, figure.total
     if total is not None:
         ends = f"{plain_points(total.low)} to {plain_points(total.high)}"
@@ -88,7 +88,7 @@ def interval_words(figure: SharedFigure) -> str:
 
 
 def made_with(scores: Scores) -> str:
-    """Describe what scores were made with and on: program, metric version, data, subset."""
+    """Describe the program, metric version, data and subset behind scores."""
     subset = "" if scores.subset == "all" else f", subset {scores.subset}"
     return (
         f"shiftbench {version('shiftbench')}, metric version {scores.metric_version}, data {scores.data[:12]}{subset}"

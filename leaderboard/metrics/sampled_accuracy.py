@@ -1,4 +1,4 @@
-"""Accuracy from the few texts of a domain that were drawn and labelled, helped by the confidences of all of them.
+"""Accuracy on a domain from a few labelled texts, helped by the confidences of all texts.
 
 The labelled texts weigh the inverse of their probability of having been drawn; what the model's confidence explains of
 being right is known of every text, so that chance in drawing touches the rest alone. How far the confidence is
@@ -103,7 +103,7 @@ def sampled_accuracy(
 def _interval(
     value: float, variance: float, weight: Floats, groups: NDArray[np.int64], level: float
 ) -> tuple[float, float]:
-    """Build Wilson's interval of as many independent texts as have this variance; without spread, of the groups."""
+    """Compute Wilson's interval of as many independent texts as have this variance; without spread, of the groups."""
     n_groups = int(groups.max()) + 1
     if n_groups < MIN_GROUPS:
         return float("nan"), float("nan")

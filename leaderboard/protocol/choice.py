@@ -1,4 +1,4 @@
-"""From candidates and the ID model's scores to a choice: decisions with margins, intervals and frequencies.
+"""A choice made from candidates and the ID model's scores: decisions with margins, intervals and frequencies.
 
 ``Choice`` is what ``shiftbench protocol --json`` prints and other programs may rely on. Scores, drops, margins and
 similarities are fractions, unrounded; null where undefined or not measured.
@@ -24,14 +24,14 @@ class _Shape(pydantic.BaseModel):
 
 
 class MeanWords(_Shape):
-    """Mean length of an input field; null where there are no rows."""
+    """Mean length of an input field in words; null where there are no rows."""
 
     train: float | None
     test: float | None
 
 
 class Decision(_Shape):
-    """One candidate: its facts, and what was decided. ``domain`` is its name in the dataset folder."""
+    """One candidate with its facts and the decision on it. ``domain`` is its name in the dataset folder."""
 
     name: str
     domain: str | None
@@ -76,7 +76,7 @@ class Choice(_Shape):
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a candidate beside its scores. ``task`` and ``domain`` say where it lies in a folder."""
+    """Facts on a candidate beside its scores. ``task`` and ``domain`` locate it in a folder."""
 
     candidate: Candidate
     test: int
@@ -87,7 +87,7 @@ class Facts:
 
     @property
     def name(self) -> str:
-        """Give the candidate's name."""
+        """Return the candidate's name."""
         return self.candidate.name
 
 
@@ -119,7 +119,7 @@ class Study:
         return [facts.candidate for facts in self.facts]
 
     def named(self, text: str) -> str:
-        """Give the name of a candidate by its name or domain; InvalidInput when there is none."""
+        """Find a candidate's name by its name or domain; InvalidInput when there is none."""
         names = {facts.domain: facts.name for facts in self.facts if facts.domain} | {
             facts.name: facts.name for facts in self.facts
         }
@@ -179,7 +179,7 @@ def _names(study: Study) -> list[str]:
 
 
 def _figures(scores: Mapping[str, Figure], id_name: str | None, verdicts: Mapping[str, Verdict]) -> dict[str, Figure]:
-    """Give every score, drop and margin with its replicates, by kind and name."""
+    """Return every score, drop and margin with its replicates, by kind and name."""
     figures = {f"score {name}": figure for name, figure in scores.items()}
     if id_name is not None and id_name in scores:
         figures |= {
@@ -193,7 +193,7 @@ def _figures(scores: Mapping[str, Figure], id_name: str | None, verdicts: Mappin
 
 
 def _frequencies(study: Study, scores: Mapping[str, Figure], id_name: str, n_ood: int) -> dict[str, float]:
-    """Share of replicates that choose a candidate; none where one that may be chosen has no replicates."""
+    """Count the share of replicates that choose a candidate; empty where one that may be chosen has no replicates."""
     free = allowed(study.candidates, id_name)
     running = [name for name, may in zip(_names(study), free, strict=True) if may and name in scores]
     if not running or not all(scores[name].has_interval for name in running):

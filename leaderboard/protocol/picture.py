@@ -110,7 +110,7 @@ def _colour(item: Decision, choice: Choice) -> str:
 
 
 def _mark(label: Any, item: Decision, choice: Choice) -> None:
-    """Set the names of ID and OOD data sets in bold, OOD in the accent colour (orange would be too faint on white)."""
+    """Format names of ID and OOD data sets in bold, OOD in the accent colour (orange is too faint on white)."""
     if item.chosen or item.name == choice.id:
         label.set_fontweight("bold")
     if item.chosen:

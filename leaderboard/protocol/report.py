@@ -84,14 +84,14 @@ def _print_selection(choice: Choice, console: Console) -> None:
 
 
 def id_words(item: Decision) -> str:
-    """Say whether a candidate could be the ID, and what decided."""
+    """Describe whether a candidate could be the ID, and the deciding reason."""
     if item.id_reason in UNFIT:
         return f"no: {item.id_reason}"
     return "the rule's ID" if item.id_reason == CHOSEN else f"yes; {_LESS[item.id_reason]}"
 
 
 def reason_words(item: Decision) -> str:
-    """Say why a candidate is OOD or not, with its rival."""
+    """Describe why a candidate is OOD or not, with its rival."""
     if item.reason == CHOSEN:
         return f"{CHOSEN}; next: {item.rival}" if item.rival else f"{CHOSEN}; nobody else"
     if item.reason == SOURCE_TAKEN:

@@ -26,7 +26,7 @@ THE_ID, ID_SOURCE, SOURCE_TAKEN, DROP, NO_SCORE = "the ID", "source of the ID", 
 
 @dataclass(frozen=True)
 class Candidate:
-    """What the rule needs to know of a data set.
+    """The properties of a data set that the rule needs.
 
     Attributes:
         name: its name, unique among the candidates.
@@ -52,7 +52,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether and why a candidate is chosen as OOD.
+    """The decision whether a candidate is chosen as OOD, with its reason.
 
     Attributes:
         chosen: whether it is.
@@ -102,7 +102,7 @@ def _unfit(candidate: Candidate, all_classes: int, min_train: int) -> str:
 
 
 def allowed(candidates: Sequence[Candidate], id_name: str) -> NDArray[np.bool_]:
-    """Tell which candidates may be OOD, shape (n,): not the ID, nor of its text sources unless made from it."""
+    """Return which candidates may be OOD, shape (n,): neither the ID nor its text sources, unless made from it."""
     sources = next(set(candidate.text_sources) for candidate in candidates if candidate.name == id_name)
     return np.array(
         [
@@ -148,7 +148,7 @@ def _source_table(candidates: Sequence[Candidate]) -> NDArray[np.bool_]:
 
 
 def explain(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str, n_ood: int) -> dict[str, Verdict]:
-    """Say of every candidate whether it is chosen as OOD, what decided, and by how much.
+    """Explain for every candidate whether it is chosen as OOD, the deciding reason, and the margin.
 
     Args:
         candidates: n of them, as for ``choose_ood``.
@@ -180,7 +180,7 @@ def explain(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str, n_
 
 
 def _rejected(candidate: Candidate, kept: Sequence[Candidate], scores: Mapping[str, float]) -> Verdict:
-    """Explain a candidate that lost to those of the same source, or else to the last that was chosen."""
+    """Explain a candidate that lost to those of the same source, or otherwise to the last one chosen."""
     same = [other for other in kept if not set(other.text_sources).isdisjoint(candidate.text_sources)]
     if same:
         rival, reason = min(same, key=lambda other: scores[other.name]), SOURCE_TAKEN
@@ -192,7 +192,7 @@ def _rejected(candidate: Candidate, kept: Sequence[Candidate], scores: Mapping[s
 def _next_in_line(
     candidates: Sequence[Candidate], scores: Floats, leaving: int, id_name: str, n_ood: int
 ) -> str | None:
-    """Name who would take the place of a chosen candidate that left: of those newly chosen the lowest score."""
+    """Find who would replace a chosen candidate that left: of those newly chosen the one with the lowest score."""
     before = choose_ood(candidates, scores, id_name, n_ood)
     without = scores.copy()
     without[leaving] = np.nan
@@ -205,7 +205,7 @@ def _minus(scores: Mapping[str, float], one: str | None, other: str) -> float | 
 
 
 def frequencies(candidates: Sequence[Candidate], replicates: ArrayLike, id_name: str, n_ood: int) -> Floats:
-    """Share of replicates in which each candidate is chosen as OOD.
+    """Count the share of replicates in which each candidate is chosen as OOD.
 
     Args:
         candidates: n of them, as for ``choose_ood``.

@@ -1,4 +1,4 @@
-"""The work of ``shiftbench protocol``: candidates, the ID, scores, the choice."""
+"""The steps of ``shiftbench protocol``: candidates, the ID, scores, the choice."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -74,7 +74,7 @@ def choose_measured(
 
 
 def settled(study: Study, folder: DatasetFolder, id_: str | None) -> tuple[str | None, str]:
-    """Settle the ID by name, and say who chose it: ``id_``, the folder, or else the rule; None where no one can."""
+    """Return the ID's name and who chose it: ``id_``, the folder, or else the rule; None where nobody can."""
     rule_id, _ = choose_id(study.candidates)
     choice = (
         f"the rule would choose {rule_id}"

@@ -1,4 +1,4 @@
-"""What a server releases of entries on withheld test labels; nothing else that depends on these labels leaves it.
+"""The figures of entries on withheld test labels that a server releases; nothing else about these labels leaves it.
 
 halves     each group of texts belongs to the feedback half or to the ranking half, by a secret key
 measuring  the one number of a file on a target: its mean score under shift, on one half

@@ -1,4 +1,4 @@
-"""What an account was told of labels, whatever id they have: numbers follow a label, and so does the Ladder.
+"""The figures on withheld labels that an account has received, counted by label whatever its id.
 
 Data come in variants: versions, subsets, tasks that share texts, targets. Looks are counted for each label, but a
 Ladder for each variant would begin anew for each: its first number has little or nothing to be better than, so each
@@ -33,7 +33,7 @@ Place = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class Telling:
-    """A number that was asked of labels.
+    """One figure on some labels that an account received.
 
     Attributes:
         place: the variant.
@@ -51,7 +51,7 @@ class Telling:
 
 
 def numbers_a_year(n_labels: int, *, can_be_guessed: bool) -> int:
-    """Return how many numbers that depend on one label an account may be told in 365 days.
+    """Return how many figures that depend on one label an account may receive in 365 days.
 
     Where labels can be guessed, a file has to be better than guessing, and nobody without knowledge climbs. Where they
     cannot, as of answers to questions, anybody climbs: by answers that are surely wrong and that fewer and fewer texts
@@ -66,17 +66,17 @@ def numbers_a_year(n_labels: int, *, can_be_guessed: bool) -> int:
 
 
 class History:
-    """All that one account was told, in order."""
+    """All figures that one account received, in order."""
 
     def __init__(self, tellings: Iterable[Telling]) -> None:
         self.tellings = list(tellings)
 
     def add(self, telling: Telling) -> None:
-        """Add what is told now."""
+        """Add a figure that is released now."""
         self.tellings.append(telling)
 
     def looks(self, labels: GoldKeys, after: date) -> int:
-        """Count the looks at that one of some labels which was looked at most, after a day."""
+        """Count how often the account received figures on these labels since a day: the highest count of any label."""
         counts = np.zeros(labels.size, dtype=np.int64)
         for each in self.tellings:
             if each.day > after:
@@ -84,11 +84,11 @@ class History:
         return int(counts.max(initial=0))
 
     def best(self, labels: GoldKeys, place: Place) -> Telling | None:
-        """Return the telling of the best number on labels shared with these; of equal ones that of the same place."""
+        """Return the best figure received on labels shared with these; of equal ones that of the same place."""
         return max(self._shared(labels), key=lambda each: (each.number, each.place == place), default=None)
 
     def last(self, labels: GoldKeys) -> Telling | None:
-        """Return the telling of the last number on labels shared with these."""
+        """Return the last figure received on labels shared with these."""
         shared = self._shared(labels)
         return shared[-1] if shared else None
 
@@ -98,7 +98,7 @@ class History:
 
 
 def labels_digest(labels: GoldKeys) -> str:
-    """Return what records name some labels by: the SHA-256 of their sorted keys."""
+    """Return the digest by which records refer to some labels: the SHA-256 of their sorted keys."""
     return hashlib.sha256(labels.tobytes()).hexdigest()
 
 
@@ -108,7 +108,7 @@ def labels_record(digest: str) -> str:
 
 
 def read_labels(store: Store, digests: Iterable[str]) -> Mapping[str, GoldKeys]:
-    """Read the keys of labels that records name by digest."""
+    """Read the keys of labels that records refer to by digest."""
     wanted = set(digests)
     contents: Mapping[str, bytes] = store.records(_LABELS_PREFIX) if wanted else {}
     return {digest: np.frombuffer(contents[labels_record(digest)], dtype=np.uint64) for digest in wanted}

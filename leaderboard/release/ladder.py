@@ -1,4 +1,4 @@
-"""The Ladder: what may be told of scores on withheld labels to somebody who sends file after file.
+"""The Ladder: which scores on withheld labels may be released to somebody who submits file after file.
 
 A sender learns the best score so far, and a new one only when it is better by a step: as much as chance could give.
 Pure functions: scores, and scores with one group left out, in; numbers out.
@@ -34,7 +34,7 @@ class Measured:
 
     @property
     def is_defined(self) -> bool:
-        """Whether the score and all that its standard error needs are numbers."""
+        """Return whether the score and all that its standard error needs are numbers."""
         return bool(np.isfinite(self.value) and self.without.size > 1 and np.isfinite(self.without).all())
 
 
@@ -64,13 +64,13 @@ def step_between(first: Measured, second: Measured) -> float:
 
 
 def own_step(score: Measured) -> float:
-    """Return what a score is as exact as: a point, or two of its standard errors if that is more."""
+    """Return a score's resolution: a point, or two of its standard errors if that is more."""
     return step_between(score, Measured(score.value, np.full_like(score.without, score.value)))
 
 
 @dataclass(frozen=True)
 class Rung:
-    """What a sender was last told of some labels.
+    """The last score that a submitter received on some labels.
 
     Attributes:
         told: the number, a fraction.
@@ -82,7 +82,7 @@ class Rung:
     file: Measured | None = None
 
     def hurdle(self, score: Measured) -> tuple[float, float]:
-        """Return what a score must be better than, and by how much."""
+        """Return the score to beat, and by how much."""
         if self.file is None:
             # On other groups nothing cancels, and the score behind the number is not at hand: a step for either.
             return self.told, 2 * own_step(score)
@@ -91,7 +91,7 @@ class Rung:
 
 
 def next_rung(score: Measured, rung: Rung | None, guess: Measured | None, draw: float) -> float | None:
-    """Return what is told of a file's score: a number in whole points where it clears every hurdle, else None.
+    """Return the released score of a file: a number in whole points where it clears every hurdle, else None.
 
     Args:
         score: the file's score.
@@ -116,7 +116,7 @@ def next_rung(score: Measured, rung: Rung | None, guess: Measured | None, draw: 
 
 
 def is_apart(score: Measured, rung: Rung) -> bool:
-    """Test whether a score is a step above or below the one behind a number that was told."""
+    """Test whether a score is a step above or below the one behind a released number."""
     value, step = rung.told if rung.file is None else rung.file.value, rung.hurdle(score)[1]
     return is_better(score.value, value, step) or is_better(value, score.value, step)
 
@@ -128,7 +128,7 @@ def is_better(score: float, other: float, step: float) -> bool:
 
 
 def in_steps(score: float, step: float, draw: float) -> float:
-    """Round a score to whole points, as many apart as fill a step, of which the first is drawn (``draw`` in [0, 1)).
+    """Round a score to whole points, a step apart; the first is drawn at random (``draw`` in [0, 1)).
 
     >>> in_steps(0.734, 0.01, 0.9), in_steps(0.734, 0.042, 0.0), in_steps(0.734, 0.042, 0.5)
     (0.73, 0.75, 0.72)

@@ -54,7 +54,7 @@ from leaderboard.store import Entry, Store
 
 @dataclass(frozen=True)
 class Told:
-    """What an account is told of a file on one target.
+    """The feedback on a file on one target.
 
     Attributes:
         task, target: names.
@@ -74,7 +74,7 @@ class Told:
 
 
 def feedback(store: Store, entry: Entry, folder: DatasetFolder) -> tuple[Told, ...]:
-    """Return what the sender of an entry may be told of it; the same file gets the same answer.
+    """Return the feedback that an entry's submitter may receive; the same file gets the same answer.
 
     Args:
         store: holds the entry.
@@ -88,7 +88,7 @@ def feedback(store: Store, entry: Entry, folder: DatasetFolder) -> tuple[Told, .
 
 
 def file_digest(predictions: pl.DataFrame, data: str, subset: str) -> str:
-    """Name a file by its predictions alone, in whatever order and with whatever card they come."""
+    """Compute a file's digest from its predictions alone, in whatever order and with whatever card they come."""
     rows = predictions.select("source", "seed", "id", "prediction").sort("source", "seed", "id")
     digest = hashlib.sha256(f"{data}/{subset}".encode())
     digest.update(rows.write_ndjson().encode())
@@ -96,7 +96,7 @@ def file_digest(predictions: pl.DataFrame, data: str, subset: str) -> str:
 
 
 class _Asked:
-    """One file whose sender asks how good it is."""
+    """A file whose submitter asks for feedback."""
 
     def __init__(self, store: Store, entry: Entry, folder: DatasetFolder) -> None:
         self.store, self.entry, self.folder = store, entry, folder
@@ -108,7 +108,7 @@ class _Asked:
         self.told: list[dict[str, Any]] = []
 
     def write(self, before: Sequence[Record]) -> Written | None:
-        """Answer, given the account's earlier looks; returns the record of what is told now, None where nothing is.
+        """Compute the feedback, given the account's earlier figures; return a new figure's record, None without one.
 
         A number that the file got before is its answer for ever, and so is that its score is undefined, which depends
         on labels. Other reasons why it got none may change, and are not recorded.
@@ -177,7 +177,7 @@ class _Asked:
         return measure(predicted, self.folder, task, self.subset, target, feedback=True, encoder=self.encoder)
 
     def _rung(self, task: str, target: str, best: Telling | None) -> Rung | None:
-        """Return what the file must be better than: what was told, and of the same variant the file behind it."""
+        """Return the score that the file must beat: the last released one; for one variant also the file behind it."""
         if best is None or best.number is None:
             return None
         if best.place != self._place(task, target):
@@ -189,7 +189,7 @@ class _Asked:
 
 
 def _history(store: Store, looks: Sequence[Record]) -> History:
-    """Return an account's history from the records of its looks."""
+    """Return an account's history from the records of its feedback."""
     asked = [(look, each) for look in looks for each in look["told"]]
     labels = read_labels(store, [each["gold"] for _, each in asked])
     return History(

@@ -1,4 +1,4 @@
-"""One board's nominated entries on the ranking half: their figures, their places, and which may lead.
+"""One board's nominated entries on the ranking half: their figures, their places, and the possible leaders.
 
 Figures of files that are dealt at random could be weighed as votes at the next round, so three things keep them few:
 one that cannot be told apart from guessing has none; one that cannot be told apart from what rounds told its account
@@ -47,7 +47,7 @@ DECIMALS = 3
 
 @dataclass
 class Scored:
-    """An entry on the ranking half: its predictions and scores by target, and whether it has all that ranks it."""
+    """An entry on the ranking half: its predictions and scores by target, and whether it is complete."""
 
     entry: Entry
     predicted: dict[str, Predicted] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class Ranking:
         name: str,
         day: date,
     ) -> None:
-        """Prepare it.
+        """Find the board's targets, their labels, and what earlier rounds released of them.
 
         Args:
             store: holds the entries.
@@ -128,7 +128,7 @@ class Ranking:
         )
 
     def _scored(self, entry: Entry) -> Scored | None:
-        """Score an entry on each target; None where its files are damaged, which is said and stops nobody else."""
+        """Score an entry on each target; None where its files are damaged, which is recorded and stops nobody else."""
         try:
             rows = self.store.checked_rows(entry.id, self.folder)
         except InvalidInput as error:
@@ -148,7 +148,7 @@ class Ranking:
         return found
 
     def _released(self, scored: Scored) -> Released:
-        """Return what is released of an entry, without its place: what was before, or else its figures now."""
+        """Return an entry's released figures, without its place: the earlier ones, or otherwise its figures now."""
         entry = scored.entry
         if entry.id in self.earlier:
             return self.earlier[entry.id].model_copy(update={"place": None, "with_leader": None})
@@ -199,7 +199,7 @@ class Ranking:
         return round_figure(measured, last, guess, first)
 
     def _last(self, entry: Entry, target: str) -> Rung | None:
-        """Return what rounds told an account last of these labels, with the score behind it where they are the same."""
+        """Return the figures that rounds released last to an account on these labels, with the scores behind them."""
         history = self.histories.get(entry.submitter, History([]))
         last = history.last(self.labels[target])
         if last is None or last.number is None:
@@ -226,12 +226,12 @@ class Ranking:
 
 
 def damage(error: InvalidInput) -> str:
-    """Say in a round's record why an entry's files could not be read, without a path of the server."""
+    """Format for a round's record why an entry's files could not be read, without a path of the server."""
     return f"its files are damaged: {error.problems[0].what}"
 
 
 def round_histories(store: Store, closed: Sequence[Round]) -> dict[str, History]:
-    """Return what rounds told each account, in order; figures that repeat an earlier one are left out."""
+    """Return the figures that rounds released to each account, in order; repeated figures are left out."""
     boards = [(each, board) for each in closed for board in each.boards]
     labels = read_labels(store, {digest for _, board in boards for digest in board.labels.values()})
     found: dict[str, History] = {}

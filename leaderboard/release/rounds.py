@@ -1,4 +1,4 @@
-"""Rounds: four times a year the nominated entries are ranked on the ranking half, of which nothing else is released.
+"""Rounds: four times a year the nominated entries are ranked on the ranking half, the only release from it.
 
     ROOT/records/nomination-<account>-<number>.json   one entry and task of an account; the last one counts
     ROOT/records/round-<year>-Q<quarter>.json         what the round released, for ever
@@ -22,7 +22,7 @@ from validation.report import InvalidInput, Problem, did_you_mean
 
 
 def nominate(store: Store, identity: str, account: str, folders: Sequence[DatasetFolder], task: str = "") -> list[str]:
-    """Nominate an entry for the next round: each account has one for a task, the last that it named.
+    """Add an entry to the next round: each account has one for a task, the last that it nominated.
 
     Args:
         store: holds the entry.
@@ -66,7 +66,7 @@ def entry_tasks(store: Store, entry: Entry) -> set[str]:
 
 
 def close_round(store: Store, folders: Sequence[DatasetFolder], day: date | None = None) -> Round:
-    """Rank the nominated entries on their ranking halves, and write down what that gives, for ever.
+    """Rank the nominated entries on their ranking halves, and write the permanent record.
 
     An entry whose files are damaged is left out, and so is a target of an entry with more than 1% of unusable outputs:
     ``Round.left_out`` says so.
@@ -113,7 +113,7 @@ def close_round(store: Store, folders: Sequence[DatasetFolder], day: date | None
 
 
 def _refuse_out_of_order(name: str, closed: Sequence[Round]) -> None:
-    """Refuse a round that is closed, or one before it: figures of a later round are compared with earlier ones."""
+    """Raise InvalidInput for a round that is closed, or earlier than a closed one, whose figures it would change."""
     last = max((each.name for each in closed), default="")
     if name in {each.name for each in closed}:
         raise InvalidInput(Problem("the round of this quarter is closed", name, cure="close the next one next quarter"))

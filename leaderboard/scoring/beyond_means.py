@@ -1,4 +1,4 @@
-"""Figures of a task that no mean of its shifts tells: its worst true drop, its next domain, how depth matters."""
+"""Figures of a task that are not means over its shifts: its worst true drop, its next domain, the effect of depth."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +24,7 @@ _REACH = 1.959964
 
 
 def beyond_means(task: str, chosen: Sequence[Drops], precision: Precision, *, whole: bool) -> dict[str, Any]:
-    """Find the figures of a summary that need all shifts at once and are no means.
+    """Find the figures of a summary that need all shifts at once.
 
     Args:
         task: its name, which seeds what is drawn.
@@ -109,7 +109,7 @@ def _next_domain(chosen: Sequence[Drops]) -> NextDomain | None:
 
 
 def _expected(by_target: Sequence[Sequence[float]], bounds: tuple[float, float]) -> Estimate:
-    """Predict a figure of one more target from its means by target; unknown where one is."""
+    """Predict a figure of one more target from its means by target; unknown where one of these is."""
     means = np.array([np.mean(values) for values in by_target])
     if np.isnan(means).any():
         return Estimate(value=None)

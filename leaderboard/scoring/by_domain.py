@@ -1,4 +1,4 @@
-"""One model's scores by domain: which differences hold up, how far domains lie apart, what drops are made of."""
+"""One model's scores by domain: which differences are shown, how far domains lie apart, and the parts of drops."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ N_CONFUSIONS = 3
 
 @dataclass(frozen=True)
 class ProbePredictions:
-    """What a probe predicted on each domain that it was trained on.
+    """A probe's predictions on each domain that it was trained on.
 
     Attributes:
         name: the probe, as readers know it.
@@ -53,7 +53,7 @@ class ProbePredictions:
 
 @dataclass(frozen=True)
 class Probes:
-    """The probes, and the domains that none was trained on, with the reason."""
+    """The probes, and the domains without one, with the reason."""
 
     found: Sequence[ProbePredictions]
     without: Mapping[str, str]
@@ -69,7 +69,7 @@ def check_domains(
     titles: Mapping[str, str] | None = None,
     n_draws: int = N_DRAWS,
 ) -> DomainCheck:
-    """Find what one model's predictions show.
+    """Compute scores by domain, drops and verdicts from one model's predictions.
 
     Args:
         model: what the model is called.
@@ -132,7 +132,7 @@ class _Check:
 
     @cached_property
     def figures(self) -> dict[str, Figure]:
-        """The model's score on each domain."""
+        """Return the model's score on each domain."""
         metric = self.info.metric
         return {domain: self.precision.figure(metric, (self.source, domain)) for domain in self.values.domains}
 
@@ -143,7 +143,7 @@ class _Check:
         return estimate(difference(self.figures[str(self.home)], mean(away)))
 
     def _tested(self) -> dict[str, tuple[Figure, float]]:
-        """Return what is tested of each domain that counts, with its corrected p value."""
+        """Return the figure tested on each domain that counts, with its corrected p value."""
         found: dict[str, Figure] = {}
         if self.home in self.counted:
             at_home = self.figures[str(self.home)]
@@ -202,14 +202,14 @@ class _Check:
 
     @cached_property
     def _gold(self) -> pl.DataFrame:
-        """The test rows' labels by name: id, domain, label."""
+        """Return the test rows' labels by name: id, domain, label."""
         rows = self.folder.test(self.name, columns=["id", "domain", "label"])
         names = dict(enumerate(self.info.labels))
         return rows.with_columns(pl.col("label").replace_strict(names, return_dtype=pl.String))
 
     @cached_property
     def _of_probes(self) -> dict[str, tuple[dict[str, Figure], set[str]]]:
-        """Each probe's score on its domains, and the domains on which it is at chance."""
+        """Score each probe on its domains, and find the domains on which it is at chance."""
         found = {}
         floors = task_floors(self.folder, self.name) if self.probes.found else {}
         for probe in self.probes.found:
@@ -245,7 +245,7 @@ class _Check:
         )
 
     def _explained(self) -> list[ExplainedDomain]:
-        """Part the drop from home to each domain that all probes were trained on; nothing without a home."""
+        """Split the drop from home to each domain that all probes were trained on; nothing without a home."""
         home = self.home
         if home not in self.counted or not self.probes.found:
             return []
@@ -271,7 +271,7 @@ class _Check:
 
 
 def _with_titles(check: DomainCheck, titles: Mapping[str, str]) -> DomainCheck:
-    """Return a check in which domains are called by their titles."""
+    """Return a check in which domains are shown by their titles."""
 
     def titled(name: str) -> str:
         return titles.get(name, name)

@@ -1,4 +1,4 @@
-"""What the confidences of a prediction file are worth: in domain, out of domain, and by how much a shift changes it.
+"""Quality of the confidences in a prediction file: in domain, out of domain, and the change under shift.
 
 Files without confidences pass unchanged, at no cost.
 """
@@ -69,7 +69,7 @@ def add_confidence(
 
 
 def _given(rows: pl.DataFrame, info: TaskManifest) -> str | None:
-    """Name the column that a task's confidences are in; None where they are not there, or not for every row."""
+    """Find the column of a task's confidences; None where it is missing, or not filled in every row."""
     if info.kind is not TaskKind.CLASSIFICATION:
         return None
     if "probabilities" in rows.columns and rows["probabilities"].is_not_null().any():
@@ -78,7 +78,7 @@ def _given(rows: pl.DataFrame, info: TaskManifest) -> str | None:
 
 
 class _Task:
-    """Summarises the confidences of one task, which stand in the column ``given``."""
+    """The confidences of one task, in the column ``given``, and their summary."""
 
     def __init__(
         self, values: TaskValues, rows: pl.DataFrame, given: str, folder: DatasetFolder, subset: str, n_draws: int
@@ -144,7 +144,7 @@ class _Task:
         )
 
     def _difference(self, cell: Cell) -> dict[str, Figure] | None:
-        """Out of domain less at home, which of a joined source is the mean over its parts."""
+        """Compute out of domain less at home; the home of a joined source is the mean over its parts."""
         homes = [(cell[0], part) for part in source_parts(cell[0])]
         if not homes or any(home not in self.figures for home in homes):
             return None

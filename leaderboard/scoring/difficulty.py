@@ -1,4 +1,4 @@
-"""What a model's drop from home is made of: difficulty, by probes that are trained on each domain, and a rest."""
+"""The parts of a model's drop from home: difficulty, measured by probes trained on each domain, and a rest."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ SCALES: tuple[Scale, ...] = ("raw", "logit")
 
 
 class TwoScores(NamedTuple):
-    """Scores at home and on another domain: of a model SS and ST, of a probe, which has a home in both, SS and TT."""
+    """Scores at home and on another domain: SS and ST of a model; SS and TT of a probe, which has a home in both."""
 
     home: Figure
     away: Figure
@@ -42,7 +42,7 @@ class ExplainedDrop:
 
 
 def explain_drop(model: TwoScores, probes: Mapping[str, TwoScores], *, is_probe_at_chance: bool) -> ExplainedDrop:
-    """Part a model's drop into difficulty and a rest, and judge it (``metrics.difficulty_verdict``).
+    """Split a model's drop into difficulty and a rest, and judge it (``metrics.difficulty_verdict``).
 
     All scores are of the same test texts with the same replicates, so what models share of a text's difficulty is in
     the intervals (paired over test groups).

@@ -20,7 +20,7 @@ _NO_ANSWER, _NO_SPANS, _UNPARSED = "(no answer)", "(no spans)", "(unusable outpu
 
 @dataclass(frozen=True)
 class WrongExample:
-    """One test row that was predicted wrong.
+    """One test row with a wrong prediction.
 
     Attributes:
         id: its example id.
@@ -60,7 +60,7 @@ def why_hidden(folder: DatasetFolder, task: str, domain: str) -> str:
 def wrong_examples(
     predictions: Path, folder: DatasetFolder, task: str, source: str, target: str, n: int = 5
 ) -> tuple[WrongExample, ...]:
-    """Find test rows of a shift that were predicted wrong, those first that show the shift best.
+    """Find test rows of a shift with wrong predictions, the most telling first.
 
     Where the entry has a model of the target, too, these are the rows on which it is furthest ahead of the model of the
     source: right when trained on the target, wrong when trained on the source. Otherwise, and among equals, the worst
@@ -160,7 +160,7 @@ def _example(row: dict[str, Any], info: TaskManifest) -> WrongExample:
 
 
 def _shown(info: TaskManifest) -> list[str]:
-    """List the columns to quote, a question before the long text that it is about."""
+    """List the columns to quote, a question before its long context."""
     names = [name for name in info.inputs if name != "title" or info.kind is not TaskKind.EXTRACTIVE_QA]
     return sorted(names, key=lambda name: name == "context")
 

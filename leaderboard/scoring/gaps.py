@@ -1,4 +1,4 @@
-"""What a complete grid of predictions would have beside what is here: every gap is named, none is scored around."""
+"""The gaps of a prediction file: what a complete grid would have in addition. Each gap is reported."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,7 +13,7 @@ NO_DEPTHS = "the dataset folder has no depth tables"
 
 
 def kept_seeds(values: TaskValues) -> dict[str, set[int]]:
-    """Choose each source's seeds that are averaged: those on all of its targets, or its drops would mix runs.
+    """Choose each source's seeds that are averaged: those on all of its targets, so that its drops do not mix runs.
 
     Where no seed is on all of them, each score is the mean over what is there.
     """
@@ -24,7 +24,7 @@ def kept_seeds(values: TaskValues) -> dict[str, set[int]]:
 
 
 def gaps(values: TaskValues, *, has_depth: bool) -> Iterator[Missing]:
-    """Name a task's gaps."""
+    """List a task's gaps."""
     for domain, n in small_domains(values.info, values.domains).items():
         what = f"{LEFT_OUT}: {n} test texts, fewer than {values.info.min_texts}"
         yield Missing(task=values.name, source=None, target=domain, what=what)
@@ -36,7 +36,7 @@ def gaps(values: TaskValues, *, has_depth: bool) -> Iterator[Missing]:
 
 
 def small_domains(info: TaskManifest, domains: Iterable[str]) -> dict[str, int]:
-    """Find those of some domains of own data that have too few test texts for a mean: their number of texts by name."""
+    """Find domains of own data with too few test texts for a mean: their number of texts by name."""
     least = info.min_texts or 0
     tests = {name: facts.splits["test"].rows for name, facts in info.domains.items() if "test" in facts.splits}
     return {domain: tests[domain] for domain in domains if tests.get(domain, least) < least}
@@ -71,13 +71,13 @@ def _score_gaps(values: TaskValues) -> Iterator[Missing]:
 
 
 def _at_home_only(values: TaskValues, source: str) -> bool:
-    """Whether a source has nothing to predict beyond its own test: one that gives TT to models trained elsewhere."""
+    """Return whether a source has only its own test to predict: it gives TT to models trained elsewhere."""
     info = values.info
     return source in values.domains and bool(info.id_domain or info.candidates_for) and source != info.id_domain
 
 
 def _pairing_gaps(values: TaskValues) -> Iterator[str]:
-    """Name, once each, what a pairing has not; nothing of other tasks."""
+    """List, once each, what a pairing lacks; nothing of other tasks."""
     whole = values.info.joined_source
     if whole is None:
         return
@@ -87,7 +87,7 @@ def _pairing_gaps(values: TaskValues) -> Iterator[str]:
 
 
 def _home_gaps(values: TaskValues) -> Iterator[str]:
-    """Name, once each, the in-domain scores that a model trained on one domain alone has no drops without."""
+    """List, once each, the missing in-domain scores without which single sources have no drops."""
     home = values.info.id_domain
     if home is None:
         elsewhere = sorted({part for source in values.sources for part in _from_elsewhere(values, source)})

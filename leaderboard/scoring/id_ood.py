@@ -34,7 +34,7 @@ ScoreFigure = Callable[[str, str], Figure]
 
 @dataclass(frozen=True)
 class IdModel:
-    """The model whose ID and OOD scores are told, of one task and prediction file.
+    """The model of a task and prediction file whose ID and OOD scores are reported.
 
     Attributes:
         id_domain: the domain that models of the task are trained on.
@@ -48,7 +48,7 @@ class IdModel:
 
     @property
     def basis(self) -> str:
-        """Name the shifts of the summary."""
+        """Describe the shifts of the summary."""
         if self.source in OUTSIDE_BASES:
             return OUTSIDE_BASES[self.source]
         return ID_OOD if self.source in (self.id_domain, None) else "joined"
@@ -64,19 +64,19 @@ class IdModel:
         return [cell for cell in cells if cell in values.rows]
 
     def cells(self, values: TaskValues) -> list[Cell]:
-        """List the same, with the ID domain before them."""
+        """List the cells: the ID domain, then the shifts."""
         home = (self.source or "", self.id_domain)
         return [*([home] if home in values.rows else []), *self.shift_cells(values)]
 
     def complete(self, values: TaskValues) -> bool:
-        """Whether no score is missing: on the ID domain (but of candidates), and on every other domain."""
+        """Return whether no score is missing: on the ID domain (but of candidates), and on every other domain."""
         wanted = {domain for domain in values.domains if domain != self.id_domain}
         wanted |= set() if self.candidates else {self.id_domain}
         covered = {target for _, target in self.cells(values)}
         return covered == wanted and len(covered) + self.candidates > 1
 
     def scores(self, values: TaskValues, figure: ScoreFigure, score: Score) -> IdOod | None:
-        """Give the ID score, the OOD ones, their mean and the drop to it; None of candidates, and without a model."""
+        """Return the ID score, the OOD ones, their mean and the drop to it; None for candidates or without a model."""
         if self.source is None or self.candidates:
             return None
         source, home = self.source, self.id_domain
@@ -119,7 +119,7 @@ class IdModel:
         return _named({"mean_st": bounds[0]}) if bounds else {}
 
     def _total(self, values: TaskValues, found: Sequence[str], figures: Mapping[str, Figure]) -> dict[str, TotalBounds]:
-        """Find the intervals over training runs too, of the figures that there are."""
+        """Find the intervals over training runs too, of the figures present."""
         keys = [key for key in ("id", *(f"ood.{target}" for target in found), "mean_ood", "drop") if key in figures]
 
         def statistic(matrix: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""TD of each shift split in two: what the target's class shares cost, and the rest (``metrics.label_shift``)."""
+"""TD of each shift split in two: the cost of the target's class shares, and the rest (``metrics.label_shift``)."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -29,7 +29,7 @@ class Parts:
 
 
 class LabelShifts:
-    """Splits the TD of a task's shifts, where probabilities of all labels are there."""
+    """The split of TD of a task's shifts, where probabilities of all labels are known."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class LabelShifts:
         return np.bincount(labels, minlength=len(self._values.info.labels)).astype(np.float64)
 
     def _fit_temperature(self, source: str, seed: int) -> float:
-        """Set the temperature of a run on its predictions at home; 1 where there are none."""
+        """Fit the temperature of a run on its predictions at home; 1 where there are none."""
         tables, labels = [], []
         for part in source_parts(source):
             home = self._targets.get(part)

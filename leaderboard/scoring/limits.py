@@ -1,4 +1,4 @@
-"""Whether scores and drops by domain keep limits that were fixed beforehand: what a gate asks.
+"""Tests of whether scores and drops by domain keep limits fixed beforehand: what ``shiftbench gate`` checks.
 
 Each limit of each domain is tested from both sides. It is *broken* where the test excludes that it is kept, corrected
 over all tests of the gate (Holm): with 20 domains exactly at the limit an uncorrected gate would fail most of the time.
@@ -31,7 +31,7 @@ LimitName = Literal["max_drop", "min_score", "max_regression"]
 
 
 class Limits(NamedTuple):
-    """What a gate asks for, as fractions; None is not asked for."""
+    """The limits of a gate, as fractions; None means no limit."""
 
     max_drop: float | None = None
     min_score: float | None = None
@@ -59,14 +59,14 @@ class LimitTest(pydantic.BaseModel):
 
 
 class Verdict(LimitTest):
-    """A test with what it shows; ``p_corrected`` is ``p_broken`` after Holm's correction over all tests of the gate."""
+    """A test with its conclusion; ``p_corrected`` is ``p_broken`` after Holm's correction over the gate's tests."""
 
     p_corrected: float | None
     outcome: Outcome
 
 
 class GateReport(pydantic.BaseModel):
-    """What a gate decided: what ``shiftbench gate --json`` prints.
+    """The decision of a gate: what ``shiftbench gate --json`` prints.
 
     ``home`` are the domains that drops are from, empty where none was asked for; ``left_out`` are domains of too few
     test texts, with their number, which decide nothing.
@@ -87,22 +87,22 @@ class GateReport(pydantic.BaseModel):
 
     @property
     def broken(self) -> tuple[Verdict, ...]:
-        """Limits that are shown to be broken."""
+        """Return the limits that are shown to be broken."""
         return tuple(each for each in self.verdicts if each.outcome == "broken")
 
     @property
     def undecided(self) -> tuple[Verdict, ...]:
-        """Limits of which the test cannot tell."""
+        """Return the limits on which the test is undecided."""
         return tuple(each for each in self.verdicts if each.outcome == "cannot tell")
 
     @property
     def passed(self) -> bool:
-        """Whether the gate passes: no limit is broken and, where it is strict, every limit is shown to be kept."""
+        """Return whether the gate passes: no limit is broken and, if it is strict, every limit is shown to be kept."""
         return not self.broken and not (self.strict and self.undecided)
 
 
 def refuse_limits(limits: Limits) -> None:
-    """Raise InvalidInput, everything wrong at once, for limits that are no fractions or where none is asked for."""
+    """Raise InvalidInput, everything wrong at once, for limits that are not fractions, or when there is no limit."""
     if all(limit is None for limit in limits):
         what, cure = "a gate needs a limit", "give --max-drop, --min-score or --baseline with --max-regression"
         raise InvalidInput(Problem(what, "gate", cure=cure))
@@ -117,7 +117,7 @@ def refuse_limits(limits: Limits) -> None:
 
 
 def decide(tests: Sequence[LimitTest]) -> tuple[Verdict, ...]:
-    """Decide what tests of limits show, all of one gate together.
+    """Compute what the tests of one gate show, with their common correction.
 
     Args:
         tests: every limit of every domain.
@@ -249,7 +249,7 @@ def _beyond_p(at: Callable[[float], Figure], value: float, limit: float) -> floa
         return 0.5
 
     def room(log_p: float) -> float:
-        """How far the bound of this p value still is on the observed side; above 0 where it excludes the limit."""
+        """Compute how far the bound at this p value lies past the limit; positive where it excludes the limit."""
         bounds = at(1 - float(np.exp(log_p)))
         assert bounds.low is not None
         assert bounds.high is not None

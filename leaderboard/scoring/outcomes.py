@@ -1,4 +1,4 @@
-"""What runs did on test rows, as counts that add up; one class of outcomes, filled by task kind.
+"""Outcomes of runs on test rows, as counts that add up; one class of outcomes, filled by task kind.
 
 Every score of a kind is a formula over sums of counts. Plain scores, depth-weighted scores, bootstrap replicates and
 swap tests differ only in what is summed: rows with weights, by group or in total.
@@ -171,7 +171,7 @@ def _classification(
 
 
 def folded_codes(info: TaskManifest, classes: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return each label's code, or that of the label it counts as where gold never has it; unusable output's last.
+    """Return each label's code; a label that gold never has counts as its coarser one, and unusable output comes last.
 
     Args:
         info: the task, of labels.
@@ -269,7 +269,7 @@ def _generation(gold: pl.DataFrame, predictions: pl.Series, n_runs: int, encoder
 
 
 def _bert_score(candidates: list[str], references: list[str], encoder: Encoder) -> Floats:
-    """BERTScore-F1 of every pair; each distinct text is embedded once, and each distinct pair scored once."""
+    """Compute BERTScore-F1 of every pair; each distinct text is embedded once, and each distinct pair scored once."""
     pairs = pl.DataFrame({"candidate": candidates, "reference": references})
     distinct = pairs.unique(maintain_order=True)
     known = distinct["reference"].unique(maintain_order=True)

@@ -1,4 +1,4 @@
-"""How precise each score of a task is: its effective number of examples, and from it its interval.
+"""Precision of each score of a task: its effective number of examples, and its interval.
 
 Scores that are means over examples take their spread from the examples: one correlation of examples of a group, pooled
 over the task's cells, since one test set with few groups or few errors knows too little of it. Other scores (macro-F1,
@@ -25,7 +25,7 @@ from leaderboard.scoring.replicates import Cell, Floats, TaskValues
 
 
 class Precision:
-    """Intervals of one task's scores, averaged over the runs that are kept (see ``gaps.kept_seeds``).
+    """Intervals of one task's scores, averaged over the seeds of ``gaps.kept_seeds``.
 
     Args:
         values: the task's scores.
@@ -109,7 +109,7 @@ class Precision:
         return n_groups if gold is None or not gold.size else float(gold.size**2 / (1 / gold).sum())
 
     def _pooled_ratio(self) -> float:
-        """Pool, over the task's cells, the variance over replicates in units of that of ``_base`` examples."""
+        """Average over the task's cells the variance over replicates, in units of that of ``_base`` examples."""
         metric = self.values.info.metric
         over = under = 0.0
         for cell in sorted(self.values.scores.get(metric, {})):

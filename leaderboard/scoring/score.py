@@ -1,4 +1,4 @@
-"""From a prediction file to scores: a long table (one value a row) and the nested shape with intervals."""
+"""Scores of a prediction file: a long table (one value a row) and the nested shape with intervals."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -118,12 +118,12 @@ def token_encoder(folder: DatasetFolder, name: str = DEFAULT_ENCODER) -> Encoder
 
 @cache
 def _encoder(name: str, vectors: Path) -> Encoder:
-    """Give one encoder a process: naming it reads all its weights, and it loads its model once."""
+    """Return the process's one encoder: naming it reads all its weights, and it loads its model once."""
     return Encoder(name, vectors)
 
 
 def encoder_name(encoder: Encoder | None) -> str | None:
-    """Name an encoder as ``Scores.token_encoder`` does.
+    """Return an encoder's name as ``Scores.token_encoder`` has it.
 
     Args:
         encoder: the encoder; None where there is none.
@@ -150,7 +150,7 @@ def checked_predictions(
 
 
 def task_facts(folder: DatasetFolder, subset: str = "all") -> list[TaskFacts]:
-    """Return what checking predictions for a subset needs; InvalidInput when no task has it."""
+    """Return the facts needed to check predictions for a subset; InvalidInput when no task has it."""
     tasks = [folder.facts(task, subset) for task, info in folder.manifest.tasks.items() if subset in info.subsets]
     if not tasks:
         cure = f"it has {', '.join(sorted({name for info in folder.manifest.tasks.values() for name in info.subsets}))}"
@@ -159,7 +159,7 @@ def task_facts(folder: DatasetFolder, subset: str = "all") -> list[TaskFacts]:
 
 
 class FileChecks:
-    """What a server asks of a prediction file; here it is answered by this process."""
+    """Checks and scores of a prediction file for a server, computed in this process."""
 
     def predictions(
         self, path: Path, folder: DatasetFolder, subset: str = "all", *, labels_by_index: bool = False
@@ -181,7 +181,7 @@ IN_THIS_PROCESS = FileChecks()
 
 
 def data_versions(path: Path, folder: DatasetFolder) -> str:
-    """Say which version of the data the folder has, and for which one a card beside the file was written."""
+    """Describe the folder's version of the data, and the one that a card beside the file was written for."""
     here = f"this folder has content {folder.content_hash[:12]}"
     card, _ = card_beside(path)
     if card is None:

@@ -1,4 +1,4 @@
-"""From a task's scores to the nested shape: drops, scenarios, intervals, task summaries, what is missing."""
+"""The nested shape of a task's scores: drops, scenarios, intervals, task summaries, what is missing."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -76,7 +76,7 @@ def summarise_values(
     reference: Mapping[str, TaskValues] | None = None,
     token_encoder: str | None = None,
 ) -> Scores:
-    """Nest the scores of all tasks that there are predictions for; runs are averaged over seeds.
+    """Build the nested scores of all tasks that there are predictions for; runs are averaged over seeds.
 
     Args:
         found: scores by task.
@@ -111,12 +111,12 @@ def summarise_values(
 
 
 def task_scores(values: TaskValues, manifest: Manifest | None = None) -> TaskScores:
-    """Nest the scores of a task (see ``summarise_values``); without the folder's manifest, of one without ID domain."""
+    """Build the nested scores of a task (see ``summarise_values``); a folder without manifest has no ID domain."""
     return _Task(values, None, id_model(values, manifest) if manifest else None).scores()
 
 
 def depth_encoder_name(folder: DatasetFolder) -> str | None:
-    """Name the encoder that a folder's depths were computed with, as ``Scores.depth_encoder`` does.
+    """Return the name of the encoder behind a folder's depths, as ``Scores.depth_encoder`` has it.
 
     Args:
         folder: the dataset.
@@ -171,7 +171,7 @@ class _Task:
         return self.precision.figure(name, (source, target)) if known_cell else UNKNOWN
 
     def score(self, source: str, target: str, metric: str | None = None) -> Floats:
-        """Give the mean over runs, first on the test set itself, then on replicates; NaN without predictions."""
+        """Return the mean over runs, first on the test set itself, then on replicates; NaN without predictions."""
         found: Mapping[Cell, Floats] = self.means.get(metric or self.info.metric, {})
         return found.get((source, target), _UNKNOWN)
 
@@ -205,7 +205,10 @@ class _Task:
         return found
 
     def _drops(self, source: str, target: str) -> Drops:
-        """SS is, of a joined source, the mean over its parts' tests; of a model trained on no domain unknown."""
+        """Compute the drops of a shift.
+
+        SS of a joined source is the mean over its parts' tests; it is unknown for a model trained on no domain.
+        """
         parts = source_parts(source)
         st, tt = self.figure(source, target), self.figure(target, target)
         ss = mean([self.figure(source, part) for part in parts]) if parts else UNKNOWN
@@ -216,7 +219,7 @@ class _Task:
         return Drops(source, target, figures, self._depth((source, target), ss), named, False, support)
 
     def _is_resolved(self, drops: Drops) -> bool:
-        """Whether neither drop's interval has 0 in it: the one over training runs too, where that was measured."""
+        """Return whether neither drop's interval contains 0, nor the one over training runs where that was measured."""
         ends = []
         for name in ("sd", "td"):
             own = drops.figures[name]
@@ -383,7 +386,7 @@ class _Task:
         }
 
     def _total_of(self, source: str | None, target: str | None, names: Mapping[str, str]) -> dict[str, Interval]:
-        """Give total intervals of a cell (None: of the task), figures renamed."""
+        """Return total intervals of a cell (None: of the task), under the names of the shape."""
         found = {name: self.total.get((source, target, figure)) for figure, name in names.items()}
         return {
             name: Interval(low=bounds.low, high=bounds.high)

@@ -1,4 +1,4 @@
-"""Checked predictions arranged by target: what all runs did on one domain's test rows."""
+"""Checked predictions arranged by target: the outputs of all runs on one domain's test rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ Run = tuple[str, int]
 
 @dataclass(frozen=True)
 class TargetRuns:
-    """What all runs predicted on one target's test rows (n of them, in id order).
+    """The predictions of all runs on one target's test rows (n of them, in id order).
 
     Attributes:
         task, target: names.

@@ -50,7 +50,7 @@ def seen_domains(card: Card, task: str, domains: Iterable[str]) -> tuple[str, ..
 
 
 def unseen_drops(table: pl.DataFrame, card: Card, folder: DatasetFolder, task: TaskScores) -> Unseen | None:
-    """Give the means over shifts between domains that a card does not name.
+    """Compute the means over shifts between domains that a card does not list as seen in pretraining.
 
     Args:
         table: the entry's long table of scores (``leaderboard.scoring.score.SCORE_COLUMNS``), whose stored replicates
@@ -127,7 +127,7 @@ def _figure(values: Floats, score: Estimate) -> Figure:
 def _drops(
     figures: Mapping[tuple[str, str], Figure], pairs: Sequence[tuple[tuple[str, str], tuple[str, str]]]
 ) -> list[Figure]:
-    """Take the differences home - away of the pairs that have both."""
+    """Compute the differences home - away of the pairs that have both."""
     return [difference(figures[home], figures[away]) for home, away in pairs if home in figures]
 
 

@@ -1,4 +1,4 @@
-"""A store's files in a dataset repository of the Hub, with a copy of what is read often on this machine.
+"""A store's files in a dataset repository of the Hub, with a local copy of what is read often.
 
 Every addition is one commit on top of the one that was looked at before (``parent_commit``), so whoever is second is
 refused, looks again, and counts again. After a failure the repository is looked at, too: a commit that landed though
@@ -56,11 +56,11 @@ class HubPlace:
         self._processes = FileLock(copy.root / ".sending.lock", timeout=2 * COMMIT_PATIENCE)
 
     def ids(self) -> set[str]:
-        """Give the ids of all entries."""
+        """Return the ids of all entries."""
         return self._copy.ids()
 
     def withdrawn(self) -> set[str]:
-        """Give the ids of withdrawn entries."""
+        """Return the ids of withdrawn entries."""
         return self._copy.withdrawn()
 
     def records(self) -> set[str]:
@@ -68,7 +68,10 @@ class HubPlace:
         return self._copy.records()
 
     def add(self, make: Callable[[], Files | None]) -> bool:
-        """Add files in one commit; see ``Place``. ``make`` is called anew on each version that is built upon."""
+        """Add files in one commit; see ``Place``.
+
+        ``make`` is called again for each newer version that is built upon.
+        """
         sent: list[Files] = []
 
         def attempt(_: int) -> bool:
@@ -96,7 +99,7 @@ class HubPlace:
         self._copy.keep(files)
 
     def fetch(self, path: str) -> Path:
-        """Give a file's path in the copy, where it is put when it is not there."""
+        """Return a file's path in the copy; a file that is not there is fetched."""
         if not (self.root / path).is_file():
             with writing_to_hub(self._repo_id, "try again later"):
                 content = self._get(path, self._head or "main")
@@ -106,7 +109,7 @@ class HubPlace:
         return self.root / path
 
     def refresh(self) -> None:
-        """Bring the copy to what the repository holds now."""
+        """Update the copy to what the repository holds now."""
 
         def attempt(_: int) -> str:
             with self._locked():
@@ -116,17 +119,17 @@ class HubPlace:
             trying(attempt)
 
     def check_writable(self) -> None:
-        """Refuse a repository that the token may not write to."""
+        """Check that the token may write to the repository."""
         with writing_to_hub(self._repo_id, "try again later"):
             trying(lambda _: self._ask(lambda: self._api.auth_check(self._repo_id, repo_type="dataset", write=True)))
 
     def require_private(self) -> None:
-        """Refuse a public repository, now and whenever it is looked at."""
+        """Check that the repository is private, now and at every later update."""
         self._must_be_private = True
         self.refresh()
 
     def versions(self) -> set[str]:
-        """Give the metric versions of which the repository or the copy has scores."""
+        """Return the metric versions of which the repository or the copy has scores."""
         with writing_to_hub(self._repo_id, "try again later"):
             names = trying(lambda _: self._names(SCORES, self._head or "main"))
         return self._copy.versions() | {name for name in names if VERSION.fullmatch(name)}
@@ -137,7 +140,7 @@ class HubPlace:
             self._fetch_scores(version, self._head or "main", (".json",), self.ids() - self.withdrawn())
 
     def share(self, made: Collection[str]) -> None:
-        """Send scores of this metric version: those made anew, and those that the repository lacks."""
+        """Upload scores of this metric version: those made again, and those that the repository lacks."""
         folder = f"{SCORES}/{METRIC_VERSION}"
         self.refresh()
         with writing_to_hub(self._repo_id, "try again later"):
@@ -151,7 +154,7 @@ class HubPlace:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Let one at a time look and commit on this machine; the others would only be overtaken."""
+        """Run one update or commit at a time on this machine, as others would only conflict."""
         if self._copy.has_vanished():
             self._copy.forget_root()
             self._head = None  # so that everything is fetched again
@@ -163,7 +166,7 @@ class HubPlace:
             raise InvalidInput(Problem("others keep writing to this store", str(self.root), cure=_CURE)) from error
 
     def _look(self) -> str:
-        """Bring the copy to the repository's newest commit; returns that."""
+        """Update the copy to the repository's newest commit; return that."""
         asked = {"repo_type": "dataset", "expand": ["sha", "private"]}
         info = self._ask(lambda: self._api.repo_info(self._repo_id, **asked))
         if self._must_be_private and not info.private:
@@ -223,7 +226,7 @@ class HubPlace:
                 self._copy.keep({path: content for path, content in contents if content is not None})
 
     def _get(self, path: str, revision: str) -> bytes | None:
-        """Give a file's content; None when it is not there."""
+        """Return a file's content; None when it is not there."""
         from huggingface_hub import get_session, hf_hub_url
         from huggingface_hub.errors import EntryNotFoundError
         from huggingface_hub.utils._headers import build_hf_headers
@@ -263,7 +266,7 @@ class HubPlace:
         return str(self._ask(commit, COMMIT_PATIENCE).oid)
 
     def _landed(self, sent: Sequence[Files]) -> bool:
-        """Say whether what is in the copy now is what was sent before, whose answer got lost."""
+        """Return whether the copy holds what was sent before, when the answer to it was lost."""
 
         def is_here(path: str, content: bytes) -> bool:
             file = self.root / path
@@ -276,7 +279,7 @@ class HubPlace:
         return any(is_here(path, files[path]) for files in sent for path in marks(files))
 
     def _landed_after_all(self, sent: Sequence[Files]) -> bool:
-        """Look once more after the last failure; False when the Hub does not answer: accepted is not said then."""
+        """Check once more after the last failure; False when the Hub does not answer, as acceptance is then unknown."""
         try:
             self.refresh()
         except InvalidInput:
@@ -284,7 +287,7 @@ class HubPlace:
         return self._landed(sent)
 
     def _ask(self, request: Callable[[], T], patience: float | None = None) -> T:
-        """Make a request, and wait for its answer no longer than ``patience`` seconds; default ``PATIENCE``."""
+        """Send a request, and wait for its answer no longer than ``patience`` seconds; default ``PATIENCE``."""
         import httpx2
 
         answers: list[T] = []
@@ -312,7 +315,7 @@ _TITLES = {ENTRIES: "Entry", WITHDRAWN: "Withdraw", RECORDS: "Record"}
 
 
 def _title(files: Files) -> str:
-    """Name a commit by the entry or record that it adds, or the entry that it withdraws."""
+    """Return a commit's title: the entry or record that it adds, or the entry that it withdraws."""
     for path in files:
         folder, name = PurePosixPath(path).parts[:2]
         if folder in _TITLES:

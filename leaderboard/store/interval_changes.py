@@ -1,4 +1,4 @@
-"""How 95% intervals changed between two metric versions, board by board: how many there are, and how wide they are."""
+"""Changes of 95% intervals between two metric versions, board by board: their number, and their width."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -57,7 +57,7 @@ def read_intervals(contents: Iterable[tuple[str, bytes]]) -> dict[tuple[str, str
 
 
 def interval_changes(old: Mapping[Place, Ends], new: Mapping[Place, Ends]) -> tuple[IntervalChange, ...]:
-    """Compare the intervals of one board; figures whose intervals are all as they were are left out.
+    """Compare the intervals of one board; figures whose intervals are unchanged are left out.
 
     Args:
         old: ends by entry, shift and figure.

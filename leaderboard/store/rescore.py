@@ -1,4 +1,4 @@
-"""Scoring every entry of a store again, and what that does to ranks: no entry is left with scores of old metrics."""
+"""Scoring every entry of a store again, and the effect on ranks: no entry keeps scores of old metrics."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ from validation.report import InvalidInput
 
 
 class BoardKey(NamedTuple):
-    """One table of the leaderboard: content hash of the data, subset, task."""
+    """One board: content hash of the data, subset, task."""
 
     data: str
     subset: str
@@ -26,7 +26,7 @@ class BoardKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Change:
-    """An entry whose place on a board is another than before.
+    """An entry whose rank on a board changed.
 
     Ranks are among entries that cover their board (``leaderboard.scoring.coverage``); values are mean ST as fractions.
     None: not scored then, not ranked, or undefined.
@@ -42,7 +42,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Rescored:
-    """What scoring again did: ids that were ``scored`` and ``kept``, reasons of those that ``failed``.
+    """Result of scoring again: ids that were ``scored`` and ``kept``, reasons of those that ``failed``.
 
     ``changes`` and ``intervals`` have every board, in order; ``against`` is the metric version compared with, None when
     there is none.
@@ -57,7 +57,7 @@ class Rescored:
     intervals: dict[str, tuple[IntervalChange, ...]]
 
     def as_dict(self) -> dict[str, Any]:
-        """Give it as plain JSON data."""
+        """Return plain JSON data."""
         return asdict(self)
 
 
@@ -117,7 +117,7 @@ class _Standing(NamedTuple):
 
 
 def _standings(store: Store, version: str) -> dict[BoardKey, dict[str, _Standing]]:
-    """Read who stands where from scores of any version; only what every version has is looked at."""
+    """Read scores of any version for ranks; only what every version has is read."""
     found: dict[BoardKey, dict[str, _Standing]] = {}
     for identity, content in store.scores_of_version(version):
         try:
@@ -143,7 +143,7 @@ def _is_ranked(task: Mapping[str, Any]) -> bool:
 
 
 def _boards(folders: Sequence[DatasetFolder]) -> dict[BoardKey, str]:
-    """Name the boards there can be; candidates for a benchmark's data sets have none."""
+    """List the possible boards; candidates for a benchmark's data sets have none."""
     named = {}
     for folder in folders:
         for name, task in folder.manifest.tasks.items():

@@ -55,7 +55,7 @@ from validation.report import InvalidInput, Problem
 
 
 class EntryFiles(NamedTuple):
-    """Where the files of an entry are on this machine."""
+    """The paths of an entry's files on this machine."""
 
     card: Path
     predictions: Path
@@ -64,7 +64,7 @@ class EntryFiles(NamedTuple):
 
 
 class Store:
-    """Entries in one place. Reading never changes them; a half-written entry is never seen.
+    """Entries in one place. Reading never changes them; a half-written entry is never visible.
 
     ``root`` is the local folder that is read; of a repository on the Hub, its copy on this machine. ``behind`` says
     why that copy may not be up to date; None where it is.
@@ -90,7 +90,7 @@ class Store:
         checks: FileChecks = IN_THIS_PROCESS,
         labels_by_index: bool = False,
     ) -> tuple[Entry, bool]:
-        """Check and score a prediction file, and keep it.
+        """Check and score a prediction file, and store it.
 
         Args:
             predictions: the file.
@@ -129,7 +129,7 @@ class Store:
         return self.entry(identity), new
 
     def withdraw(self, identity: str, submitter: str) -> None:
-        """Withdraw an entry: it is not shown any more, and the same file is not taken again. Twice is as once.
+        """Withdraw an entry: it is no longer shown, and the same file is not accepted again. Idempotent.
 
         Raises: InvalidInput when there is no such entry, or somebody else sent it.
         """
@@ -167,7 +167,7 @@ class Store:
         return None if content is None else parse_tombstone(content)
 
     def predictions(self, entry: Entry) -> Path:
-        """Give the path of an entry's prediction file on this machine."""
+        """Return the path of an entry's prediction file on this machine."""
         return self._place.fetch(predictions_path(entry.id))
 
     def checked_rows(self, identity: str, folder: DatasetFolder) -> pl.DataFrame:
@@ -183,7 +183,7 @@ class Store:
         return frame
 
     def scores(self, entry: Entry, folder: DatasetFolder) -> Scores:
-        """Give an entry's scores: from the derived file, or computed again.
+        """Return an entry's scores: from the derived file, or computed again.
 
         They are computed again where the file is missing or damaged, or was made with other encoders than the folder
         and this machine have now: the content hash is of rows alone.
@@ -191,16 +191,16 @@ class Store:
         return self.kept_scores(entry, folder) or self.score_again(entry, folder)
 
     def kept_scores(self, entry: Entry, folder: DatasetFolder) -> Scores | None:
-        """Give an entry's scores as far as they are there, and are what ``scores`` may give."""
+        """Return an entry's stored scores, if they exist and ``scores`` would return them."""
         content = self._bytes(scores_path(entry.id)) if folder.has_public_labels else None
         return None if content is None else read_scores(content, _made_with(folder))
 
     def score_again(self, entry: Entry, folder: DatasetFolder) -> Scores:
-        """Score an entry anew, whatever there is."""
+        """Score an entry again, whatever is stored."""
         return self._score(entry, folder).scores
 
     def table(self, entry: Entry, folder: DatasetFolder) -> pl.DataFrame:
-        """Give an entry's long table of scores, with replicates (``SCORE_COLUMNS``); computed again as ``scores``."""
+        """Return an entry's long table of scores, with replicates (``SCORE_COLUMNS``); computed again as ``scores``."""
         content = self._bytes(table_path(entry.id)) if folder.has_public_labels else None
         kept = None if content is None else read_table(content, _made_with(folder))
         return self._score(entry, folder).table if kept is None else kept
@@ -210,7 +210,7 @@ class Store:
         return sorted(self._place.versions(), key=lambda name: [int(part) for part in name.split(".")], reverse=True)
 
     def scores_of_version(self, version: str) -> Iterator[tuple[str, bytes]]:
-        """Give id and nested scores of the entries that have some of a metric version, as they were written then."""
+        """Return id and nested scores of the entries that have some of a metric version, as they were written then."""
         self._place.fetch_scores(version)
         for identity in self.ids():
             content = self._bytes(scores_path(identity, version))
@@ -218,7 +218,7 @@ class Store:
                 yield identity, content
 
     def share_scores(self, made: Iterable[str] = ()) -> None:
-        """Send scores that were made on this machine to the repository, where the store is one.
+        """Upload scores made on this machine to the repository, if the store is one.
 
         Args:
             made: ids of the entries that were scored anew; scores that the repository lacks are sent anyway.
@@ -235,23 +235,23 @@ class Store:
         return self.root / index_path(name)
 
     def keep_index(self, tables: Mapping[str, bytes]) -> None:
-        """Keep tables of an index by name; InvalidInput when the store cannot be written."""
+        """Save tables of an index by name; InvalidInput when the store cannot be written."""
         self._place.keep({index_path(name): content for name, content in tables.items()})
 
     def comparison(self, first: str, other: str) -> bytes | None:
-        """Return what was kept of the comparison of an entry with another one, if anything was."""
+        """Return the saved comparison of an entry with another one, if there is one."""
         return self._bytes(comparison_path(first, other))
 
     def keep_comparison(self, first: str, other: str, content: bytes) -> None:
-        """Keep the comparison of an entry with another one; InvalidInput when the store cannot be written."""
+        """Save the comparison of an entry with another one; InvalidInput when the store cannot be written."""
         self._place.keep({comparison_path(first, other): content})
 
     def sent_on(self, submitter: str, day: date) -> int:
-        """Count the entries that somebody sent on a UTC day, withdrawn ones too: what a quota is compared with."""
+        """Count the entries that somebody sent on a UTC day, withdrawn ones too, for comparison with a quota."""
         return Counter((each.submitter, each.day) for each in self._all_sendings())[submitter, day.isoformat()]
 
     def records(self, beginning: str) -> dict[str, bytes]:
-        """Return the records whose names begin so, by name in order; each is read once, since they never change."""
+        """Return the records whose names begin with a prefix, sorted by name; each is read once, as none changes."""
         names = sorted(name for name in self._place.records() if name.startswith(beginning))
         with self._lock:
             for name in names:
@@ -260,7 +260,7 @@ class Store:
             return {name: self._records[name] for name in names}
 
     def add_records(self, make: Callable[[], Mapping[str, bytes] | None]) -> bool:
-        """Add records, which nobody ever changes or takes away.
+        """Add records, which are never changed or removed.
 
         Args:
             make: is called while nobody else writes, and gives contents by name; None adds nothing.
@@ -279,7 +279,7 @@ class Store:
         return self._place.add(files)
 
     def refresh(self) -> None:
-        """Look for what others added; InvalidInput when the place cannot be asked, or a local folder has vanished.
+        """Read what others added; InvalidInput when the place does not answer, or a local folder has vanished.
 
         ``behind`` says then why, so that what is here can be shown with it.
         """
@@ -291,18 +291,18 @@ class Store:
         self.behind = None
 
     def check_writable(self) -> None:
-        """Refuse, with InvalidInput, a place that would take no entry."""
+        """Raise InvalidInput for a place that accepts no entry."""
         self._place.check_writable()
 
     def require_private(self) -> None:
-        """Refuse, now and whenever entries are looked for or added, a place on the Hub that everybody may read.
+        """Raise InvalidInput, now and at every later update, for a place on the Hub that everybody may read.
 
         Raises: InvalidInput when it is public, or cannot be asked. Of a local folder the system says who may read it.
         """
         self._place.require_private()
 
     def _accepts(self, identity: str, submitter: str, daily_quota: int | None) -> bool:
-        """Say whether an entry may come in, False when it is there; InvalidInput when it is withdrawn or over quota."""
+        """Return whether an entry is new and may be added; InvalidInput when it is withdrawn or over quota."""
         if self._withdrawn(identity):
             what = "this file with this card was withdrawn, and stays so"
             raise InvalidInput(Problem(what, identity, cure="say in the card what is new, such as its name or step"))
@@ -336,7 +336,7 @@ class Store:
         return entries, reasons
 
     def _all_sendings(self) -> list[Sending]:
-        """Give who sent what; reads each card once, since they never change."""
+        """Return who sent what; each card is read once, since cards never change."""
         with self._lock:
             found = self._place.ids()
             for identity in found - self._sendings.keys():
@@ -387,7 +387,7 @@ def _made_with(folder: DatasetFolder) -> MadeWith:
 
 
 def _refuse_candidates_alone(predictions: pl.DataFrame, folder: DatasetFolder, file: Path) -> None:
-    """Refuse a file that no board would show: candidate data sets serve ``shiftbench protocol`` alone."""
+    """Raise InvalidInput for predictions of candidate data sets alone, which no board shows."""
     tasks = predictions["task"].unique().sort().to_list()
     if all(folder.task(task).candidates_for is not None for task in tasks):
         what = "no board would show this: its predictions are for candidate data sets alone"

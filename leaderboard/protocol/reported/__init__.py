@@ -33,7 +33,7 @@ _SPREAD = {
 
 
 def reported_study(task: str) -> Study:
-    """Give a task's candidates as the paper prints them.
+    """Return a task's candidates as the paper prints them.
 
     Raises: InvalidInput when the paper has no such task.
     """

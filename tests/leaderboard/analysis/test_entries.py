@@ -1,4 +1,4 @@
-"""What is analysed: entries of files and stores, each once; series of states."""
+"""Entries to analyse, from files and stores, each once; series of states."""
 
 from pathlib import Path
 from typing import Any

@@ -38,7 +38,7 @@ def size(picture: bytes) -> tuple[int, int]:
 def results(
     state: State, zero_shot: Scores, boss: DatasetFolder, id_scores: Scores, dealt: DatasetFolder, good: Scores
 ) -> list[Result]:
-    """Entries that allow every figure, one of them with a name that means something to spreadsheets and to TeX."""
+    """Entries that allow every figure, one of them with a name that spreadsheets and TeX would interpret."""
     found = [
         state(f"T5 {n}, {steps}", family="=t5 $x$ {", parameters=n, step=steps,
               summary={"mean_ss": Estimate(value=0.1 * steps + n / 10_000)})

@@ -1,4 +1,4 @@
-"""Forecasts against truth: simulated shifts of known cause, and entries whose predictions are at hand."""
+"""Forecasts against truth: simulated shifts of known cause, and entries with their predictions."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def test_each_method_sees_the_shift_that_it_assumes(errors: dict[str, dict[str, 
 
 
 def test_no_method_sees_concept_shift(errors: dict[str, dict[str, float]]) -> None:
-    """What looks at texts and predictions of the target alone is off by all that was lost."""
+    """Check that methods which see only the target's texts and predictions miss the whole drop."""
     found = errors["concept shift"]
     seen = {name: error for name, error in found.items() if name in METHODS}
     assert set(seen) == set(METHODS) - {"agreement-line"}

@@ -1,4 +1,4 @@
-"""What an index keeps: it is read instead of the entries, and made again when anything is wrong with it."""
+"""The index cache: it is read instead of the entries, and made again when it is damaged or outdated."""
 
 import shutil
 import time
@@ -61,7 +61,7 @@ def test_a_store_that_cannot_be_written_is_still_shown(filled: Filled, store: St
 
 
 def test_thousands_of_entries_start_and_answer_quickly(filled: Filled, store: Store) -> None:
-    """Bounds are generous: this machine may be busy."""
+    """Check speed within generous limits, as this machine may be busy."""
     templates = [filled.entries[name].id for name in ("good", "poor")]
     folder = store.root / "entries"
     first = Index([filled.folder], store)

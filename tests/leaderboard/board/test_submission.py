@@ -1,4 +1,4 @@
-"""Submitting by the page: every problem at once, no path of the server in a message, known senders only."""
+"""Submitting by the page: every problem at once, no path of the server in a message, known submitters only."""
 
 import json
 import re
@@ -37,7 +37,7 @@ def test_check_previews_and_keeps_nothing(index: Index, filled: Filled, card_tex
 def test_what_takes_minutes_is_not_previewed(
     index: Index, filled: Filled, card_text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before: anybody could have generated text scored for minutes, in one of two places."""
+    """Check that expensive scoring is not previewed: anybody could have kept the server busy for minutes."""
     monkeypatch.setattr(submission, "takes_long", lambda frame, folder: len(frame) > 0)
     answer = check(index, str(filled.files["good"]), card_text)
     assert (answer["ok"], answer["summary"]) == (True, {})

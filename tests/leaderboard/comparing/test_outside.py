@@ -49,7 +49,7 @@ def test_a_zero_shot_model_is_compared_by_what_the_board_ranks_by(filled: Filled
 
 
 def test_the_test_exchanges_all_runs_of_a_group_at_once(tmp_path: Path) -> None:
-    """Against a test written out: target by target, signs are drawn of what each group adds to the mean over shifts."""
+    """Test against a plain computation: target by target, each group's contribution gets a random sign."""
     build_repeating_folder(tmp_path / "data", 0.0)
     folder = DatasetFolder.open(tmp_path / "data")
     domains = list(folder.task("tales").domains)

@@ -1,4 +1,4 @@
-"""What a comparison speaks of: recipes from five runs on, these trained models below, nothing of drops at chance."""
+"""Claims of a comparison: about recipes from five runs on, below about these trained models; no drops at chance."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ RECIPE_WORDS = ("more robust", "recipe")
 
 
 def runs(folder: DatasetFolder, errors: float, n_runs: int, seed: int = 0, sd: float = 0.0) -> pl.DataFrame:
-    """Runs of every source that err on a share of texts, twice as many away; runs differ in that share by ``sd``."""
+    """Draw runs of every source with a share of errors, doubled away from home; ``sd`` is the spread between runs."""
     rng = np.random.default_rng(seed)
     labels = np.array(folder.task("nli").labels)
     parts = []
@@ -53,7 +53,7 @@ def compared(folder: DatasetFolder, root: Path, *frames: pl.DataFrame) -> Compar
 
 
 def everything(pair: Comparison) -> str:
-    """All that is written of a comparison."""
+    """Join all that is written of a comparison."""
     names = ("First", "Second")
     parts = [sentence(pair, names, "dr"), *about_lines([pair]), *(task.runs_missing for task in pair.tasks)]
     parts += [exports.latex([pair], names), exports.markdown([pair], names), exports.csv_table([pair], names)]

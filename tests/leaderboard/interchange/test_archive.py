@@ -1,4 +1,4 @@
-"""Archives that lie: about lengths, checksums, names, or what they unpack to."""
+"""Archives that state false lengths, checksums, names or unpacked sizes."""
 
 import json
 import struct
@@ -20,7 +20,7 @@ _ZSTD = 93
 
 
 def write_zip(path: Path, content: bytes, *, says: int | None = None, crc: int | None = None, method: int = 8) -> Path:
-    """Write an archive of one entry whose directory says of it what the test wants."""
+    """Write an archive of one entry with any statements about it in the directory."""
     raw = zlib.compressobj(wbits=-15)
     if method == _ZSTD:
         packed = pyarrow.Codec("zstd").compress(content, asbytes=True)
@@ -57,7 +57,7 @@ def test_another_checksum_is_refused(tmp_path: Path, method: int) -> None:
 
 
 def test_no_more_is_unpacked_than_the_archive_says(tmp_path: Path) -> None:
-    """A megabyte that unpacks to a gigabyte, and says that it is ten bytes."""
+    """Check a megabyte that unpacks to a gigabyte, but states ten bytes."""
     path = write_zip(tmp_path / "a.zip", bytes(2**27), says=10, method=_ZSTD)
     before = pyarrow.total_allocated_bytes()
     with BoundedArchive(path) as archive, pytest.raises(InvalidInput, match="more than 10 bytes, where it says 10"):

@@ -1,4 +1,4 @@
-"""Run folders of HELM, invented after its code: its repository carries none."""
+"""Run folders of HELM, invented from its code, because its repository has none."""
 
 import json
 from pathlib import Path

@@ -60,7 +60,7 @@ def test_a_sample_that_failed_has_no_answer_and_older_logs_no_completion(tmp_pat
 
 
 def test_ids_in_the_metadata_come_first(tmp_path: Path) -> None:
-    """Tasks that Inspect makes of a dataset on the Hub count their samples, and keep ids as metadata."""
+    """Check ids in the metadata: Inspect numbers the samples of a dataset on the Hub."""
     samples = [inspect_sample(place, metadata={"id": f"x{place}"}) for place in (1, 2)]
     assert read_log(write_eval(tmp_path / "log.eval", samples)).samples["id"].to_list() == ["x1", "x2"]
 

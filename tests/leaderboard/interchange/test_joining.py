@@ -1,4 +1,4 @@
-"""Logs are joined by id and content; whatever else differs is refused, or named where it was allowed."""
+"""Joining of logs by id and content; other differences are refused, or noted where they were allowed."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -126,7 +126,7 @@ def test_other_scorers_are_refused_with_all_that_differs(tmp_path: Path) -> None
 
 
 def test_what_one_log_does_not_state_is_named(tmp_path: Path) -> None:
-    """The results file beside a log that lm-eval wrote has version and shots; a log alone has neither."""
+    """Check a log with version and shots from its results file against a log without that file."""
     written = next((FIXTURES / "lm_eval").glob("samples_*.jsonl"))
     other = [json.loads(line) for line in written.read_text().splitlines()]
     for line in other:

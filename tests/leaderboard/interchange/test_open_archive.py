@@ -1,4 +1,4 @@
-"""The open archive: who is in it and who is not, that nothing personal is, that it loads, and the way back."""
+"""The open archive: which entries it holds, that nothing in it is personal, that it loads, and the way back."""
 
 import json
 import shutil
@@ -26,7 +26,7 @@ ACCOUNT, CONTACT = "ada-account", "ada@example.org"
 
 
 class Kept:
-    """A store with an entry for each answer to 'may everybody have the predictions?', and a withdrawn one."""
+    """A store with an entry for each answer on whether predictions may be shared, and a withdrawn one."""
 
     def __init__(self, root: Path) -> None:
         self.folder = build_dealt_folder(root / "data", DOMAINS)

@@ -1,4 +1,4 @@
-"""Choices from studies made by hand: what is said where something is not known, and who settles the ID."""
+"""Choices from studies made by hand: notes where something is not known, and who decides the ID."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""``shiftbench protocol`` as it is typed: tables, JSON, picture, refusals and exit codes."""
+"""The command ``shiftbench protocol``: tables, JSON, picture, errors and exit codes."""
 
 import json
 import struct

@@ -1,4 +1,4 @@
-"""From the paper's tables to the paper's choices: the rule has to arrive there by itself."""
+"""Choices from the paper's tables: the rule has to arrive at the paper's by itself."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The rule on toy candidates, where every answer can be seen."""
+"""The rule on toy candidates, where every answer can be checked by eye."""
 
 import numpy as np
 import pytest

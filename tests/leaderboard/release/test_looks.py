@@ -1,4 +1,4 @@
-"""Feedback: one number a target and file, the same for the same file, twelve looks a year at one label."""
+"""Feedback: one number a target and file, the same for the same file, twelve figures a year on one label."""
 
 import threading
 from datetime import date
@@ -32,14 +32,14 @@ TARGET = DOMAINS[0]
 
 
 class Asker:
-    """Somebody who sends files for one target, each with other labels."""
+    """An account that submits files for one target, each with other labels."""
 
     def __init__(self, folder: DatasetFolder, root: Path, account: str = "ada") -> None:
         self.folder, self.root, self.account, self.n_sent = folder, root, account, 0
         self.store = Store(root / "store")
 
     def ask(self, share: float, seed: int = 0, **changes: object) -> tuple[Told, ...]:
-        """Send a file of which a share of labels is dealt at random."""
+        """Submit a file in which a share of labels is drawn at random."""
         self.n_sent += 1
         codes = with_errors(self.folder, share, seed)[TARGET]
         path = self.root / f"{self.account}{self.n_sent}.parquet"
@@ -103,7 +103,7 @@ def test_twelve_looks_a_year(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_looks_follow_a_label_to_another_version_of_the_data(gold: DatasetFolder, tmp_path: Path) -> None:
-    """The same texts in a build with one more domain: other ids, other content hash, the same labels."""
+    """Check the same texts in a build with one more domain: other ids, other content hash, the same labels."""
     wider = build_gold(tmp_path / "wider", 1_150, classes=3)
     assert wider.content_hash != gold.content_hash
     asker = Asker(gold, tmp_path)
@@ -117,7 +117,7 @@ def test_looks_follow_a_label_to_another_version_of_the_data(gold: DatasetFolder
 
 
 def test_what_a_file_must_be_better_than_follows_a_label_too(gold: DatasetFolder, tmp_path: Path) -> None:
-    """A second version of the data begins no new Ladder: the best number so far stands there too."""
+    """Check that a second version of the data begins no new Ladder: the best number so far counts there too."""
     wider = build_gold(tmp_path / "wider", 1_150, classes=3)
     asker = Asker(gold, tmp_path)
     (first,) = asker.ask(0.5)
@@ -132,7 +132,7 @@ def test_what_a_file_must_be_better_than_follows_a_label_too(gold: DatasetFolder
 
 
 def test_texts_of_which_few_are_shared_have_ladders_of_their_own() -> None:
-    """Two domains that have the odd text in common: looks are counted together, numbers are not compared."""
+    """Test domains with few labels in common: figures are counted together, numbers are not compared."""
     keys = np.arange(1_000, dtype=np.uint64)
     place = ("data", "all", TASK, TARGET)
     history = History([Telling(place, "entry", 0.9, date(2026, 1, 1), keys)])
@@ -145,7 +145,7 @@ def test_texts_of_which_few_are_shared_have_ladders_of_their_own() -> None:
 
 
 def test_few_looks_where_labels_cannot_be_guessed(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One for every thousand labels, here one; the first number comes without a hurdle, and in steps."""
+    """Check one figure for every thousand labels, here one; the first number has no hurdle, and is in steps."""
     monkeypatch.setattr(looks, "can_be_guessed", lambda _: False)
     (told,) = asker.ask(0.7)
     assert (told.is_new, told.looks_left) == (True, 0)
@@ -154,7 +154,7 @@ def test_few_looks_where_labels_cannot_be_guessed(asker: Asker, monkeypatch: pyt
 
 
 def test_looks_left_tell_no_half(asker: Asker, gold: DatasetFolder) -> None:
-    """Looks are counted at all labels of a target, so one in common with another counts in whichever half it is."""
+    """Check that figures count at all labels of a target, so that a shared label counts in either half."""
     asker.ask(0.5)
     (content,) = asker.store.records("gold-").values()
     counted = np.frombuffer(content, dtype=np.uint64)
@@ -182,7 +182,7 @@ def test_many_unusable_outputs_or_few_texts_are_told_nothing(
 
 
 def test_two_servers_count_together(asker: Asker) -> None:
-    """Sixteen files at once, by two servers on one store: twelve looks, no number told twice."""
+    """Run two servers on one store with sixteen files at once: twelve figures, no number released twice."""
     folder, entries = asker.folder, []
     for number in range(LOOKS_A_YEAR + 4):
         codes = with_errors(folder, 0.9, number)[TARGET]

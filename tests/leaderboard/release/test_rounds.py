@@ -1,4 +1,4 @@
-"""Rounds: who is in them, what they release, and that it stays as it is for ever."""
+"""Rounds: which entries they rank, what they release, and that it never changes."""
 
 import io
 import shutil
@@ -93,7 +93,7 @@ def test_one_round_a_quarter(store: Store, ranked: DatasetFolder) -> None:
 def test_what_was_released_never_changes(
     store: Store, ranked: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not by rescoring, other gold, another metric, later rounds, or a new entry of somebody else."""
+    """Check released figures after rescoring, other gold, another metric, later rounds, and others' new entries."""
     first = close_round(store, [ranked], FIRST)
     before = records(store)
     other = with_permuted_half(ranked, tmp_path / "other", feedback=False)
@@ -246,7 +246,7 @@ def test_a_damaged_entry_is_left_out_and_stops_nobody(store: Store, ranked: Data
 def test_few_figures_where_labels_cannot_be_guessed(
     store: Store, ranked: DatasetFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One a year for every thousand labels: an entry that is apart from the last one has none until a year is over."""
+    """Check one figure a year for every thousand labels: an entry that is apart from the last waits a year."""
     monkeypatch.setattr("leaderboard.release.ranking.can_be_guessed", lambda _: False)
     close_round(store, [ranked], FIRST)
     other = send_as(store, ranked, "ada", 0.7, 80)
@@ -287,7 +287,7 @@ def test_targets_with_unusable_outputs_have_no_figure(store: Store, ranked: Data
 def test_a_new_entry_repeats_the_figures_that_it_cannot_be_told_apart_from(
     store: Store, ranked: DatasetFolder, tmp_path: Path
 ) -> None:
-    """Also after a version of the data with other ids, and the one that figures were told of stays the one compared."""
+    """Check repeated figures also after a version of the data with other ids; the first entry stays the reference."""
     (first,) = close_round(store, [ranked], FIRST).boards
     old = {each.account: each for each in first.entries}
     predicted = with_errors(ranked, SHARES["ada"], 0)  # what ada has sent

@@ -1,4 +1,4 @@
-"""Simulated domains that are merely harder, or shifted: which rows three models get right, and what the verdict says.
+"""Simulated domains that are harder, or shifted: which rows three models get right, and the verdict.
 
 A row has a difficulty that all models share, and each model its own luck with it. A model gets a row right when its
 ability is above difficulty and luck together; abilities are set so that a domain's true score is what is asked for.

@@ -1,4 +1,4 @@
-"""Levels that need no skill, and what is marked for not being above them."""
+"""Levels that need no skill, and marks on scores that are not above them."""
 
 from pathlib import Path
 

@@ -40,7 +40,7 @@ def said(scores: Scores, name: str = "sa") -> list[tuple[str | None, str | None,
 
 
 def plain_accuracy(folder: DatasetFolder, frame: pl.DataFrame, target: str, name: str = "sa") -> float:
-    """Mean over seeds of the share of right labels, counted one by one."""
+    """Average over seeds the share of right labels, counted one by one."""
     labels = folder.task(name).labels
     gold = {row["id"]: labels[row["label"]] for row in folder.split(name, target, "test").iter_rows(named=True)}
     shares = []

@@ -1,4 +1,4 @@
-"""Only ``leaderboard.store`` spells paths below a store's root: all others ask the store."""
+"""The boundary of ``leaderboard.store``: it alone writes paths below a store's root."""
 
 import ast
 import shutil
@@ -19,7 +19,7 @@ FOLDERS = {getattr(entries, name) for name in NAMES}
 
 
 def joins_below_a_root(source: str) -> Iterator[int]:
-    """Yield the lines in which something is joined to a store's root, or the name of a folder of one to any path."""
+    """List the lines in which something is joined to a store's root, or the name of a folder of one to any path."""
     tree = ast.parse(source)
     roots = {"root"} | {
         target.id
@@ -79,7 +79,7 @@ def test_no_other_module_joins_paths_below_a_root() -> None:
 def test_a_store_whose_folders_are_named_otherwise_works_as_before(
     filled: Filled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever spelled a folder's name would make it, or miss what is in it."""
+    """Check that no other code writes a folder's name: it would make that folder, or miss the renamed one."""
     root = tmp_path / "store"
     shutil.copytree(filled.store.root, root, ignore=shutil.ignore_patterns("index", "comparisons"))
     for name in NAMES:

@@ -1,4 +1,4 @@
-"""The store under a crowd and under kill -9: what was accepted is there once, and nothing is there by half."""
+"""The store with many clients and under kill -9: accepted entries are there once, and complete."""
 
 import random
 from collections import Counter

@@ -38,7 +38,7 @@ def _hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoopbackHub]:
 
 @pytest.fixture
 def hub(_hub: LoopbackHub) -> LoopbackHub:
-    """Give the Hub with an empty repository, without faults."""
+    """The Hub with an empty repository, without faults."""
     _hub.stored.by_name.clear()
     for stored in _hub.stored.objects.iterdir():
         stored.unlink()
@@ -49,7 +49,7 @@ def hub(_hub: LoopbackHub) -> LoopbackHub:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a request without an answer fail after a second."""
+    """A timeout of a second for requests without an answer."""
     for name in ("PATIENCE", "COMMIT_PATIENCE"):
         monkeypatch.setattr(hub_module, name, 1.0)
 
@@ -133,7 +133,7 @@ def test_records_reach_every_machine_once(hub: LoopbackHub, tmp_path: Path, wait
 
 
 def test_who_is_overtaken_counts_again(hub: LoopbackHub, sender: Sender, tmp_path: Path, waits: list[float]) -> None:
-    """Six machines, each with a copy of its own, send for one identity whose quota is two."""
+    """Run six machines, each with a copy of its own, that submit for one identity whose quota is two."""
     stores = [opened(hub, tmp_path / str(number)) for number in range(6)]
     refused = sender.race(stores, "ada", daily_quota=2)
     assert len(entry_ids(hub)) == len(titles(hub)) == 2
@@ -240,7 +240,7 @@ def test_what_fails_for_good_is_not_accepted_and_can_be_sent_again(
 def test_what_landed_though_no_answer_ever_came_counts_once(
     does: Any, hub: LoopbackHub, sender: Sender, tmp_path: Path, waits: list[float], impatient: None
 ) -> None:
-    """The last try landed, and its answer got lost: the repository is looked at once more."""
+    """Check that the repository is read once more when the last attempt was accepted but its answer got lost."""
     store = opened(hub, tmp_path / "a")
     last = Fault("commit", nth=5, does=does, landed=True)
     hub.faults.plan(Fault("commit", status=500, times=4), last)
@@ -350,7 +350,7 @@ def test_what_left_the_repository_leaves_the_copy(hub: LoopbackHub, sender: Send
 
 
 def random_faults(n_requests: int, rng: random.Random) -> list[Fault]:
-    """Let one request in ten go wrong, at random and in every way."""
+    """Draw a fault for one request in ten, of any kind."""
     found = []
     for nth in range(1, n_requests):
         if rng.random() < 0.1:
@@ -365,7 +365,7 @@ def random_faults(n_requests: int, rng: random.Random) -> list[Fault]:
 def test_in_a_storm_of_faults_nothing_is_lost_and_nothing_doubled(
     sender: Sender, tmp_path: Path, waits: list[float], impatient: None
 ) -> None:
-    """Four machines, each with five clients, which send until they are told that it was accepted."""
+    """Run four machines with five clients each, which submit until they are told of acceptance."""
     with running_hub(tmp_path / "hub") as hub:
         hub.stored.create(REPO, private=True)
         stores = [opened(hub, tmp_path / str(number)) for number in range(4)]

@@ -77,7 +77,7 @@ def test_damaged_scores_are_made_again(synthetic: DatasetFolder, submission: tup
 def test_scores_follow_the_depths_of_the_folder(
     synthetic: DatasetFolder, submission: tuple[Path, Card], tmp_path: Path
 ) -> None:
-    """The content hash is of rows: a folder of the same hash may have no depths, or those of another encoder."""
+    """Check a folder without depths, or with those of another encoder: the content hash covers rows alone."""
     path, card = submission
     bare = DatasetFolder(synthetic.path, synthetic.manifest.model_copy(update={"encoder": None}))
     store = Store(tmp_path / "store")
