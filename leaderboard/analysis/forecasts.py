@@ -69,7 +69,7 @@ def _forecast(result: Result, methods: Sequence[str]) -> TaskForecast | None:
     predictions = result.rows().filter(pl.col("task") == name)
     try:
         return forecast_task(task_samples(name, predictions, result.folder), methods)
-    except InvalidInput:  # zero-shot models have no home
+    except InvalidInput:  # zero-shot models have no source domain
         return None
 
 

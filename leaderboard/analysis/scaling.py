@@ -136,7 +136,7 @@ def _limits(rows: pl.DataFrame, measures: dict[str, tuple[str, str]], *, zero: b
 
 def _scores(axis: "Axes", rows: pl.DataFrame, limits: tuple[float, float]) -> None:
     _lines(axis, rows, _PERFORMANCE, limits)
-    # It may run on above the drops, which have no title.
+    # The scores' title may extend over the drops' panel, which has no title.
     axis.set_title(cut(f"{rows['board'][0]}: {rows['series'][0]}", 140))
     axis.set_ylabel("score, points")
 

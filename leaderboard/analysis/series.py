@@ -85,7 +85,7 @@ def _facts(result: Result, varies: Sequence[str]) -> dict[str, Any]:
     facts: dict[str, Any] = {"model": model or card.name, "paradigm": "prompted" if prompted else card.paradigm}
     facts |= {key: getattr(card, key) for key in STATE if key not in varies}
     if sizes_differ and "tunable_parameters" not in varies:
-        # A larger model has more of them, too.
+        # A larger model also has more tunable parameters.
         facts["tunable_parameters"] = None
         facts["tuned"] = card.tunable_parameters in (None, card.parameters)
     return facts | {"model_selection": card.model_selection, "extra_data": card.extra_data}
@@ -99,7 +99,7 @@ def _names(keys: Sequence[dict[str, Any]]) -> list[str]:
         differ = [name for name in key if any(other.get(name) != key[name] for other in alike)]
         parts = [_WORDS.get(name, str)(key[name]) for name in differ if key[name] is not None]
         name = ", ".join([key["model"], *parts])
-        # Figures that differ may be written alike.
+        # Two different numbers may round to the same text.
         again = sum(other == name or other.startswith(f"{name} #") for other in names)
         names.append(f"{name} #{again + 1}" if again else name)
     return names

@@ -194,7 +194,7 @@ def _pages(browser: Any, url: str, board: str, store: Store) -> Iterator[Timing]
             return time.perf_counter() - begun
 
     identities = store.ids()
-    asked = cycle(identities)  # a small run has fewer than are asked for
+    asked = cycle(identities)  # a small run has fewer entries than requests
     yield _under("first row of the overall board, cold", _median_of(lambda: cold(url, "#board-rows tbody tr")), 0.8)
     yield _under("first row of a task's board, cold", _median_of(lambda: cold(board, "#board-rows tbody tr")), 0.8)
     yield _under("entry page, cold", _median_of(lambda: cold(url + entry_address(next(asked)), _PICTURE)), 1.2)

@@ -316,5 +316,5 @@ def _median(work: Callable[[], object], times: int) -> float:
 def _medians(*works: Callable[[], object], times: int = 5) -> list[float]:
     """Time several pieces of work in turn, so that a slow phase of the machine affects all of them."""
     for work in works:
-        work()  # the first run loads and warms
+        work()  # the first run loads libraries and fills caches
     return [float(seconds) for seconds in np.median([[_once(work) for work in works] for _ in range(times)], axis=0)]

@@ -50,7 +50,7 @@ class Index:
         self.store = store
         self.background = background
         self._failed: dict[str, Unscored] = {}
-        self._lock = threading.Lock()  # one look at the store at a time
+        self._lock = threading.Lock()  # one refresh of the store at a time
         self._scores: OrderedDict[str, Scores] = OrderedDict()
         self._scores_lock = threading.Lock()
         self._stamps = {folder.content_hash: index_cache.stamp(self._folder(folder.content_hash)) for folder in folders}
@@ -87,7 +87,7 @@ class Index:
                 if identity in snapshot.unscored and snapshot.unscored[identity].files == self._files(identity)
             }
             new = [identity for identity in present if identity not in snapshot.ids and identity not in kept_out]
-            # What was still to be read may have been withdrawn.
+            # An entry that waited to be read may have been withdrawn.
             if not new and not gone and len(kept_out) == len(snapshot.unscored) and not snapshot.unread:
                 return False
             read, unscored = self._read(new[:READ_AT_ONCE])

@@ -128,7 +128,7 @@ def write(
         "replicates": pl.DataFrame(columns, schema=_REPLICATES),
         "intervals": pl.concat([pl.DataFrame(schema=_INTERVALS), *ranked]),
     }
-    # Replicates are noise: packing them would cost time and save nothing.
+    # Replicates are noise: compressing them would cost time and save nothing.
     store.keep_index({name: _parquet(frame, packed=name == "rows") for name, frame in frames.items()})
 
 

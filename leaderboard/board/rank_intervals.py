@@ -58,7 +58,7 @@ class RankIntervals:
     def wait(self, seconds: float) -> bool:
         """Wait until nothing is left to compute; return whether that is so."""
         end = time.monotonic() + seconds
-        # One that ends may have begun another.
+        # A thread that ends may have started another one.
         while (thread := self._thread) is not None and time.monotonic() < end:
             thread.join(max(end - time.monotonic(), 0))
         return self._thread is None
@@ -69,7 +69,7 @@ class RankIntervals:
                 self._update(snapshot)
         finally:
             with self._lock:
-                # Something may have been wanted between the last look and here.
+                # A snapshot may have arrived since the queue was found empty.
                 snapshot, self._thread = self._wanted, None
         if snapshot is not None:
             self.start(snapshot)
@@ -88,7 +88,7 @@ class RankIntervals:
             complete = rows_of(board, snapshot.rows).filter("complete")
             ranks = self._boards.get(board.key)
             if ranks is None and set(self.of(board.key)["id"]) == set(complete["id"]):
-                continue  # as it was kept
+                continue  # the saved intervals still hold
             if ranks is None or not set(ranks.ids).issubset(complete["id"]):
                 ranks = self._boards[board.key] = BoardRanks()
                 anew = True
@@ -144,7 +144,7 @@ class RankIntervals:
                     table = self._store.table(self._store.entry(row["id"]), board.folder)
                     drawn = ranked_replicates(table, row, board.info)
                 except InvalidInput:
-                    pass  # it was withdrawn meanwhile, or its predictions are damaged
+                    pass  # the entry was withdrawn meanwhile, or its predictions are damaged
             found[row["id"]] = drawn
             if drawn is not None:
                 self._replicates[key] = drawn

@@ -115,7 +115,7 @@ def serve(
     Example: shiftbench serve --data build/dr --store store --port 7860
     """
     require("gradio", "app")
-    # Hundreds of modules are read, and nothing of them is ever garbage: to look for it takes a sixth of the start.
+    # The garbage collector would search hundreds of imported modules in vain, which takes a sixth of the start.
     gc.disable()
     try:
         _serve(data, store, host, port, sign_in=sign_in, quota=quota)

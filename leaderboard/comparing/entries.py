@@ -105,7 +105,7 @@ def compare_in_pairs(
             with turn or nullcontext():
                 pairs.append(of_task(_pair((a, b), (first, second), store, n_swaps), task))
         except NoSharedShift:
-            pass  # the pair is left out of what is returned
+            pass  # a pair without a shared shift is left out of the result
         progress(number, len(every))
     found = corrected(pairs)
     return {(pair.a, pair.b): pair for each in found for pair in (each, mirrored(each))}
@@ -185,7 +185,7 @@ def _parse_kept(content: bytes | None) -> Comparison | None:
     try:
         return None if content is None else Comparison.model_validate_json(content)
     except ValueError:
-        return None  # derived: a damaged one is made again
+        return None  # a damaged comparison is computed again
 
 
 def _by_id(problem: Problem, ids: dict[str, str]) -> Problem:

@@ -49,7 +49,7 @@ def _test(old: EntryTask, new: EntryTask, sources: tuple[str, str], domain: str,
     se, df = float(errors[0]), min(float(freedom[0]), groups - 1)
     reach = float(stdtrit(df, 0.975)) * se
     ends = {"low": max(value - reach, -1.0), "high": min(value + reach, 1.0)}
-    if _same_outcomes(old, new, places):  # nothing changed, however few texts there are
+    if _same_outcomes(old, new, places):  # equal outcomes are no regression, even on few texts
         return shown.model_copy(update={**ends, "p_broken": 1.0, "p_kept": 0.0})
     p = limit_p(value, se, groups, limit)
     return shown.model_copy(update={**ends, "p_broken": p.above, "p_kept": p.below})

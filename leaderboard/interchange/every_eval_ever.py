@@ -120,7 +120,7 @@ def _model(shared: SharedEntry) -> dict[str, Any]:
         "name": card.name,
         "id": shared.model_repository(),
         "developer": shared.model_repository().partition("/")[0],
-        # Nobody told who ran the model, or whether its weights are there for everybody.
+        # The card does not state who ran the model, or whether its weights are open.
         "additional_details": {"deployment_type": "unknown", "model_availability": "unknown", **_strings(known)},
     }
 

@@ -68,7 +68,7 @@ class SharedFigure(NamedTuple):
     @property
     def value(self) -> float:
         """Return the figure's value."""
-        assert self.estimate.value is not None  # such figures are left out
+        assert self.estimate.value is not None  # figures without a value are left out
         return self.estimate.value
 
     @property

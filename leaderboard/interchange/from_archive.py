@@ -51,7 +51,7 @@ def _submit(store: Store, archive: Path, identity: str, card: str, folders: Sequ
     if not ENTRY_ID.fullmatch(identity) or not path.is_file():
         raise InvalidInput(Problem("the archive lacks the predictions of this entry", str(archive), f"'{identity}'"))
     rows = _read(path, PREDICTIONS)
-    # In the order that entries have them, and without columns that the entry did not have.
+    # Columns in the order of entries' files, without those that the entry did not have.
     sent = rows.select(name for name in _READ[PREDICTIONS] if name in rows.columns and not rows[name].is_null().all())
     checked = parse_card(card, f"{archive}, card of {identity}")
     if entry_id(LOCAL_SUBMITTER, checked, sent.sort("source", "seed", "id")) != identity:

@@ -232,7 +232,7 @@ def _likelihoods(asked: Sequence[_State], choices: Sequence[str]) -> list[float]
             place = state.reference_index or 0
             text, total = "", 0.0
             for token in reversed(state.result.completions[0].tokens):
-                if len(text) > len(choices[place]):  # a blank stands before the reference
+                if len(text) > len(choices[place]):  # HELM puts a blank before the reference
                     break
                 text, total = token.text + text, total + (token.logprob or 0.0)
             if text.strip() == choices[place].strip():

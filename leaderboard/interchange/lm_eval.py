@@ -198,9 +198,9 @@ def _read_responses(
         if not all(isinstance(answer, str) for answer in answers):
             raise TypeError(f"a response is no text: {answers!r}")
         return answers, None, None
-    # With mutual information the second half are the choices without their prompt.
+    # With mutual information, the second half of the requests are the choices without their prompt.
     choices = asked[: len(asked) // 2] if "acc_mutual_info" in metrics else asked
-    if len(choices) < 2:  # the likelihood of a text, without any choice
+    if len(choices) < 2:  # a perplexity task: the likelihood of a text, without any choice
         return [None], None, None
     likelihoods = [float(response[0]) for response in responses[: len(choices)]]
     if len(likelihoods) < len(choices):

@@ -153,7 +153,7 @@ def _archived(store: Store, identity: str, folders: Sequence[DatasetFolder], par
     if done.is_file():
         return done.read_text()
     rows = store.checked_rows(identity, folder)
-    # A column without a value is no column: the archive has it for all entries.
+    # The archive adds each optional column to all entries; an empty one was not in this entry's file.
     sent = rows.drop("task", "target", *(name for name in rows.columns if rows[name].is_null().all()))
     card = entry.card.model_copy(update={"contact": None})
     named = entry_id(LOCAL_SUBMITTER, card, sent.sort("source", "seed", "id"))
@@ -211,7 +211,7 @@ def _write(frame: pl.DataFrame, schema: pl.Schema, path: Path) -> None:
 def _finish(part: Path, out: Path, ids: Sequence[str], describe: Describe) -> int:
     """Write the joined tables and their description into the folder; return the number of predictions."""
     for path in (part / PREDICTIONS).glob("*.parquet"):
-        if path.stem not in ids:  # withdrawn since a stopped command wrote it
+        if path.stem not in ids:  # the entry was withdrawn after an interrupted command wrote its file
             path.unlink()
     for name in _TABLES:
         _write(pl.concat([pl.read_parquet(part / name / f"{each}.parquet") for each in ids]), _SCHEMAS[name],
@@ -220,7 +220,7 @@ def _finish(part: Path, out: Path, ids: Sequence[str], describe: Describe) -> in
     rows = {PREDICTIONS: predictions} | {name: _n_rows(part / f"{name}.parquet") for name in _TABLES}
     for name, text in describe(archive_configs(rows), pl.read_parquet(part / f"{ENTRIES}.parquet")).items():
         (part / name).write_text(text, encoding="utf-8")
-    for name in (_DONE, *_TABLES):  # first what says that the others are there
+    for name in (_DONE, *_TABLES):  # the marker that the others are complete goes first
         shutil.rmtree(part / name)
     if out.exists():
         out.rmdir()

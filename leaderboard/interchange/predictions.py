@@ -92,7 +92,7 @@ def _chosen(samples: pl.DataFrame, match: Callable[[Sequence[str], NDArray[np.fl
 
     choices = [choice.strip() for choice in samples["choices"][0]]
     matched = match(choices, softmax(np.stack(samples["log_likelihoods"].to_list()), axis=1))
-    if "probabilities" not in matched.columns:  # where a choice stands for no label
+    if "probabilities" not in matched.columns:  # where a choice is not a label
         matched = matched.with_columns(probabilities=pl.lit(None, _PREDICTED["probabilities"]))
     return samples.select("id", "epoch").with_columns(matched).select(*_PREDICTED)
 

@@ -118,7 +118,7 @@ def effective_interval(line: BaselineLine, id_score: ArrayLike, ood_score: Array
     inside = np.clip(own[1:], 1e-9, 1 - 1e-9)
     moved = sorted(line.expected(float(end)) for end in inside)  # a falling line turns the ends around
     by_line = line.interval(float(own[0]))
-    # The line's place in scores and the model's place on it are apart: their reaches add as squares.
+    # The line's error and the model's error are independent, so their lengths add as squares.
     low = expected - float(np.hypot(expected - moved[0], expected - by_line[0]))
     high = expected + float(np.hypot(moved[1] - expected, by_line[1] - expected))
     ends = combined_interval([1, -1], [away[0], expected], [away[1], low], [away[2], high], np.eye(2))

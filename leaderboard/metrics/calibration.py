@@ -49,7 +49,7 @@ def equal_mass_bins(confidence: ArrayLike, n_bins: int) -> NDArray[np.int64]:
     if sure.ndim != 1 or not sure.size or n_bins < 1:
         raise ValueError(f"confidence must have shape (n,), n > 0, and n_bins be above 0; got {sure.shape}, {n_bins}")
     _, level, counts = np.unique(sure, return_inverse=True, return_counts=True)
-    middle = np.cumsum(counts) - 0.5 * counts  # the mean place of equal confidences
+    middle = np.cumsum(counts) - 0.5 * counts  # the mean rank of equal confidences
     codes = (middle * n_bins / sure.size).astype(np.int64)[level]
     return np.asarray(np.unique(codes, return_inverse=True)[1], dtype=np.int64)
 

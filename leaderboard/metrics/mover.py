@@ -61,7 +61,7 @@ def replicate_correlation(replicates: ArrayLike) -> Floats:
     """
     drawn = np.asarray(replicates, dtype=np.float64)
     moved = drawn - drawn.mean(axis=1, keepdims=True)
-    moved[np.abs(moved) < 1e-12] = 0.0  # what rounding leaves of a score that never moves
+    moved[np.abs(moved) < 1e-12] = 0.0  # rounding errors of a score that never varies
     lengths = np.sqrt(np.einsum("ij,ij->i", moved, moved))
     moved /= np.where(lengths > 0, lengths, 1.0)[:, None]
     found = moved @ moved.T
@@ -104,7 +104,9 @@ def worst_interval(
     sd = drawn.std(axis=1)
     normal = NormalDist()
     one = normal.inv_cdf(0.5 + level / 2)
-    if np.any(sd < 1e-12):  # replicates say nothing of a drop that never moves: as if all were independent
+    if np.any(
+        sd < 1e-12
+    ):  # a drop that never varies has no correlation in replicates, so all are treated as independent
         multiple = normal.inv_cdf(0.5 + level ** (1 / x.size) / 2)
     else:
         multiple = float(np.quantile((deviations / sd[:, None]).max(axis=0), level, method="weibull"))

@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 # So that two blocks of replicates stay in the processor's cache.
 _BLOCK_ENTRIES = 64
 _BLOCK_PAIRS = 2**14
-# Entries whose difference varies by less than this share of what they vary themselves hardly differ.
+# Entries nearly coincide if the variance of their difference is below this share of their own.
 _CLOSE = 1e-3
 # Differences this close are ties broken by rounding.
 _TIE = 1e-12
@@ -211,7 +211,7 @@ class RankedReplicates:
         for row, entry in enumerate(range(block.start, block.stop)):
             np.subtract(single, self._deviations[entry].astype(np.float32), out=moved)
             np.abs(moved, out=moved)
-            # Of entries that hardly differ, single precision would see its own rounding.
+            # For entries that nearly coincide, single precision would show only its rounding errors.
             close = sd[row] <= _CLOSE * spread
             scale = np.divide(1, sd[row], out=np.zeros_like(sd[row]), where=~close)
             np.multiply(moved, scale.astype(np.float32)[:, None], out=moved)
@@ -228,7 +228,7 @@ class RankedReplicates:
         scale = self._squares[some, None] + self._squares[others]
         squares = scale - 2 * left @ right.T - left.shape[1] * (self._means[some, None] - self._means[others]) ** 2
         sd = np.sqrt(np.maximum(squares, 0) / left.shape[1])
-        # The product loses the difference of entries that hardly differ.
+        # The product of matrices loses the small difference of entries that nearly coincide.
         close = squares < _CLOSE**2 * scale
         same = self._kinds[some][:, None] == self._kinds[others]
         sd[same] = 0

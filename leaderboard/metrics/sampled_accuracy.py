@@ -87,7 +87,7 @@ def sampled_accuracy(
         trust = float(by_draw @ (off_right * off_sure)) / spread if spread > 0 else 0.0
     value = min(max(right_mean + trust * (float(everyone.mean()) - sure_mean), 0.0), 1.0)
     n_groups, tuned = pi.size, trust != 0
-    # Mean and lambda were fitted to the same groups; what they took of the spread is given back.
+    # Mean and lambda were fitted to the same groups, so the variance is corrected for the fitted parameters.
     scale = n_groups / max(n_groups - 1 - tuned, 1)
     drawing = scale * float(by_draw @ (off_right - trust * off_sure) ** 2) / texts**2
     around = np.bincount(owners, weights=right - value) ** 2

@@ -102,7 +102,7 @@ def _aurc_influence(sure: Floats, right: Floats) -> Floats:
     _, level, sizes = np.unique(sure, return_inverse=True, return_counts=True)
     n = right.size
     above = np.cumsum(sizes[::-1])[::-1] / n  # the share as confident or more
-    middle = above - 0.5 * sizes / n  # of equal ones half counts as before
+    middle = above - 0.5 * sizes / n  # half of equal confidences count as ranked before
     errors = np.bincount(level, weights=1 - right) / n
     at_place = (1 - right) * -np.log(middle)[level]
     pushed = np.cumsum(errors / middle) - 0.5 * errors / middle

@@ -85,7 +85,7 @@ def choose_id(candidates: Sequence[Candidate], min_train: int = MIN_TRAIN) -> tu
     eligible = [candidate for candidate in candidates if not reasons[candidate.name]]
     if not eligible:
         return None, reasons
-    # The first of equals wins.
+    # Of equal scores the first one wins.
     best = max(eligible, key=lambda candidate: (candidate.breadth, candidate.train))
     for candidate in eligible:
         reasons[candidate.name] = BREADTH if candidate.breadth < best.breadth else TRAIN_ROWS
@@ -133,7 +133,7 @@ def choose_ood(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str,
     chosen = np.zeros(flat.shape, dtype=bool)
     taken = np.zeros((len(flat), sources.shape[1]), dtype=bool)
     rows = np.arange(len(flat))
-    for place in np.argsort(flat, axis=1, kind="stable").T:  # (n_replicates,): who is next in each
+    for place in np.argsort(flat, axis=1, kind="stable").T:  # (n_replicates,): the next candidate of each replicate
         own = sources[place]
         fits = free[rows, place] & ~(taken & own).any(axis=1) & (chosen.sum(axis=1) < n_ood)
         chosen[rows, place] = fits

@@ -68,7 +68,7 @@ def choose_measured(
         tokens = token_encoder(folder) if folder.task(task).kind is TaskKind.GENERATION else None
         study = replace(study, probe=measured_scores(predictions, folder, study, id_name, tokens))
         notes.append("Intervals and frequencies: other test texts, the same trained models.")
-    if encoder is not None:  # last, because it may take long
+    if encoder is not None:  # similarity comes last, because embedding may take long
         study = with_similarity(study, folder, encoder)
     return choose(replace(study, notes=tuple(notes)), id_name, n_ood)
 

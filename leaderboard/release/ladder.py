@@ -84,9 +84,9 @@ class Rung:
     def hurdle(self, score: Measured) -> tuple[float, float]:
         """Return the score to beat, and by how much."""
         if self.file is None:
-            # On other groups nothing cancels, and the score behind the number is not at hand: a step for either.
+            # The number was measured on other labels and its exact score is unknown: one step for each of the two.
             return self.told, 2 * own_step(score)
-        # The number was rounded: neither it nor the score behind it is enough to be better than.
+        # The released number was rounded, so a new score must beat both it and the exact score behind it.
         return max(self.told, self.file.value), step_between(score, self.file)
 
 

@@ -182,7 +182,7 @@ class _Asked:
             return None
         if best.place != self._place(task, target):
             return Rung(best.number)
-        # Withdrawn or not: what an account was told of a file stays what it must be better than.
+        # A withdrawn file counts too: the account still has to beat the number released on it.
         rows = self.store.checked_rows(best.entry, self.folder)
         file = predicted_targets(rows, task, self.folder.task(task))[target]
         return Rung(best.number, self._measure(task, target, file))

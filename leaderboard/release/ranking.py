@@ -209,7 +209,7 @@ class Ranking:
     def _score_of(self, identity: str, target: str) -> Measured | None:
         try:
             rows = self.store.checked_rows(identity, self.folder)
-        except InvalidInput:  # damaged since: the number is compared with, as if it were one of another variant
+        except InvalidInput:  # the earlier entry was damaged since, so only its released number is compared with
             return None
         return self._measure(predicted_targets(rows, self.task, self.info)[target], target)
 

@@ -156,7 +156,7 @@ class _Check:
             every = [self.figures[domain] for domain in self.counted]
             found = {name: weighted_sum(every, list(row)) for name, row in zip(self.counted, weights, strict=True)}
         p_values = [_p_value(figure) for figure in found.values()]
-        # Of two domains each is the other's rest: one test.
+        # With two domains, each against the rest is the same test, so one is enough.
         is_one = self.home not in self.counted and len(found) == 2
         corrected = p_values if is_one else holm(p_values).tolist()
         return {domain: (figure, p) for (domain, figure), p in zip(found.items(), corrected, strict=True)}

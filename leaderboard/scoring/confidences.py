@@ -90,7 +90,7 @@ class TargetConfidence:
         brier = top_label_brier_scores(self.confidence, self.correct)
         if self.probabilities is not None:
             brier = brier_scores(self.probabilities, self.labels)
-        # Means, and figures that move with the mean of their influences.
+        # Replicates of means, and of figures that vary with the mean of their influences.
         rows = {"overconfidence": self.confidence - self.correct, "brier": brier}
         for name, figure in (("failure_auroc", failure_auroc), ("excess_aurc", excess_aurc)):
             found = [figure(sure, right) for sure, right in pairs]

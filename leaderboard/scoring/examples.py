@@ -84,14 +84,14 @@ def wrong_examples(
         return ()
     info = folder.task(task)
     gold = folder.split(task, target, "test")
-    # A subset's predictions are fewer than the rows.
+    # A subset has predictions for only some of the rows.
     rows = gold.join(said, on="id", how="inner", maintain_order="left")
     if rows.is_empty():
         return ()
     home = _one_run(predictions, prefix, target) if target != source else said.clear()
     rows = rows.join(home.select("id", at_home="prediction"), on="id", how="left", maintain_order="left")
     worst = _worst(rows.head(_AT_FIRST), gold, info, n)
-    # With enough rows that could not show more among the first ones the others need not be looked at.
+    # The remaining rows need no check once the first ones hold enough of the best kind.
     if (worst["score"] - worst["at_home"].fill_null(1) == -1).sum() < n:
         worst = _worst(rows, gold, info, n)
     return tuple(_example(row, info) for row in worst.iter_rows(named=True))

@@ -31,7 +31,7 @@ def gaps(values: TaskValues, *, has_depth: bool) -> Iterator[Missing]:
     yield from _score_gaps(values)
     if has_depth:
         yield from _depth_gaps(values)
-    elif values.info.min_texts is None:  # own data have depths only where they were asked for
+    elif values.info.min_texts is None:  # own data have depths only if they were requested
         yield Missing(task=values.name, source=None, target=None, what=NO_DEPTHS)
 
 
@@ -114,7 +114,7 @@ def _depth_gaps(values: TaskValues) -> Iterator[Missing]:
         yield Missing(task=values.name, source=source, target=None, what=what)
     for source, target in values.shift_cells:
         if _from_elsewhere(values, source):
-            continue  # named once, with SS
+            continue  # already listed as a missing SS
         if source not in OUTSIDE_SOURCES and (source, target) not in values.effective_n:
             few = [part for part in source_parts(source) if n_train(values.info, part) < 2]
             what = (

@@ -126,7 +126,7 @@ class IdModel:
             own, away = matrix[..., 0, :1], matrix[..., 0, 1:]
             centre = away.mean(axis=-1, keepdims=True)
             every = np.concatenate([own, away, centre, own - centre], axis=-1)
-            return every[..., : len(keys)]  # the drop, which is last, may not be there
+            return every[..., : len(keys)]  # the drop is last, and may be missing
 
         assert self.source is not None
         targets, of_keys = [self.id_domain, *found], [figures[key] for key in keys]

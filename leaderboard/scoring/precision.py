@@ -73,7 +73,7 @@ class Precision:
         score = float(np.clip(scores[0], *SCORE))
         if self.values.formulas[metric] == self.values.example_metric:
             moments = self._moments[self._trained_on(metric, cell), cell[1]]
-            # Graded scores of a cell may be nearer to right-or-wrong than those of the others.
+            # A cell's graded scores may be closer to 0 and 1 than those of other cells, so its own dispersion counts.
             dispersion = max(self._dispersion, moments.dispersion)
             n, df = effective_n(n_texts, n_groups, self._correlation, dispersion), n_groups - 1
         else:

@@ -96,7 +96,7 @@ def score_file(
     if not isinstance(folder, DatasetFolder):
         folder = DatasetFolder.open(folder)
     frame = checked_predictions(Path(path), folder, subset, labels_by_index=labels_by_index)
-    folder.refuse_withheld()  # after the check: what is wrong with the file can be told without labels
+    folder.refuse_withheld()  # after the check, because the file's problems can be listed without labels
     pinned = checked_predictions(Path(reference), folder, subset) if reference else None
     scored = score_predictions(frame, folder, subset, encoder=encoder, n_draws=n_draws, reference=pinned, margin=margin)
     return scored.scores
@@ -222,7 +222,7 @@ def score_predictions(
         }
 
     found = by_task(predictions.drop("probabilities", strict=False))
-    # Of a reference only its models at home matter.
+    # A reference is needed only for its models' scores at home.
     pinned = by_task(reference.filter(pl.col("source") == pl.col("target"))) if reference is not None else None
     rows = [row for values in found.values() for row in _long_rows(values)]
     table = pl.DataFrame(rows, schema=SCORE_COLUMNS, orient="row").sort("task", "source", "target", "seed", "metric")

@@ -89,7 +89,7 @@ def summarise_values(
     missing: list[Missing] = []
     for name in folder.manifest.tasks:
         if name not in found:
-            if not folder.task(name).candidates_for:  # which are a further test, asked of nobody
+            if not folder.task(name).candidates_for:  # candidates are an optional test, so no gap is reported
                 missing.append(Missing(task=name, source=None, target=None, what="no predictions for this task"))
             continue
         task = _Task(found[name], (reference or {}).get(name), id_model(found[name], folder.manifest))
@@ -200,7 +200,7 @@ class _Task:
 
     def _secondary(self, cell: Cell) -> dict[str, float | None]:
         found = {metric: known(self.score(*cell, metric)[0]) for metric in self.secondary}
-        if LENIENT in found and cell not in self.means[LENIENT]:  # where both readings agree
+        if LENIENT in found and cell not in self.means[LENIENT]:  # strict and lenient reading agree in all other cells
             found[LENIENT] = known(self.score(*cell)[0])
         return found
 
@@ -312,7 +312,7 @@ class _Task:
         found = {"mean_ss": own} | {f"mean_{name}": known_figures(single, name) for name in ("st", "sd", "td")}
         means = {name: mean(figures, bounds_of(name)) for name, figures in found.items() if figures}
         if len(own) == len(self.counted) and len(found["mean_st"]) == len(own) * (len(own) - 1) > 0:
-            # Of a complete grid the three are one figure.
+            # In a complete grid the three are one figure.
             drop = difference(means["mean_ss"], means["mean_st"])
             means |= dict.fromkeys(("average_drop", "mean_sd", "mean_td"), drop)
         return means
@@ -369,7 +369,7 @@ class _Task:
     def _of_grid(self, drops: Sequence[Drops]) -> dict[str, Any]:
         """Summarise the matrix of single sources."""
         matrix = np.array([[self.score(source, target)[0] for target in self.counted] for source in self.counted])
-        if len(self.counted) < 2:  # of a partial build, or where domains are small: a grid of which all else is unknown
+        if len(self.counted) < 2:  # a partial build, or small domains: a grid without any shift
             matrix = np.full((2, 2), np.nan)
             for domain in self.counted:
                 matrix[0, 0] = self.score(domain, domain)[0]

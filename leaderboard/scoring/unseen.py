@@ -92,7 +92,7 @@ def _scores(table: pl.DataFrame, task: TaskScores, cells: set[tuple[str, str]]) 
     runs: dict[str, list[set[int]]] = {}
     for _, part in rows.group_by("source", "target", maintain_order=True):
         runs.setdefault(part["source"][0], []).append(set(part["seed"]))
-    # As in the scores themselves: runs on all targets, or else whatever there is (see gaps.kept_seeds).
+    # The same runs as in the scores: those on all targets, otherwise all (see gaps.kept_seeds).
     kept = {source: set.intersection(*seeds) or set.union(*seeds) for source, seeds in runs.items()}
     found: Scored = {}
     for (source, target), part in rows.group_by("source", "target", maintain_order=True):

@@ -83,7 +83,7 @@ class HubPlace:
                 sent.append(files)
                 made = self._commit(files, head)
                 self._copy.keep(files)
-                self._head = made  # not before the copy has it, or it would not be looked for
+                self._head = made  # set only after the copy has the commit, otherwise it would not be fetched
                 return True
 
         try:
@@ -198,7 +198,7 @@ class HubPlace:
         new = there - self.ids()
         if self._head is None:
             self._fetch_scores(METRIC_VERSION, head, (".json", ".parquet"), there - gone)
-        else:  # an entry comes with its scores: they need no listing, which is long
+        else:  # an entry is committed with its scores, so the long listing is not needed
             derived = (path(identity) for identity in new - gone for path in (scores_path, table_path))
             self._fetch_all(derived, head)
         self._fetch_all((card_path(identity) for identity in new), head)

@@ -52,7 +52,7 @@ def read_intervals(contents: Iterable[tuple[str, bytes]]) -> dict[tuple[str, str
                 board = found.setdefault((read["data"], read["subset"], task["task"]), {})
                 board |= {(identity, shift, figure): ends for shift, figure, ends in _of_task(task)}
         except (ValueError, KeyError, TypeError):
-            continue  # damaged, or of a shape since forgotten
+            continue  # the scores are damaged, or of an unknown old shape
     return found
 
 

@@ -126,7 +126,7 @@ def _standings(store: Store, version: str) -> dict[BoardKey, dict[str, _Standing
                 standing = _Standing(task["summary"]["mean_st"]["value"], _is_ranked(task))
                 found.setdefault(BoardKey(read["data"], read["subset"], task["task"]), {})[identity] = standing
         except (ValueError, KeyError, TypeError):
-            continue  # damaged scores are derived: they say nothing of the entry
+            continue  # damaged scores are skipped: they are derived, and the entry itself is intact
     return found
 
 

@@ -341,7 +341,7 @@ class Store:
             found = self._place.ids()
             for identity in found - self._sendings.keys():
                 sending = parse_sending(self._bytes(card_path(identity)) or b"", identity)
-                if sending is not None:  # a damaged card may be restored while this runs, and then counts again
+                if sending is not None:  # a damaged card is not remembered, as it may be restored while this runs
                     self._sendings[identity] = sending
             return [self._sendings[identity] for identity in found & self._sendings.keys()]
 
@@ -371,7 +371,7 @@ def folder_of(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
     Raises: InvalidInput naming both versions when it is not there.
     """
     same = [folder for folder in folders if folder.content_hash == card.data]
-    if same:  # of a public and a gold folder, which have one hash, the one that can be scored with
+    if same:  # a public and a gold folder share a hash; the gold one can score
         return min(same, key=lambda folder: folder.manifest.withholds_labels)
     here = ", ".join(f"{folder.manifest.benchmark} {folder.content_hash[:12]}" for folder in folders) or "none"
     cure = f"the datasets here are {here}; predict on one of these, or build the same version"

@@ -201,7 +201,7 @@ def kills(wheres: Sequence[Where], sender: Sender, n: int, longest: float, rng: 
             list(pool.map(lambda client, moment: client.kill_after(*moment), clients, moments))
             for client in clients:
                 said = list(client.told())
-                # What the other one withdrew is refused.
+                # An entry that the other client withdrew is refused.
                 assert all("was withdrawn" in reason for what, _, reason in said if what == "refused")
                 found.accepted += [identity for what, _, identity in said if what == "new"]
                 found.withdrawn |= {identity for what, _, identity in said if what == "withdrawn"}

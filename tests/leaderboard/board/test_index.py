@@ -75,7 +75,7 @@ def test_equal_scores_share_a_rank_and_partial_entries_have_none(filled: Filled,
     names = ["Good model" if name == SCRIPT else name for name in frame["name"]]
     assert names == ["Good model", "Good model", "Zero-shot model", "Poor model", "Partial model"]
     assert frame["rank"].to_list() == [1, 1, 3, 4, None]
-    # The partial one scores highest, and still stands below.
+    # The partial entry has the highest score, and is still listed last.
     assert frame["mean_st"][4] > frame["mean_st"][0]
     assert frame["rank_low"].to_list() == [1, 1, 3, 4, None]
     assert frame["rank_high"].to_list() == [2, 2, 3, 4, None]
@@ -172,7 +172,7 @@ def test_rows_kept_while_labels_were_public_are_not_shown_when_they_are_withheld
     assert (row["mean_st"][0], row["rank"][0], row["complete"][0]) == (None, None, False)
     with pytest.raises(InvalidInput, match="scored in rounds alone"):
         closed.scores(identity)
-    # Nor the other way round.
+    # The same in the other order.
     assert closed.settle()
     again = Index([filled.folder], store)
     assert again.frame(board_of(again)).filter(pl.col("id") == identity)["mean_st"][0] is not None
@@ -256,7 +256,7 @@ def test_entries_that_cannot_be_scored_keep_their_place(filled: Filled, store: S
     assert str(tmp_path) not in str(index.unscored())
     assert index.frame(board_of(index)).height == 3
     assert index.entry(foreign).card.name == "Partial model"
-    # What it lacks may come back.
+    # A missing file may be restored.
     card.write_text(card.read_text().replace("0" * 64, filled.folder.content_hash))
     index.refresh()
     assert index.reasons(foreign) == ()

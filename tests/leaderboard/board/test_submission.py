@@ -118,7 +118,7 @@ def test_every_problem_at_once(index: Index, filled: Filled, tmp_path: Path) -> 
     upload.parent.mkdir()
     frame = pl.read_parquet(filled.files["good"])
     frame.rename({"prediction": "predicton"}).write_parquet(upload)
-    # A wrong card and a wrong file: both are told.
+    # A wrong card and a wrong file: both are reported.
     answer = check(index, str(upload), "name: x\nparadigm: magic\ncolour: red\n")
     told = "\n".join(answer["problems"])
     for words in ("key 'data': required key", "key 'paradigm'", "'colour'", "did you mean 'prediction'?"):

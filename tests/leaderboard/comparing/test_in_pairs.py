@@ -33,7 +33,7 @@ def test_a_pair_has_the_test_of_its_own_comparison_and_its_share_of_the_level(fi
         turn=turn,
     )
     assert steps == [(number, 6) for number in range(1, 7)]
-    assert turn.acquire(blocking=False)  # given back
+    assert turn.acquire(blocking=False)  # the lock was released
     assert len(found) == 12
     good, poor = (side.id for side in chosen[:2])
     alone = ranked(compare_sides(chosen[:2], filled.folder, Store(tmp_path / "other"), "nli", n_swaps=SWAPS)[0])

@@ -112,7 +112,7 @@ def test_a_constant_predictor_wins_no_drop(synthetic: DatasetFolder, tmp_path: P
     drops = [each for shift in pair.shifts for each in shift.differences[1:]]
     drops += [mean.difference for mean in pair.means if mean.difference.figure == "average drop"]
     assert {(each.at_floor, each.p, each.p_corrected, winner(each)) for each in drops} == {("a", None, None, None)}
-    # They are shown all the same, and they do favour it.
+    # The drops are shown all the same, and they favour this entry.
     assert all(each.value is not None and each.value < 0.1 for each in drops)
     said = sentence(pair, ("Constant", "Model"), "dr")
     assert "Constant: mean score not above chance or one label for all texts, so drops say nothing" in said

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# A busy machine's pauses are no failures.
+# Pauses of a busy machine must not fail tests.
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
 

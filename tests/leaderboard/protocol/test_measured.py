@@ -72,7 +72,7 @@ def test_scores_are_shares_of_right_predictions_with_labels_folded(choice: Choic
 def test_the_choice_and_its_reasons(choice: Choice) -> None:
     assert (choice.id, choice.id_by_rule, choice.ood) == ("Wide", None, ("Hard", "Court"))
     found = {item.name: (item.reason, item.rival) for item in choice.candidates}
-    # Without Court, Law may come in, which has one of its sources.
+    # Without Court, Law may be chosen, which shares a source with Court.
     assert found == {
         "Wide": ("the ID", None),
         "Hard": ("chosen", "Novel"),

@@ -86,7 +86,7 @@ def test_verdicts_name_the_rival_and_the_margin() -> None:
     found = explain(candidates, [0.9, 0.1, 0.5, 0.55, 0.7, 0.8], "ID", 2)
     assert found["ID"].reason == "the ID"
     assert found["news"] == Verdict(chosen=False, reason="source of the ID")
-    # If it left, the other tweets would come in.
+    # If it were left out, the other tweets would be chosen.
     assert (found["tweets"].rival, found["tweets"].margin) == ("more", pytest.approx(0.05))
     assert found["more"] == Verdict(False, "source taken", "tweets", pytest.approx(0.05))
     assert (found["film"].rival, found["film"].margin) == ("law", pytest.approx(0.1))
@@ -94,7 +94,7 @@ def test_verdicts_name_the_rival_and_the_margin() -> None:
 
 
 def test_who_takes_the_place_is_the_first_to_come_in() -> None:
-    # Without tweets, both comes in, which keeps film out; then law comes in.
+    # Without tweets, 'both' is chosen, which excludes film; then law is chosen.
     found = explain([ID, TWEETS, FILM, BOTH, LAW], [0.9, 0.4, 0.6, 0.5, 0.8], "ID", 2)
     assert found["tweets"].rival == "both"
     assert found["both"].rival == "tweets"

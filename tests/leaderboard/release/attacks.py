@@ -172,7 +172,7 @@ def boosting(
     for _ in range(n_looks):
         file = rng.integers(n_classes, size=start.size)
         answer = look(file)
-        # A file of which nothing is told is a little worse than chance: by 0.055 of its standard deviation.
+        # A file without a number is slightly worse than chance on average: by 0.055 of its standard deviation.
         votes[np.arange(start.size), file] += -0.055 if answer is None else 10 * (answer - 1 / n_classes)
     return votes.argmax(axis=1)
 

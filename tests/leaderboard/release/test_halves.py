@@ -63,7 +63,7 @@ def test_groups_are_halved_and_never_split(gold: DatasetFolder) -> None:
 
 def test_a_label_is_in_one_half_whatever_id_it_has(twice: DatasetFolder) -> None:
     rows = halves(twice)
-    assert released_tasks(twice) == ["tickets", "tickets_again"]  # placebos are told of nowhere
+    assert released_tasks(twice) == ["tickets", "tickets_again"]  # placebos are never released
     by_label = rows.group_by("gold").agg(
         pl.len(), n_halves=pl.col("feedback").n_unique(), n_ids=pl.col("id").n_unique()
     )

@@ -121,7 +121,7 @@ def test_a_number_told_of_another_variant_is_a_hurdle() -> None:
     assert next_rung(score, Rung(told), None, 0.5) is None
     assert next_rung(score, Rung(told - own_step(score)), None, 0.5) is None
     assert next_rung(score, Rung(told - 2.5 * own_step(score)), None, 0.5) == told
-    # It has to be better than guessing too, whatever was told.
+    # It has to beat guessing too, whatever number was released.
     guess = measured(rng.random(500) < 0.69)
     assert next_rung(score, Rung(0.1), guess, 0.5) is None
     assert next_rung(score, Rung(0.1, measured(rng.random(500) < 0.1)), guess, 0.5) is None

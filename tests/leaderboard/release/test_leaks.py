@@ -86,7 +86,7 @@ def test_binary_labels_three_domains_of_150_texts_one_account(small: DatasetFold
     guessed = sum(int((~labels[target]).sum()) for target in DOMAINS)
     print(f"after: {recovered(found)} of 450, as many as guessing one label gives, from {n_files} files")
     assert recovered(found) == guessed
-    # Not one byte of the thirteen answers hangs on a label of either half.
+    # No byte of the thirteen answers depends on a label of either half.
     other = with_permuted_half(small, tmp_path / "half", feedback=False)
     other = with_permuted_half(other, tmp_path / "both", feedback=True)
     again = Account(Index([other], Store(tmp_path / "again")), other, "mallory", tmp_path / "probe.parquet")
@@ -150,6 +150,6 @@ def test_rounds_tell_nothing_of_few_texts_or_of_guesses(
             continue
         closed = close_round(store, [folder])
         (entry,) = closed.boards[0].entries
-        # A file of one label is its own dealing: it cannot be told apart from guessing.
+        # A file of one label is the same after random exchange, so it is indistinguishable from guessing.
         assert (entry.targets, entry.mean, entry.place) == ({}, None, None)
         assert {each.why for each in closed.left_out} == {"it cannot be told apart from guessing"}

@@ -80,7 +80,7 @@ def test_the_same_file_gets_the_same_answer_and_costs_no_look(asker: Asker, gold
     assert asker.ask(0.5) == first
     assert len(asker.store.ids()) == 4
     assert len(records_of(asker.store, "look")) == rows == 2
-    # Somebody else has a Ladder and looks of their own.
+    # Another account has a Ladder and a count of its own.
     other = Asker(gold, asker.root, "bob")
     (told,) = other.ask(0.8, 1)
     assert told.looks_left == LOOKS_A_YEAR - 1
@@ -94,9 +94,9 @@ def test_twelve_looks_a_year(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> N
     assert (told.is_new, told.looks_left, told.why_not) == (False, 0, "all 12 looks of a year are used up")
     later = date(2031, 3, 1)
     monkeypatch.setattr(looks, "today", lambda: later)
-    (told,) = asker.ask(0.0, 99)  # the file that was told nothing
+    (told,) = asker.ask(0.0, 99)  # the file that received no number
     assert (told.looks_left, told.is_new) == (LOOKS_A_YEAR - 1, True)
-    # A clock that is set back gives no look again.
+    # Setting the clock back gives no further figure.
     monkeypatch.setattr(looks, "today", ledger.today)
     (told,) = asker.ask(0.1, 101)
     assert told.why_not == "all 12 looks of a year are used up"

@@ -158,7 +158,7 @@ def test_joined_source(synthetic: DatasetFolder, domains: list[str], tmp_path: P
         assert shift.tt.value == pytest.approx(plain_score(synthetic, frame, shift.target, shift.target, 0), abs=1e-12)
         assert set(shift.depth_f1) == {str(lambda_) for lambda_ in LAMBDAS}
     alone = scored(synthetic, frame.filter(pl.col("source") != joined), tmp_path).tasks[0]
-    # Intervals pool what they know of the test sets over all of a task's models.
+    # Intervals pool the test sets' properties over all of a task's models.
     assert task.summary.mean_st.value == alone.summary.mean_st.value
     assert task.summary.mean_st.low == pytest.approx(alone.summary.mean_st.low, abs=0.02)
     assert task.summary.n_shifts == 12

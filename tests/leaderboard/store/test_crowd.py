@@ -60,7 +60,7 @@ def test_killed_servers_of_one_store_leave_nothing_missing_doubled_or_half(
     assert set(killed.accepted) <= there
     gone = there - set(store.ids())
     assert killed.withdrawn <= gone
-    # Whatever the killed ones had in hand can be sent again, by the same identity.
+    # The same identity can send again what a killed client was working on.
     assert send_again(store, sender, n // 2) == n_models - len(there)
     assert len(check_whole(store.root)) == n_models
     assert set(store.ids()) == check_whole(store.root) - gone

@@ -89,7 +89,7 @@ def test_an_entry_is_one_commit_and_comes_back_after_a_lost_disk(
     assert fresh.table(entry, sender.folder).equals(table)
     read = {line.path.partition("/main/")[2] or line.path.split("/", 6)[-1] for line in hub.faults.log}
     assert not any("predictions" in path for path in read)
-    # Predictions come when scores must be made again.
+    # Predictions are fetched when scores must be made again.
     shutil.rmtree(fresh.root / "scores")
     assert fresh.scores(entry, sender.folder) == scores
     assert fresh.predictions(entry).read_bytes() == store.predictions(entry).read_bytes()
@@ -127,7 +127,9 @@ def test_records_reach_every_machine_once(hub: LoopbackHub, tmp_path: Path, wait
     with pytest.raises(InvalidInput, match="there is such a record"):  # an old copy is brought up to date before
         there.add_records(lambda: {"look-1-1.json": b"[]"})
     assert opened(hub, tmp_path / "c").records("") == {"gold-1.bin": bytes(16), "look-1-1.json": b"{}"}
-    hub.faults.plan(Fault("commit", status=503, landed=True, headers=RETRY_AFTER))  # its answer gets lost
+    hub.faults.plan(
+        Fault("commit", status=503, landed=True, headers=RETRY_AFTER)
+    )  # the commit succeeds but its answer gets lost
     assert there.add_records(lambda: None if there.records("look-1-2") else {"look-1-2.json": b"{}"})
     assert titles(hub)[:2] == ["Record look-1-2", "Record look-1-1"]
 

@@ -58,7 +58,7 @@ def test_ranks_are_compared_with_the_version_before(aged: Filled) -> None:
     assert set(changes) == {
         Change(ids["good"], "Good model", 2, 1, good, good),
         Change(ids["script"], script, 2, 1, good, good),
-        # Ranked though it lacks every drop, as the board ranks it.
+        # The entry is ranked without any drop, as on the board.
         Change(ids["zero-shot"], "Zero-shot model", 4, 3, values(aged, "zero-shot"), values(aged, "zero-shot")),
         Change(ids["poor"], "Poor model", 1, 4, 0.99, poor),
     }

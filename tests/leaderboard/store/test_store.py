@@ -151,7 +151,7 @@ def test_a_quota_counts_what_was_sent_that_day(
     first, _ = store.submit(path, cards[0], folders, "ada", daily_quota=2)
     assert store.submit(path, cards[0], folders, "ada", daily_quota=1) == (first, False)
     store.submit(path, cards[1], folders, "ada", daily_quota=2)
-    # What was withdrawn counts on.
+    # Withdrawn entries still count.
     store.withdraw(first.id, "ada")
     with pytest.raises(InvalidInput, match="ada: today's quota is used up; found 2 of 2 entries sent on"):
         store.submit(path, cards[2], folders, "ada", daily_quota=2)
@@ -159,7 +159,7 @@ def test_a_quota_counts_what_was_sent_that_day(
     today = datetime.now(UTC).date()
     assert (store.sent_on("ada", today), store.sent_on("bob", today)) == (2, 1)
     assert store.sent_on("ada", today - timedelta(days=1)) == 0
-    # What was sent on another day is no part of today's quota.
+    # Entries of another day do not count against today's quota.
     file = store.root / "entries" / first.id / "card.json"
     file.write_text(file.read_text().replace(str(today), "2020-01-01"))
     Store(store.root).submit(path, cards[3], folders, "ada", daily_quota=2)
@@ -220,7 +220,7 @@ def test_racing_clients_never_exceed_a_quota(
     root, refused, accepted = tmp_path / "store", [], []
 
     def send(number: int) -> None:
-        # As of another process: a store of its own.
+        # A second Store object, as another process would have.
         try:
             entry, _ = Store(root).submit(
                 path, card.model_copy(update={"name": str(number)}), [synthetic], "ada", daily_quota=3

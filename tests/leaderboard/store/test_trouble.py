@@ -195,7 +195,7 @@ def test_a_card_that_is_restored_counts_again(sender: Sender, tmp_path: Path) ->
     assert again.sent_on("ada", day) == 0
     card.write_bytes(sound)
     assert again.sent_on("ada", day) == 1
-    card.write_bytes(b"{")  # what was read once never changes
+    card.write_bytes(b"{")  # cards are cached after the first read
     assert again.sent_on("ada", day) == 1
 
 
