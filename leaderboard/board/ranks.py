@@ -80,9 +80,8 @@ def ranked_replicates(table: pl.DataFrame, row: Mapping[str, Any], info: TaskMan
     training, per_df = (0.0, 0.0)
     if n_runs >= MIN_RUNS and not any(np.isnan(each).any() for each in runs):
         training, per_df = run_spread(runs)
-    mean[undefined] = mean[1:][~undefined[1:]][
-        : undefined.sum()
-    ]  # undefined replicates become copies of the first defined ones
+    # Undefined replicates become copies of the first defined ones.
+    mean[undefined] = mean[1:][~undefined[1:]][: undefined.sum()]
     return Replicates(np.asarray(mean, dtype=np.float32), training, per_df, n_runs)
 
 

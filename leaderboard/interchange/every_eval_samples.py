@@ -96,9 +96,8 @@ def _of_target(
         scores = runs.outcomes.example_scores[number].tolist()
         for identity, text, predicted, score in zip(runs.ids, texts, own["prediction"], scores, strict=True):
             line = refers | {"sample_id": identity} | text | _answer(predicted, score) | {"metadata": metadata}
-            yield json.dumps(
-                line, allow_nan=False
-            )  # ASCII, because some readers split lines at other characters than \n
+            # ASCII, because some readers split lines at other characters than \n.
+            yield json.dumps(line, allow_nan=False)
 
 
 def _text(row: dict[str, Any], info: TaskManifest) -> dict[str, Any]:

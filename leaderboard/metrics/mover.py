@@ -104,9 +104,7 @@ def worst_interval(
     sd = drawn.std(axis=1)
     normal = NormalDist()
     one = normal.inv_cdf(0.5 + level / 2)
-    if np.any(
-        sd < 1e-12
-    ):  # a drop that never varies has no correlation in replicates, so all are treated as independent
+    if np.any(sd < 1e-12):  # a drop that never varies has no correlation: all count as independent
         multiple = normal.inv_cdf(0.5 + level ** (1 / x.size) / 2)
     else:
         multiple = float(np.quantile((deviations / sd[:, None]).max(axis=0), level, method="weibull"))

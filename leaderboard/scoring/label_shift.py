@@ -60,9 +60,8 @@ class LabelShifts:
         adjusted = []
         for run, temperature in zip(runs, temperatures, strict=True):
             chosen = adjust_to_prior(here.probabilities[run], before, after, temperature).argmax(axis=-1)
-            adjusted.append(
-                np.where(here.predicted[run] == n_classes, n_classes, chosen)
-            )  # unusable outputs stay unusable
+            # Unusable outputs stay unusable.
+            adjusted.append(np.where(here.predicted[run] == n_classes, n_classes, chosen))
         at_home = here.runs_of(target, self._kept.get(target, ()))
         return Parts(
             here.scores[:, runs].mean(axis=1),

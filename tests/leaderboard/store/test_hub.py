@@ -127,9 +127,8 @@ def test_records_reach_every_machine_once(hub: LoopbackHub, tmp_path: Path, wait
     with pytest.raises(InvalidInput, match="there is such a record"):  # an old copy is brought up to date before
         there.add_records(lambda: {"look-1-1.json": b"[]"})
     assert opened(hub, tmp_path / "c").records("") == {"gold-1.bin": bytes(16), "look-1-1.json": b"{}"}
-    hub.faults.plan(
-        Fault("commit", status=503, landed=True, headers=RETRY_AFTER)
-    )  # the commit succeeds but its answer gets lost
+    # The commit succeeds but its answer gets lost.
+    hub.faults.plan(Fault("commit", status=503, landed=True, headers=RETRY_AFTER))
     assert there.add_records(lambda: None if there.records("look-1-2") else {"look-1-2.json": b"{}"})
     assert titles(hub)[:2] == ["Record look-1-2", "Record look-1-1"]
 
