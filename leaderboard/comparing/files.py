@@ -33,7 +33,7 @@ from leaderboard.comparing.shape import (
 from leaderboard.comparing.testing import Tested, about_recipes, fewest_runs, run_tests
 from leaderboard.metrics.comparison import N_SWAPS
 from leaderboard.scoring.floors import constant_runs, task_floors
-from leaderboard.scoring.intervals import known
+from leaderboard.scoring.intervals import none_if_nan
 from leaderboard.scoring.non_inferiority import refuse_margin
 from leaderboard.scoring.replicates import Cell
 from leaderboard.scoring.score import checked_predictions, encoder_name
@@ -248,7 +248,7 @@ def _mean(task: str, figure: TaskFigure, test: Tested, p_equivalent: float | Non
 
 
 def _difference(figure: str, test: Tested, p_equivalent: float | None) -> Difference:
-    value, p, p_others = map(known, test[:3])
+    value, p, p_others = map(none_if_nan, test[:3])
     return Difference(
         figure=figure, value=value, p=p, p_others=p_others, at_floor=test.at_floor, p_equivalent=p_equivalent
     )

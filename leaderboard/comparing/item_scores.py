@@ -28,7 +28,7 @@ from leaderboard.metrics.wilson import (
 )
 from leaderboard.scoring.detectable import detectable_drop
 from leaderboard.scoring.estimate import Estimate, Record
-from leaderboard.scoring.intervals import SCORE, Figure, Reason, difference, estimate, known, sampled
+from leaderboard.scoring.intervals import SCORE, Figure, Reason, difference, estimate, none_if_nan, sampled
 from leaderboard.scoring.replicates import N_DRAWS, Floats
 from validation.report import InvalidInput, Problem
 
@@ -268,8 +268,8 @@ def _differences(
                     b=items.names[b],
                     domain=domain,
                     difference=estimate(figure),
-                    p=known(p[row, part]),
-                    p_corrected=known(corrected[row, part]),
+                    p=none_if_nan(p[row, part]),
+                    p_corrected=none_if_nan(corrected[row, part]),
                     detectable=smallest.models_corrected if smallest else None,
                 )
             )

@@ -8,7 +8,7 @@ import pydantic
 
 from leaderboard.metrics.crossed import MIN_RUNS
 from leaderboard.metrics.multiplicity import LEVEL, least_draws, pass_on
-from leaderboard.scoring.intervals import known
+from leaderboard.scoring.intervals import none_if_nan
 from validation.report import InvalidInput, Problem
 
 FIGURES = ("ST", "SD", "TD")
@@ -166,8 +166,8 @@ def _corrected(comparison: Comparison, n_blocks: int) -> Comparison:
         p_values = [_nan(each.p_others) for each in others]
         found = pass_on(_nan(main.p if main else None), p_values, n_blocks)
         if main is not None:
-            values[id(main)] = known(found.main)
-        values |= {id(each): known(p) for each, p in zip(others, found.others, strict=True)}
+            values[id(main)] = none_if_nan(found.main)
+        values |= {id(each): none_if_nan(p) for each, p in zip(others, found.others, strict=True)}
 
     def correct(difference: Difference) -> Difference:
         return difference.model_copy(update={"p_corrected": values[id(difference)]})

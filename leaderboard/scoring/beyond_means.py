@@ -12,7 +12,7 @@ from leaderboard.metrics.new_domain import next_domain
 from leaderboard.metrics.wilson import MIN_GROUPS
 from leaderboard.metrics.worst import posterior_worst
 from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.intervals import DROP, SCORE, Figure, Reason, known
+from leaderboard.scoring.intervals import DROP, SCORE, Figure, Reason, none_if_nan
 from leaderboard.scoring.partial_grid import Drops, known_figures
 from leaderboard.scoring.precision import Precision
 from leaderboard.scoring.replicates import Cell
@@ -62,7 +62,7 @@ def split_half_drops(chosen: Sequence[Drops], precision: Precision) -> dict[str,
             for home, drops in zip(homes, chosen, strict=True)
         ]
         known_drops = [own - cross for own, cross in pairs if not np.isnan(own - cross).any()]
-        found[name] = known(split_half_worst(np.stack(known_drops, axis=-1))) if known_drops else None
+        found[name] = none_if_nan(split_half_worst(np.stack(known_drops, axis=-1))) if known_drops else None
     return found
 
 
@@ -83,7 +83,7 @@ def slope_estimate(cells: Sequence[Cell], precision: Precision) -> Estimate | No
         return None
     mean, low, high = mean_slope(list(by_target.values()), min_groups=MIN_GROUPS)
     reason = Reason.FEW_GROUPS if np.isnan(low) else None
-    return Estimate(value=mean, low=known(low), high=known(high), no_interval=reason)
+    return Estimate(value=mean, low=none_if_nan(low), high=none_if_nan(high), no_interval=reason)
 
 
 def _posterior(drops: Sequence[Figure], rng: np.random.Generator) -> float | None:

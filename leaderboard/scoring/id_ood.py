@@ -14,7 +14,7 @@ import numpy as np
 from builders.folder.manifest import Manifest
 from leaderboard.scoring.detectable import detectable_drops
 from leaderboard.scoring.estimate import Estimate, Interval, Total
-from leaderboard.scoring.intervals import Figure, TotalBounds, difference, estimates, known, mean, total_bounds
+from leaderboard.scoring.intervals import Figure, TotalBounds, difference, estimates, mean, none_if_nan, total_bounds
 from leaderboard.scoring.partial_grid import Drops, known_figures, of_shifts
 from leaderboard.scoring.replicates import Cell, Floats, TaskValues
 from leaderboard.scoring.shape import OUTSIDE_BASES, FourTypes, IdOod
@@ -172,7 +172,7 @@ def id_figures(chosen: Sequence[Drops], found: IdOod | None, *, complete: bool) 
 
 
 def _four_types(source: str, home: str, found: Sequence[str], score: Score) -> FourTypes:
-    away = {target: known(score(source, target, FOUR_TYPES)[0]) for target in found}
+    away = {target: none_if_nan(score(source, target, FOUR_TYPES)[0]) for target in found}
     values = [value for value in away.values() if value is not None]
     mean_ood = float(np.mean(values)) if values and len(values) == len(away) else None
-    return FourTypes(id=known(score(source, home, FOUR_TYPES)[0]), ood=away, mean_ood=mean_ood)
+    return FourTypes(id=none_if_nan(score(source, home, FOUR_TYPES)[0]), ood=away, mean_ood=mean_ood)

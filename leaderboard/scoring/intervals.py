@@ -166,7 +166,7 @@ def alike(*arrays: Floats) -> list[Floats]:
 def estimate(figure: Figure) -> Estimate:
     """Return a figure as the shape of scores has it: without replicates."""
     return Estimate(
-        value=known(figure.values[0]), low=figure.low, high=figure.high, no_interval=figure.no_interval or None
+        value=none_if_nan(figure.values[0]), low=figure.low, high=figure.high, no_interval=figure.no_interval or None
     )
 
 
@@ -288,7 +288,7 @@ def total_bounds(
     return [_with_runs(*each) for each in zip(figures, training.variance, training.df, strict=True)]
 
 
-def known(value: float | NDArray[np.float64]) -> float | None:
+def none_if_nan(value: float | NDArray[np.float64]) -> float | None:
     """Return a number as a Python float; None for NaN.
 
     Args:

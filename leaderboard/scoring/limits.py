@@ -17,7 +17,7 @@ import pydantic
 
 from leaderboard.metrics.comparison import holm
 from leaderboard.metrics.limits import exact_p
-from leaderboard.scoring.intervals import Figure, difference, known, mean
+from leaderboard.scoring.intervals import Figure, difference, mean, none_if_nan
 from leaderboard.scoring.non_inferiority import AT_CHANCE, one_sided
 from leaderboard.scoring.precision import Precision
 from validation.report import InvalidInput, Problem
@@ -129,7 +129,7 @@ def decide(tests: Sequence[LimitTest]) -> tuple[Verdict, ...]:
     """
     corrected = holm([np.nan if test.p_broken is None else test.p_broken for test in tests])
     return tuple(
-        Verdict(**test.model_dump(), p_corrected=known(p), outcome=_outcome(test, p))
+        Verdict(**test.model_dump(), p_corrected=none_if_nan(p), outcome=_outcome(test, p))
         for test, p in zip(tests, corrected, strict=True)
     )
 
@@ -230,7 +230,7 @@ def _tested(
     reason: str | None = None,
 ) -> LimitTest:
     """Test one figure; ``at`` returns it with an interval each end of which is a one-sided bound of a level."""
-    value = known(figure.values[0])
+    value = none_if_nan(figure.values[0])
     reason = reason or (None if figure.has_interval else str(figure.no_interval or "no predictions"))
     shown = LimitTest(limit=name, domain=domain, bound=limit, value=value, low=figure.low, high=figure.high)
     if reason is not None or value is None:

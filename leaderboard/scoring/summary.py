@@ -32,8 +32,8 @@ from leaderboard.scoring.intervals import (
     difference,
     estimate,
     estimates,
-    known,
     mean,
+    none_if_nan,
     support_of_scenarios,
     total_intervals,
 )
@@ -199,9 +199,9 @@ class _Task:
         )
 
     def _secondary(self, cell: Cell) -> dict[str, float | None]:
-        found = {metric: known(self.score(*cell, metric)[0]) for metric in self.secondary}
+        found = {metric: none_if_nan(self.score(*cell, metric)[0]) for metric in self.secondary}
         if LENIENT in found and cell not in self.means[LENIENT]:  # strict and lenient reading agree in all other cells
-            found[LENIENT] = known(self.score(*cell)[0])
+            found[LENIENT] = none_if_nan(self.score(*cell)[0])
         return found
 
     def _drops(self, source: str, target: str) -> Drops:
@@ -269,8 +269,8 @@ class _Task:
         return Flips(
             loss=float(ledger.transfer_loss),
             gain=float(ledger.transfer_gain),
-            churn_in_domain=known(ledger.churn_in_domain),
-            churn_cross_domain=known(ledger.churn_cross_domain),
+            churn_in_domain=none_if_nan(ledger.churn_in_domain),
+            churn_cross_domain=none_if_nan(ledger.churn_cross_domain),
         )
 
     def _prior_fixed(self, cell: Cell) -> PriorFixed | None:
@@ -281,7 +281,9 @@ class _Task:
         parts = source_parts(source)
         st, tt = float(self.score(source, target, metric)[0]), float(self.score(target, target, metric)[0])
         ss = float(np.mean([self.score(source, part, metric)[0] for part in parts])) if parts else float("nan")
-        return PriorFixed(st=known(st), ss=known(ss), tt=known(tt), sd=known(ss - st), td=known(tt - st))
+        return PriorFixed(
+            st=none_if_nan(st), ss=none_if_nan(ss), tt=none_if_nan(tt), sd=none_if_nan(ss - st), td=none_if_nan(tt - st)
+        )
 
     def _reference_td(self, drops: Drops) -> Estimate | None:
         home = (drops.target, drops.target)
@@ -338,9 +340,9 @@ class _Task:
         return Summary(
             basis=basis,
             n_shifts=len(chosen),
-            scenario_shares={name: known(np.asarray(share)) for name, share in shares.items()},
+            scenario_shares={name: none_if_nan(np.asarray(share)) for name, share in shares.items()},
             total=total,
-            scenario_chi_square_p=known(scenario_chi_square(names).p_value),
+            scenario_chi_square_p=none_if_nan(scenario_chi_square(names).p_value),
             resolved_share=_share([drops.resolved for drops in chosen if drops.scenario != "Unknown"]),
             depth_f1=mean_by_lambda(chosen, "depth_f1"),
             depth_score=mean_by_lambda(chosen, "depth_score"),
@@ -377,12 +379,12 @@ class _Task:
         means = {name: figure for name, figure in self.of_grid.items() if bounds_of(name) == DROP}
         return {
             "complete": point.complete,
-            **{name: Estimate(value=known(getattr(point, name))) for name in ESTIMATED},
+            **{name: Estimate(value=none_if_nan(getattr(point, name))) for name in ESTIMATED},
             "home_advantage": task_home_advantage(self.values, self.counted, self.figure),
             **estimates(self.of_grid),
             "detectable": detectable_drops(means, {name: self.total.get((None, None, name)) for name in means}),
             **worst_drops(drops),
-            **{name: known(getattr(point, name)) for name in PLAIN},
+            **{name: none_if_nan(getattr(point, name)) for name in PLAIN},
         }
 
     def _total_of(self, source: str | None, target: str | None, names: Mapping[str, str]) -> dict[str, Interval]:
