@@ -23,7 +23,7 @@ from leaderboard.scoring.confidence_shape import (
 from leaderboard.scoring.confidences import BOUNDS, target_confidence
 from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.gaps import kept_seeds
-from leaderboard.scoring.intervals import DROP, Figure, alike, estimate, estimates, sampled
+from leaderboard.scoring.intervals import DROP, Figure, broadcast_replicates, estimate, estimates, sampled
 from leaderboard.scoring.label_shift import LabelShifts
 from leaderboard.scoring.replicates import Cell, Floats, TaskValues
 from leaderboard.scoring.shape import Scores, TaskScores
@@ -151,8 +151,8 @@ class _Task:
         found = {}
         for name, out in self.figures[cell].items():
             figures = [self.figures[home][name] for home in homes]
-            at_home = np.mean(alike(*(figure.values for figure in figures)), axis=0)
-            values = np.subtract(*alike(out.values, at_home))
+            at_home = np.mean(broadcast_replicates(*(figure.values for figure in figures)), axis=0)
+            values = np.subtract(*broadcast_replicates(out.values, at_home))
             n_groups = min(figure.effective_groups for figure in (out, *figures))
             found[name] = sampled(values, n_groups, _TWICE if name == "brier" else DROP)
         return found
@@ -197,5 +197,5 @@ def _mean_estimate(figures: Sequence[Figure]) -> Estimate | None:
 
 def _mean_figure(figures: Sequence[Figure]) -> Figure:
     """Average figures, at least one, replicate by replicate."""
-    values = np.mean(alike(*(figure.values for figure in figures)), axis=0)
+    values = np.mean(broadcast_replicates(*(figure.values for figure in figures)), axis=0)
     return sampled(values, min(figure.effective_groups for figure in figures), figures[0].bounds)

@@ -118,7 +118,7 @@ def mean(figures: Sequence[Figure], bounds: tuple[float, float] = SCORE) -> Figu
     """
     if len(figures) == 1:
         return figures[0]
-    table = np.stack(alike(*(figure.values for figure in figures)))
+    table = np.stack(broadcast_replicates(*(figure.values for figure in figures)))
     return _combined(figures, [1 / len(figures)] * len(figures), bounds, table, table.mean(axis=0))
 
 
@@ -127,7 +127,7 @@ def difference(one: Figure, other: Figure) -> Figure:
 
     Returns: the difference; unknown where one is, and without interval, for the first reason, where one has none.
     """
-    table = np.stack(alike(one.values, other.values))
+    table = np.stack(broadcast_replicates(one.values, other.values))
     return _combined([one, other], [1.0, -1.0], DROP, table, table[0] - table[1])
 
 
@@ -158,7 +158,7 @@ def _combined(
     return Figure(total, groups, bounds, low=low, high=high, own_df=df)
 
 
-def alike(*arrays: Floats) -> list[Floats]:
+def broadcast_replicates(*arrays: Floats) -> list[Floats]:
     """Return replicates of equal length: a score without any (an unknown one) is repeated."""
     return [np.asarray(array) for array in np.broadcast_arrays(*arrays)]
 
