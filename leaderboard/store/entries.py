@@ -38,7 +38,7 @@ class Entry:
     card: Card
 
 
-class Sending(NamedTuple):
+class SubmissionRecord(NamedTuple):
     """The record that quotas count: who submitted an entry, on which UTC day (ISO)."""
 
     submitter: str
@@ -151,12 +151,12 @@ def _damaged(identity: str, found: str) -> InvalidInput:
     return InvalidInput(Problem("the entry's card is damaged", identity, found, "submit the file again"))
 
 
-def parse_sending(content: bytes, identity: str) -> Sending | None:
+def parse_submission_record(content: bytes, identity: str) -> SubmissionRecord | None:
     """Parse who sent an entry; None when its card file is damaged or another entry's, and so counts for nobody."""
     try:
         read = json.loads(content)
-        sending = Sending(str(read["submitter"]), str(read["submitted_at"])[:10])
-        return sending if read["id"] == identity else None
+        record = SubmissionRecord(str(read["submitter"]), str(read["submitted_at"])[:10])
+        return record if read["id"] == identity else None
     except (ValueError, KeyError, TypeError):
         return None
 

@@ -34,14 +34,14 @@ from leaderboard.store.derived import (
 from leaderboard.store.entries import (
     LOCAL_SUBMITTER,
     Entry,
-    Sending,
+    SubmissionRecord,
     card_path,
     entry_bytes,
     entry_id,
     kept_rows,
     now,
     parse_entry,
-    parse_sending,
+    parse_submission_record,
     parse_tombstone,
     predictions_bytes,
     predictions_path,
@@ -74,7 +74,7 @@ class Store:
         self.root = Path(root)
         self.behind: str | None = None
         self._place = place or LocalPlace(self.root)
-        self._sendings: dict[str, Sending] = {}
+        self._records_by_id: dict[str, SubmissionRecord] = {}
         self._records: dict[str, bytes] = {}
         self._lock = threading.Lock()
 
@@ -248,7 +248,7 @@ class Store:
 
     def sent_on(self, submitter: str, day: date) -> int:
         """Count the entries that somebody sent on a UTC day, withdrawn ones too, for comparison with a quota."""
-        return Counter((each.submitter, each.day) for each in self._all_sendings())[submitter, day.isoformat()]
+        return Counter((each.submitter, each.day) for each in self._submission_records())[submitter, day.isoformat()]
 
     def records(self, beginning: str) -> dict[str, bytes]:
         """Return the records whose names begin with a prefix, sorted by name; each is read once, as none changes."""
@@ -335,15 +335,15 @@ class Store:
                 reasons[identity] = str(error)
         return entries, reasons
 
-    def _all_sendings(self) -> list[Sending]:
+    def _submission_records(self) -> list[SubmissionRecord]:
         """Return who sent what; each card is read once, since cards never change."""
         with self._lock:
             found = self._place.ids()
-            for identity in found - self._sendings.keys():
-                sending = parse_sending(self._bytes(card_path(identity)) or b"", identity)
-                if sending is not None:  # a damaged card is not remembered, as it may be restored while this runs
-                    self._sendings[identity] = sending
-            return [self._sendings[identity] for identity in found & self._sendings.keys()]
+            for identity in found - self._records_by_id.keys():
+                record = parse_submission_record(self._bytes(card_path(identity)) or b"", identity)
+                if record is not None:  # a damaged card is not remembered, as it may be restored while this runs
+                    self._records_by_id[identity] = record
+            return [self._records_by_id[identity] for identity in found & self._records_by_id.keys()]
 
     def _score(self, entry: Entry, folder: DatasetFolder) -> Scored:
         if not folder.has_public_labels:
