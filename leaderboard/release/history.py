@@ -75,7 +75,7 @@ class History:
         """Add a figure that is released now."""
         self.tellings.append(telling)
 
-    def looks(self, labels: GoldKeys, after: date) -> int:
+    def label_access_count(self, labels: GoldKeys, after: date) -> int:
         """Count how often the account received figures on these labels since a day: the highest count of any label."""
         counts = np.zeros(labels.size, dtype=np.int64)
         for each in self.tellings:

@@ -139,7 +139,7 @@ class _Asked:
         self, task: str, target: str, predicted: Predicted, history: History, day: date
     ) -> tuple[dict[str, Any], GoldKeys]:
         keys = gold_keys(both_halves(self.folder, task, self.subset, target))
-        best, looks = history.best(keys, self._place(task, target)), history.looks(keys, day - YEAR)
+        best, looks = history.best(keys, self._place(task, target)), history.label_access_count(keys, day - YEAR)
         limit = numbers_a_year(keys.size, can_be_guessed=can_be_guessed(self.folder.task(task)))
         facts = {"task": task, "target": target, "best": best and best.number, "is_new": False, "gold": None}
         why_not = self._why_not(task, target, predicted)

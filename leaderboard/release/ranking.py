@@ -188,7 +188,7 @@ class Ranking:
         labels = self.labels[target]
         limit = numbers_a_year(labels.size, can_be_guessed=can_be_guessed(self.info))
         history = self.histories.get(entry.submitter, History([]))
-        return history.looks(labels, self.day - YEAR) >= limit
+        return history.label_access_count(labels, self.day - YEAR) >= limit
 
     def _figure(self, scored: Scored, target: str, measured: Measured, last: Rung | None) -> float | None:
         guess = None

@@ -138,10 +138,10 @@ def test_texts_of_which_few_are_shared_have_ladders_of_their_own() -> None:
     history = History([Telling(place, "entry", 0.9, date(2026, 1, 1), keys)])
     for first, shared in ((999, False), (951, False), (950, True), (0, True)):
         other = np.arange(first, first + 1_000, dtype=np.uint64)
-        assert history.looks(other, date(2025, 1, 1)) == 1
+        assert history.label_access_count(other, date(2025, 1, 1)) == 1
         assert (history.best(other, (*place[:3], "other")) is not None) == shared
     assert history.best(np.arange(40, dtype=np.uint64), place) is not None  # a part of them: the smaller one counts
-    assert history.looks(keys, date(2026, 1, 1)) == 0  # a year later
+    assert history.label_access_count(keys, date(2026, 1, 1)) == 0  # a year later
 
 
 def test_few_looks_where_labels_cannot_be_guessed(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
