@@ -10,7 +10,7 @@ import polars as pl
 from threadpoolctl import threadpool_limits
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.board import Board, Index, say
+from leaderboard.board import Board, Index, public_message
 from leaderboard.board.ranks import difference_interval, ranked_replicates
 from leaderboard.comparing.entries import MAX_ENTRIES, MAX_PAIRWISE, Side, compare_in_pairs, compare_sides
 from leaderboard.scoring.shape import Scores
@@ -151,7 +151,7 @@ class Comparisons:
             if not job.done.wait(self._seconds):
                 return comparing_page(len(named), time.monotonic() - job.begun, job.progress), True
             found = job.found
-            problems = [say(problem, index.names()) for problem in job.problems]
+            problems = [public_message(problem, index.names()) for problem in job.problems]
         board = _board(index, asked, found.task if found else task)
         choices = _choices(index, board, asked)
         return compare_page(choices, asked, found, task=found.task if found else task, problems=problems), False

@@ -286,12 +286,12 @@ class Index:
     def _why(self, error: Exception) -> tuple[str, ...]:
         """Format why an entry has no scores; a bug must neither stop the others nor stay unreported."""
         if isinstance(error, InvalidInput):
-            return tuple(say(problem, self.names()) for problem in error.problems)
+            return tuple(public_message(problem, self.names()) for problem in error.problems)
         traceback.print_exception(error)
         return ("its scoring failed on this server",)
 
 
-def say(problem: Problem, names: dict[str, str]) -> str:
+def public_message(problem: Problem, names: dict[str, str]) -> str:
     """Format a problem as one line without any path of this machine.
 
     Args:
@@ -299,9 +299,9 @@ def say(problem: Problem, names: dict[str, str]) -> str:
         names: what to write in place of each path.
     Returns: the line.
 
-    >>> say(Problem("the file is empty", "/srv/up/a.csv", "0 bytes"), {"/srv/up/a.csv": "a.csv"})
+    >>> public_message(Problem("the file is empty", "/srv/up/a.csv", "0 bytes"), {"/srv/up/a.csv": "a.csv"})
     'a.csv: the file is empty; found 0 bytes'
-    >>> say(Problem("the store has no such entry", "store", "'0123'"), {"store": "our folder"})
+    >>> public_message(Problem("the store has no such entry", "store", "'0123'"), {"store": "our folder"})
     "our folder: the store has no such entry; found '0123'"
     """
     text = str(replace(problem, file=names.get(problem.file, problem.file)))

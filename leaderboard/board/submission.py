@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 import polars as pl
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.board import Index, missing_lines, say
+from leaderboard.board import Index, missing_lines, public_message
 from leaderboard.board.rows import is_ranked
 from leaderboard.release import Told, feedback, nominate
 from leaderboard.scoring.score import IN_THIS_PROCESS, FileChecks, token_encoder
@@ -211,7 +211,7 @@ def _told(entry: Entry, folder: DatasetFolder, told: Sequence[Told], *, new: boo
 def refused(index: Index, problems: list[Problem], path: Path | None = None) -> Answer:
     """Return the answer that lists problems, files of this server under the names that the submitter knows."""
     names = {**index.names(), **({str(path): path.name} if path else {})}
-    listed = [say(problem, names) for problem in problems[:MAX_PROBLEMS]]
+    listed = [public_message(problem, names) for problem in problems[:MAX_PROBLEMS]]
     if len(problems) > MAX_PROBLEMS:
         listed.append(f"and {len(problems) - MAX_PROBLEMS:,} more problems")
     return {"ok": False, "entry": None, "new": False, "problems": listed, "note": "", "summary": {}}
