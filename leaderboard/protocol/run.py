@@ -58,7 +58,7 @@ def choose_measured(
     """
     folder.refuse_withheld()
     study = measured_study(folder, task)
-    id_name, note = settled(study, folder, id_)
+    id_name, note = resolve_id_domain(study, folder, id_)
     notes = [*study.notes, note]
     if predictions is None:
         notes.append("No OOD data set is chosen: that needs the ID model's predictions (--predictions).")
@@ -73,7 +73,7 @@ def choose_measured(
     return choose(replace(study, notes=tuple(notes)), id_name, n_ood)
 
 
-def settled(study: Study, folder: DatasetFolder, id_: str | None) -> tuple[str | None, str]:
+def resolve_id_domain(study: Study, folder: DatasetFolder, id_: str | None) -> tuple[str | None, str]:
     """Return the ID's name and who chose it: ``id_``, the folder, or else the rule; None where nobody can."""
     rule_id, _ = choose_id(study.candidates)
     choice = (

@@ -22,6 +22,6 @@ def board_of(index: Index, name: str = "synthetic/nli") -> Board:
     return find_board(name, index.boards())
 
 
-def settled(index: Index, name: str = "synthetic/nli") -> pl.DataFrame:
+def ready_frame(index: Index, name: str = "synthetic/nli") -> pl.DataFrame:
     assert index.settle()
     return index.frame(board_of(index, name))
