@@ -25,7 +25,7 @@ MAX_PAIRWISE = 12
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedEntry:
     """An entry to compare: its id, model name, prediction file, dataset, and tuning trials."""
 
     id: str
@@ -46,8 +46,13 @@ class PairStore(Protocol):
         """Save a pair's comparison."""
 
 
-def compare_sides(
-    sides: Sequence[Side], folder: DatasetFolder, store: PairStore, task: str | None = None, *, n_swaps: int = N_SWAPS
+def compare_with_first(
+    sides: Sequence[ComparedEntry],
+    folder: DatasetFolder,
+    store: PairStore,
+    task: str | None = None,
+    *,
+    n_swaps: int = N_SWAPS,
 ) -> tuple[Comparison, ...]:
     """Compare the first of 2 to 4 entries with each other one; all tests together are one family.
 
@@ -61,7 +66,7 @@ def compare_sides(
     Raises: InvalidInput when entries are of other data or subsets, the same, too many, or share no shift, and where
         labels are withheld.
     """
-    _check_sides(sides, folder, MAX_ENTRIES)
+    _check_compared(sides, folder, MAX_ENTRIES)
     entrants = _entrants(sides, folder)
     pairs = [
         _pair((sides[0], other), (entrants[0], entrant), store, n_swaps)
@@ -72,7 +77,7 @@ def compare_sides(
 
 
 def compare_in_pairs(
-    sides: Sequence[Side],
+    sides: Sequence[ComparedEntry],
     folder: DatasetFolder,
     store: PairStore,
     task: str,
@@ -83,8 +88,8 @@ def compare_in_pairs(
 ) -> Mapping[tuple[str, str], Comparison]:
     """Compare each of several entries with each other one on a task; the tests of all pairs are one family.
 
-    A pair has the same test as in ``compare_sides`` and a smaller share of the level: what is decided here is decided
-    there, too.
+    A pair has the same test as in ``compare_with_first`` and a smaller share of the level, so that whatever is
+    significant here is significant there, too.
 
     Args:
         sides: 2 to ``MAX_PAIRWISE`` entries.
@@ -95,9 +100,9 @@ def compare_in_pairs(
         progress: called after each pair with the numbers of pairs done and of all.
         turn: held while a pair is computed, so that others get their turn between two pairs.
     Returns: by the ids of both entries, each pair in both directions; pairs that share no shift are left out.
-    Raises: as ``compare_sides``, but not for entries that share no shift.
+    Raises: as ``compare_with_first``, but not for entries that share no shift.
     """
-    _check_sides(sides, folder, MAX_PAIRWISE)
+    _check_compared(sides, folder, MAX_PAIRWISE)
     every = list(combinations(zip(sides, _entrants(sides, folder), strict=True), 2))
     pairs = []
     for number, ((a, first), (b, second)) in enumerate(every, start=1):
@@ -111,12 +116,12 @@ def compare_in_pairs(
     return {(pair.a, pair.b): pair for each in found for pair in (each, mirrored(each))}
 
 
-def _entrants(sides: Sequence[Side], folder: DatasetFolder) -> list[Entrant]:
+def _entrants(sides: Sequence[ComparedEntry], folder: DatasetFolder) -> list[Entrant]:
     encoder = token_encoder(folder)
     return [Entrant(side.predictions, folder, side.subset, encoder, tuning_trials=side.tuning_trials) for side in sides]
 
 
-def distinct_names(sides: Sequence[Side]) -> list[str]:
+def distinct_names(sides: Sequence[ComparedEntry]) -> list[str]:
     """Return the entries' names; equal names get the first digits of the ids.
 
     Args:
@@ -127,7 +132,7 @@ def distinct_names(sides: Sequence[Side]) -> list[str]:
     return [f"{side.name} ({side.id[:6]})" if names.count(side.name) > 1 else side.name for side in sides]
 
 
-def command(sides: Sequence[Side], task: str | None) -> str:
+def command(sides: Sequence[ComparedEntry], task: str | None) -> str:
     """Write the command that makes the same comparison from the entries' prediction files.
 
     Args:
@@ -141,7 +146,7 @@ def command(sides: Sequence[Side], task: str | None) -> str:
     return f"shiftbench compare {files} --data DIR{subset}{only}"
 
 
-def _check_sides(sides: Sequence[Side], folder: DatasetFolder, most: int) -> None:
+def _check_compared(sides: Sequence[ComparedEntry], folder: DatasetFolder, most: int) -> None:
     where = " and ".join(side.id for side in sides) or "compare"
     cure = f"choose 2 to {most} entries of one board"
     if not 2 <= len(sides) <= most:
@@ -159,7 +164,9 @@ def _check_sides(sides: Sequence[Side], folder: DatasetFolder, most: int) -> Non
         raise InvalidInput(Problem("the entries are of data that is not here", where, sides[0].data[:12], cure))
 
 
-def _pair(sides: tuple[Side, Side], entrants: tuple[Entrant, Entrant], store: PairStore, n_swaps: int) -> Comparison:
+def _pair(
+    sides: tuple[ComparedEntry, ComparedEntry], entrants: tuple[Entrant, Entrant], store: PairStore, n_swaps: int
+) -> Comparison:
     a, b = sides
     kept = _parse_kept(store.comparison(a.id, b.id))
     if kept is None and (other_way := _parse_kept(store.comparison(b.id, a.id))) is not None:

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.comparing.entries import compare_sides
+from leaderboard.comparing.entries import compare_with_first
 from leaderboard.comparing.files import Entrant, compare_entrants
 from leaderboard.comparing.shape import TRAINED_MODELS, Comparison, mirrored
 from leaderboard.comparing.words import sentence
@@ -28,7 +28,7 @@ def compared(folder: DatasetFolder, a: pl.DataFrame, b: pl.DataFrame, root: Path
 
 
 def test_a_zero_shot_model_is_compared_by_what_the_board_ranks_by(filled: Filled, tmp_path: Path) -> None:
-    (pair,) = compare_sides(sides(filled, "good", "zero-shot"), filled.folder, Store(tmp_path), n_swaps=SWAPS)
+    (pair,) = compare_with_first(sides(filled, "good", "zero-shot"), filled.folder, Store(tmp_path), n_swaps=SWAPS)
     means = [
         filled.store.scores(filled.entries[name], filled.folder).tasks[0].summary.mean_st.value
         for name in ("good", "zero-shot")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from leaderboard.board import Index
-from leaderboard.comparing.entries import Side, compare_sides
+from leaderboard.comparing.entries import ComparedEntry, compare_with_first
 from leaderboard.store import Store, derived, entries, hub, local, opening
 from tests.leaderboard.conftest import Filled
 
@@ -95,8 +95,8 @@ def test_a_store_whose_folders_are_named_otherwise_works_as_before(
     assert index.settle()
     assert index.frame(index.boards()[0]).height == len(filled.entries)
     chosen = [filled.entries[name] for name in ("good", "poor")]
-    sides = [Side(each.id, each.card.name, store.predictions(each), each.card.data, "all") for each in chosen]
-    assert compare_sides(sides, filled.folder, store, n_swaps=100)
+    sides = [ComparedEntry(each.id, each.card.name, store.predictions(each), each.card.data, "all") for each in chosen]
+    assert compare_with_first(sides, filled.folder, store, n_swaps=100)
     assert Index([filled.folder], Store(root)).settle()
     there = {path.name for path in root.iterdir() if path.name != ".lock"}
     assert there == {"entries-elsewhere", "scores-elsewhere", "comparisons-elsewhere"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.comparing.entries import Side, compare_sides
+from leaderboard.comparing.entries import ComparedEntry, compare_with_first
 from leaderboard.store import Store
 from leaderboard.views.compare_page import Choice, Compared, compare_page
 from leaderboard.views.compare_pictures import difference_bar, drop_dots
@@ -24,11 +24,11 @@ def choices(filled: Filled) -> list[Choice]:
 def compared(filled: Filled, root: Path, *names: str) -> Compared:
     entries = [filled.entries[name] for name in names]
     sides = [
-        Side(entry.id, entry.card.name, filled.files[name], entry.card.data, entry.card.subset)
+        ComparedEntry(entry.id, entry.card.name, filled.files[name], entry.card.data, entry.card.subset)
         for name, entry in zip(names, entries, strict=True)
     ]
     ids = frozenset(entry.id for entry in entries)
-    pairs = compare_sides(sides, filled.folder, Store(root), "nli", n_swaps=2000)
+    pairs = compare_with_first(sides, filled.folder, Store(root), "nli", n_swaps=2000)
     return Compared(sides, [filled.store.scores(entry, filled.folder) for entry in entries], pairs, "dr", "nli", ids)
 
 
