@@ -172,13 +172,13 @@ def end_labels(axis: "Axes", ends: Sequence[tuple[float, str, str]]) -> None:
     """
     order = sorted(ends)
     pixels = np.array([axis.transData.transform((0, value))[1] for value, _, _ in order])
-    places = _apart(pixels, _LABEL_GAP)
+    places = _moved_apart(pixels, _LABEL_GAP)
     for (_, label, colour), place in zip(order, places, strict=True):
         height = axis.transAxes.inverted().transform((0, place))[1]
         axis.text(1.02, height, label, transform=axis.transAxes, color=colour, va="center", fontsize=8)
 
 
-def _apart(pixels: np.ndarray, gap: float) -> np.ndarray:
+def _moved_apart(pixels: np.ndarray, gap: float) -> np.ndarray:
     """Move ascending positions at least a gap apart; each crowded group stays around its own middle."""
     groups: list[tuple[float, int]] = []  # middle and number of labels
     for pixel in pixels:

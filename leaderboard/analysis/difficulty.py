@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from leaderboard.analysis.canvas import BLUE, GREY, ORANGE, Key, Margins, Panel, cut, picture, value_range, whole_ticks
-from leaderboard.analysis.entries import Result, above_floor, bounded, by_board, n_entries
-from leaderboard.analysis.found import Found, found
+from leaderboard.analysis.entries import Result, bounded, group_by_board, n_entries, results_above_floor
+from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.metrics.drop_comparison import drops_by_difficulty
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ over all shifts, and there where no interval is known.
 """
 
 
-def find_drops_by_difficulty(results: Sequence[Result]) -> Found:
+def find_drops_by_difficulty(results: Sequence[Result]) -> Findings:
     """Average SD and TD over ever more shifts, largest IDD first, of one or two entries a board.
 
     Of more entries the best of each paradigm is taken (fine-tuned, few-shot, or else the next), by mean ST; where
@@ -40,14 +40,14 @@ def find_drops_by_difficulty(results: Sequence[Result]) -> Found:
     """
     rows: list[dict[str, Any]] = []
     left_out: list[str] = []
-    for board, mine in by_board(results):
-        able = above_floor(board, [result for result in mine if len(result.shifts) >= 2], left_out)
+    for board, mine in group_by_board(results):
+        able = results_above_floor(board, [result for result in mine if len(result.shifts) >= 2], left_out)
         chosen = _chosen(able)
         if len(able) > len(chosen):
             left_out.append(f"{board}: {n_entries(len(able) - len(chosen))} beside the best of each paradigm")
         for result in chosen:
-            rows += _rows(board, result)
-    return found(rows, left_out, "no entry has two shifts with both drops", SCHEMA)
+            rows += _drop_rows(board, result)
+    return build_findings(rows, left_out, "no entry has two shifts with both drops", SCHEMA)
 
 
 def draw_drops_by_difficulty(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
@@ -68,7 +68,7 @@ def _chosen(able: Sequence[Result]) -> list[Result]:
     return (best if len(best) > 1 else best_first)[:2]
 
 
-def _rows(board: str, result: Result) -> list[dict[str, Any]]:
+def _drop_rows(board: str, result: Result) -> list[dict[str, Any]]:
     summary = result.task.summary
     steps = drops_by_difficulty(result.score_matrix())
     rows = []

@@ -10,8 +10,8 @@ import polars as pl
 
 from builders.folder.statistics import read_statistics
 from leaderboard.analysis.canvas import BLUE, GREY, ORANGE, Key, Margins, Panel, picture, value_range
-from leaderboard.analysis.entries import Result, above_floor, bounded, by_board, n_entries
-from leaderboard.analysis.found import Found, found
+from leaderboard.analysis.entries import Result, bounded, group_by_board, n_entries, results_above_floor
+from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.metrics.divergence import divergence_correlations
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ Rows by board, entry, shift and drop. ``low``, ``high`` and ``interval`` are nul
 """
 
 
-def find_divergence(results: Sequence[Result]) -> Found:
+def find_divergence(results: Sequence[Result]) -> Findings:
     """Find the drops of each entry's shifts and the Jensen-Shannon divergence of the two domains' train words.
 
     Divergences are the dataset's own (``statistics/TASK.json``). ``spearman`` is the correlation over all of an
@@ -42,20 +42,20 @@ def find_divergence(results: Sequence[Result]) -> Found:
     """
     rows: list[dict[str, Any]] = []
     left_out: list[str] = []
-    for board, mine in by_board(results):
+    for board, mine in group_by_board(results):
         folder, task = mine[0].folder, mine[0].task.task
         if not (folder.path / "statistics" / f"{task}.json").is_file():
             left_out.append(f"{board}: the dataset has no statistics")
             continue
         divergence = read_statistics(folder.path, task).divergence
-        able = [result for result in mine if _rows(board, result, divergence)]
-        for result in above_floor(board, able, left_out):
-            rows += _rows(board, result, divergence)
+        able = [result for result in mine if _shift_rows(board, result, divergence)]
+        for result in results_above_floor(board, able, left_out):
+            rows += _shift_rows(board, result, divergence)
         without = len(mine) - len(able)
         if without:
             left_out.append(f"{board}: {n_entries(without)} without a shift with both drops and a divergence")
     why = "no entry has a shift with both drops whose divergence the dataset tells"
-    return found(rows, left_out, why, SCHEMA)
+    return build_findings(rows, left_out, why, SCHEMA)
 
 
 def draw_divergence(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
@@ -68,7 +68,7 @@ def draw_divergence(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
     return picture(panels, columns=2, heights=3.2, margins=margins, title=title, keys=keys, notes=[about, *notes])
 
 
-def _rows(board: str, result: Result, divergence: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]]:
+def _shift_rows(board: str, result: Result, divergence: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]]:
     domains = result.task.domains
     if len(domains) < 2:
         return []

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from leaderboard.analysis.canvas import BLUE, GREY, Margins, Panel, cut, picture
-from leaderboard.analysis.entries import Result, above_floor, bounded, by_board, n_entries
-from leaderboard.analysis.found import Found, found
+from leaderboard.analysis.entries import Result, bounded, group_by_board, n_entries, results_above_floor
+from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.metrics.baseline_line import MIN_BASELINES, against_others
 from validation.vocabulary import OUTSIDE_SOURCES
 
@@ -36,16 +36,18 @@ lies beyond all of theirs, where only the line's extension speaks. Rows by board
 """
 
 
-def find_effective(results: Sequence[Result]) -> Found:
+def find_effective(results: Sequence[Result]) -> Findings:
     """Compare each entry's OOD score (mean ST without an ID domain) with what the other entries' line expects.
 
     Returns: rows of ``SCHEMA``.
     """
     rows: list[dict[str, Any]] = []
     left_out: list[str] = []
-    for board, every in by_board(results):
-        mine = [(result, pair) for result in above_floor(board, every, left_out) if (pair := _scores(result))]
-        homes, aways = (np.array([_ends(pair[side]) for _, pair in mine]).reshape(-1, 3) for side in (0, 1))
+    for board, every in group_by_board(results):
+        mine = [
+            (result, pair) for result in results_above_floor(board, every, left_out) if (pair := _home_and_away(result))
+        ]
+        homes, aways = (np.array([_with_ends(pair[side]) for _, pair in mine]).reshape(-1, 3) for side in (0, 1))
         compared = against_others(homes, aways)
         told = [(result, pair, each) for (result, pair), each in zip(mine, compared, strict=True) if each]
         if len(told) < len(every):
@@ -62,7 +64,7 @@ def find_effective(results: Sequence[Result]) -> Found:
                  "intercept": line.intercept, "extended": not line.lowest <= float(own["value"] or 0) <= line.highest}
             )  # fmt: skip
         rows += sorted(on_board, key=lambda row: -row["value"])
-    return found(rows, left_out, f"no board has {MIN_BASELINES + 1} entries with a score at home", SCHEMA)
+    return build_findings(rows, left_out, f"no board has {MIN_BASELINES + 1} entries with a score at home", SCHEMA)
 
 
 def draw_effective(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
@@ -78,7 +80,7 @@ def draw_effective(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
 Bounded = dict[str, float | str | None]
 
 
-def _scores(result: Result) -> tuple[Bounded, Bounded] | None:
+def _home_and_away(result: Result) -> tuple[Bounded, Bounded] | None:
     """Return the score at home and the mean score under shift; None where a part is missing."""
     summary, own = result.task.summary, result.task.id_ood
     if own is not None:
@@ -93,7 +95,7 @@ def _scores(result: Result) -> tuple[Bounded, Bounded] | None:
     return home, away
 
 
-def _ends(score: Bounded) -> list[float]:
+def _with_ends(score: Bounded) -> list[float]:
     """Return a score and the ends of its interval; NaN where it has no interval."""
     return [np.nan if score[key] is None else float(score[key] or 0) for key in ("value", "low", "high")]
 

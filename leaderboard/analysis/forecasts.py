@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from leaderboard.analysis.canvas import BLUE, GREEN, GREY, ORANGE, PURPLE, Key, Margins, Panel, picture, value_range
-from leaderboard.analysis.entries import Result, by_board, n_entries
-from leaderboard.analysis.found import Found, found
+from leaderboard.analysis.entries import Result, group_by_board, n_entries
+from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.analysis.known_causes import CAUSES, known_shifts
 from leaderboard.forecasting import CONCEPT_SHIFT
 from leaderboard.forecasting.methods import TITLES
@@ -37,7 +37,7 @@ are 'simulated'. Rows by cause, board, entry and shift. ``low`` and ``high`` are
 """
 
 
-def find_forecasts(results: Sequence[Result]) -> Found:
+def find_forecasts(results: Sequence[Result]) -> Findings:
     """Forecast the shifts of all entries whose predictions can be read, and three simulated shifts of known cause.
 
     Methods that look at texts see the points of simulated ones alone: entries are not embedded here.
@@ -47,18 +47,18 @@ def find_forecasts(results: Sequence[Result]) -> Found:
     rows: list[dict[str, Any]] = []
     left_out: list[str] = []
     methods = chosen_methods(None)
-    for board, mine in by_board(results):
+    for board, mine in group_by_board(results):
         without = 0
         for result in mine:
             made = _forecast(result, methods)
             without += made is None
-            rows += [] if made is None else _rows(BOARDS, board, result.entry, made)
+            rows += [] if made is None else _forecast_rows(BOARDS, board, result.entry, made)
         if without:
             left_out.append(f"{board}: {n_entries(without)} of which no accuracy can be forecast")
     if rows:
         for cause, samples, points in known_shifts():
-            rows += _rows(cause, "simulated", "simulated", forecast_task(samples, methods, points))
-    return found(rows, left_out, "no entry has predictions of labels at home and under shift", SCHEMA)
+            rows += _forecast_rows(cause, "simulated", "simulated", forecast_task(samples, methods, points))
+    return build_findings(rows, left_out, "no entry has predictions of labels at home and under shift", SCHEMA)
 
 
 def _forecast(result: Result, methods: Sequence[str]) -> TaskForecast | None:
@@ -73,7 +73,7 @@ def _forecast(result: Result, methods: Sequence[str]) -> TaskForecast | None:
         return None
 
 
-def _rows(cause: str, board: str, entry: str, made: TaskForecast) -> list[dict[str, Any]]:
+def _forecast_rows(cause: str, board: str, entry: str, made: TaskForecast) -> list[dict[str, Any]]:
     return [
         {
             "cause": cause,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from leaderboard.analysis.canvas import BLACK, GREY, SCENARIO_COLOURS, Margins, Panel, cut, picture
-from leaderboard.analysis.entries import Result, by_board, n_entries
-from leaderboard.analysis.found import Found, found
+from leaderboard.analysis.entries import Result, group_by_board, n_entries
+from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.metrics.robustness import SCENARIOS
 from leaderboard.scoring.shape import Shift
 from validation.report import counted
@@ -30,7 +30,7 @@ Rows by board, paradigm and scenario, each scenario once. ``support`` is null wh
 """
 
 
-def find_scenarios(results: Sequence[Result]) -> Found:
+def find_scenarios(results: Sequence[Result]) -> Findings:
     """Count scenarios over all entries and shifts of each board and paradigm, and those of placebos beside them.
 
     ``resolved`` is the share of all shifts that have the scenario and are resolved; ``support`` the scenario's mean
@@ -39,12 +39,12 @@ def find_scenarios(results: Sequence[Result]) -> Found:
     Returns: rows of ``SCHEMA``.
     """
     rows: list[dict[str, Any]] = []
-    for board, mine in by_board(results):
+    for board, mine in group_by_board(results):
         for paradigm in dict.fromkeys(result.card.paradigm for result in mine):
             like = [result for result in mine if result.card.paradigm == paradigm]
-            rows += _rows(board, paradigm, [result.shifts for result in like])
-        rows += _rows(board, _PLACEBO, [result.placebo.shifts for result in mine if result.placebo])
-    return found(rows, [], "no entry has a shift with both drops", SCHEMA)
+            rows += _scenario_rows(board, paradigm, [result.shifts for result in like])
+        rows += _scenario_rows(board, _PLACEBO, [result.placebo.shifts for result in mine if result.placebo])
+    return build_findings(rows, [], "no entry has a shift with both drops", SCHEMA)
 
 
 def draw_scenarios(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
@@ -61,7 +61,7 @@ def draw_scenarios(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
     return picture([panel], columns=1, heights=height, margins=margins, title=title, notes=[upper, lower, *notes])
 
 
-def _rows(board: str, paradigm: str, shifts_of: Sequence[Sequence[Shift]]) -> list[dict[str, Any]]:
+def _scenario_rows(board: str, paradigm: str, shifts_of: Sequence[Sequence[Shift]]) -> list[dict[str, Any]]:
     shifts = [shift for shifts in shifts_of for shift in shifts]
     if not shifts:
         return []

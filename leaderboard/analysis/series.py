@@ -50,14 +50,14 @@ def series_of(results: Sequence[Result], varies: Sequence[str]) -> dict[str, lis
     """
     keyed: dict[tuple[tuple[str, Any], ...], list[Result]] = {}
     for result in results:
-        keyed.setdefault(tuple(_facts(result, varies).items()), []).append(result)
+        keyed.setdefault(tuple(_shared_facts(result, varies).items()), []).append(result)
     apart: dict[tuple[tuple[str, Any], ...], list[Result]] = {}
     for key, found in keyed.items():
         places = [tuple(state_value(result, name) for name in varies) for result in found]
         for result in found:
             named = (*key, ("name", result.card.name)) if len(set(places)) < len(places) else key
             apart.setdefault(named, []).append(result)
-    names = _names([dict(key) for key in apart])
+    names = _distinct_names([dict(key) for key in apart])
     return {
         name: sorted(found, key=lambda result: tuple(state_value(result, key) or 0 for key in varies))
         for name, found in zip(names, apart.values(), strict=True)
@@ -76,7 +76,7 @@ def short_number(n: int) -> str:
     return f"{n:,}"
 
 
-def _facts(result: Result, varies: Sequence[str]) -> dict[str, Any]:
+def _shared_facts(result: Result, varies: Sequence[str]) -> dict[str, Any]:
     """Return the facts that all states of a model have in common."""
     card = result.card
     sizes_differ = "parameters" in varies
@@ -91,7 +91,7 @@ def _facts(result: Result, varies: Sequence[str]) -> dict[str, Any]:
     return facts | {"model_selection": card.model_selection, "extra_data": card.extra_data}
 
 
-def _names(keys: Sequence[dict[str, Any]]) -> list[str]:
+def _distinct_names(keys: Sequence[dict[str, Any]]) -> list[str]:
     """Return short names of models: models of one name are told apart by what they differ in."""
     names: list[str] = []
     for key in keys:

@@ -10,8 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from leaderboard.analysis.canvas import BLACK, COLOURS, GREY, Key, Margins, Panel, cut, picture, value_range
-from leaderboard.analysis.entries import Result, bounded, by_board, n_entries
-from leaderboard.analysis.found import Found, found
+from leaderboard.analysis.entries import Result, bounded, group_by_board, n_entries
+from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.analysis.series import STATE, series_of, short_number, state_value
 from leaderboard.metrics.correlation import LEAST_STATES, IdOodShape, id_ood_shape
 from leaderboard.scoring.estimate import Estimate
@@ -51,7 +51,7 @@ logits. ``least_states``: from how many on a true type of this kind is found in 
 """
 
 
-def find_states(results: Sequence[Result]) -> Found:
+def find_states(results: Sequence[Result]) -> Findings:
     """Find each state's OOD scores and their mean beside its ID score, and the shape of the relation.
 
     A benchmark without an ID domain has one pair: mean ST over mean SS. States that lack a shift take no part in
@@ -61,17 +61,17 @@ def find_states(results: Sequence[Result]) -> Found:
     """
     rows: list[dict[str, Any]] = []
     left_out = []
-    for board, mine in by_board(results):
+    for board, mine in group_by_board(results):
         trained = [result for result in mine if result.task.summary.mean_ss.value is not None]
         kept = {name: states for name, states in series_of(trained, STATE).items() if len(states) > 1}
         alone = len(trained) - sum(map(len, kept.values()))
         if alone:
             left_out.append(f"{board}: {n_entries(alone)} alone: no other entry is a state of that model")
         for name, states in kept.items():
-            away = dict.fromkeys(where for result in states for where in _pairs(result))
+            away = dict.fromkeys(where for result in states for where in _ood_with_id(result))
             for where in away:
-                rows += _rows(board, name, where, [result for result in states if where in _pairs(result)])
-    return found(rows, left_out, "no two entries with a score at home are states of one model", SCHEMA)
+                rows += _state_rows(board, name, where, [result for result in states if where in _ood_with_id(result)])
+    return build_findings(rows, left_out, "no two entries with a score at home are states of one model", SCHEMA)
 
 
 def draw_states(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
@@ -95,7 +95,7 @@ def draw_states(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
     return picture(panels, columns=4, heights=3.1, margins=margins, title=title, keys=keys, notes=[_ABOUT, *notes])
 
 
-def _pairs(result: Result) -> dict[str, tuple[Estimate, Estimate]]:
+def _ood_with_id(result: Result) -> dict[str, tuple[Estimate, Estimate]]:
     """Return pairs of OOD score and ID score by OOD domain; unknown ones are left out."""
     summary, own = result.task.summary, result.task.id_ood
     if own is not None:
@@ -106,8 +106,8 @@ def _pairs(result: Result) -> dict[str, tuple[Estimate, Estimate]]:
     return {where: pair for where, pair in found.items() if pair[0].value is not None and pair[1].value is not None}
 
 
-def _rows(board: str, series: str, where: str, states: Sequence[Result]) -> list[dict[str, Any]]:
-    pairs = [_pairs(result)[where] for result in states]
+def _state_rows(board: str, series: str, where: str, states: Sequence[Result]) -> list[dict[str, Any]]:
+    pairs = [_ood_with_id(result)[where] for result in states]
     id_scores = np.array([own.value for _, own in pairs], dtype=np.float64)
     shape = id_ood_shape(id_scores, np.array([away.value for away, _ in pairs], dtype=np.float64))
     expected = shape.predict(id_scores)
@@ -120,7 +120,7 @@ def _rows(board: str, series: str, where: str, states: Sequence[Result]) -> list
             {"board": board, "series": series, "entry": result.entry,
              **{name: state_value(result, name) for name in STATE}, "ood": where,
              "id_score": at_home["value"], "id_low": at_home["low"], "id_high": at_home["high"],
-             **bounded(away, total.get(key)), "expected": _known(fitted), "states": len(states),
+             **bounded(away, total.get(key)), "expected": _if_finite(fitted), "states": len(states),
              **_shape_facts(shape)}
         )  # fmt: skip
     return rows
@@ -130,14 +130,14 @@ def _shape_facts(shape: IdOodShape) -> dict[str, Any]:
     slopes = (*shape.slopes, *([None] * (2 - len(shape.slopes))))
     return {
         "shape": shape.kind, "boss_type": shape.boss_type, "axis": shape.axis if shape.slopes else None,
-        "least_states": LEAST_STATES[shape.boss_type] if shape.boss_type else None, "r2": _known(shape.r2),
-        "slope": slopes[0], "slope_after_knee": slopes[1], "knee": _known(shape.knee), "anchor": _known(shape.anchor),
-        "value_at_anchor": _known(shape.knee_value),
-        **{f"criterion: {name}": _known(shape.criterion.get(name, np.nan)) for name in _CRITERIA},
+        "least_states": LEAST_STATES[shape.boss_type] if shape.boss_type else None, "r2": _if_finite(shape.r2),
+        "slope": slopes[0], "slope_after_knee": slopes[1], "knee": _if_finite(shape.knee),
+        "anchor": _if_finite(shape.anchor), "value_at_anchor": _if_finite(shape.knee_value),
+        **{f"criterion: {name}": _if_finite(shape.criterion.get(name, np.nan)) for name in _CRITERIA},
     }  # fmt: skip
 
 
-def _known(value: float) -> float | None:
+def _if_finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
@@ -155,7 +155,7 @@ def _panel(axis: "Axes", rows: pl.DataFrame, colours: dict[int, str]) -> None:
     axis.set_xlabel("mean SS" if first["ood"] == _CROSS else "ID score")
     where = first["ood"] if first["ood"] in (_CROSS, _MEAN_OOD) else f"OOD: {first['ood']}"
     model = textwrap.wrap(first["series"], _LINE, max_lines=2, placeholder="…")
-    lines = [cut(f"{first['board']}, {where}", _LINE), *model, _said(rows)]
+    lines = [cut(f"{first['board']}, {where}", _LINE), *model, _shape_words(rows)]
     axis.set_title("\n".join(lines), fontsize=8)
 
 
@@ -182,7 +182,7 @@ def _shape(axis: "Axes", facts: dict[str, Any], id_points: NDArray[np.float64]) 
     axis.plot(x, 100 * facts["value_at_anchor"] + np.where(away < 0, left, right) * away, color=BLACK, linewidth=1.2)
 
 
-def _said(rows: pl.DataFrame) -> str:
+def _shape_words(rows: pl.DataFrame) -> str:
     """Describe the shape, or why none could be fitted."""
     facts = rows.row(0, named=True)
     if facts["shape"] not in _KINDS:

@@ -181,7 +181,7 @@ def analyse(
     from tqdm import tqdm
 
     from builders.folder.reader import DatasetFolder
-    from leaderboard.analysis.entries import read_entries, results_of
+    from leaderboard.analysis.entries import find_results, read_entries
     from leaderboard.analysis.figures import analyse as carry_out
     from leaderboard.analysis.figures import figures_of, write
     from leaderboard.analysis.report import as_json, print_analyses
@@ -195,7 +195,7 @@ def analyse(
     entries, left_out = read_entries(predictions or [], place, folders)
     if place is not None and place.behind:
         left_out.append(place.behind)
-    analyses = carry_out(results_of(entries, folders), figure or [])
+    analyses = carry_out(find_results(entries, folders), figure or [])
     out.mkdir(parents=True, exist_ok=True)
     notes = list(dict.fromkeys(note for entry in entries for note in warnings(entry.scores)))
     for analysis in tqdm(analyses, desc="drawing", unit=" figures", disable=None):

@@ -8,7 +8,7 @@ import pytest
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.analysis import entries
-from leaderboard.analysis.entries import Result, bounded, read_entries, results_of
+from leaderboard.analysis.entries import Result, bounded, find_results, read_entries
 from leaderboard.analysis.series import series_of, state_value
 from leaderboard.scoring.estimate import Estimate, Interval
 from leaderboard.scoring.shape import Scores
@@ -75,7 +75,7 @@ def test_every_problem_of_every_file_is_told_before_any_is_scored(
 
 def test_results_have_names_of_their_own_and_their_placebo(dealt: DatasetFolder, good: Scores, partial: Scores) -> None:
     same = [entry(dealt, good, "Same", step=1), entry(dealt, partial, "Same"), entry(dealt, partial, "Other")]
-    found = results_of(same, [dealt])
+    found = find_results(same, [dealt])
     assert [result.board for result in found] == ["dealt/moods"] * 3
     names = [result.entry for result in found]
     assert len(set(names)) == 3
@@ -94,7 +94,7 @@ def test_a_placebo_may_stand_in_another_file_of_the_same_model(dealt: DatasetFol
         entry(dealt, placebo, "Model", step=3, command="train moods.placebo"),
         entry(dealt, own, "Model", step=4),
     ]
-    first, other = results_of(apart, [dealt])
+    first, other = find_results(apart, [dealt])
     assert first.placebo is not None
     assert first.placebo.task == placebo.tasks[0]
     assert other.placebo is None

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.analysis.canvas import Margins, Panel, _apart, picture, value_range
-from leaderboard.analysis.entries import Result, results_of
+from leaderboard.analysis.entries import Result, find_results
 from leaderboard.analysis.figures import FIGURES, analyse, figures_of, write
 from leaderboard.commands import scores as commands
 from leaderboard.scoring.estimate import Estimate
@@ -53,8 +53,8 @@ def results(
         state("LLM 7, 0", scores=zero_shot, family="llm", base_model="llm-7", parameters=7, paradigm="zero-shot")
     )
     frame = check_predictions(both_tasks(dealt, 0.15), [dealt.facts(task) for task in dealt.manifest.tasks], "p")
-    found += results_of([replace(entry(dealt, good, "At hand"), rows=lambda: frame)], [dealt])
-    return found + results_of([entry(boss, id_scores, f"B {n}", family="b", step=n) for n in (1, 2)], [boss])
+    found += find_results([replace(entry(dealt, good, "At hand"), rows=lambda: frame)], [dealt])
+    return found + find_results([entry(boss, id_scores, f"B {n}", family="b", step=n) for n in (1, 2)], [boss])
 
 
 def test_every_figure_is_drawn(results: list[Result], tmp_path: Path) -> None:
@@ -97,10 +97,10 @@ def test_the_same_rows_give_the_same_bytes(state: State, name: str) -> None:
     (analysis,) = analyse([state()], [name])
     draw = analysis.figure.draw
     assert draw is not None
-    first = draw(analysis.found.rows, [])
+    first = draw(analysis.findings.rows, [])
     with matplotlib.rc_context({"font.size": 30, "savefig.dpi": 50}):
-        assert draw(analysis.found.rows, []) == first
-    assert draw(analysis.found.rows, ["A note."]) != first
+        assert draw(analysis.findings.rows, []) == first
+    assert draw(analysis.findings.rows, ["A note."]) != first
 
 
 @pytest.mark.parametrize("n", [1, 20])
@@ -111,7 +111,7 @@ def test_any_number_of_models(state: State, n: int) -> None:
     ]  # fmt: skip
     (analysis,) = analyse(results, ["model-size"])
     assert analysis.figure.draw is not None
-    assert size(analysis.figure.draw(analysis.found.rows, []))[1] == pytest.approx(250 * n + 100, abs=40)
+    assert size(analysis.figure.draw(analysis.findings.rows, []))[1] == pytest.approx(250 * n + 100, abs=40)
 
 
 @pytest.mark.parametrize("places", [[0, 1, 2, 50], [10, 12, 23, 24, 40], [5], []])

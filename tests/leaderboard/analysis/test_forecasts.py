@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.analysis.entries import results_of
+from leaderboard.analysis.entries import find_results
 from leaderboard.analysis.forecasts import BOARDS, draw_forecasts, find_forecasts
 from leaderboard.analysis.known_causes import CAUSES, known_shifts
 from leaderboard.forecasting.methods import METHODS
@@ -49,7 +49,7 @@ def test_entries_stand_beside_simulated_shifts(dealt: DatasetFolder, good: Score
     rows = check_predictions(both_tasks(dealt, 0.15), [dealt.facts(task) for task in dealt.manifest.tasks], "p")
     known = replace(entry(dealt, good, "Good"), rows=lambda: rows)
     bare = entry(dealt, good, "Bare")
-    found = find_forecasts(results_of([known, bare], [dealt]))
+    found = find_forecasts(find_results([known, bare], [dealt]))
     assert set(found.rows["cause"]) == {BOARDS, *CAUSES}
     mine = found.rows.filter(cause=BOARDS)
     assert set(mine["entry"]) == {"Good"}
@@ -59,7 +59,7 @@ def test_entries_stand_beside_simulated_shifts(dealt: DatasetFolder, good: Score
 
 
 def test_without_predictions_at_hand_there_is_no_figure(dealt: DatasetFolder, good: Scores) -> None:
-    found = find_forecasts(results_of([entry(dealt, good, "Bare")], [dealt]))
+    found = find_forecasts(find_results([entry(dealt, good, "Bare")], [dealt]))
     assert found.rows.is_empty()
     assert found.left_out[0].startswith("no entry has predictions")
     assert found.rows.schema["truth"] == pl.Float64

@@ -11,7 +11,7 @@ from builders.folder.statistics import read_statistics
 from leaderboard.analysis.difficulty import find_drops_by_difficulty
 from leaderboard.analysis.divergence import find_divergence
 from leaderboard.analysis.effective import find_effective
-from leaderboard.analysis.entries import Result, results_of
+from leaderboard.analysis.entries import Result, find_results
 from leaderboard.analysis.grids import find_model_averages, find_rank_stability, find_theorem_one
 from leaderboard.analysis.scaling import find_over
 from leaderboard.analysis.scenarios import find_scenarios
@@ -172,7 +172,7 @@ def test_effective_robustness_is_against_all_other_entries(
     assert few.rows.is_empty()
     assert "fewer than 3 other entries" in few.left_out[1]
     # With intervals, and on a benchmark with an ID domain, where equal entries leave no line.
-    alike = results_of([entry(boss, id_scores, f"B {n}") for n in range(4)], [boss])
+    alike = find_results([entry(boss, id_scores, f"B {n}") for n in range(4)], [boss])
     assert find_effective(alike).rows.is_empty()
 
 
@@ -189,7 +189,7 @@ def test_too_few_states_are_told_and_not_fitted(state: State) -> None:
 
 def test_out_of_distribution_scores_of_states(boss: DatasetFolder, id_scores: Scores) -> None:
     states = [entry(boss, id_scores, f"Step {step}", family="t5", step=step) for step in (1, 2)]
-    rows = find_states(results_of(states, [boss])).rows
+    rows = find_states(find_results(states, [boss])).rows
     own = id_scores.tasks[0].id_ood
     assert own is not None
     found = {row["ood"]: row for row in rows.iter_rows(named=True)}

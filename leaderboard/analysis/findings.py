@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 Draw = Callable[[pl.DataFrame, Sequence[str]], bytes]
-"""Draws found rows, with notes below, as a PNG."""
+"""A function that draws the rows, with notes below, as a PNG."""
 
 
-class Found(NamedTuple):
+class Findings(NamedTuple):
     """Rows of numbers (fractions) that a picture is drawn from, and what is left out of them, with the reason.
 
     The columns are those of the schema beside each analysis (``find_scenarios``: ``scenarios.SCHEMA``, and so on).
@@ -20,7 +20,9 @@ class Found(NamedTuple):
     left_out: tuple[str, ...]
 
 
-def found(rows: Sequence[Mapping[str, Any]], left_out: Sequence[str], why_nothing: str, schema: pl.Schema) -> Found:
+def build_findings(
+    rows: Sequence[Mapping[str, Any]], left_out: Sequence[str], why_nothing: str, schema: pl.Schema
+) -> Findings:
     """Build the result of an analysis from its rows.
 
     Args:
@@ -30,4 +32,4 @@ def found(rows: Sequence[Mapping[str, Any]], left_out: Sequence[str], why_nothin
         schema: the columns, in order.
     """
     frame = pl.DataFrame([[row[name] for name in schema] for row in rows], schema=schema, orient="row")
-    return Found(frame, tuple(left_out) if rows else (why_nothing, *left_out))
+    return Findings(frame, tuple(left_out) if rows else (why_nothing, *left_out))
