@@ -30,7 +30,7 @@ Sender = Callable[[], str]
 """Names who sends a request; InvalidInput for somebody that the server does not know."""
 
 
-class Answer(TypedDict):
+class SubmissionAnswer(TypedDict):
     """The answer to a check, a submission or a withdrawal, as plain JSON.
 
     ``new``: the entry was not there before. ``note``: what else there is to know, or empty. ``summary`` holds
@@ -52,7 +52,7 @@ def check(
     checks: FileChecks = IN_THIS_PROCESS,
     *,
     labels_by_index: bool = False,
-) -> Answer:
+) -> SubmissionAnswer:
     """Check a submission without keeping it, and preview its scores where anybody could compute them.
 
     Args:
@@ -64,7 +64,7 @@ def check(
     Returns: what the endpoint answers, problems included.
     """
 
-    def score(path: Path, card: Card) -> Answer:
+    def score(path: Path, card: Card) -> SubmissionAnswer:
         folder = folder_of(card, index.folders)
         frame = checks.predictions(path, folder, card.subset, labels_by_index=labels_by_index)
         if not folder.has_public_labels:
@@ -89,7 +89,7 @@ def submit(
     daily_quota: int | None,
     checks: FileChecks = IN_THIS_PROCESS,
     labels_by_index: bool = False,
-) -> Answer:
+) -> SubmissionAnswer:
     """Check, score and store a submission; the submitter's identity is checked before the file is read.
 
     Args:
@@ -107,7 +107,7 @@ def submit(
     except InvalidInput as error:
         return refused(index, error.problems)
 
-    def keep(path: Path, card: Card) -> Answer:
+    def keep(path: Path, card: Card) -> SubmissionAnswer:
         folder = folder_of(card, index.folders)
         entry, new = index.store.submit(
             path,
@@ -130,7 +130,7 @@ def submit(
     return _answer(index, file, card_text, keep, checks, labels_by_index=labels_by_index)
 
 
-def nominate_entry(index: Index, identity: str, task: str, *, sender: Sender) -> Answer:
+def nominate_entry(index: Index, identity: str, task: str, *, sender: Sender) -> SubmissionAnswer:
     """Add an entry to the next round; only its submitter may."""
     try:
         tasks = nominate(index.store, identity.strip(), sender(), index.folders, task.strip())
@@ -148,7 +148,7 @@ def takes_long(predictions: pl.DataFrame, folder: DatasetFolder) -> bool:
     return predictions.filter(pl.col("task").is_in(generated)).height > MAX_GENERATED
 
 
-def withdraw(index: Index, identity: str, *, sender: Sender) -> Answer:
+def withdraw(index: Index, identity: str, *, sender: Sender) -> SubmissionAnswer:
     """Remove an entry from the boards; only its submitter may.
 
     Args:
@@ -169,11 +169,11 @@ def _answer(
     index: Index,
     file: str | None,
     card_text: str,
-    score: Callable[[Path, Card], Answer],
+    score: Callable[[Path, Card], SubmissionAnswer],
     checks: FileChecks,
     *,
     labels_by_index: bool,
-) -> Answer:
+) -> SubmissionAnswer:
     problems: list[Problem] = []
     path = _file(file, problems)
     card = _card(index, card_text, problems)
@@ -195,12 +195,14 @@ def _check_without_card(index: Index, path: Path, checks: FileChecks, *, labels_
         checks.predictions(path, same[0], labels_by_index=labels_by_index)
 
 
-def _accepted(scores: Scores | None = None, entry: str | None = None, *, new: bool = False, note: str = "") -> Answer:
+def _accepted(
+    scores: Scores | None = None, entry: str | None = None, *, new: bool = False, note: str = ""
+) -> SubmissionAnswer:
     summary = _summary(scores) if scores else {}
     return {"ok": True, "entry": entry, "new": new, "problems": [], "note": note, "summary": summary}
 
 
-def _told(entry: Entry, folder: DatasetFolder, told: Sequence[Told], *, new: bool) -> Answer:
+def _told(entry: Entry, folder: DatasetFolder, told: Sequence[Told], *, new: bool) -> SubmissionAnswer:
     """Return the feedback allowed for an entry on withheld labels: see ``leaderboard.release``."""
     facts = {"benchmark": folder.manifest.benchmark, "data": folder.content_hash, "subset": entry.card.subset}
     note = "Nominate it, and the next round releases its figures."
@@ -208,7 +210,7 @@ def _told(entry: Entry, folder: DatasetFolder, told: Sequence[Told], *, new: boo
     return {**answer, "summary": {**facts, "feedback": [asdict(each) for each in told]}}
 
 
-def refused(index: Index, problems: list[Problem], path: Path | None = None) -> Answer:
+def refused(index: Index, problems: list[Problem], path: Path | None = None) -> SubmissionAnswer:
     """Return the answer that lists problems, files of this server under the names that the submitter knows."""
     names = {**index.names(), **({str(path): path.name} if path else {})}
     listed = [public_message(problem, names) for problem in problems[:MAX_PROBLEMS]]

@@ -1,7 +1,7 @@
 """A choice made from candidates and the ID model's scores: decisions with margins, intervals and frequencies.
 
-``Choice`` is what ``shiftbench protocol --json`` prints and other programs may rely on. Scores, drops, margins and
-similarities are fractions, unrounded; null where undefined or not measured.
+``DatasetChoice`` is what ``shiftbench protocol --json`` prints and other programs may rely on. Scores, drops, margins
+and similarities are fractions, unrounded; null where undefined or not measured.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,7 +57,7 @@ class Decision(_Shape):
     frequency: float | None = pydantic.Field(description="Share of replicates in which it is chosen as OOD")
 
 
-class Choice(_Shape):
+class DatasetChoice(_Shape):
     """A task's ID and OOD data sets; ``id`` is null where no candidate is eligible, ``ood`` without scores."""
 
     task: str
@@ -129,7 +129,7 @@ class Study:
         return names[text]
 
 
-def choose(study: Study, id_name: str | None, n_ood: int) -> Choice:
+def choose(study: Study, id_name: str | None, n_ood: int) -> DatasetChoice:
     """Choose OOD data sets for an ID, and explain every candidate.
 
     Args:
@@ -158,7 +158,7 @@ def choose(study: Study, id_name: str | None, n_ood: int) -> Choice:
         )
         for facts in study.facts
     ]
-    return Choice(
+    return DatasetChoice(
         task=study.task,
         metric=study.metric,
         basis=study.basis,

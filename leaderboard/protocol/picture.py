@@ -7,7 +7,7 @@ out. What the picture shows is in the command's tables and JSON, too.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from leaderboard.protocol.choice import Choice, Decision
+from leaderboard.protocol.choice import DatasetChoice, Decision
 from validation.png import draw_panels
 from validation.report import InvalidInput, Problem
 
@@ -22,7 +22,7 @@ _MOST_CELLS = 14
 _LONGEST = 18
 
 
-def choice_picture(choice: Choice) -> bytes:
+def choice_picture(choice: DatasetChoice) -> bytes:
     """Draw a choice: a heatmap where similarity was measured, bars where an ID model was tested.
 
     Args:
@@ -42,7 +42,7 @@ def choice_picture(choice: Choice) -> bytes:
     return draw_panels(panels, columns=len(panels), width=_WIDTH * len(panels), heights=[height])
 
 
-def _heatmap(axis: "Axes", choice: Choice) -> None:
+def _heatmap(axis: "Axes", choice: DatasetChoice) -> None:
     from matplotlib import colormaps
     from matplotlib.colors import Normalize
 
@@ -68,7 +68,7 @@ def _heatmap(axis: "Axes", choice: Choice) -> None:
     axis.set_title(f"{choice.task}: similarity of test texts (cosine x 100)", loc="left")
 
 
-def _bars(axis: "Axes", choice: Choice) -> None:
+def _bars(axis: "Axes", choice: DatasetChoice) -> None:
     from matplotlib.patches import Patch
 
     items = choice.candidates
@@ -91,7 +91,7 @@ def _bars(axis: "Axes", choice: Choice) -> None:
     axis.set_title(f"{choice.metric} of the ID model, points; lines: 95% intervals", loc="left", pad=22)
 
 
-def _bar(axis: "Axes", place: int, item: Decision, choice: Choice) -> None:
+def _bar(axis: "Axes", place: int, item: Decision, choice: DatasetChoice) -> None:
     if item.score is None or item.score.value is None:
         axis.text(1, place, "no score", va="center", fontsize=8)
         return
@@ -105,11 +105,11 @@ def _bar(axis: "Axes", place: int, item: Decision, choice: Choice) -> None:
     axis.text(100 * end, place, f" {100 * value:.1f}", va="center")
 
 
-def _colour(item: Decision, choice: Choice) -> str:
+def _colour(item: Decision, choice: DatasetChoice) -> str:
     return _ID if item.name == choice.id else _ACCENT if item.chosen else _REST
 
 
-def _mark(label: Any, item: Decision, choice: Choice) -> None:
+def _mark(label: Any, item: Decision, choice: DatasetChoice) -> None:
     """Format names of ID and OOD data sets in bold, OOD in the accent colour (orange is too faint on white)."""
     if item.chosen or item.name == choice.id:
         label.set_fontweight("bold")

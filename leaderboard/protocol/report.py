@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from leaderboard.protocol.choice import Choice, Decision
+from leaderboard.protocol.choice import DatasetChoice, Decision
 from leaderboard.protocol.rule import BREADTH, CHOSEN, DROP, SOURCE_TAKEN, TRAIN_ROWS, UNFIT
 from leaderboard.scoring.estimate import Estimate
 from leaderboard.views.numbers import plain_points, plain_score
@@ -13,7 +13,7 @@ _NONE = "-"
 _LESS = {BREADTH: "less breadth", TRAIN_ROWS: "not more train rows"}
 
 
-def print_choice(choice: Choice, console: Console) -> None:
+def print_choice(choice: DatasetChoice, console: Console) -> None:
     """Print the candidates' statistics, similarity and scores, the selection with its reasons, and the notes.
 
     Args:
@@ -32,7 +32,7 @@ def print_choice(choice: Choice, console: Console) -> None:
     console.print(f"\n{choice.task}: {choice.id or '?'} -> {ood}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _print_statistics(choice: Choice, console: Console) -> None:
+def _print_statistics(choice: DatasetChoice, console: Console) -> None:
     fields = list(dict.fromkeys(field for item in choice.candidates for field in item.words))
     columns = (_NAME, "train", "test", "classes", "smallest\nclass")
     rows = []
@@ -51,7 +51,7 @@ def _print_statistics(choice: Choice, console: Console) -> None:
     print_table(console, title, (*columns, *lengths, "breadth", "text source"), rows, texts=("text source",))
 
 
-def _print_similarity(choice: Choice, console: Console) -> None:
+def _print_similarity(choice: DatasetChoice, console: Console) -> None:
     names = [item.name for item in choice.candidates if item.name in choice.similarity]
     rows = [[a, *(plain_points(choice.similarity[a][b]) for b in names)] for a in names]
     encoder, _, revision = (choice.encoder or "").rpartition("@")
@@ -59,13 +59,13 @@ def _print_similarity(choice: Choice, console: Console) -> None:
     print_table(console, title, (_NAME, *names), rows)
 
 
-def _print_scores(choice: Choice, console: Console) -> None:
+def _print_scores(choice: DatasetChoice, console: Console) -> None:
     rows = [[item.name, _points(item.score), _points(item.drop)] for item in choice.candidates]
     title = f"{choice.task}: {choice.model}, {choice.metric} in points"
     print_table(console, title, (_NAME, "score", "drop"), rows)
 
 
-def _print_selection(choice: Choice, console: Console) -> None:
+def _print_selection(choice: DatasetChoice, console: Console) -> None:
     scored = choice.ood is not None
     columns = (_NAME, "could be the ID", *(("OOD", "why", "margin", "chosen in") if scored else ()))
     rows = []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from builders.encoder import Encoder
 from builders.folder.reader import DatasetFolder
-from leaderboard.protocol.choice import Choice, Study, choose
+from leaderboard.protocol.choice import DatasetChoice, Study, choose
 from leaderboard.protocol.measured import measured_scores, measured_study, with_similarity
 from leaderboard.protocol.reported import reported_study
 from leaderboard.protocol.rule import MIN_TRAIN, choose_id
@@ -14,7 +14,7 @@ from validation.report import InvalidInput, Problem
 from validation.vocabulary import TaskKind
 
 
-def choose_reported(task: str, n_ood: int, id_: str | None = None) -> Choice:
+def choose_reported(task: str, n_ood: int, id_: str | None = None) -> DatasetChoice:
     """Choose from the paper's tables.
 
     Args:
@@ -43,7 +43,7 @@ def choose_measured(
     id_: str | None = None,
     encoder: Encoder | None = None,
     predictions: Path | None = None,
-) -> Choice:
+) -> DatasetChoice:
     """Choose from a dataset folder.
 
     Args:

@@ -97,8 +97,8 @@ class TaskPlan(pydantic.BaseModel):
     needs: tuple[Need, ...]
 
 
-class Plan(pydantic.BaseModel):
-    """What a benchmark can find with so many training runs of each source domain."""
+class DetectionPlan(pydantic.BaseModel):
+    """The drops that a benchmark can detect with so many training runs of each source domain."""
 
     data: str
     runs: int
@@ -112,7 +112,7 @@ def plan(
     like: Path | None = None,
     task: str | None = None,
     encoder: Encoder | None = None,
-) -> Plan:
+) -> DetectionPlan:
     """Compute the detectable drops of a dataset folder.
 
     Args:
@@ -138,7 +138,7 @@ def plan(
     if not found:
         what, cure = "no task here has a train split and test texts of another domain", "build one with two domains"
         raise InvalidInput(Problem(what, str(folder.path), ", ".join(names), cure))
-    return Plan(data=folder.content_hash, runs=runs, tasks=tuple(found))
+    return DetectionPlan(data=folder.content_hash, runs=runs, tasks=tuple(found))
 
 
 def _shifts(info: TaskManifest) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ import pytest
 from builders.building.synthetic import build_synthetic
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index, submission
-from leaderboard.board.submission import MAX_PROBLEMS, Answer, check, nominate_entry, submit, withdraw
+from leaderboard.board.submission import MAX_PROBLEMS, SubmissionAnswer, check, nominate_entry, submit, withdraw
 from leaderboard.store import Store
 from leaderboard.views.answer import answer_html
 from tests.leaderboard.conftest import Filled, Visible, predict
@@ -83,7 +83,7 @@ def test_who_sent_an_entry_withdraws_it(filled: Filled, card_text: str, tmp_path
 def test_no_more_than_the_days_quota(filled: Filled, tmp_path: Path) -> None:
     index = Index([filled.folder], Store(tmp_path / "store"))
 
-    def send(name: str) -> Answer:
+    def send(name: str) -> SubmissionAnswer:
         card = filled.card("good").model_copy(update={"name": name})
         path = str(filled.files["good"])
         return submit(index, path, json.dumps(card.as_dict()), sender=lambda: "ada", daily_quota=2)

@@ -6,7 +6,7 @@ import pytest
 
 from builders import boss
 from leaderboard.protocol import reported
-from leaderboard.protocol.choice import Choice, Decision
+from leaderboard.protocol.choice import DatasetChoice, Decision
 from leaderboard.protocol.run import choose_reported
 from validation.report import InvalidInput
 
@@ -20,7 +20,7 @@ SUITE = {
 """BOSS paper, Table 4."""
 
 
-def of(choice: Choice, name: str) -> Decision:
+def of(choice: DatasetChoice, name: str) -> Decision:
     return next(item for item in choice.candidates if item.name == name)
 
 
