@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import pydantic
 
-from leaderboard.protocol.rule import UNFIT, Candidate, Verdict, allowed, choose_id, explain, frequencies
+from leaderboard.protocol.rule import UNFIT, Candidate, OodVerdict, allowed, choose_id, explain, frequencies
 from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.intervals import Figure, difference, estimates
 from validation.report import InvalidInput, Problem, did_you_mean
@@ -140,7 +140,7 @@ def choose(study: Study, id_name: str | None, n_ood: int) -> DatasetChoice:
     rule_id, reasons = choose_id(study.candidates)
     probe = study.probe if id_name is not None else None
     scores = dict(probe.scores) if probe else {}
-    verdicts: dict[str, Verdict] = {}
+    verdicts: dict[str, OodVerdict] = {}
     shares: dict[str, float] = {}
     if probe and id_name is not None:
         points = [scores[name].values[0] if name in scores else np.nan for name in _names(study)]
@@ -178,7 +178,9 @@ def _names(study: Study) -> list[str]:
     return [facts.name for facts in study.facts]
 
 
-def _figures(scores: Mapping[str, Figure], id_name: str | None, verdicts: Mapping[str, Verdict]) -> dict[str, Figure]:
+def _figures(
+    scores: Mapping[str, Figure], id_name: str | None, verdicts: Mapping[str, OodVerdict]
+) -> dict[str, Figure]:
     """Return every score, drop and margin with its replicates, by kind and name."""
     figures = {f"score {name}": figure for name, figure in scores.items()}
     if id_name is not None and id_name in scores:
@@ -215,7 +217,7 @@ def _rows(similarity: Mapping[tuple[str, str], float]) -> dict[str, dict[str, fl
 def _decision(
     facts: Facts,
     id_reason: str,
-    verdict: Verdict | None,
+    verdict: OodVerdict | None,
     found: Mapping[str, Estimate],
     share: float | None,
     similarity: float | None,

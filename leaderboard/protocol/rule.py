@@ -51,7 +51,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class OodVerdict:
     """The decision whether a candidate is chosen as OOD, with its reason.
 
     Attributes:
@@ -147,7 +147,7 @@ def _source_table(candidates: Sequence[Candidate]) -> NDArray[np.bool_]:
     return np.array(table, dtype=bool).reshape(len(candidates), len(every))
 
 
-def explain(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str, n_ood: int) -> dict[str, Verdict]:
+def explain(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str, n_ood: int) -> dict[str, OodVerdict]:
     """Explain for every candidate whether it is chosen as OOD, the deciding reason, and the margin.
 
     Args:
@@ -165,28 +165,28 @@ def explain(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str, n_
     verdicts = {}
     for number, candidate in enumerate(candidates):
         if candidate.name == id_name:
-            verdict = Verdict(chosen=False, reason=THE_ID)
+            verdict = OodVerdict(chosen=False, reason=THE_ID)
         elif not free[number]:
-            verdict = Verdict(chosen=False, reason=ID_SOURCE)
+            verdict = OodVerdict(chosen=False, reason=ID_SOURCE)
         elif np.isnan(values[number]):
-            verdict = Verdict(chosen=False, reason=NO_SCORE)
+            verdict = OodVerdict(chosen=False, reason=NO_SCORE)
         elif chosen[number]:
             rival = _next_in_line(candidates, values, number, id_name, n_ood)
-            verdict = Verdict(True, CHOSEN, rival, _minus(by_name, rival, candidate.name))
+            verdict = OodVerdict(True, CHOSEN, rival, _minus(by_name, rival, candidate.name))
         else:
             verdict = _rejected(candidate, kept, by_name)
         verdicts[candidate.name] = verdict
     return verdicts
 
 
-def _rejected(candidate: Candidate, kept: Sequence[Candidate], scores: Mapping[str, float]) -> Verdict:
+def _rejected(candidate: Candidate, kept: Sequence[Candidate], scores: Mapping[str, float]) -> OodVerdict:
     """Explain a candidate that lost to those of the same source, or otherwise to the last one chosen."""
     same = [other for other in kept if not set(other.text_sources).isdisjoint(candidate.text_sources)]
     if same:
         rival, reason = min(same, key=lambda other: scores[other.name]), SOURCE_TAKEN
     else:
         rival, reason = max(kept, key=lambda other: scores[other.name]), DROP
-    return Verdict(False, reason, rival.name, _minus(scores, candidate.name, rival.name))
+    return OodVerdict(False, reason, rival.name, _minus(scores, candidate.name, rival.name))
 
 
 def _next_in_line(

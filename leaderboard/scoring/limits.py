@@ -58,7 +58,7 @@ class LimitTest(pydantic.BaseModel):
     reason: str | None = None
 
 
-class Verdict(LimitTest):
+class LimitVerdict(LimitTest):
     """A test with its conclusion; ``p_corrected`` is ``p_broken`` after Holm's correction over the gate's tests."""
 
     p_corrected: float | None
@@ -82,16 +82,16 @@ class GateReport(pydantic.BaseModel):
     source: str
     home: tuple[str, ...]
     strict: bool
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[LimitVerdict, ...]
     left_out: dict[str, int]
 
     @property
-    def broken(self) -> tuple[Verdict, ...]:
+    def broken(self) -> tuple[LimitVerdict, ...]:
         """Return the limits that are shown to be broken."""
         return tuple(each for each in self.verdicts if each.outcome == "broken")
 
     @property
-    def undecided(self) -> tuple[Verdict, ...]:
+    def undecided(self) -> tuple[LimitVerdict, ...]:
         """Return the limits on which the test is undecided."""
         return tuple(each for each in self.verdicts if each.outcome == "cannot tell")
 
@@ -116,7 +116,7 @@ def refuse_limits(limits: Limits) -> None:
         raise InvalidInput(problems)
 
 
-def decide(tests: Sequence[LimitTest]) -> tuple[Verdict, ...]:
+def decide(tests: Sequence[LimitTest]) -> tuple[LimitVerdict, ...]:
     """Compute what the tests of one gate show, with their common correction.
 
     Args:
@@ -129,7 +129,7 @@ def decide(tests: Sequence[LimitTest]) -> tuple[Verdict, ...]:
     """
     corrected = holm([np.nan if test.p_broken is None else test.p_broken for test in tests])
     return tuple(
-        Verdict(**test.model_dump(), p_corrected=none_if_nan(p), outcome=_outcome(test, p))
+        LimitVerdict(**test.model_dump(), p_corrected=none_if_nan(p), outcome=_outcome(test, p))
         for test, p in zip(tests, corrected, strict=True)
     )
 

@@ -5,7 +5,7 @@ import pytest
 
 from leaderboard.protocol.rule import (
     Candidate,
-    Verdict,
+    OodVerdict,
     allowed,
     choose_id,
     choose_ood,
@@ -77,20 +77,20 @@ def test_a_data_set_of_several_sources_takes_them_all() -> None:
 def test_unscored_candidates_are_never_chosen() -> None:
     assert chosen([ID, TWEETS, TWEETS2, LAW], [0.9, np.nan, 0.8, np.nan]) == ["more"]
     verdicts = explain([ID, TWEETS, LAW], [np.nan, np.nan, 0.8], "ID", 2)
-    assert verdicts["tweets"] == Verdict(chosen=False, reason="no score")
-    assert verdicts["law"] == Verdict(chosen=True, reason="chosen")
+    assert verdicts["tweets"] == OodVerdict(chosen=False, reason="no score")
+    assert verdicts["law"] == OodVerdict(chosen=True, reason="chosen")
 
 
 def test_verdicts_name_the_rival_and_the_margin() -> None:
     candidates = [ID, NEWS, TWEETS, TWEETS2, FILM, LAW]
     found = explain(candidates, [0.9, 0.1, 0.5, 0.55, 0.7, 0.8], "ID", 2)
     assert found["ID"].reason == "the ID"
-    assert found["news"] == Verdict(chosen=False, reason="source of the ID")
+    assert found["news"] == OodVerdict(chosen=False, reason="source of the ID")
     # If it were left out, the other tweets would be chosen.
     assert (found["tweets"].rival, found["tweets"].margin) == ("more", pytest.approx(0.05))
-    assert found["more"] == Verdict(False, "source taken", "tweets", pytest.approx(0.05))
+    assert found["more"] == OodVerdict(False, "source taken", "tweets", pytest.approx(0.05))
     assert (found["film"].rival, found["film"].margin) == ("law", pytest.approx(0.1))
-    assert found["law"] == Verdict(False, "drop", "film", pytest.approx(0.1))
+    assert found["law"] == OodVerdict(False, "drop", "film", pytest.approx(0.1))
 
 
 def test_who_takes_the_place_is_the_first_to_come_in() -> None:
