@@ -11,7 +11,7 @@ from leaderboard.app.comparing import Comparisons
 from leaderboard.app.keeper import Keeper
 from leaderboard.board import Board, Index
 from leaderboard.board.effective import AboveLine, effective_robustness_of
-from leaderboard.board.places import Place, place_of
+from leaderboard.board.places import BoardPlace, place_of
 from leaderboard.release import nominated
 from leaderboard.scoring.examples import WrongExample, wrong_examples
 from leaderboard.scoring.shape import TaskScores
@@ -105,7 +105,7 @@ def _entry(index: Index, identity: str, task: str | None) -> Markup | Response:
         board = _board_of(index, entry, task)
         return effective_robustness_of(index.frame(board), entry.id) if board else None
 
-    def place(task: TaskScores) -> Place | None:
+    def place(task: TaskScores) -> BoardPlace | None:
         board = _board_of(index, entry, task)
         return place_of(index.frame(board), entry.id) if board else None
 

@@ -44,7 +44,7 @@ class Evaluator:
 
 
 @dataclass(frozen=True)
-class Place:
+class DatastorePlace:
     """The place of an entry's files in the datastore, with the ids that their lines refer to.
 
     Attributes:
@@ -63,7 +63,7 @@ class Place:
         return f"{self.results.removesuffix('.json')}_samples.jsonl"
 
 
-def place_of(shared: SharedEntry) -> Place:
+def place_of(shared: SharedEntry) -> DatastorePlace:
     """Find where an entry's files go: the same place whenever the same scores of the same model are shared.
 
     Raises: InvalidInput when the model's repository is not known.
@@ -73,7 +73,7 @@ def place_of(shared: SharedEntry) -> Place:
     facts = json.dumps([model, shared.card.as_dict(), shared.scores.model_dump(mode="json")], sort_keys=True)
     identity = uuid.UUID(bytes=hashlib.sha256(facts.encode()).digest()[:16], version=4)
     evaluation = f"{COLLECTION}-{shared.scores.benchmark}/{model.replace('/', '_')}/{identity}"
-    return Place(f"data/{COLLECTION}/{developer}/{name}/{identity}.json", evaluation, model)
+    return DatastorePlace(f"data/{COLLECTION}/{developer}/{name}/{identity}.json", evaluation, model)
 
 
 def every_eval_results(
@@ -175,7 +175,7 @@ def _score(figure: SharedFigure) -> dict[str, Any]:
     }
 
 
-def _detailed(place: Place, samples: Path) -> dict[str, Any]:
+def _detailed(place: DatastorePlace, samples: Path) -> dict[str, Any]:
     with samples.open("rb") as file:
         checksum = hashlib.file_digest(file, "sha256").hexdigest()
         file.seek(0)

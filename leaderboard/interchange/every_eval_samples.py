@@ -14,7 +14,7 @@ import polars as pl
 
 from builders.folder.manifest import TaskManifest
 from builders.folder.reader import DatasetFolder
-from leaderboard.interchange.every_eval_ever import COLLECTION, SCHEMA_VERSION, Place
+from leaderboard.interchange.every_eval_ever import COLLECTION, SCHEMA_VERSION, DatastorePlace
 from leaderboard.interchange.shared_entry import SharedEntry
 from leaderboard.scoring.examples import why_hidden
 from leaderboard.scoring.target_runs import TargetRuns, target_runs
@@ -37,7 +37,7 @@ def why_no_samples(shared: SharedEntry) -> str:
 
 
 def write_samples(
-    path: Path, place: Place, shared: SharedEntry, predictions: pl.DataFrame, folder: DatasetFolder
+    path: Path, place: DatastorePlace, shared: SharedEntry, predictions: pl.DataFrame, folder: DatasetFolder
 ) -> int:
     """Write the lines of an entry's texts, by task, target, source, seed and id.
 
@@ -59,7 +59,9 @@ def write_samples(
     return n_lines
 
 
-def _lines(place: Place, shared: SharedEntry, predictions: pl.DataFrame, folder: DatasetFolder) -> Iterator[str]:
+def _lines(
+    place: DatastorePlace, shared: SharedEntry, predictions: pl.DataFrame, folder: DatasetFolder
+) -> Iterator[str]:
     for task in shared.scores.tasks:
         if task.task.endswith(PLACEBO):
             continue
@@ -70,7 +72,7 @@ def _lines(place: Place, shared: SharedEntry, predictions: pl.DataFrame, folder:
 
 
 def _of_target(
-    place: Place, benchmark: str, runs: TargetRuns, predictions: pl.DataFrame, folder: DatasetFolder
+    place: DatastorePlace, benchmark: str, runs: TargetRuns, predictions: pl.DataFrame, folder: DatasetFolder
 ) -> Iterator[str]:
     info = folder.task(runs.task)
     gold = folder.split(runs.task, runs.target, "test").filter(pl.col("id").is_in(runs.ids.implode())).sort("id")

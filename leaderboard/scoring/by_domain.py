@@ -18,9 +18,9 @@ from leaderboard.scoring.domain_shape import (
     Confusion,
     DomainCheck,
     DomainScore,
+    DomainSpread,
     ExplainedDomain,
     ProbeScores,
-    Spread,
 )
 from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.floors import at_floor, constant_runs, task_floors
@@ -309,7 +309,7 @@ def _p_value(figure: Figure) -> float:
     return p_of_interval(float(figure.values[0]), figure.low, figure.high, figure.effective_groups - 1)
 
 
-def _spread(figures: Mapping[str, Figure]) -> Spread:
+def _spread(figures: Mapping[str, Figure]) -> DomainSpread:
     """Describe how far domains lie apart; chance is the mean of the scores' squared standard errors."""
     from scipy.special import stdtrit
 
@@ -322,7 +322,7 @@ def _spread(figures: Mapping[str, Figure]) -> Spread:
         if figure.low is not None and figure.high is not None
     ]
     chance = float(np.mean(np.square(errors))) if len(errors) == len(figures) else None
-    return Spread(
+    return DomainSpread(
         highest=highest,
         lowest=lowest,
         range=values[highest] - values[lowest],

@@ -40,7 +40,7 @@ class DomainScore(Record):
     confusions: tuple[Confusion, ...] = ()
 
 
-class Spread(Record):
+class DomainSpread(Record):
     """The spread of scores over the domains that count.
 
     ``observed`` is the standard deviation of the scores, ``by_chance`` what test texts alone would give,
@@ -106,7 +106,7 @@ class DomainCheck(Record):
     mean_drop: Estimate | None = pydantic.Field(
         description="Score at home less the mean of the others; null without home"
     )
-    spread: Spread | None
+    spread: DomainSpread | None
     probes: tuple[ProbeScores, ...] = ()
     explained: tuple[ExplainedDomain, ...] = ()
     without_probe: dict[str, str] = pydantic.Field(default={}, description="Domains that no probe was trained on: why")
