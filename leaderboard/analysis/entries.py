@@ -201,10 +201,10 @@ def group_by_board(results: Sequence[Result]) -> Iterator[tuple[str, list[Result
 
 def results_above_floor(board: str, results: Sequence[Result], left_out: list[str]) -> list[Result]:
     """Return one board's results whose mean ST is above chance; note how many are not, as their drops mean nothing."""
-    kept = [result for result in results if not result.task.summary.at_floor]
-    if len(kept) < len(results):
-        left_out.append(f"{board}: {n_entries(len(results) - len(kept))} at chance")
-    return kept
+    skilled = [result for result in results if not result.task.summary.at_floor]
+    if len(skilled) < len(results):
+        left_out.append(f"{board}: {n_entries(len(results) - len(skilled))} at chance")
+    return skilled
 
 
 def bounded(estimate: Estimate, total: Interval | None = None) -> dict[str, float | str | None]:

@@ -74,7 +74,7 @@ def find_over(results: Sequence[Result], key: str, *, prompted: bool | None = No
     for board, mine in group_by_board(wanted):
         placed = [result for result in mine if state_value(result, key) is not None]
         whole = [result for result in placed if result.complete]
-        kept = {
+        series = {
             name: states
             for name, states in series_of(whole, [key]).items()
             if len({state_value(result, key) for result in states}) > 1
@@ -83,10 +83,10 @@ def find_over(results: Sequence[Result], key: str, *, prompted: bool | None = No
             f"without {_AXES[key]} in the card": len(mine) - len(placed),
             "without every shift": len(placed) - len(whole),
             f"alone: no other entry of that model differs in {_AXES[key]} only": len(whole)
-            - sum(map(len, kept.values())),
+            - sum(map(len, series.values())),
         }
         left_out += [f"{board}: {n_entries(n)} {why}" for why, n in words.items() if n]
-        rows += [row for name, states in kept.items() for result in states for row in _score_rows(name, result, key)]
+        rows += [row for name, states in series.items() for result in states for row in _score_rows(name, result, key)]
     why = f"no model has entries that differ in {_AXES[key]}, and in nothing else that cards tell"
     return build_findings(rows, left_out, why, SCHEMA)
 

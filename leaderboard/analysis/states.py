@@ -63,11 +63,11 @@ def find_states(results: Sequence[Result]) -> Findings:
     left_out = []
     for board, mine in group_by_board(results):
         trained = [result for result in mine if result.task.summary.mean_ss.value is not None]
-        kept = {name: states for name, states in series_of(trained, STATE).items() if len(states) > 1}
-        alone = len(trained) - sum(map(len, kept.values()))
+        by_model = {name: states for name, states in series_of(trained, STATE).items() if len(states) > 1}
+        alone = len(trained) - sum(map(len, by_model.values()))
         if alone:
             left_out.append(f"{board}: {n_entries(alone)} alone: no other entry is a state of that model")
-        for name, states in kept.items():
+        for name, states in by_model.items():
             away = dict.fromkeys(where for result in states for where in _ood_with_id(result))
             for where in away:
                 rows += _state_rows(board, name, where, [result for result in states if where in _ood_with_id(result)])

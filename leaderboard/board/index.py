@@ -29,7 +29,7 @@ N_SCORES = 300
 _WAITING = "its scores are being computed: look again in a while"
 
 
-class _KeptOverall(NamedTuple):
+class _SavedOverall(NamedTuple):
     """An overall board, and the boards that it was computed from; it is computed again when one of them changes."""
 
     parts: tuple[pl.DataFrame, ...]
@@ -58,7 +58,7 @@ class Index:
         known = pl.DataFrame(list(self._stamps.items()), schema={"data": pl.String, "stamp": pl.String}, orient="row")
         rows = rows.join(known, on=["data", "stamp"], how="semi")
         self._snapshot = Snapshot(self.folders, rows, frozenset(rows["id"]), {})
-        self._overall: dict[str, _KeptOverall] = {}
+        self._overall: dict[str, _SavedOverall] = {}
         self._ranks = RankIntervals(store, saved=self._snapshot.ids)
         # Many entries are read while the first ones are shown.
         self._reader = threading.Thread(target=self.refresh, name="reading entries", daemon=True)
@@ -141,15 +141,15 @@ class Index:
         """Return a benchmark's overall board (see ``leaderboard.board.overall.overall_frame``)."""
         frames = {board.task: self.frame(board) for board in benchmark.boards}
         parts = (*frames.values(), self._ranks.of_benchmark(benchmark))
-        kept = self._overall.get(benchmark.name)
+        saved = self._overall.get(benchmark.name)
         if (
-            kept is None
-            or len(kept.parts) != len(parts)
-            or any(a is not b for a, b in zip(kept.parts, parts, strict=True))
+            saved is None
+            or len(saved.parts) != len(parts)
+            or any(a is not b for a, b in zip(saved.parts, parts, strict=True))
         ):
-            kept = _KeptOverall(parts, overall_frame(benchmark, frames, parts[-1]))
-            self._overall[benchmark.name] = kept
-        return kept.frame
+            saved = _SavedOverall(parts, overall_frame(benchmark, frames, parts[-1]))
+            self._overall[benchmark.name] = saved
+        return saved.frame
 
     def release(self, board: Board) -> tuple[str, ReleasedBoard] | None:
         """Return the last round's name and what it released on a board of withheld labels; None before the first."""
@@ -280,7 +280,7 @@ class Index:
         if not folder.has_public_labels:
             there = entry_tasks(self.store, entry)
             return list(unreleased_rows(entry, [name for name in released_tasks(folder) if name in there], stamp))
-        scores = self.store.kept_scores(entry, folder) if self.background else self.store.scores(entry, folder)
+        scores = self.store.stored_scores(entry, folder) if self.background else self.store.scores(entry, folder)
         return None if scores is None else list(entry_rows(entry, scores, stamp))
 
     def _why(self, error: Exception) -> tuple[str, ...]:

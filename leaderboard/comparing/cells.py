@@ -98,8 +98,8 @@ class EntryTask:
 
     def run_indices(self, source: str, target: str) -> list[int]:
         """List the runs that count, by seed: those of the common seeds as in scores, or all where there is none."""
-        runs, kept = self.targets[target], self.common_seeds(source)
-        return [index for index in runs.of_source(self.outside or source) if not kept or runs.runs[index][1] in kept]
+        runs, seeds = self.targets[target], self.common_seeds(source)
+        return [index for index in runs.of_source(self.outside or source) if not seeds or runs.runs[index][1] in seeds]
 
     def formula(self, place: Place) -> Formula | None:
         """Return the formula from sums of counts to a score; None where the metric lacks its encoder."""

@@ -168,16 +168,16 @@ def _pair(
     sides: tuple[ComparedEntry, ComparedEntry], entrants: tuple[Entrant, Entrant], store: PairStore, n_swaps: int
 ) -> Comparison:
     a, b = sides
-    kept = _parse_kept(store.comparison(a.id, b.id))
-    if kept is None and (other_way := _parse_kept(store.comparison(b.id, a.id))) is not None:
-        kept = mirrored(other_way)
+    saved = _parse_comparison(store.comparison(a.id, b.id))
+    if saved is None and (other_way := _parse_comparison(store.comparison(b.id, a.id))) is not None:
+        saved = mirrored(other_way)
     made_with = (depth_encoder_name(entrants[0].folder), encoder_name(entrants[0].encoder))
     if (
-        kept is not None
-        and (kept.data, kept.n_swaps, kept.seed) == (a.data, n_swaps, 0)
-        and (kept.depth_encoder, kept.token_encoder) == made_with
+        saved is not None
+        and (saved.data, saved.n_swaps, saved.seed) == (a.data, n_swaps, 0)
+        and (saved.depth_encoder, saved.token_encoder) == made_with
     ):
-        return kept.model_copy(update={"tuning_trials_a": a.tuning_trials, "tuning_trials_b": b.tuning_trials})
+        return saved.model_copy(update={"tuning_trials_a": a.tuning_trials, "tuning_trials_b": b.tuning_trials})
     try:
         made = compare_entrants(*entrants, n_swaps=n_swaps)
     except InvalidInput as error:
@@ -188,7 +188,7 @@ def _pair(
     return found
 
 
-def _parse_kept(content: bytes | None) -> Comparison | None:
+def _parse_comparison(content: bytes | None) -> Comparison | None:
     try:
         return None if content is None else Comparison.model_validate_json(content)
     except ValueError:

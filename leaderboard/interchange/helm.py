@@ -190,7 +190,7 @@ def _add(
 ) -> None:
     instance, first = asked[0].instance, asked[0]
     item = {"id": instance.id, "input": instance.input.text, "split": instance.split, "sub_split": instance.sub_split}
-    kept = chosen_fields(item | instance.extra_data, fields, rows.path, row)
+    fields_json = chosen_fields(item | instance.extra_data, fields, rows.path, row)
     references = [[reference.output.text, sorted(reference.tags)] for reference in instance.references]
     content = text_hash([instance.input.messages or instance.input.text, references])
     prompt = text_hash([state.request.messages or state.request.prompt for state in asked])
@@ -207,7 +207,7 @@ def _add(
         answer = _generated(first, adapter)
         choices = list(first.output_mapping.values()) if first.output_mapping else None
     epoch = first.train_trial_index + 1
-    values = (instance.id, epoch, content, prompt, answer, choices, likelihoods, kept)
+    values = (instance.id, epoch, content, prompt, answer, choices, likelihoods, fields_json)
     rows.add(values, scores.items(), instance.extra_data.get("id"))
 
 

@@ -210,11 +210,11 @@ def _check_finished(header: _Header, path: Path) -> None:
 def _add_all(samples: Iterable[_Sample], rows: SampleRows, fields: Sequence[str]) -> None:
     for row, sample in enumerate(samples, start=1):
         item = {"id": sample.id, "input": sample.input, "choices": sample.choices, "target": sample.target}
-        kept = chosen_fields(item | sample.metadata, fields, rows.path, row)
+        fields_json = chosen_fields(item | sample.metadata, fields, rows.path, row)
         content = text_hash([_turns(sample.input), sample.choices, sample.target])
         prompt = _prompt(sample.messages)
         hashed = text_hash(_turns(prompt)) if prompt else None
-        values = (str(sample.id), sample.epoch, content, hashed, _answer(sample), sample.choices, None, kept)
+        values = (str(sample.id), sample.epoch, content, hashed, _answer(sample), sample.choices, None, fields_json)
         rows.add(values, _numbers(sample.scores or {}), sample.metadata.get("id"))
 
 

@@ -152,13 +152,14 @@ class _Reading:
         except (TypeError, ValueError, IndexError) as error:
             self._refuse(error, row)
         if self.fields:
-            kept = chosen_fields(line.doc, self.fields, self.path, row)
+            fields_json = chosen_fields(line.doc, self.fields, self.path, row)
             own_id = msgspec.json.decode(line.doc["id"]) if "id" in line.doc else None
         else:
-            kept, own_id = None, line.doc.id
+            fields_json, own_id = None, line.doc.id
         scores = list(zip(self.metrics, msgspec.structs.astuple(line)[_N_FIELDS:], strict=True))
         for epoch, answer in enumerate(answers, start=1):
-            values = (str(line.doc_id), epoch, line.doc_hash, line.prompt_hash, answer, choices, likelihoods, kept)
+            hashes = (line.doc_hash, line.prompt_hash)
+            values = (str(line.doc_id), epoch, *hashes, answer, choices, likelihoods, fields_json)
             rows.add(values, scores, own_id)
 
     def _decoder(self) -> "msgspec.json.Decoder[Any]":

@@ -219,9 +219,9 @@ def rank_stability(scores: ArrayLike, statistic: Callable[[Floats], Floats] | No
     if not np.all(np.isfinite(table)):
         raise ValueError("ranks need every score of every entry; leave out entries that do not cover the grid")
     rank_by = statistic or _mean_cross_domain
-    kept = [[d for d in range(n_domains) if d != domain] for domain in range(n_domains)]
+    others = [[d for d in range(n_domains) if d != domain] for domain in range(n_domains)]
     ranks = _ranks(rank_by(table))
-    left_out = np.stack([_ranks(rank_by(table[:, rest][:, :, rest])) for rest in kept])
+    left_out = np.stack([_ranks(rank_by(table[:, rest][:, :, rest])) for rest in others])
     every = np.vstack([ranks, left_out])
     return RankStability(ranks, left_out, every.min(axis=0), every.max(axis=0))
 

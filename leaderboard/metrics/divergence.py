@@ -40,8 +40,8 @@ def frequent_words(counts: ArrayLike, n_words: int = N_WORDS) -> NDArray[np.int6
     if n_words < 1:
         raise ValueError(f"n_words must be at least 1, got {n_words}")
     totals = table.sum(axis=0)
-    kept = np.argsort(-totals, kind="stable")[:n_words]
-    return np.asarray(np.sort(kept[totals[kept] > 0]), dtype=np.int64)
+    chosen = np.argsort(-totals, kind="stable")[:n_words]
+    return np.asarray(np.sort(chosen[totals[chosen] > 0]), dtype=np.int64)
 
 
 def js_divergence(counts_a: ArrayLike, counts_b: ArrayLike) -> Floats:

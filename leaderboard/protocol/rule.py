@@ -161,7 +161,7 @@ def explain(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str, n_
     by_name = {candidate.name: float(value) for candidate, value in zip(candidates, values, strict=True)}
     chosen = choose_ood(candidates, values, id_name, n_ood)
     free = allowed(candidates, id_name)
-    kept = [candidate for candidate, is_chosen in zip(candidates, chosen, strict=True) if is_chosen]
+    winners = [candidate for candidate, is_chosen in zip(candidates, chosen, strict=True) if is_chosen]
     verdicts = {}
     for number, candidate in enumerate(candidates):
         if candidate.name == id_name:
@@ -174,18 +174,18 @@ def explain(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str, n_
             rival = _next_in_line(candidates, values, number, id_name, n_ood)
             verdict = OodVerdict(True, CHOSEN, rival, _minus(by_name, rival, candidate.name))
         else:
-            verdict = _rejected(candidate, kept, by_name)
+            verdict = _rejected(candidate, winners, by_name)
         verdicts[candidate.name] = verdict
     return verdicts
 
 
-def _rejected(candidate: Candidate, kept: Sequence[Candidate], scores: Mapping[str, float]) -> OodVerdict:
+def _rejected(candidate: Candidate, winners: Sequence[Candidate], scores: Mapping[str, float]) -> OodVerdict:
     """Explain a candidate that lost to those of the same source, or otherwise to the last one chosen."""
-    same = [other for other in kept if not set(other.text_sources).isdisjoint(candidate.text_sources)]
+    same = [other for other in winners if not set(other.text_sources).isdisjoint(candidate.text_sources)]
     if same:
         rival, reason = min(same, key=lambda other: scores[other.name]), SOURCE_TAKEN
     else:
-        rival, reason = max(kept, key=lambda other: scores[other.name]), DROP
+        rival, reason = max(winners, key=lambda other: scores[other.name]), DROP
     return OodVerdict(False, reason, rival.name, _minus(scores, candidate.name, rival.name))
 
 

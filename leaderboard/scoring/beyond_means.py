@@ -51,7 +51,8 @@ def split_half_drops(chosen: Sequence[Drops], precision: Precision) -> dict[str,
     Returns: the fields of ``Summary``.
     """
     empty = np.full((1, 2), np.nan)
-    halves = {cell: scores[precision.kept_runs(*cell)].mean(axis=0) for cell, scores in precision.values.halves.items()}
+    runs = precision.averaged_runs
+    halves = {cell: scores[runs(*cell)].mean(axis=0) for cell, scores in precision.values.halves.items()}
     found: dict[str, float | None] = {}
     for name, homes in (
         ("worst_sd_split_half", [drops.source for drops in chosen]),
@@ -78,7 +79,7 @@ def slope_estimate(cells: Sequence[Cell], precision: Precision) -> Estimate | No
     for source, target in cells:
         slope = precision.values.depth_slopes.get((source, target))
         if slope is not None:
-            by_target.setdefault(target, []).append((slope, precision.kept_runs(source, target)))
+            by_target.setdefault(target, []).append((slope, precision.averaged_runs(source, target)))
     if not by_target:
         return None
     mean, low, high = mean_slope(list(by_target.values()), min_groups=MIN_GROUPS)

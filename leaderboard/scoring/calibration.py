@@ -22,7 +22,7 @@ from leaderboard.scoring.confidence_shape import (
 )
 from leaderboard.scoring.confidences import BOUNDS, target_confidence
 from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.gaps import kept_seeds
+from leaderboard.scoring.gaps import averaged_seeds
 from leaderboard.scoring.intervals import DROP, Figure, broadcast_replicates, estimate, estimates, sampled
 from leaderboard.scoring.label_shift import LabelShifts
 from leaderboard.scoring.replicates import Cell, Floats, TaskValues
@@ -84,7 +84,7 @@ class _Task:
         self, values: TaskValues, rows: pl.DataFrame, given: str, folder: DatasetFolder, subset: str, n_draws: int
     ) -> None:
         self.values, self.given, self.folder = values, given, folder
-        self.kept = kept_seeds(values)
+        self.seeds = averaged_seeds(values)
         order = ["target", "source", "seed", "id"]
         parts = rows.select(*order, given).sort(order).partition_by("target", as_dict=True)
         plain = rows.select(*order, "prediction", "task")
@@ -101,7 +101,7 @@ class _Task:
         self.figures: dict[Cell, dict[str, Figure]] = {cell: self._of_cell(cell) for cell in sorted(values.rows)}
 
     def _runs(self, cell: Cell) -> list[int]:
-        return self.targets[cell[1]].runs_of(cell[0], self.kept[cell[0]])
+        return self.targets[cell[1]].runs_of(cell[0], self.seeds[cell[0]])
 
     def _of_cell(self, cell: Cell) -> dict[str, Figure]:
         n_groups, runs = self.values.effective_groups[cell[1]], self._runs(cell)
@@ -114,7 +114,7 @@ class _Task:
         shifts = self.values.shift_cells
         single = [cell for cell in shifts if cell[0] in self.values.domains] or shifts
         differences = {cell: found for cell in shifts if (found := self._difference(cell)) is not None}
-        split = LabelShifts(self.values, self.targets, self.kept, self.folder)
+        split = LabelShifts(self.values, self.targets, self.seeds, self.folder)
         splits = {cell: parts for cell in shifts if (parts := split.parts(*cell)) is not None}
         # Means of both parts are over the same shifts, so that they add up to a mean TD.
         both = [splits[cell] for cell in single if cell in splits and not np.isnan(splits[cell].rest.values[0])]

@@ -12,7 +12,7 @@ LEFT_OUT = "left out of the means"
 NO_DEPTHS = "the dataset folder has no depth tables"
 
 
-def kept_seeds(values: TaskValues) -> dict[str, set[int]]:
+def averaged_seeds(values: TaskValues) -> dict[str, set[int]]:
     """Choose each source's seeds that are averaged: those on all of its targets, so that its drops do not mix runs.
 
     Where no seed is on all of them, each score is the mean over what is there.
@@ -62,7 +62,7 @@ def _score_gaps(values: TaskValues) -> Iterator[Missing]:
                 yield gap("no predictions", source, target)
     if trained:
         yield from map(gap, _home_gaps(values) if one_source else _pairing_gaps(values))
-    for source, kept in kept_seeds(values).items():
+    for source, kept in averaged_seeds(values).items():
         by_target = {target: set(seeds) for (name, target), seeds in values.seeds.items() if name == source}
         for target, seeds in by_target.items():
             for seed in sorted(set.union(*by_target.values()) - seeds):

@@ -35,10 +35,10 @@ class LabelShifts:
         self,
         values: TaskValues,
         targets: Mapping[str, TargetConfidence],
-        kept: Mapping[str, set[int]],
+        seeds: Mapping[str, set[int]],
         folder: DatasetFolder,
     ) -> None:
-        self._values, self._targets, self._kept, self._folder = values, targets, kept, folder
+        self._values, self._targets, self._seeds, self._folder = values, targets, seeds, folder
         self._counts = cache(self._train_counts)
         self._temperature = cache(self._fit_temperature)
 
@@ -55,14 +55,14 @@ class LabelShifts:
         after = np.bincount(here.labels, minlength=n_classes) / here.labels.size
         if np.any((before == 0) & (after > 0)):
             return None
-        runs = here.runs_of(source, self._kept[source])
+        runs = here.runs_of(source, self._seeds[source])
         temperatures = [self._temperature(*here.runs[run]) for run in runs]
         adjusted = []
         for run, temperature in zip(runs, temperatures, strict=True):
             chosen = adjust_to_prior(here.probabilities[run], before, after, temperature).argmax(axis=-1)
             # Unusable outputs stay unusable.
             adjusted.append(np.where(here.predicted[run] == n_classes, n_classes, chosen))
-        at_home = here.runs_of(target, self._kept.get(target, ()))
+        at_home = here.runs_of(target, self._seeds.get(target, ()))
         return Parts(
             here.scores[:, runs].mean(axis=1),
             here.scores_of(np.stack(adjusted)).mean(axis=1),

@@ -91,18 +91,18 @@ class Outcomes:
                 sums[:, number, column] = np.bincount(groups, weights=row * counts, minlength=n_groups)
         return sums
 
-    def of_rows(self, kept: NDArray[np.bool_]) -> "Outcomes":
+    def of_rows(self, wanted: NDArray[np.bool_]) -> "Outcomes":
         """Return the outcomes on some rows, without the unweighted scores, which are those of all rows.
 
         Args:
-            kept: which rows, shape (n,).
+            wanted: which rows, shape (n,).
         """
         return replace(
             self,
-            example_scores=self.example_scores[:, kept],
-            unparsed=self.unparsed[:, kept],
-            cells=None if self.cells is None else self.cells[:, kept],
-            values=None if self.values is None else self.values[:, kept],
+            example_scores=self.example_scores[:, wanted],
+            unparsed=self.unparsed[:, wanted],
+            cells=None if self.cells is None else self.cells[:, wanted],
+            values=None if self.values is None else self.values[:, wanted],
             unweighted={},
         )
 

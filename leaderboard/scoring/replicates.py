@@ -45,7 +45,7 @@ class TaskValues:
             in ``@<lambda>``; ``tt_depth_...`` is the target's own runs, weighted by the depths in the source.
         halves: the primary metric on halves of the groups, by source and target, shape (n_runs, n_splits, 2).
         seeds, rows: seeds of the runs, and number of test rows, by source and target.
-        kept_rows: number of test texts left under depth weights, by source and target, then by lambda.
+        texts_left: number of test texts left under depth weights, by source and target, then by lambda.
         effective_n: the effective number of them.
         flips: transfer loss and gain of each shift, by source and target, where there are runs of both domains.
         effective_groups: effective number of groups of each target's test set.
@@ -69,7 +69,7 @@ class TaskValues:
     halves: dict[Cell, Floats] = field(default_factory=dict)
     seeds: dict[Cell, tuple[int, ...]] = field(default_factory=dict)
     rows: dict[Cell, int] = field(default_factory=dict)
-    kept_rows: dict[Cell, dict[str, int]] = field(default_factory=dict)
+    texts_left: dict[Cell, dict[str, int]] = field(default_factory=dict)
     effective_n: dict[Cell, dict[str, float]] = field(default_factory=dict)
     flips: dict[Cell, FlipLedger] = field(default_factory=dict)
     effective_groups: dict[str, float] = field(default_factory=dict)
@@ -128,9 +128,9 @@ def task_values(
     for target in target_runs(task, predictions, folder, subset, encoder=encoder):
         score_target(values, target, folder, n_draws)
         if values.unrepeated is not None and repeated is not None:
-            kept = ~target.ids.is_in(repeated["id"].implode()).to_numpy()
-            if kept.any():
-                _Target(values.unrepeated, target.of_rows(kept), folder, n_draws).fill_primary()
+            fresh = ~target.ids.is_in(repeated["id"].implode()).to_numpy()
+            if fresh.any():
+                _Target(values.unrepeated, target.of_rows(fresh), folder, n_draws).fill_primary()
     return values
 
 
@@ -257,11 +257,11 @@ class _Target:
             deepest = deepest_of_parts(parts, target, tables, self.folder)
         if not (depth < deepest).any():
             return
-        kept = np.stack([least_deep(depth, lambda_) for lambda_ in LAMBDAS])
-        weights = depth_weights(depth, deepest) * kept
+        least = np.stack([least_deep(depth, lambda_) for lambda_ in LAMBDAS])
+        weights = depth_weights(depth, deepest) * least
         cell = (source, target.target)
         names = [str(lambda_) for lambda_ in LAMBDAS]
-        values.kept_rows[cell] = dict(zip(names, map(int, kept.sum(axis=1)), strict=True))
+        values.texts_left[cell] = dict(zip(names, map(int, least.sum(axis=1)), strict=True))
         values.effective_n[cell] = dict(zip(names, map(effective_size, weights), strict=True))
         by_group = [np.bincount(target.groups, weights=row) for row in weights]
         values.depth_groups[cell] = dict(zip(names, map(effective_size, by_group), strict=True))
@@ -270,8 +270,8 @@ class _Target:
             runs = target.of_source(trained_on)
             if runs:
                 counts = np.stack([found.by_group(run, target.groups, weights) for run in runs], axis=1)
-                kept_metrics = {prefix + name: formula for name, formula in metrics.items()}
-                yield _Block(counts, kept_metrics, cell, [f"@{name}" for name in names])
+                block_metrics = {prefix + name: formula for name, formula in metrics.items()}
+                yield _Block(counts, block_metrics, cell, [f"@{name}" for name in names])
 
     def _replicates(self, blocks: Sequence[_Block]) -> Sequence[Floats | None]:
         """Compute the replicates of all blocks under shared weights, shape (n_draws, n_runs, n_weightings, k) each."""

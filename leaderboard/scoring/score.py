@@ -241,14 +241,14 @@ def _long_rows(values: TaskValues) -> Iterator[Row]:
         for (source, target), scores in by_cell.items():
             trained_on = target if metric.startswith("tt_") else source
             seeds = values.seeds[trained_on, target]
-            n = values.kept_rows[source, target][metric.rpartition("@")[2]] if "@" in metric else None
+            n = values.texts_left[source, target][metric.rpartition("@")[2]] if "@" in metric else None
             has_interval = metric == values.info.metric and precision.figure(metric, (source, target)).has_interval
             for seed, row in zip(seeds, scores, strict=True):
-                kept = row[1 : 1 + N_STORED].astype(np.float32).tolist() if has_interval else None
+                replicates = row[1 : 1 + N_STORED].astype(np.float32).tolist() if has_interval else None
                 rows = values.rows[source, target] if n is None else n
-                yield (values.name, source, target, seed, metric, float(row[0]), rows, kept or None)
+                yield (values.name, source, target, seed, metric, float(row[0]), rows, replicates or None)
     for (source, target), by_lambda in values.effective_n.items():
         for lambda_ in map(str, LAMBDAS):
             for seed in values.seeds[source, target]:
-                n = values.kept_rows[source, target][lambda_]
+                n = values.texts_left[source, target][lambda_]
                 yield (values.name, source, target, seed, f"effective_n@{lambda_}", by_lambda[lambda_], n, None)

@@ -191,7 +191,7 @@ class _Task:
         return InDomain(
             domain=domain,
             n=self.values.rows[cell],
-            runs=len(self.precision.kept_runs(*cell)),
+            runs=len(self.precision.averaged_runs(*cell)),
             score=estimate(self.figure(*cell)),
             total=self._total_of(domain, domain, {"ss": "score"}),
             secondary=self._secondary(cell),
@@ -240,7 +240,7 @@ class _Task:
             source=drops.source,
             target=drops.target,
             n=self.values.rows[cell],
-            runs=len(self.precision.kept_runs(*cell)),
+            runs=len(self.precision.averaged_runs(*cell)),
             total=self._total_of(*cell, {name: name for name in FIGURES}),
             scenario=drops.scenario,
             resolved=drops.resolved,

@@ -64,19 +64,19 @@ def unseen_drops(table: pl.DataFrame, card: Card, folder: DatasetFolder, task: T
     single = [
         (shift.source, shift.target) for shift in task.shifts if _shown(shift.st) and shift.source in task.domains
     ]
-    kept = [cell for cell in single if not set(cell) & set(seen)]
-    if not seen or not kept:
+    unseen = [cell for cell in single if not set(cell) & set(seen)]
+    if not seen or not unseen:
         return None
     homes = {(own.domain, own.domain) for own in task.in_domain if _shown(own.score)}
-    found = _scores(table, task, {*kept, *homes})
-    kept = [cell for cell in kept if cell in found]
-    if not kept:
+    found = _scores(table, task, {*unseen, *homes})
+    unseen = [cell for cell in unseen if cell in found]
+    if not unseen:
         return None
     figures = _figures(found, task)
-    st = _mean([figures[cell] for cell in kept], SCORE)
-    sd = _mean(_drops(figures, [((source, source), (source, target)) for source, target in kept]), DROP)
-    td = _mean(_drops(figures, [((target, target), (source, target)) for source, target in kept]), DROP)
-    return Unseen(seen, len(kept), len(single), st, sd, td)
+    st = _mean([figures[cell] for cell in unseen], SCORE)
+    sd = _mean(_drops(figures, [((source, source), (source, target)) for source, target in unseen]), DROP)
+    td = _mean(_drops(figures, [((target, target), (source, target)) for source, target in unseen]), DROP)
+    return Unseen(seen, len(unseen), len(single), st, sd, td)
 
 
 def _shown(estimate: Estimate) -> bool:
@@ -92,12 +92,12 @@ def _scores(table: pl.DataFrame, task: TaskScores, cells: set[tuple[str, str]]) 
     runs: dict[str, list[set[int]]] = {}
     for _, part in rows.group_by("source", "target", maintain_order=True):
         runs.setdefault(part["source"][0], []).append(set(part["seed"]))
-    # The same runs as in the scores: those on all targets, otherwise all (see gaps.kept_seeds).
-    kept = {source: set.intersection(*seeds) or set.union(*seeds) for source, seeds in runs.items()}
+    # The same runs as in the scores: those on all targets, otherwise all (see gaps.averaged_seeds).
+    seeds_of = {source: set.intersection(*seeds) or set.union(*seeds) for source, seeds in runs.items()}
     found: Scored = {}
     for (source, target), part in rows.group_by("source", "target", maintain_order=True):
         if (source, target) in cells:
-            chosen = part.filter(pl.col("seed").is_in(list(kept[str(source)])))
+            chosen = part.filter(pl.col("seed").is_in(list(seeds_of[str(source)])))
             found[str(source), str(target)] = _over_runs(chosen)
     return found
 

@@ -87,7 +87,7 @@ def predictions_path(identity: str) -> str:
     return f"{ENTRIES}/{check_id(identity)}/{PREDICTIONS}"
 
 
-def kept_rows(checked: pl.DataFrame) -> pl.DataFrame:
+def stored_rows(checked: pl.DataFrame) -> pl.DataFrame:
     """Return checked predictions as an entry stores them; its id depends on them."""
     return checked.drop("task", "target").sort("source", "seed", "id")
 

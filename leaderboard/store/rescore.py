@@ -78,7 +78,7 @@ def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = Fal
             entry = store.entry(identity)
             names[identity] = entry.card.name
             folder = folder_of(entry.card, folders)
-            if not folder.has_public_labels or (not every and store.kept_scores(entry, folder) is not None):
+            if not folder.has_public_labels or (not every and store.stored_scores(entry, folder) is not None):
                 kept.append(identity)
             else:
                 store.score_again(entry, folder)

@@ -38,7 +38,6 @@ from leaderboard.store.entries import (
     card_path,
     entry_bytes,
     entry_id,
-    kept_rows,
     now,
     parse_entry,
     parse_submission_record,
@@ -46,6 +45,7 @@ from leaderboard.store.entries import (
     predictions_bytes,
     predictions_path,
     record_path,
+    stored_rows,
     tombstone_bytes,
     tombstone_path,
 )
@@ -110,7 +110,7 @@ class Store:
         frame = checks.predictions(predictions, folder, card.subset, labels_by_index=labels_by_index)
         folder.refuse_withheld()
         _refuse_candidates_alone(frame, folder, predictions)
-        rows = kept_rows(frame)
+        rows = stored_rows(frame)
         identity = entry_id(submitter, card, rows)
         if self._accepts(identity, submitter, daily_quota):  # before the work of scoring
             derived = {predictions_path(identity): predictions_bytes(rows)}
@@ -177,7 +177,7 @@ class Store:
         """
         entry = self._read(identity)
         frame = checked_predictions(self.predictions(entry), folder, entry.card.subset)
-        if entry_id(entry.submitter, entry.card, kept_rows(frame)) != identity:
+        if entry_id(entry.submitter, entry.card, stored_rows(frame)) != identity:
             cure = "restore the entry's files from a backup, or have it sent again"
             raise InvalidInput(Problem("card and predictions are not those that were sent", identity, cure=cure))
         return frame
@@ -188,9 +188,9 @@ class Store:
         They are computed again where the file is missing or damaged, or was made with other encoders than the folder
         and this machine have now: the content hash is of rows alone.
         """
-        return self.kept_scores(entry, folder) or self.score_again(entry, folder)
+        return self.stored_scores(entry, folder) or self.score_again(entry, folder)
 
-    def kept_scores(self, entry: Entry, folder: DatasetFolder) -> Scores | None:
+    def stored_scores(self, entry: Entry, folder: DatasetFolder) -> Scores | None:
         """Return an entry's stored scores, if they exist and ``scores`` would return them."""
         content = self._bytes(scores_path(entry.id)) if folder.has_public_labels else None
         return None if content is None else read_scores(content, _made_with(folder))
@@ -202,8 +202,8 @@ class Store:
     def table(self, entry: Entry, folder: DatasetFolder) -> pl.DataFrame:
         """Return an entry's long table of scores, with replicates (``SCORE_COLUMNS``); computed again as ``scores``."""
         content = self._bytes(table_path(entry.id)) if folder.has_public_labels else None
-        kept = None if content is None else read_table(content, _made_with(folder))
-        return self._score(entry, folder).table if kept is None else kept
+        stored = None if content is None else read_table(content, _made_with(folder))
+        return self._score(entry, folder).table if stored is None else stored
 
     def versions(self) -> list[str]:
         """List the metric versions of which there are scores, the newest first."""

@@ -209,7 +209,7 @@ def test_nothing_that_hangs_on_withheld_labels_is_kept_beside_entries(store: Sto
         figures = pl.read_parquet(path).select(pl.selectors.float())
         assert all(column.null_count() == len(column) for column in figures), path
     shutil.rmtree(store.root / "scores", ignore_errors=True)
-    assert store.kept_scores(entry, ranked) is None
+    assert store.stored_scores(entry, ranked) is None
 
 
 def test_rounds_close_in_order(store: Store, ranked: DatasetFolder) -> None:

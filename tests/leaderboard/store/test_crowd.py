@@ -36,7 +36,7 @@ def test_every_accepted_entry_of_a_crowd_is_there_once(
     assert set(sent.values()) == {n_each, QUOTA}
     day = datetime.fromisoformat(store.entries()[0].submitted_at).date()
     assert store.sent_on("shared", day) <= QUOTA
-    assert all(store.kept_scores(entry, sender.folder) is not None for entry in store.entries())
+    assert all(store.stored_scores(entry, sender.folder) is not None for entry in store.entries())
     rate = len(said["new"]) / said["seconds"]
     print(
         f"\n{len(said['new']):,} accepted of {n_clients} clients in {n_processes} processes, all sent twice: "
