@@ -166,7 +166,7 @@ def _timings(folders: Sequence[Path], store: Store, chromium: str, place: Path) 
     n = f"{len(store.ids()):,} local entries"
     first = _start_seconds(folders, store)
     with _serving(folders, store):
-        _settled(store)
+        _wait_until_saved(store)
     again = statistics.median(_start_seconds(folders, store) for _ in range(5))
     yield Timing(name=f"start-up from {n}, never read before", seconds=first, wanted="no limit")
     yield _under(f"start-up from {n}", again, 5.0)
@@ -269,7 +269,7 @@ def _serving(folders: Sequence[Path], store: Store) -> Iterator[tuple[str, float
         process.wait(timeout=30)
 
 
-def _settled(store: Store) -> None:
+def _wait_until_saved(store: Store) -> None:
     """Wait until the server has saved what it read and computed of every entry."""
     deadline = time.monotonic() + 900
     while index_cache.read_rows(store)["id"].n_unique() < len(store.ids()) and time.monotonic() < deadline:

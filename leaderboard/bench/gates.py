@@ -69,7 +69,7 @@ def _drops(far: NDArray[np.float64], n_texts: int, rng: np.random.Generator) -> 
     return [check_drop([home], _figure(_HOME - limit - more, n_texts, rng), "simulated", limit) for more in far]
 
 
-def _scores(far: NDArray[np.float64], n_texts: int, rng: np.random.Generator) -> list[LimitTest]:
+def _score_tests(far: NDArray[np.float64], n_texts: int, rng: np.random.Generator) -> list[LimitTest]:
     limit = _LIMIT["min_score"]
     return [check_score(_figure(limit - more, n_texts, rng), "simulated", limit) for more in far]
 
@@ -87,7 +87,7 @@ def _regressions(far: NDArray[np.float64], n_texts: int, rng: np.random.Generato
     return tests
 
 
-_TESTS = {"max_drop": _drops, "min_score": _scores, "max_regression": _regressions}
+_TESTS = {"max_drop": _drops, "min_score": _score_tests, "max_regression": _regressions}
 
 
 def _figure(share: float, n_texts: int, rng: np.random.Generator) -> Figure:

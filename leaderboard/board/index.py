@@ -62,7 +62,7 @@ class Index:
         self._ranks = RankIntervals(store, saved=self._snapshot.ids)
         # Many entries are read while the first ones are shown.
         self._reader = threading.Thread(target=self.refresh, name="reading entries", daemon=True)
-        is_more = self._look()
+        is_more = self._read_some()
         self._ranks.start(self._snapshot)
         if is_more:
             self._reader.start()
@@ -72,10 +72,10 @@ class Index:
 
         An entry without scores is looked at again when its files changed: what it lacked may have arrived.
         """
-        while self._look():
+        while self._read_some():
             pass
 
-    def _look(self) -> bool:
+    def _read_some(self) -> bool:
         """Read at most ``READ_AT_ONCE`` entries from the store, and return whether some are left."""
         with self._lock:
             snapshot = self._snapshot
@@ -227,7 +227,7 @@ class Index:
             name = entry.card.name
             self.store.scores(entry, folder_of(entry.card, self.folders))
         except Exception as error:
-            self._failed[identity] = Unscored(identity, name, self._why(error), files)
+            self._failed[identity] = Unscored(identity, name, self._reasons(error), files)
         with self._lock:
             unscored = {key: found for key, found in self._snapshot.unscored.items() if key != identity}
             self._snapshot = replace(self._snapshot, unscored=unscored)
@@ -263,7 +263,7 @@ class Index:
                 entry = self.store.entry(identity)
                 name = entry.card.name
                 folder = folder_of(entry.card, self.folders)
-                found = self._rows(entry, folder)
+                found = self._rows_of_entry(entry, folder)
                 if found is None:
                     unscored[identity] = Unscored(identity, name, (_WAITING,), files, waiting=True)
                     continue
@@ -271,10 +271,10 @@ class Index:
                     raise InvalidInput(Problem("it has predictions of placebos alone", identity))
                 rows += found
             except Exception as error:
-                unscored[identity] = Unscored(identity, name, self._why(error), files)
+                unscored[identity] = Unscored(identity, name, self._reasons(error), files)
         return rows_frame(rows), unscored
 
-    def _rows(self, entry: Entry, folder: DatasetFolder) -> list[dict[str, Any]] | None:
+    def _rows_of_entry(self, entry: Entry, folder: DatasetFolder) -> list[dict[str, Any]] | None:
         """Return an entry's rows; None where it waits to be scored."""
         stamp = self._stamps[entry.card.data]
         if not folder.has_public_labels:
@@ -283,7 +283,7 @@ class Index:
         scores = self.store.stored_scores(entry, folder) if self.background else self.store.scores(entry, folder)
         return None if scores is None else list(entry_rows(entry, scores, stamp))
 
-    def _why(self, error: Exception) -> tuple[str, ...]:
+    def _reasons(self, error: Exception) -> tuple[str, ...]:
         """Format why an entry has no scores; a bug must neither stop the others nor stay unreported."""
         if isinstance(error, InvalidInput):
             return tuple(public_message(problem, self.names()) for problem in error.problems)

@@ -92,7 +92,7 @@ class RankIntervals:
             if ranks is None or not set(ranks.ids).issubset(complete["id"]):
                 ranks = self._boards[board.key] = BoardRanks()
                 anew = True
-            new = self._of_board(board, complete.filter(~pl.col("id").is_in(ranks.ids)))
+            new = self._board_replicates(board, complete.filter(~pl.col("id").is_in(ranks.ids)))
             if new or board.key not in self._found or self._found[board.key].height != len(ranks.ids):
                 ranks.add(new)
                 self._found[board.key] = ranks.intervals()
@@ -119,7 +119,9 @@ class RankIntervals:
         if new:
             asked = [each for ids in new.values() for each in ids]
             drawn = {
-                board.task: self._of_board(board, rows_of(board, snapshot.rows).filter(pl.col("id").is_in(asked)))
+                board.task: self._board_replicates(
+                    board, rows_of(board, snapshot.rows).filter(pl.col("id").is_in(asked))
+                )
                 for board in boards
             }
             ranks.add(
@@ -132,7 +134,7 @@ class RankIntervals:
         if new or key not in self._found_overall or self._found_overall[key].height != len(entries):
             self._found_overall[key] = ranks.intervals() if entries else NO_RANKS
 
-    def _of_board(self, board: Board, complete: pl.DataFrame) -> dict[str, Replicates | None]:
+    def _board_replicates(self, board: Board, complete: pl.DataFrame) -> dict[str, Replicates | None]:
         """Return the replicates of a board's entries, reading unknown ones; None when that fails."""
         assert self._replicates is not None
         found: dict[str, Replicates | None] = {}

@@ -81,7 +81,7 @@ def entry_rows(entry: Entry, scores: Scores, stamp: str) -> Iterator[dict[str, A
     for name, task in by_name.items():
         if not name.endswith(PLACEBO):
             missing = [] if is_ranked(task) else unranked_lines(scores, task)
-            yield {**about, **_of_task(task), **_placebo(by_name.get(name + PLACEBO)), "missing": missing}
+            yield {**about, **_task_figures(task), **_placebo_figures(by_name.get(name + PLACEBO)), "missing": missing}
 
 
 def unreleased_rows(entry: Entry, tasks: Iterable[str], stamp: str) -> Iterator[dict[str, Any]]:
@@ -173,7 +173,7 @@ def unranked_lines(scores: Scores, task: TaskScores) -> list[str]:
     return missing
 
 
-def _of_task(task: TaskScores) -> dict[str, Any]:
+def _task_figures(task: TaskScores) -> dict[str, Any]:
     summary, found = task.summary, task.id_ood
     row: dict[str, Any] = {
         "task": task.task,
@@ -206,7 +206,7 @@ def _estimates(task: TaskScores) -> dict[str, Estimate]:
     return estimates
 
 
-def _placebo(task: TaskScores | None) -> dict[str, float | None]:
+def _placebo_figures(task: TaskScores | None) -> dict[str, float | None]:
     """Return the figures of the task's placebo where it covers every shift: what models score without any shift."""
     if task is None or not task.summary.complete:
         return {}

@@ -121,7 +121,7 @@ def submit(
         )
         index.refresh()
         if not folder.has_public_labels:
-            return _told(entry, folder, feedback(index.store, entry, folder), new=new)
+            return _feedback_answer(entry, folder, feedback(index.store, entry, folder), new=new)
         if entry.id in index.waiting():
             note = "It is stored. Generated text takes minutes to score: the board shows it when that is done."
             return _accepted(entry=entry.id, new=new, note=note)
@@ -202,7 +202,7 @@ def _accepted(
     return {"ok": True, "entry": entry, "new": new, "problems": [], "note": note, "summary": summary}
 
 
-def _told(entry: Entry, folder: DatasetFolder, told: Sequence[Told], *, new: bool) -> SubmissionAnswer:
+def _feedback_answer(entry: Entry, folder: DatasetFolder, told: Sequence[Told], *, new: bool) -> SubmissionAnswer:
     """Return the feedback allowed for an entry on withheld labels: see ``leaderboard.release``."""
     facts = {"benchmark": folder.manifest.benchmark, "data": folder.content_hash, "subset": entry.card.subset}
     note = "Nominate it, and the next round releases its figures."

@@ -194,17 +194,17 @@ def check_claim(claimed: Claim, found: Claim) -> ClaimCheck:
         found: the claim that the same files, settings and seeds give now.
     Returns: what agrees, what moved because metrics or encoders are others, and what differs.
     """
-    moved_by = tuple(dict.fromkeys(_facts(claimed, found, _MOVERS)))
-    facts = list(dict.fromkeys(_facts(claimed, found, _SETTINGS)))
+    moved_by = tuple(dict.fromkeys(_compare_facts(claimed, found, _MOVERS)))
+    facts = list(dict.fromkeys(_compare_facts(claimed, found, _SETTINGS)))
     for name in ("benchmark", "level"):
         facts += _changed(name, getattr(claimed, name), getattr(found, name))
-    findings = list(dict.fromkeys(_facts(claimed, found, _FINDINGS)))
+    findings = list(dict.fromkeys(_compare_facts(claimed, found, _FINDINGS)))
     findings += _changed("hypothesis", "\n".join(claimed.hypothesis), "\n".join(found.hypothesis))
     if moved_by:
         moved_by += tuple(findings)
     else:
         facts += findings
-    old, new = _figures(claimed), _figures(found)
+    old, new = _claimed_figures(claimed), _claimed_figures(found)
     figures = []
     for key in dict.fromkeys((*old, *new)):
         sides = old.get(key), new.get(key)
@@ -253,7 +253,7 @@ def check_against_scores(claimed: Claim, known: Mapping[str, ShiftValues]) -> It
         yield FactCheck(what=what, claimed=f"{each.value:.4f}", found=value)
 
 
-def _facts(claimed: Claim, found: Claim, fields: set[str]) -> Iterator[FactCheck]:
+def _compare_facts(claimed: Claim, found: Claim, fields: set[str]) -> Iterator[FactCheck]:
     """Compare fields of the comparisons that are not figures."""
     for old, new in zip(claimed.comparisons, found.comparisons, strict=True):
         left, right = (each.model_dump(mode="json", include=fields) for each in (old, new))
@@ -266,7 +266,7 @@ def _changed(what: str, claimed: Any, found: Any) -> Iterator[FactCheck]:
         yield FactCheck(what=what, claimed=str(claimed), found=str(found))
 
 
-def _figures(claim: Claim) -> Mapping[tuple[str, str, str], Difference]:
+def _claimed_figures(claim: Claim) -> Mapping[tuple[str, str, str], Difference]:
     """Return all differences by pair, place and figure; a place counts texts and runs, so that these agree, too."""
     found = {}
     for pair in claim.comparisons:

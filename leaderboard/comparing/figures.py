@@ -73,7 +73,7 @@ def mean_figures(cells: Sequence[Cell], a: EntryTask, b: EntryTask) -> list[Task
     info = a.folder.task(a.name)
     small = small_domains(info, info.domains)
     meant = [cell for cell in cells if not small.keys() & {*source_parts(cell[0]), cell[1]}]
-    groups = _groups(meant or cells, info)
+    groups = _groups_of_shifts(meant or cells, info)
     ranked = groups[0]
     name = MEAN_OOD if info.id_domain is not None else MEAN_ST
     found = [_mean(name, ranked, a, b)]
@@ -90,7 +90,7 @@ def mean_figures(cells: Sequence[Cell], a: EntryTask, b: EntryTask) -> list[Task
     return found
 
 
-def _groups(cells: Sequence[Cell], info: TaskManifest) -> list[list[Cell]]:
+def _groups_of_shifts(cells: Sequence[Cell], info: TaskManifest) -> list[list[Cell]]:
     """Group shifts by the figures that a board averages; the group that ranks comes first."""
     if info.id_domain is not None:
         away = [cell for cell in cells if cell[1] != info.id_domain] or list(cells)

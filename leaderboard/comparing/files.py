@@ -121,7 +121,7 @@ def compare_entrants(
     folder.refuse_withheld()
     if margin is not None:
         refuse_margin(margin)
-    matched = _matched(a, b)
+    matched = _match_tasks(a, b)
     if not matched:
         where = f"{a.shown_name} and {b.shown_name}"
         raise NoSharedShift(Problem("the two files share no shift", where, cure="predict the same shifts with both"))
@@ -185,7 +185,7 @@ def compare_first(
     return corrected(pairs if task is None else [of_task(pair, task) for pair in pairs])
 
 
-def _matched(a: Entrant, b: Entrant) -> dict[str, _Matched]:
+def _match_tasks(a: Entrant, b: Entrant) -> dict[str, _Matched]:
     """Match the entries' shifts by task; a task without a shared shift is left out.
 
     Where one entry was trained on none of the domains, it meets the other's shifts on the same targets.

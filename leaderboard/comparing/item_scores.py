@@ -155,12 +155,12 @@ def compare_items(
     Returns: the models best first; of each pair the first is not worse. Means over all items are micro means.
     Raises: InvalidInput when all items are of one cluster, or no corrected p could be below 0.05 with so few swaps.
     """
-    table = _table(items)
+    table = _sums_by_cluster(items)
     pairs = list(combinations(range(len(items.names)), 2))
     _refuse_one_cluster(len(table))
     _refuse_few_swaps(n_swaps, len(pairs) * max(len(items.domains), 1))
     rng = np.random.default_rng([seed, *b"items"])
-    figures = _figures(items, table, replicate_counts(table, n_draws, rng))
+    figures = _score_figures(items, table, replicate_counts(table, n_draws, rng))
     points = np.array([figure.values[0] for figure in figures[0]]) * (-1 if items.lower_is_better else 1)
     order = sorted(range(len(items.names)), key=lambda model: (-points[model], items.names[model]))
     ranked = [(order[first], order[second]) for first, second in pairs]
@@ -177,7 +177,7 @@ def compare_items(
     )
 
 
-def _table(items: ItemScores) -> Floats:
+def _sums_by_cluster(items: ItemScores) -> Floats:
     """Sum scores by cluster: shape (n_clusters, 1 + n_domains, n_models + 1), all items first, counts of items last."""
     n_domains = max(len(items.domains), 1)
     cells = items.clusters * n_domains + items.domain_of
@@ -188,7 +188,7 @@ def _table(items: ItemScores) -> Floats:
     return np.concatenate([whole, by_domain], axis=1) if items.domains else whole
 
 
-def _figures(items: ItemScores, table: Floats, drawn: Floats) -> list[list[Figure]]:
+def _score_figures(items: ItemScores, table: Floats, drawn: Floats) -> list[list[Figure]]:
     """Return each model's mean score on all items, then on each domain, with replicates and intervals."""
     every = np.concatenate([table.sum(axis=0)[None], drawn])
     with np.errstate(invalid="ignore", divide="ignore"):

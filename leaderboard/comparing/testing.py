@@ -50,7 +50,7 @@ def run_tests(figures: Sequence[TaskFigure], a: EntryTask, b: EntryTask, n_swaps
     p_values, others = np.full(len(figures), np.nan), np.full(len(figures), np.nan)
     if chosen:
         places, weights = weight_table([figures[number].weights or {} for number in chosen])
-        test = _recipes if has_enough_runs(places, a, b) else _trained_models
+        test = _test_recipes if has_enough_runs(places, a, b) else _test_trained_models
         found, sizes, drawn = test(places, weights, a, b, n_swaps, seed)
         p_values[chosen] = found
         rest = np.array([number != 0 for number in chosen])
@@ -59,14 +59,16 @@ def run_tests(figures: Sequence[TaskFigure], a: EntryTask, b: EntryTask, n_swaps
 
 
 def _value(weights: Statistic | None, a: EntryTask, b: EntryTask) -> float:
-    return float("nan") if weights is None else sum(weight * _apart(place, a, b) for place, weight in weights.items())
+    return (
+        float("nan") if weights is None else sum(weight * _difference(place, a, b) for place, weight in weights.items())
+    )
 
 
-def _apart(place: Place, a: EntryTask, b: EntryTask) -> float:
-    return float(_scores(a, place).scores.mean() - _scores(b, place).scores.mean())
+def _difference(place: Place, a: EntryTask, b: EntryTask) -> float:
+    return float(_run_scores(a, place).scores.mean() - _run_scores(b, place).scores.mean())
 
 
-def _scores(entry: EntryTask, place: Place) -> RunScores:
+def _run_scores(entry: EntryTask, place: Place) -> RunScores:
     found = entry.run_scores(place)
     assert found is not None
     return found
@@ -91,7 +93,7 @@ def _to_one(weights: dict[Place, float]) -> dict[Place, float]:
     return {place: weight / total for place, weight in weights.items()}
 
 
-def _recipes(
+def _test_recipes(
     places: Sequence[Place], weights: Floats, a: EntryTask, b: EntryTask, n_draws: int, seed: int
 ) -> tuple[Floats, Floats, NDArray[np.float32]]:
     """Compute p values of the t test on crossed components, their sizes as normal variables, and draws of these."""
@@ -115,7 +117,7 @@ def source_pairs(
     pairs = []
     for source in dict.fromkeys(place[0] for place in places):
         rows = [row for row, place in enumerate(places) if place[0] == source]
-        first, second = (_joined([_scores(entry, places[row]) for row in rows]) for entry in (a, b))
+        first, second = (_joined([_run_scores(entry, places[row]) for row in rows]) for entry in (a, b))
         pairs.append(SourcePair(first, second, [targets.index(places[row][1]) for row in rows], weights[rows]))
     return pairs, [a.effective_groups(target) for target in targets]
 
@@ -140,7 +142,7 @@ def _joined(parts: Sequence[RunScores]) -> RunScores:
     return RunScores(np.hstack([part.scores for part in parts]), [part.influences[0] for part in parts])
 
 
-def _trained_models(
+def _test_trained_models(
     places: Sequence[Place], weights: Floats, a: EntryTask, b: EntryTask, n_swaps: int, seed: int
 ) -> tuple[Floats, Floats, NDArray[np.float32]]:
     """Compute p values of the swap test, and the standardised sizes observed and drawn."""
@@ -149,7 +151,7 @@ def _trained_models(
         rows = [row for row, place in enumerate(places) if place[1] == target]
         rng = np.random.default_rng([seed, *f"{a.name}/{target}".encode()])
         moved = np.stack([path_contributions(a, b, places[row]) for row in rows], axis=1)
-        blocks = _blocks(moved, rng)
+        blocks = _sum_by_block(moved, rng)
         observed += moved.sum(axis=0) @ weights[rows]
         drawn += flip_signs(blocks, n_swaps, rng) @ weights[rows].astype(np.float32)
     np.abs(drawn, out=drawn)
@@ -161,7 +163,7 @@ def _trained_models(
     return np.asarray((1 + hits) / (1 + n_swaps)), sizes / scale, drawn
 
 
-def _blocks(contributions: Floats, rng: np.random.Generator) -> Floats:
+def _sum_by_block(contributions: Floats, rng: np.random.Generator) -> Floats:
     """Sum the contributions of groups by random blocks, where there are many groups."""
     if len(contributions) <= _BLOCKS:
         return contributions

@@ -38,7 +38,7 @@ def sentence(pair: Comparison, names: Names, benchmark: str) -> str:
     if not pair.shifts:
         return f"{names[0]} and {names[1]} share no shift that may be shown"
     parts = [
-        part for task in dict.fromkeys(shift.task for shift in pair.shifts) for part in _of_task(pair, task, names)
+        part for task in dict.fromkeys(shift.task for shift in pair.shifts) for part in _task_lines(pair, task, names)
     ]
     tasks = ", ".join(f"{benchmark}/{task}" for task in dict.fromkeys(shift.task for shift in pair.shifts))
     subset = "" if pair.subset == "all" else f", subset {pair.subset}"
@@ -129,7 +129,7 @@ def _is_within(difference: Difference) -> str:
     return f"{'shown' if difference.p_equivalent < LEVEL else 'not shown'} (p {p_text(difference.p_equivalent)})"
 
 
-def _of_task(pair: Comparison, task: str, names: Names) -> Iterator[str]:
+def _task_lines(pair: Comparison, task: str, names: Names) -> Iterator[str]:
     facts = next((each for each in pair.tasks if each.task == task), None)
     means = [mean for mean in pair.means if mean.task == task]
     ranked = next((mean for mean in means if mean.ranked), None)
@@ -149,7 +149,7 @@ def _of_task(pair: Comparison, task: str, names: Names) -> Iterator[str]:
 def _level(ranked: MeanComparison | None, names: Names) -> str:
     if ranked is None or ranked.difference.value is None:
         return f"{names[0]} and {names[1]} have no common mean score"
-    first, second, by = _ordered(ranked.difference, names)
+    first, second, by = _better_first(ranked.difference, names)
     if winner(ranked.difference) is None:
         return f"{names[0]} and {names[1]} are not told apart by {by}"
     return f"{first} scores higher than {second} ({by})"
@@ -159,13 +159,13 @@ def _drop(drop: MeanComparison, names: Names, *, is_recipe: bool) -> str:
     difference = drop.difference
     if difference.at_floor is not None:
         return f"{AVERAGE_DROP} {floor_words(difference, names)}"
-    first, second, by = _ordered(difference, names)
+    first, second, by = _better_first(difference, names)
     if winner(difference) is None:
         return f"not told apart by {by}" if difference.value is not None else f"{AVERAGE_DROP} unknown"
     return f"{first} {'is more robust' if is_recipe else 'drops less'} than {second} ({by})"
 
 
-def _ordered(difference: Difference, names: Names) -> tuple[str, str, str]:
+def _better_first(difference: Difference, names: Names) -> tuple[str, str, str]:
     """Return the better entry, the other, and the difference with its p value."""
     value = difference.value or 0.0
     first, second = names[::-1] if winner(difference) == "b" else names

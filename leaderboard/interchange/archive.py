@@ -64,7 +64,7 @@ class BoundedArchive:
             found = f"{entry.file_size:,} bytes"
             refuse_log(self._path, f"entry '{name}' is too long", found, f"keep it under {MAX_ENTRY_BYTES:,} bytes")
         try:
-            content = self._zstd(entry) if entry.compress_type == _ZSTD else self._known(entry)
+            content = self._read_zstd(entry) if entry.compress_type == _ZSTD else self._read_with_zipfile(entry)
         except (zipfile.BadZipFile, OSError, EOFError, zlib.error, struct.error, NotImplementedError) as error:
             refuse_log(self._path, f"entry '{name}' cannot be unpacked", first_line(error), WHOLE)
         if len(content) != entry.file_size or zlib.crc32(content) != entry.CRC:
@@ -73,11 +73,11 @@ class BoundedArchive:
             refuse_log(self._path, f"entry '{name}' is not what the archive says of it", found, WHOLE)
         return content
 
-    def _known(self, entry: zipfile.ZipInfo) -> bytes:
+    def _read_with_zipfile(self, entry: zipfile.ZipInfo) -> bytes:
         with self._zip.open(entry) as file:
             return file.read(entry.file_size + 1)
 
-    def _zstd(self, entry: zipfile.ZipInfo) -> bytes:
+    def _read_zstd(self, entry: zipfile.ZipInfo) -> bytes:
         import pyarrow
 
         with self._path.open("rb") as file:

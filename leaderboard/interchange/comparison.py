@@ -31,7 +31,7 @@ class ComparedLogs:
             "metric": report.metric,
             "by": report.by,
             "cluster": report.cluster,
-            "logs": [_facts(name, log) for name, log in self.logs],
+            "logs": [_log_facts(name, log) for name, log in self.logs],
             "notes": list(report.notes),
             **report.comparison.model_dump(mode="json"),
         }
@@ -84,7 +84,7 @@ def compare_logs(
     return ComparedLogs(report, list(zip(called, logs, strict=True)))
 
 
-def _facts(name: str, log: EvaluationLog) -> dict[str, Any]:
+def _log_facts(name: str, log: EvaluationLog) -> dict[str, Any]:
     return {
         "name": name,
         "model": log.model,

@@ -68,15 +68,15 @@ def _lines(
         rows = predictions.filter(pl.col("task") == task.task).sort("target", "source", "seed", "id")
         for runs in target_runs(task.task, rows, folder, shared.scores.subset):
             if not why_hidden(folder, task.task, runs.target):
-                yield from _of_target(place, shared.scores.benchmark, runs, rows, folder)
+                yield from _target_lines(place, shared.scores.benchmark, runs, rows, folder)
 
 
-def _of_target(
+def _target_lines(
     place: DatastorePlace, benchmark: str, runs: TargetRuns, predictions: pl.DataFrame, folder: DatasetFolder
 ) -> Iterator[str]:
     info = folder.task(runs.task)
     gold = folder.split(runs.task, runs.target, "test").filter(pl.col("id").is_in(runs.ids.implode())).sort("id")
-    texts = [_text(row, info) for row in gold.iter_rows(named=True)]
+    texts = [_text_facts(row, info) for row in gold.iter_rows(named=True)]
     said = predictions.filter(pl.col("target") == runs.target)
     for number, (source, seed) in enumerate(runs.runs):
         own = said.filter((pl.col("source") == source) & (pl.col("seed") == seed)).sort("id")
@@ -102,7 +102,7 @@ def _of_target(
             yield json.dumps(line, allow_nan=False)
 
 
-def _text(row: dict[str, Any], info: TaskManifest) -> dict[str, Any]:
+def _text_facts(row: dict[str, Any], info: TaskManifest) -> dict[str, Any]:
     """Build the part of a line that describes the text itself."""
     given = {"raw": _input(row, info), "reference": _reference(row, info)}
     hashed = json.dumps(given, sort_keys=True, separators=(",", ":"))

@@ -86,7 +86,9 @@ class SharedFigure(NamedTuple):
 
 def figures_of(scores: Scores) -> list[SharedFigure]:
     """List all figures of scores, task by task: those of the whole task first, then in-domain scores, then shifts."""
-    found = [figure for task in scores.tasks for figure in (*_of_task(task), *_in_domain(task), *_of_shifts(task))]
+    found = [
+        figure for task in scores.tasks for figure in (*_task_figures(task), *_in_domain(task), *_shift_figures(task))
+    ]
     return [figure for figure in found if figure.estimate.value is not None]
 
 
@@ -113,7 +115,7 @@ def _headline(task: TaskScores) -> str:
     return "mean_ood" if task.id_ood is not None else "mean_st"
 
 
-def _of_task(task: TaskScores) -> Iterator[SharedFigure]:
+def _task_figures(task: TaskScores) -> Iterator[SharedFigure]:
     def figure(name: str, estimate: Estimate, total: Total, metric: str = task.metric) -> SharedFigure:
         is_drop = _OF_TASKS.get(name, name == "drop")
         return SharedFigure(task.task, name, metric, None, None, estimate, total.get(name), is_drop)
@@ -140,7 +142,7 @@ def _in_domain(task: TaskScores) -> Iterator[SharedFigure]:
         )
 
 
-def _of_shifts(task: TaskScores) -> Iterator[SharedFigure]:
+def _shift_figures(task: TaskScores) -> Iterator[SharedFigure]:
     for shift in task.shifts:
         where = (shift.source, shift.target)
         for name, is_drop in _OF_SHIFTS.items():

@@ -36,7 +36,7 @@ def fill_store(store: Store, archive: Path, folders: Sequence[DatasetFolder]) ->
         cure = "give the folder that 'shiftbench archive' wrote"
         raise InvalidInput(Problem("this is no archive", str(archive), f"no {table.name} in it", cure))
     n_filled, failed = 0, {}
-    for identity, card in tqdm(_read(table, ENTRIES).select(_READ[ENTRIES]).rows(), desc="reading the archive",
+    for identity, card in tqdm(_read_table(table, ENTRIES).select(_READ[ENTRIES]).rows(), desc="reading the archive",
                                unit="entry", disable=None, file=sys.stderr):  # fmt: skip
         try:
             _submit(store, archive, str(identity), str(card), folders)
@@ -50,7 +50,7 @@ def _submit(store: Store, archive: Path, identity: str, card: str, folders: Sequ
     path = archive / PREDICTIONS / f"{identity}.parquet"
     if not ENTRY_ID.fullmatch(identity) or not path.is_file():
         raise InvalidInput(Problem("the archive lacks the predictions of this entry", str(archive), f"'{identity}'"))
-    rows = _read(path, PREDICTIONS)
+    rows = _read_table(path, PREDICTIONS)
     # Columns in the order of entries' files, without those that the entry did not have.
     sent = rows.select(name for name in _READ[PREDICTIONS] if name in rows.columns and not rows[name].is_null().all())
     checked = parse_card(card, f"{archive}, card of {identity}")
@@ -63,7 +63,7 @@ def _submit(store: Store, archive: Path, identity: str, card: str, folders: Sequ
         store.submit(file, checked, folders)
 
 
-def _read(path: Path, kind: str) -> pl.DataFrame:
+def _read_table(path: Path, kind: str) -> pl.DataFrame:
     """Read a table within the size limits of prediction files."""
 
     def check(names: list[str]) -> None:

@@ -137,8 +137,8 @@ def read_helm(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
     Raises: InvalidInput as ``reader.read_log``.
     """
     folder = path.parent if path.name == STATE else path
-    states = _read(folder, STATE, _States)
-    spec = _read(folder, RUN_SPEC, _RunSpec)
+    states = _read_json(folder, STATE, _States)
+    spec = _read_json(folder, RUN_SPEC, _RunSpec)
     scores = _read_scores(folder)
     requests: dict[Key, list[_State]] = {}
     for state in states.request_states:
@@ -163,7 +163,7 @@ def read_helm(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
     return EvaluationLog(folder, HELM, None, task, adapter.model, frame, facts)
 
 
-def _read(folder: Path, name: str, kind: type[T]) -> T:
+def _read_json(folder: Path, name: str, kind: type[T]) -> T:
     path = folder / name
     if not path.is_file():
         refuse_log(path, "the run folder lacks this file", cure="copy the whole folder again")
@@ -173,7 +173,7 @@ def _read(folder: Path, name: str, kind: type[T]) -> T:
 def _read_scores(folder: Path) -> dict[Key, dict[str, float | None]]:
     """Read the means of all statistics by instance and trial; one instance may have several lists of them."""
     found: dict[Key, dict[str, float | None]] = {}
-    for each in _read(folder, INSTANCE_STATS, list[_InstanceStats]):
+    for each in _read_json(folder, INSTANCE_STATS, list[_InstanceStats]):
         if each.perturbation is None:
             values = {stat.name.name: stat.mean for stat in each.stats if stat.name.perturbation is None}
             found.setdefault((each.instance_id, each.train_trial_index), {}).update(values)

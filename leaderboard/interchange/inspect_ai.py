@@ -157,9 +157,9 @@ def read_inspect(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
     frame = rows.frame()
     facts = LogFacts(
         task_version=str(header.eval.task_version) if header.eval.task_version is not None else None,
-        revision=_stated(arguments.get("revision")),
-        batch_size=_stated(arguments.get("batch_size")),
-        dtype=_stated(arguments.get("dtype") or arguments.get("torch_dtype")),
+        revision=_text_or_none(arguments.get("revision")),
+        batch_size=_text_or_none(arguments.get("batch_size")),
+        dtype=_text_or_none(arguments.get("dtype") or arguments.get("torch_dtype")),
         engine=header.eval.model.split("/")[0],
         tokens=sum(each.total_tokens for each in usage) or None,
         cost_usd=sum(costs) if costs else None,
@@ -258,7 +258,7 @@ def _answer(sample: _Sample) -> str | None:
         return sample.choices[place] if 0 <= place < len(sample.choices) else None
     if sample.output.completion or not sample.output.choices:
         return sample.output.completion
-    return _text(sample.output.choices[0].message.content)  # logs before 0.3.60 have no completion
+    return _turn_text(sample.output.choices[0].message.content)  # logs before 0.3.60 have no completion
 
 
 def _prompt(messages: Sequence[_Message]) -> list[_Message]:
@@ -271,7 +271,7 @@ def _turns(content: str | Sequence[_Message]) -> Any:
     return content if isinstance(content, str) else [[turn.role, turn.content] for turn in content]
 
 
-def _text(content: Any) -> str:
+def _turn_text(content: Any) -> str:
     """Return the text of a turn, without its reasoning and pictures."""
     if isinstance(content, str):
         return content
@@ -295,5 +295,5 @@ def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def _stated(value: Any) -> str | None:
+def _text_or_none(value: Any) -> str | None:
     return None if value in (None, "") else str(value)

@@ -66,10 +66,10 @@ def join_logs(logs: Sequence[EvaluationLog], names: Sequence[str], how: Joining)
     _refuse_twice(logs, names)
     _refuse_other_tools(logs, names)
     metric = _metric(logs, names, how.metric)
-    tables = [_items(log, metric) for log in logs]
+    tables = [_item_frame(log, metric) for log in logs]
     problems = [*_other_scorers(logs, names), *_other_items(tables, names, how)]
     problems += _without_scores(tables, names, how, metric)
-    shared = _shared(tables)
+    shared = _shared_items(tables)
     if shared.height:
         problems += [*_other_prompts(shared, logs, names, how), *_other_fields(shared, names, how)]
     if not (problems or shared.height):
@@ -77,8 +77,8 @@ def join_logs(logs: Sequence[EvaluationLog], names: Sequence[str], how: Joining)
     if problems:
         raise InvalidInput(problems)
     notes = [*_item_notes(tables, shared, names), *_prompt_notes(shared, names, how), *_log_notes(logs, names)]
-    values, domain_of = _codes(shared, how.by) if how.by else ([], np.zeros(shared.height, dtype=np.int64))
-    clusters = _codes(shared, how.cluster)[1] if how.cluster else np.arange(shared.height)
+    values, domain_of = _value_codes(shared, how.by) if how.by else ([], np.zeros(shared.height, dtype=np.int64))
+    clusters = _value_codes(shared, how.cluster)[1] if how.cluster else np.arange(shared.height)
     domains = _checked_domains(values, shared.height, how.by) if how.by else ()
     scores = np.stack([shared[f"score{number}"].to_numpy() for number in range(len(logs))])
     items = ItemScores(names, scores, clusters, domains, domain_of, how.lower_is_better)
@@ -126,7 +126,7 @@ def _metric(logs: Sequence[EvaluationLog], names: Sequence[str], wanted: str | N
     return wanted
 
 
-def _items(log: EvaluationLog, metric: str) -> pl.DataFrame:
+def _item_frame(log: EvaluationLog, metric: str) -> pl.DataFrame:
     """Return one row an item: what joins it, its prompt and fields, its mean score (null where an epoch has none)."""
     score = pl.col(SCORE + metric).fill_nan(None)
     is_whole = (pl.len() == log.epochs) & (score.null_count() == 0) & score.is_finite().all()
@@ -137,7 +137,7 @@ def _items(log: EvaluationLog, metric: str) -> pl.DataFrame:
     )
 
 
-def _shared(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def _shared_items(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Join the items that all logs have scored: ``prompt_hash<n>``, ``document<n>``, ``score<n>`` of each, by id."""
     names = ("prompt_hash", "document", "score")
     numbered = [
@@ -149,7 +149,7 @@ def _shared(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return reduce(lambda left, right: left.join(right, on=_ITEM), numbered).sort(_ITEM)
 
 
-def _stated(logs: Sequence[EvaluationLog]) -> dict[str, list[str | None]]:
+def _stated_facts(logs: Sequence[EvaluationLog]) -> dict[str, list[str | None]]:
     """Return the facts that must agree in all logs that state them, in the order of the logs."""
     return {
         "scorers": [log.facts.scorer for log in logs],
@@ -159,7 +159,7 @@ def _stated(logs: Sequence[EvaluationLog]) -> dict[str, list[str | None]]:
 
 
 def _other_scorers(logs: Sequence[EvaluationLog], names: Sequence[str]) -> Iterator[Problem]:
-    for word, values in _stated(logs).items():
+    for word, values in _stated_facts(logs).items():
         stating = [each for each in zip(values, names, logs, strict=True) if each[0] is not None]
         for value, name, log in stating[1:]:
             first, first_name, _ = stating[0]
@@ -256,7 +256,7 @@ def _prompt_notes(shared: pl.DataFrame, names: Sequence[str], how: Joining) -> I
 def _log_notes(logs: Sequence[EvaluationLog], names: Sequence[str]) -> Iterator[str]:
     if len({log.task for log in logs}) > 1:
         yield f"The logs name the task differently: {', '.join(log.task for log in logs)}"
-    for word, values in _stated(logs).items():
+    for word, values in _stated_facts(logs).items():
         silent = [name for name, value in zip(names, values, strict=True) if value is None]
         if 0 < len(silent) < len(logs):
             yield f"The logs of {', '.join(silent)} do not state their {word}: whether these are the same is not known"
@@ -266,14 +266,14 @@ def _log_notes(logs: Sequence[EvaluationLog], names: Sequence[str]) -> Iterator[
         yield f"Scores are means over the answers to an item: {each}"
 
 
-def _codes(shared: pl.DataFrame, field: str) -> tuple[list[str], NDArray[np.int64]]:
+def _value_codes(shared: pl.DataFrame, field: str) -> tuple[list[str], NDArray[np.int64]]:
     """Return the values of a field in item order, and the position of each item's value."""
-    values = [_text(msgspec.json.decode(document)[field]) for document in shared["document0"]]
+    values = [_value_text(msgspec.json.decode(document)[field]) for document in shared["document0"]]
     names, codes = np.unique(values, return_inverse=True)
     return names.tolist(), codes.astype(np.int64)
 
 
-def _text(value: object) -> str:
+def _value_text(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 

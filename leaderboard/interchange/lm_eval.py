@@ -91,19 +91,19 @@ def read_lm_eval(path: Path, filter_name: str | None = None, fields: Sequence[st
     samples = reading.samples()
     config = results.get("config") or {}
     facts = LogFacts(
-        task_version=_stated(results.get("versions", {}).get(task)),
-        revision=_stated(config.get("model_sha")) or _stated(config.get("model_revision")),
+        task_version=_text_or_none(results.get("versions", {}).get(task)),
+        revision=_text_or_none(config.get("model_sha")) or _text_or_none(config.get("model_revision")),
         parameters=_count(config.get("model_num_parameters")),
         shots=_count(results.get("n-shot", {}).get(task)),
-        batch_size=_stated(config.get("batch_size")),
-        dtype=(_stated(config.get("model_dtype")) or "").removeprefix("torch.") or None,
-        engine=_stated(config.get("model")),
+        batch_size=_text_or_none(config.get("batch_size")),
+        dtype=(_text_or_none(config.get("model_dtype")) or "").removeprefix("torch.") or None,
+        engine=_text_or_none(config.get("model")),
         scorer=", ".join(reading.metrics) or None,
         filter=reading.filter_name,
         filters=tuple(reading.filters),
     )
-    model = _stated(results.get("model_name")) or path.absolute().parent.name
-    return EvaluationLog(path, LM_EVAL, _stated(results.get("lm_eval_version")), task, model, samples, facts)
+    model = _text_or_none(results.get("model_name")) or path.absolute().parent.name
+    return EvaluationLog(path, LM_EVAL, _text_or_none(results.get("lm_eval_version")), task, model, samples, facts)
 
 
 @dataclass
@@ -235,7 +235,7 @@ def _read_results(path: Path) -> dict[str, Any]:
     return content
 
 
-def _stated(value: Any) -> str | None:
+def _text_or_none(value: Any) -> str | None:
     return None if value in (None, "", "N/A") else str(value)
 
 

@@ -185,7 +185,7 @@ def summarise(scores: ArrayLike) -> TaskSummary:
     mean_ss, mean_st = _over_known(np.mean, in_domain), _over_known(np.mean, st)
     return TaskSummary(
         n_domains=n,
-        n_shifts=int(_known(st).sum()),
+        n_shifts=int(_known_throughout(st).sum()),
         complete=complete,
         mean_ss=mean_ss,
         highest_ss=_over_known(np.max, in_domain),
@@ -245,18 +245,18 @@ def scenario_shares(names: Sequence[str]) -> dict[str, float]:
     return {name: known.count(name) / len(known) if known else float("nan") for name in SCENARIOS if name != "Unknown"}
 
 
-def _known(values: Floats) -> NDArray[np.bool_]:
+def _known_throughout(values: Floats) -> NDArray[np.bool_]:
     """Find the entries of the last axis that are known in every replicate."""
     return np.asarray(~np.isnan(values).reshape(-1, values.shape[-1]).any(axis=0))
 
 
 def _over_known(statistic: Callable[..., Floats], values: Floats) -> Floats:
-    known = _known(values)
+    known = _known_throughout(values)
     return np.asarray(statistic(values[..., known], axis=-1)) if known.any() else np.full(values.shape[:-1], np.nan)
 
 
 def _where_both(statistic: Callable[[Floats, Floats], Floats], x: Floats, y: Floats) -> Floats:
-    known = _known(x) & _known(y)
+    known = _known_throughout(x) & _known_throughout(y)
     return statistic(x[..., known], y[..., known]) if known.any() else np.full(x.shape[:-1], np.nan)
 
 

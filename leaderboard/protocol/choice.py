@@ -143,10 +143,10 @@ def choose(study: Study, id_name: str | None, n_ood: int) -> DatasetChoice:
     verdicts: dict[str, OodVerdict] = {}
     shares: dict[str, float] = {}
     if probe and id_name is not None:
-        points = [scores[name].values[0] if name in scores else np.nan for name in _names(study)]
+        points = [scores[name].values[0] if name in scores else np.nan for name in _candidate_names(study)]
         verdicts = explain(study.candidates, points, id_name, n_ood)
         shares = _frequencies(study, scores, id_name, n_ood)
-    found = estimates(_figures(scores, id_name, verdicts))
+    found = estimates(_all_figures(scores, id_name, verdicts))
     decisions = [
         _decision(
             facts,
@@ -169,16 +169,16 @@ def choose(study: Study, id_name: str | None, n_ood: int) -> DatasetChoice:
         n_ood=n_ood,
         ood=tuple(decision.name for decision in decisions if decision.chosen) if probe else None,
         candidates=tuple(decisions),
-        similarity=_rows(study.similarity),
+        similarity=_similarity_rows(study.similarity),
         notes=(*study.notes, *_shortage(decisions, probe, n_ood)),
     )
 
 
-def _names(study: Study) -> list[str]:
+def _candidate_names(study: Study) -> list[str]:
     return [facts.name for facts in study.facts]
 
 
-def _figures(
+def _all_figures(
     scores: Mapping[str, Figure], id_name: str | None, verdicts: Mapping[str, OodVerdict]
 ) -> dict[str, Figure]:
     """Return every score, drop and margin with its replicates, by kind and name."""
@@ -197,17 +197,19 @@ def _figures(
 def _frequencies(study: Study, scores: Mapping[str, Figure], id_name: str, n_ood: int) -> dict[str, float]:
     """Count the share of replicates that choose a candidate; empty where one that may be chosen has no replicates."""
     free = allowed(study.candidates, id_name)
-    running = [name for name, may in zip(_names(study), free, strict=True) if may and name in scores]
+    running = [name for name, may in zip(_candidate_names(study), free, strict=True) if may and name in scores]
     if not running or not all(scores[name].has_interval for name in running):
         return {}
     n = min(len(scores[name].values) for name in running)
     absent = np.full(n - 1, np.nan)
-    table = np.stack([scores[name].values[1:n] if name in running else absent for name in _names(study)], axis=-1)
+    table = np.stack(
+        [scores[name].values[1:n] if name in running else absent for name in _candidate_names(study)], axis=-1
+    )
     shares = frequencies(study.candidates, table, id_name, n_ood)
-    return {name: float(share) for name, share in zip(_names(study), shares, strict=True) if name in running}
+    return {name: float(share) for name, share in zip(_candidate_names(study), shares, strict=True) if name in running}
 
 
-def _rows(similarity: Mapping[tuple[str, str], float]) -> dict[str, dict[str, float]]:
+def _similarity_rows(similarity: Mapping[tuple[str, str], float]) -> dict[str, dict[str, float]]:
     rows: dict[str, dict[str, float]] = {}
     for (a, b), value in similarity.items():
         rows.setdefault(a, {})[b] = value

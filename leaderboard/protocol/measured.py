@@ -39,7 +39,7 @@ def measured_study(folder: DatasetFolder, task: str) -> Study:
             title = provenance.title if provenance else domain
             if title in {known.name for known in facts}:
                 title = f"{name}.{domain}"
-            facts.append(_facts(info, name, domain, title, rows))
+            facts.append(_count_facts(info, name, domain, title, rows))
     return Study(
         task=task,
         metric=folder.task(task).metric,
@@ -65,7 +65,7 @@ def _notes(folder: DatasetFolder, task: str) -> list[str]:
     return notes
 
 
-def _facts(info: TaskManifest, task: str, domain: str, title: str, rows: dict[str, pl.DataFrame]) -> Facts:
+def _count_facts(info: TaskManifest, task: str, domain: str, title: str, rows: dict[str, pl.DataFrame]) -> Facts:
     provenance = info.domains[domain].provenance
     n_classes, smallest = _classes(info, rows)
     return Facts(

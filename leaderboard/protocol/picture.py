@@ -62,7 +62,7 @@ def _heatmap(axis: "Axes", choice: DatasetChoice) -> None:
     axis.set_yticks(range(len(items)), names)
     for labels in (axis.get_xticklabels(), axis.get_yticklabels()):
         for label, item in zip(labels, items, strict=True):
-            _mark(label, item, choice)
+            _set_bold(label, item, choice)
     axis.tick_params(length=0)
     axis.spines[:].set_visible(False)
     axis.set_title(f"{choice.task}: similarity of test texts (cosine x 100)", loc="left")
@@ -76,7 +76,7 @@ def _bars(axis: "Axes", choice: DatasetChoice) -> None:
         _bar(axis, place, item, choice)
     axis.set_yticks(range(len(items)), [_cut(item.name) for item in items])
     for label, item in zip(axis.get_yticklabels(), items, strict=True):
-        _mark(label, item, choice)
+        _set_bold(label, item, choice)
     axis.set_ylim(len(items) - 0.5, -0.5)
     axis.tick_params(axis="y", length=0)
     axis.set_xlim(0, 118)  # room for the numbers
@@ -109,7 +109,7 @@ def _colour(item: Decision, choice: DatasetChoice) -> str:
     return _ID if item.name == choice.id else _ACCENT if item.chosen else _REST
 
 
-def _mark(label: Any, item: Decision, choice: DatasetChoice) -> None:
+def _set_bold(label: Any, item: Decision, choice: DatasetChoice) -> None:
     """Format names of ID and OOD data sets in bold, OOD in the accent colour (orange is too faint on white)."""
     if item.chosen or item.name == choice.id:
         label.set_fontweight("bold")

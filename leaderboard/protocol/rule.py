@@ -174,12 +174,12 @@ def explain(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str, n_
             rival = _next_in_line(candidates, values, number, id_name, n_ood)
             verdict = OodVerdict(True, CHOSEN, rival, _minus(by_name, rival, candidate.name))
         else:
-            verdict = _rejected(candidate, winners, by_name)
+            verdict = _explain_rejection(candidate, winners, by_name)
         verdicts[candidate.name] = verdict
     return verdicts
 
 
-def _rejected(candidate: Candidate, winners: Sequence[Candidate], scores: Mapping[str, float]) -> OodVerdict:
+def _explain_rejection(candidate: Candidate, winners: Sequence[Candidate], scores: Mapping[str, float]) -> OodVerdict:
     """Explain a candidate that lost to those of the same source, or otherwise to the last one chosen."""
     same = [other for other in winners if not set(other.text_sources).isdisjoint(candidate.text_sources)]
     if same:

@@ -121,7 +121,7 @@ class _Asked:
             for target, predicted in predicted_targets(self.predictions, task, self.folder.task(task)).items():
                 each = known.get((task, target))
                 if each is None:
-                    each, keys = self._told(task, target, predicted, history, day)
+                    each, keys = self._feedback_on(task, target, predicted, history, day)
                     if each["gold"] is not None:
                         number = each["best"] if each["is_new"] else None
                         history.add(Telling(self._place(task, target), self.entry.id, number, day, keys))
@@ -135,14 +135,14 @@ class _Asked:
     def _place(self, task: str, target: str) -> Place:
         return self.folder.content_hash, self.subset, task, target
 
-    def _told(
+    def _feedback_on(
         self, task: str, target: str, predicted: Predicted, history: History, day: date
     ) -> tuple[dict[str, Any], GoldKeys]:
         keys = gold_keys(both_halves(self.folder, task, self.subset, target))
         best, looks = history.best(keys, self._place(task, target)), history.label_access_count(keys, day - YEAR)
         limit = numbers_a_year(keys.size, can_be_guessed=can_be_guessed(self.folder.task(task)))
         facts = {"task": task, "target": target, "best": best and best.number, "is_new": False, "gold": None}
-        why_not = self._why_not(task, target, predicted)
+        why_not = self._refusal(task, target, predicted)
         if not why_not and looks >= limit:
             why_not = f"all {limit} looks of a year are used up" if limit > 1 else "the one look of a year is used up"
         if why_not:
@@ -155,12 +155,12 @@ class _Asked:
         first, guess = draws.random(), None
         if can_be_guessed(self.folder.task(task)):
             guess = self._measure(task, target, shuffled(predicted, draws))
-        number = next_rung(own, self._rung(task, target, best), guess, first)
+        number = next_rung(own, self._score_to_beat(task, target, best), guess, first)
         if number is not None:
             facts |= {"best": number, "is_new": True}
         return {**facts, "why_not": ""}, keys
 
-    def _why_not(self, task: str, target: str, predicted: Predicted) -> str:
+    def _refusal(self, task: str, target: str, predicted: Predicted) -> str:
         """Return why a file gets no number on a target; no reason depends on a label."""
         if too_small := why_too_small(self.folder, task, self.subset, target):
             return too_small
@@ -176,7 +176,7 @@ class _Asked:
     def _measure(self, task: str, target: str, predicted: Predicted) -> Measured | None:
         return measure(predicted, self.folder, task, self.subset, target, feedback=True, encoder=self.encoder)
 
-    def _rung(self, task: str, target: str, best: Telling | None) -> Rung | None:
+    def _score_to_beat(self, task: str, target: str, best: Telling | None) -> Rung | None:
         """Return the score that the file must beat: the last released one; for one variant also the file behind it."""
         if best is None or best.number is None:
             return None

@@ -98,7 +98,7 @@ class Ranking:
 
     def board(self, entries: Iterable[Entry]) -> ReleasedBoard | None:
         """Rank entries; None where nothing can be released: no target has enough texts, or no entry is sound."""
-        scored = [each for entry in entries if (each := self._scored(entry)) is not None] if self.targets else []
+        scored = [each for entry in entries if (each := self._score_entry(entry)) is not None] if self.targets else []
         if not scored:
             return None
         return ReleasedBoard(
@@ -115,7 +115,7 @@ class Ranking:
         return {labels_record(labels_digest(keys)): keys.tobytes() for keys in self.labels.values()}
 
     def _ranked(self, scored: Sequence[Scored]) -> tuple[Released, ...]:
-        figures = {each.entry.id: self._released(each) for each in scored}
+        figures = {each.entry.id: self._released_figures(each) for each in scored}
         ranked = [each for each in scored if figures[each.entry.id].mean is not None and each.is_complete]
         scores = [sum(one.value for one in each.measured.values()) / len(each.measured) for each in ranked]
         measured = [[one for _, one in sorted(each.measured.items())] for each in ranked]
@@ -127,7 +127,7 @@ class Ranking:
             sorted(figures.values(), key=lambda each: (each.place is None, each.place, -(each.mean or 0), each.entry))
         )
 
-    def _scored(self, entry: Entry) -> Scored | None:
+    def _score_entry(self, entry: Entry) -> Scored | None:
         """Score an entry on each target; None where its files are damaged, which is recorded and stops nobody else."""
         try:
             rows = self.store.checked_rows(entry.id, self.folder)
@@ -147,14 +147,14 @@ class Ranking:
         found.is_complete = is_complete(predicted, self.info) and found.measured.keys() == found.predicted.keys()
         return found
 
-    def _released(self, scored: Scored) -> Released:
+    def _released_figures(self, scored: Scored) -> Released:
         """Return an entry's released figures, without its place: the earlier ones, or otherwise its figures now."""
         entry = scored.entry
         if entry.id in self.earlier:
             return self.earlier[entry.id].model_copy(update={"place": None, "with_leader": None})
         figures, repeated = {}, []
         for target, measured in sorted(scored.measured.items()):
-            last = self._last(entry, target)
+            last = self._last_released(entry, target)
             is_repeated = last is not None and not is_apart(measured, last)
             if not is_repeated and self._is_used_up(entry, target):
                 self._leave_out(
@@ -198,7 +198,7 @@ class Ranking:
         first = secret_draws(self.folder, "round", self.name, self.task, target).random()
         return round_figure(measured, last, guess, first)
 
-    def _last(self, entry: Entry, target: str) -> Rung | None:
+    def _last_released(self, entry: Entry, target: str) -> Rung | None:
         """Return the figures that rounds released last to an account on these labels, with the scores behind them."""
         history = self.histories.get(entry.submitter, History([]))
         last = history.last(self.labels[target])

@@ -111,7 +111,7 @@ class _Check:
         return task_values(self.name, plain, self.folder, n_draws=self.n_draws)
 
     def found(self) -> DomainCheck:
-        tested = self._tested()
+        tested = self._tested_scores()
         figures = [self.figures[domain] for domain in self.counted]
         is_known = bool(figures) and not any(np.isnan(figure.values[0]) for figure in figures)
         return DomainCheck(
@@ -126,7 +126,7 @@ class _Check:
             mean_drop=self._mean_drop() if is_known else None,
             spread=_spread(dict(zip(self.counted, figures, strict=True))) if is_known and len(figures) > 1 else None,
             probes=tuple(self._probe(probe) for probe in self.probes.found),
-            explained=tuple(self._explained()),
+            explained=tuple(self._explain_drops()),
             without_probe=dict(self.probes.without),
         )
 
@@ -142,7 +142,7 @@ class _Check:
             return None
         return estimate(difference(self.figures[str(self.home)], mean(away)))
 
-    def _tested(self) -> dict[str, tuple[Figure, float]]:
+    def _tested_scores(self) -> dict[str, tuple[Figure, float]]:
         """Return the figure tested on each domain that counts, with its corrected p value."""
         found: dict[str, Figure] = {}
         if self.home in self.counted:
@@ -195,20 +195,22 @@ class _Check:
     def _confusions(self, domain: str) -> tuple[Confusion, ...]:
         if self.info.kind is not TaskKind.CLASSIFICATION:
             return ()
-        gold = self._gold.filter(domain=domain).join(self.predictions.select("id", "prediction"), on="id", how="inner")
+        gold = self._gold_labels.filter(domain=domain).join(
+            self.predictions.select("id", "prediction"), on="id", how="inner"
+        )
         wrong = gold.filter(pl.col("label") != pl.col("prediction")).group_by("label", "prediction").len()
         most = wrong.sort("len", "label", "prediction", descending=[True, False, False]).head(N_CONFUSIONS)
         return tuple(Confusion(gold=label, predicted=said, n=n) for label, said, n in most.iter_rows())
 
     @cached_property
-    def _gold(self) -> pl.DataFrame:
+    def _gold_labels(self) -> pl.DataFrame:
         """Return the test rows' labels by name: id, domain, label."""
         rows = self.folder.test(self.name, columns=["id", "domain", "label"])
         names = dict(enumerate(self.info.labels))
         return rows.with_columns(pl.col("label").replace_strict(names, return_dtype=pl.String))
 
     @cached_property
-    def _of_probes(self) -> dict[str, tuple[dict[str, Figure], set[str]]]:
+    def _score_probes(self) -> dict[str, tuple[dict[str, Figure], set[str]]]:
         """Score each probe on its domains, and find the domains on which it is at chance."""
         found = {}
         floors = task_floors(self.folder, self.name) if self.probes.found else {}
@@ -233,7 +235,7 @@ class _Check:
         return found
 
     def _probe(self, probe: ProbePredictions) -> ProbeScores:
-        figures, low = self._of_probes[probe.name]
+        figures, low = self._score_probes[probe.name]
         return ProbeScores(
             name=probe.name,
             n_train=probe.n_train,
@@ -244,19 +246,19 @@ class _Check:
             at_floor=tuple(sorted(low)),
         )
 
-    def _explained(self) -> list[ExplainedDomain]:
+    def _explain_drops(self) -> list[ExplainedDomain]:
         """Split the drop from home to each domain that all probes were trained on; nothing without a home."""
         home = self.home
         if home not in self.counted or not self.probes.found:
             return []
-        trained = set.intersection(*(set(figures) for figures, _ in self._of_probes.values()))
+        trained = set.intersection(*(set(figures) for figures, _ in self._score_probes.values()))
         away = [domain for domain in self.counted if domain != home and {domain, home} <= trained]
         return [self._explained_domain(str(home), domain) for domain in away]
 
     def _explained_domain(self, home: str, domain: str) -> ExplainedDomain:
         model = TwoScores(self.figures[home], self.figures[domain])
-        probes = {name: TwoScores(figures[home], figures[domain]) for name, (figures, _) in self._of_probes.items()}
-        is_low = any(low & {home, domain} for _, low in self._of_probes.values())
+        probes = {name: TwoScores(figures[home], figures[domain]) for name, (figures, _) in self._score_probes.items()}
+        is_low = any(low & {home, domain} for _, low in self._score_probes.values())
         found = explain_drop(model, probes, is_probe_at_chance=is_low)
         reason = found.explanation.reason
         return ExplainedDomain(

@@ -59,16 +59,16 @@ def add_confidence(
     def added(task: TaskScores) -> TaskScores:
         values = found[task.task]
         rows = predictions.filter(pl.col("task") == task.task)
-        given = _given(rows, values.info)
-        if given is None:
+        column = _confidence_column(rows, values.info)
+        if column is None:
             return task
-        here = _Task(values, rows, given, folder, subset, n_draws)
+        here = _Task(values, rows, column, folder, subset, n_draws)
         return task.model_copy(update={"confidence": here.summary()})
 
     return scores.model_copy(update={"tasks": tuple(added(task) for task in scores.tasks)})
 
 
-def _given(rows: pl.DataFrame, info: TaskManifest) -> str | None:
+def _confidence_column(rows: pl.DataFrame, info: TaskManifest) -> str | None:
     """Find the column of a task's confidences; None where it is missing, or not filled in every row."""
     if info.kind is not TaskKind.CLASSIFICATION:
         return None

@@ -55,12 +55,12 @@ def explain_drop(model: TwoScores, probes: Mapping[str, TwoScores], *, is_probe_
     scales: dict[str, OnScale] = {scale: _on_scale(model, probes, scale) for scale in SCALES}
     found = {name: weighted_sum([*probe], [1.0, -1.0]) for name, probe in probes.items()}
     drop = weighted_sum([*model], [1.0, -1.0])
-    difficulty, rest = _parts(model, probes, "raw")
+    difficulty, rest = _mean_parts(model, probes, "raw")
     explanation = difficulty_verdict(_bounded(drop), scales, is_probe_at_chance=is_probe_at_chance)
     return ExplainedDrop(drop, difficulty, rest, found, explanation)
 
 
-def _parts(model: TwoScores, probes: Mapping[str, TwoScores], scale: Scale) -> tuple[Figure, Figure]:
+def _mean_parts(model: TwoScores, probes: Mapping[str, TwoScores], scale: Scale) -> tuple[Figure, Figure]:
     """Return the mean difficulty and the rest on a scale."""
     figures = [figure for probe in probes.values() for figure in probe]
     idd = [sign / len(probes) for _ in probes for sign in (1.0, -1.0)]
@@ -69,8 +69,8 @@ def _parts(model: TwoScores, probes: Mapping[str, TwoScores], scale: Scale) -> t
 
 
 def _on_scale(model: TwoScores, probes: Mapping[str, TwoScores], scale: Scale) -> OnScale:
-    difficulty, rest = _parts(model, probes, scale)
-    alone = [_parts(model, {name: probe}, scale) for name, probe in probes.items()]
+    difficulty, rest = _mean_parts(model, probes, scale)
+    alone = [_mean_parts(model, {name: probe}, scale) for name, probe in probes.items()]
     difficulties, rests = ([float(part.values[0]) for part in parts] for parts in zip(*alone, strict=True))
     return OnScale(_bounded(difficulty), _bounded(rest), difficulties, rests)
 

@@ -125,7 +125,7 @@ def sample_rows(folder: DatasetFolder, task: str, domain: str, n: int = 3) -> tu
     return tuple(
         SampleRow(
             row["id"],
-            tuple((name, _clipped(_as_text(row[name]))) for name in _shown(info)),
+            tuple((name, _clipped(_as_text(row[name]))) for name in _quoted_columns(info)),
             _gold(row, info) if has_gold else "",
         )
         for row in folder.split(task, domain, split).head(n).iter_rows(named=True)
@@ -155,11 +155,11 @@ def _one_run(predictions: Path, prefix: str, source: str) -> pl.DataFrame:
 
 
 def _example(row: dict[str, Any], info: TaskManifest) -> WrongExample:
-    texts = tuple((name, _clipped(_as_text(row[name]))) for name in _shown(info))
+    texts = tuple((name, _clipped(_as_text(row[name]))) for name in _quoted_columns(info))
     return WrongExample(row["id"], texts, _gold(row, info), _predicted(row, info), float(row["score"]), row["at_home"])
 
 
-def _shown(info: TaskManifest) -> list[str]:
+def _quoted_columns(info: TaskManifest) -> list[str]:
     """List the columns to quote, a question before its long context."""
     names = [name for name in info.inputs if name != "title" or info.kind is not TaskKind.EXTRACTIVE_QA]
     return sorted(names, key=lambda name: name == "context")

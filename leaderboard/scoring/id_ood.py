@@ -100,7 +100,7 @@ class IdModel:
             ood={target: told[f"ood.{target}"] for target in found},
             mean_ood=told.get("mean_ood", nothing),
             drop=told.get("drop", nothing),
-            total=_named(totals),
+            total=_by_shape_name(totals),
             detectable=detectable_drops({"drop": figures["drop"]}, totals) if "drop" in figures else {},
             four_types=_four_types(source, home, found, score) if FOUR_TYPES in values.scores else None,
         )
@@ -116,7 +116,7 @@ class IdModel:
             return np.asarray(matrix.mean(axis=-1))
 
         bounds = total_bounds(values, [self.source], found, statistic, [mean(known_scores)])
-        return _named({"mean_st": bounds[0]}) if bounds else {}
+        return _by_shape_name({"mean_st": bounds[0]}) if bounds else {}
 
     def _total(self, values: TaskValues, found: Sequence[str], figures: Mapping[str, Figure]) -> dict[str, TotalBounds]:
         """Find the intervals over training runs too, of the figures present."""
@@ -134,7 +134,7 @@ class IdModel:
         return dict(zip(keys, bounds, strict=True)) if bounds else {}
 
 
-def _named(bounds: Mapping[str, TotalBounds]) -> Total:
+def _by_shape_name(bounds: Mapping[str, TotalBounds]) -> Total:
     return {key: Interval(low=each.low, high=each.high) for key, each in bounds.items() if not np.isnan(each.low)}
 
 

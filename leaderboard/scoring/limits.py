@@ -192,7 +192,7 @@ def check_score(score: Figure, domain: str, limit: float) -> LimitTest:
     """
     from scipy.special import stdtrit
 
-    found = _tested("min_score", domain, limit, score, lambda level: one_sided(score, level))
+    found = _test_figure("min_score", domain, limit, score, lambda level: one_sided(score, level))
     if found.p_broken is None or found.p_kept is None or score.square is None:
         return found
     n = float(stdtrit(score.effective_groups - 1, 0.975) ** 2 / score.square)
@@ -218,10 +218,10 @@ def check_drop(
     def at(level: float) -> Figure:
         return difference(mean([one_sided(home, level) for home in homes]), one_sided(there, level))
 
-    return _tested("max_drop", domain, limit, difference(mean(homes), there), at, reason)
+    return _test_figure("max_drop", domain, limit, difference(mean(homes), there), at, reason)
 
 
-def _tested(
+def _test_figure(
     name: LimitName,
     domain: str,
     limit: float,
@@ -248,7 +248,7 @@ def _beyond_p(at: Callable[[float], Figure], value: float, limit: float) -> floa
     if value == limit:
         return 0.5
 
-    def room(log_p: float) -> float:
+    def distance_past_limit(log_p: float) -> float:
         """Compute how far the bound at this p value lies past the limit; positive where it excludes the limit."""
         bounds = at(1 - float(np.exp(log_p)))
         assert bounds.low is not None
@@ -256,8 +256,8 @@ def _beyond_p(at: Callable[[float], Figure], value: float, limit: float) -> floa
         return bounds.low - limit if value > limit else limit - bounds.high
 
     least, most = np.log(_LEAST_P), np.log(0.5)
-    if room(least) >= 0:
+    if distance_past_limit(least) >= 0:
         return _LEAST_P
-    if room(most) <= 0:
+    if distance_past_limit(most) <= 0:
         return 0.5
-    return float(np.exp(brentq(room, least, most, xtol=1e-3)))
+    return float(np.exp(brentq(distance_past_limit, least, most, xtol=1e-3)))

@@ -39,7 +39,8 @@ def add_non_inferiority(scores: Scores, found: Mapping[str, TaskValues], margin:
         return scores
     refuse_margin(margin)
     tasks = [
-        task.model_copy(update={"non_inferiority": _of_task(task, found[task.task], margin)}) for task in scores.tasks
+        task.model_copy(update={"non_inferiority": _bound_task(task, found[task.task], margin)})
+        for task in scores.tasks
     ]
     return scores.model_copy(update={"tasks": tuple(tasks)})
 
@@ -112,7 +113,7 @@ def _with_runs(drop: Figure, total: TotalBounds) -> float:
     return min(value + float(np.hypot(drop.high - value, reach)), 1.0)
 
 
-def _of_task(task: TaskScores, values: TaskValues, margin: float) -> NonInferiority:
+def _bound_task(task: TaskScores, values: TaskValues, margin: float) -> NonInferiority:
     small = small_domains(values.info, values.domains)
     shifts = [
         shift

@@ -324,7 +324,7 @@ class _Task:
         total = self._total_of(None, None, {name: name for name in MEANS}) if basis == "single-source" else {}
         cells = list(self.values.rows)
         if basis == "single-source":
-            figures = self._of_grid(chosen) | split_half_drops(chosen, self.precision)
+            figures = self._summarise_grid(chosen) | split_half_drops(chosen, self.precision)
         elif self.id_model:
             figures, total = id_figures(chosen, self.id_ood, complete=self.id_model.complete(self.values))
             figures |= split_half_drops(chosen, self.precision)
@@ -368,7 +368,7 @@ class _Task:
                 return basis, outside
         return "joined", meant
 
-    def _of_grid(self, drops: Sequence[Drops]) -> dict[str, Any]:
+    def _summarise_grid(self, drops: Sequence[Drops]) -> dict[str, Any]:
         """Summarise the matrix of single sources."""
         matrix = np.array([[self.score(source, target)[0] for target in self.counted] for source in self.counted])
         if len(self.counted) < 2:  # a partial build, or small domains: a grid without any shift

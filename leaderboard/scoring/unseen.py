@@ -62,28 +62,28 @@ def unseen_drops(table: pl.DataFrame, card: Card, folder: DatasetFolder, task: T
     """
     seen = seen_domains(card, task.task, task.domains)
     single = [
-        (shift.source, shift.target) for shift in task.shifts if _shown(shift.st) and shift.source in task.domains
+        (shift.source, shift.target) for shift in task.shifts if _has_value(shift.st) and shift.source in task.domains
     ]
     unseen = [cell for cell in single if not set(cell) & set(seen)]
     if not seen or not unseen:
         return None
-    homes = {(own.domain, own.domain) for own in task.in_domain if _shown(own.score)}
-    found = _scores(table, task, {*unseen, *homes})
+    homes = {(own.domain, own.domain) for own in task.in_domain if _has_value(own.score)}
+    found = _primary_scores(table, task, {*unseen, *homes})
     unseen = [cell for cell in unseen if cell in found]
     if not unseen:
         return None
-    figures = _figures(found, task)
+    figures = _with_intervals(found, task)
     st = _mean([figures[cell] for cell in unseen], SCORE)
-    sd = _mean(_drops(figures, [((source, source), (source, target)) for source, target in unseen]), DROP)
-    td = _mean(_drops(figures, [((target, target), (source, target)) for source, target in unseen]), DROP)
+    sd = _mean(_differences(figures, [((source, source), (source, target)) for source, target in unseen]), DROP)
+    td = _mean(_differences(figures, [((target, target), (source, target)) for source, target in unseen]), DROP)
     return Unseen(seen, len(unseen), len(single), st, sd, td)
 
 
-def _shown(estimate: Estimate) -> bool:
+def _has_value(estimate: Estimate) -> bool:
     return estimate.value is not None
 
 
-def _scores(table: pl.DataFrame, task: TaskScores, cells: set[tuple[str, str]]) -> Scored:
+def _primary_scores(table: pl.DataFrame, task: TaskScores, cells: set[tuple[str, str]]) -> Scored:
     """Read the primary scores of cells, each averaged over the runs that its source has on all of them."""
     sources = sorted({source for source, _ in cells})
     wanted = (pl.col("task") == task.task) & (pl.col("metric") == task.metric) & pl.col("source").is_in(sources)
@@ -110,7 +110,7 @@ def _over_runs(runs: pl.DataFrame) -> Floats:
     return np.asarray(np.concatenate([values, replicates], axis=1).mean(axis=0))
 
 
-def _figures(found: Scored, task: TaskScores) -> dict[tuple[str, str], Figure]:
+def _with_intervals(found: Scored, task: TaskScores) -> dict[tuple[str, str], Figure]:
     """Join stored replicates with the intervals that the scores have."""
     known = {(own.domain, own.domain): own.score for own in task.in_domain}
     known |= {(shift.source, shift.target): shift.st for shift in task.shifts}
@@ -124,7 +124,7 @@ def _figure(values: Floats, score: Estimate) -> Figure:
     return Figure(values, np.nan, low=score.low, high=score.high, square=square)
 
 
-def _drops(
+def _differences(
     figures: Mapping[tuple[str, str], Figure], pairs: Sequence[tuple[tuple[str, str], tuple[str, str]]]
 ) -> list[Figure]:
     """Compute the differences home - away of the pairs that have both."""

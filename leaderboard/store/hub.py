@@ -76,10 +76,10 @@ class HubPlace:
 
         def attempt(_: int) -> bool:
             with self._locked():
-                head = self._look()
+                head = self._update_copy()
                 files = make()
                 if files is None:
-                    return self._landed(sent)
+                    return self._has_landed(sent)
                 sent.append(files)
                 made = self._commit(files, head)
                 self._copy.keep(files)
@@ -102,7 +102,7 @@ class HubPlace:
         """Return a file's path in the copy; a file that is not there is fetched."""
         if not (self.root / path).is_file():
             with writing_to_hub(self._repo_id, "try again later"):
-                content = self._get(path, self._head or "main")
+                content = self._content(path, self._head or "main")
             if content is None:
                 raise InvalidInput(Problem("the store has no such file", self._repo_id, path, "submit it again"))
             self._copy.keep({path: content})
@@ -113,7 +113,7 @@ class HubPlace:
 
         def attempt(_: int) -> str:
             with self._locked():
-                return self._look()
+                return self._update_copy()
 
         with writing_to_hub(self._repo_id, "try again later"):
             trying(attempt)
@@ -131,7 +131,7 @@ class HubPlace:
     def versions(self) -> set[str]:
         """Return the metric versions of which the repository or the copy has scores."""
         with writing_to_hub(self._repo_id, "try again later"):
-            names = trying(lambda _: self._names(SCORES, self._head or "main"))
+            names = trying(lambda _: self._listing(SCORES, self._head or "main"))
         return self._copy.versions() | {name for name in names if VERSION.fullmatch(name)}
 
     def fetch_scores(self, version: str) -> None:
@@ -144,7 +144,7 @@ class HubPlace:
         folder = f"{SCORES}/{METRIC_VERSION}"
         self.refresh()
         with writing_to_hub(self._repo_id, "try again later"):
-            there = trying(lambda _: self._names(folder, self._head or "main"))
+            there = trying(lambda _: self._listing(folder, self._head or "main"))
         ids = self.ids() - self.withdrawn()
         lacking = {name for name in set(self._copy.names(folder)) - there if PurePosixPath(name).stem in ids}
         paths = sorted({*made, *(f"{folder}/{name}" for name in lacking)})
@@ -165,7 +165,7 @@ class HubPlace:
         except Timeout as error:
             raise InvalidInput(Problem("others keep writing to this store", str(self.root), cure=_CURE)) from error
 
-    def _look(self) -> str:
+    def _update_copy(self) -> str:
         """Update the copy to the repository's newest commit; return that."""
         asked = {"repo_type": "dataset", "expand": ["sha", "private"]}
         info = self._ask(lambda: self._api.repo_info(self._repo_id, **asked))
@@ -178,21 +178,21 @@ class HubPlace:
         head = str(info.sha)
         if head == self._head:
             return head
-        if self._head is None and (foreign := sorted(self._names(None, head) - _OURS)):
+        if self._head is None and (foreign := sorted(self._listing(None, head) - _OURS)):
             found, cure = ", ".join(foreign[:3]), "give a repository of its own"
             raise InvalidInput(
                 Problem("this repository holds other files than a store's", self._repo_id, found[:200], cure)
             )
-        there = {name for name in self._names(ENTRIES, head) if ENTRY_ID.fullmatch(name)}
+        there = {name for name in self._listing(ENTRIES, head) if ENTRY_ID.fullmatch(name)}
         if self._head is not None and not there and (lost := self.ids()):
             what, cure = "all entries are gone from the repository", "restart the server if they are meant to be"
             raise InvalidInput(Problem(what, self._repo_id, f"none of {len(lost):,}", cure))
-        gone = {name.removesuffix(".json") for name in self._names(WITHDRAWN, head)}
+        gone = {name.removesuffix(".json") for name in self._listing(WITHDRAWN, head)}
         gone = {name for name in gone if ENTRY_ID.fullmatch(name)}
         self._copy.drop([f"{ENTRIES}/{identity}" for identity in self.ids() - there])
         self._copy.drop([tombstone_path(identity) for identity in self.withdrawn() - gone])
         self._fetch_all((tombstone_path(identity) for identity in gone - self.withdrawn()), head)
-        recorded = {name for name in self._names(RECORDS, head) if RECORD.fullmatch(name)}
+        recorded = {name for name in self._listing(RECORDS, head) if RECORD.fullmatch(name)}
         self._copy.drop([record_path(name) for name in self.records() - recorded])
         self._fetch_all((record_path(name) for name in recorded - self.records()), head)
         new = there - self.ids()
@@ -208,7 +208,7 @@ class HubPlace:
     def _fetch_scores(self, version: str, head: str, kinds: tuple[str, ...], ids: set[str]) -> None:
         """Fetch the scores of some entries that are not here."""
         folder = f"{SCORES}/{version}"
-        missing = self._names(folder, head) - set(self._copy.names(folder))
+        missing = self._listing(folder, head) - set(self._copy.names(folder))
         wanted = (f"{identity}{kind}" for identity in ids for kind in kinds)
         self._fetch_all((f"{folder}/{name}" for name in wanted if name in missing), head)
 
@@ -216,7 +216,7 @@ class HubPlace:
         """Fetch files of a commit into the copy; what is no file there (an entry without a card) is left out."""
 
         def get(path: str) -> bytes | None:
-            return trying(lambda _: self._get(path, head))
+            return trying(lambda _: self._content(path, head))
 
         with ThreadPoolExecutor(_THREADS) as pool:
             wanted = sorted(paths)
@@ -225,7 +225,7 @@ class HubPlace:
                 contents = zip(some, pool.map(get, some), strict=True)
                 self._copy.keep({path: content for path, content in contents if content is not None})
 
-    def _get(self, path: str, revision: str) -> bytes | None:
+    def _content(self, path: str, revision: str) -> bytes | None:
         """Return a file's content; None when it is not there."""
         from huggingface_hub import get_session, hf_hub_url
         from huggingface_hub.errors import EntryNotFoundError
@@ -241,7 +241,7 @@ class HubPlace:
             return None
         return bytes(response.content)
 
-    def _names(self, folder: str | None, head: str) -> set[str]:
+    def _listing(self, folder: str | None, head: str) -> set[str]:
         """List what lies in a folder of a commit; nothing when it is not there."""
         from huggingface_hub.errors import EntryNotFoundError
 
@@ -265,7 +265,7 @@ class HubPlace:
 
         return str(self._ask(commit, COMMIT_PATIENCE).oid)
 
-    def _landed(self, sent: Sequence[Files]) -> bool:
+    def _has_landed(self, sent: Sequence[Files]) -> bool:
         """Return whether the copy holds what was sent before, when the answer to it was lost."""
 
         def is_here(path: str, content: bytes) -> bool:
@@ -284,7 +284,7 @@ class HubPlace:
             self.refresh()
         except InvalidInput:
             return False
-        return self._landed(sent)
+        return self._has_landed(sent)
 
     def _ask(self, request: Callable[[], T], patience: float | None = None) -> T:
         """Send a request, and wait for its answer no longer than ``patience`` seconds; default ``PATIENCE``."""

@@ -50,7 +50,7 @@ def read_intervals(contents: Iterable[tuple[str, bytes]]) -> dict[tuple[str, str
             read = json.loads(content)
             for task in read["tasks"]:
                 board = found.setdefault((read["data"], read["subset"], task["task"]), {})
-                board |= {(identity, shift, figure): ends for shift, figure, ends in _of_task(task)}
+                board |= {(identity, shift, figure): ends for shift, figure, ends in _task_intervals(task)}
         except (ValueError, KeyError, TypeError):
             continue  # the scores are damaged, or of an unknown old shape
     return found
@@ -71,7 +71,7 @@ def interval_changes(old: Mapping[Place, Ends], new: Mapping[Place, Ends]) -> tu
     return tuple(found)
 
 
-def _of_task(task: Mapping[str, Any]) -> Iterator[tuple[str, str, Ends]]:
+def _task_intervals(task: Mapping[str, Any]) -> Iterator[tuple[str, str, Ends]]:
     for name, figure in _MEANS.items():
         yield from _ends("", figure, task["summary"][name])
     for shift in task["shifts"]:

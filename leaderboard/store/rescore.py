@@ -87,7 +87,7 @@ def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = Fal
             failed[identity] = str(error)
     store.share_scores(scored)
     against = next((version for version in store.versions() if version != METRIC_VERSION), None)
-    boards = _boards(folders) if against is not None else {}
+    boards = _possible_boards(folders) if against is not None else {}
     changes = _changes(store, boards, names, against) if against is not None else {}
     intervals = _interval_changes(store, boards, against) if against is not None else {}
     return Rescored(METRIC_VERSION, against, tuple(scored), tuple(kept), failed, changes, intervals)
@@ -142,7 +142,7 @@ def _is_ranked(task: Mapping[str, Any]) -> bool:
     )
 
 
-def _boards(folders: Sequence[DatasetFolder]) -> dict[BoardKey, str]:
+def _possible_boards(folders: Sequence[DatasetFolder]) -> dict[BoardKey, str]:
     """List the possible boards; candidates for a benchmark's data sets have none."""
     named = {}
     for folder in folders:

@@ -50,13 +50,13 @@ def reported_study(task: str) -> Study:
         task=task,
         metric=metric,
         basis="reported",
-        facts=[_facts(row, typed[row["dataset"]], by_class=metric == "accuracy") for row in rows],
+        facts=[_printed_facts(row, typed[row["dataset"]], by_class=metric == "accuracy") for row in rows],
         similarity={(a, b): float(value) / 100 for _, a, b, value in similarity.iter_rows()},
         encoder="SimCSE, as the paper prints it",
         probe=Probe(
             id_name=str(probe["train_dataset"][0]),
             model=f"{probe['model'][0]} trained on {probe['train_dataset'][0]}",
-            scores={row["dataset"]: _figure(task, row, float(scores[row["dataset"]]) / 100) for row in rows},
+            scores={row["dataset"]: _drawn_figure(task, row, float(scores[row["dataset"]]) / 100) for row in rows},
         ),
         notes=_notes(metric),
     )
@@ -73,7 +73,7 @@ def _notes(metric: str) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _facts(row: dict[str, str | None], typed: dict[str, str | None], *, by_class: bool) -> Facts:
+def _printed_facts(row: dict[str, str | None], typed: dict[str, str | None], *, by_class: bool) -> Facts:
     train, n_classes = int(row["train"] or 0), int(row["n_classes"]) if row["n_classes"] else None
     parts = [
         name[len("avg_len_") : -len("test")] for name in row if name.startswith("avg_len_") and name.endswith("test")
@@ -104,7 +104,7 @@ def _number(text: str | None) -> float | None:
     return float(text) if text else None
 
 
-def _figure(task: str, row: dict[str, str | None], score: float) -> Figure:
+def _drawn_figure(task: str, row: dict[str, str | None], score: float) -> Figure:
     """Draw normal replicates around a printed score; a data set's own do not depend on which others there are."""
     n = int(row["test"] or 0)
     rng = np.random.default_rng([*f"boss/{task}/{row['dataset']}".encode()])
