@@ -44,7 +44,9 @@ def find_drops_by_difficulty(results: Sequence[Result]) -> Findings:
         able = results_above_floor(board, [result for result in mine if len(result.shifts) >= 2], left_out)
         chosen = _chosen(able)
         if len(able) > len(chosen):
-            left_out.append(f"{board}: {n_entries(len(able) - len(chosen))} beside the best of each paradigm")
+            left_out.append(
+                f"{board}: {n_entries(len(able) - len(chosen))} skipped: only the best of each paradigm is drawn"
+            )
         for result in chosen:
             rows += _drop_rows(board, result)
     return build_findings(rows, left_out, "no entry has two shifts with both drops", SCHEMA)

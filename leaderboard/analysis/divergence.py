@@ -54,7 +54,7 @@ def find_divergence(results: Sequence[Result]) -> Findings:
         without = len(mine) - len(able)
         if without:
             left_out.append(f"{board}: {n_entries(without)} without a shift with both drops and a divergence")
-    why = "no entry has a shift with both drops whose divergence the dataset tells"
+    why = "no entry has a shift with both drops and a known divergence"
     return build_findings(rows, left_out, why, SCHEMA)
 
 
@@ -63,7 +63,7 @@ def draw_divergence(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
     panels = [Panel(partial(_panel, rows=mine)) for mine in rows.partition_by("board", maintain_order=True)]
     keys = [Key(name, colour, "none", marker) for name, (colour, marker) in _LOOKS.items()]
     title = "Drops over the divergence of source and target (Jensen-Shannon, train words)"
-    about = "Shifts share domains, so they are not independent: no p value of a correlation test holds here."
+    about = "Shifts share domains and are not independent, so correlation tests are not valid here."
     margins = Margins(top=0.5)
     return picture(panels, columns=2, heights=3.2, margins=margins, title=title, keys=keys, notes=[about, *notes])
 

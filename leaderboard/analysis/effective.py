@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _MOST_ENTRIES = 500
 _ABOUT = (
-    "Score under shift (mean ST, mean OOD) less what the line of logit(OOD) on logit(ID) through all other entries "
-    "expects; 95% intervals: of both scores and of the line."
+    "Score under shift (mean ST, mean OOD) minus the score that the line through all other entries (on logits) "
+    "predicts from the in-domain score. 95% intervals include the errors of both scores and of the line."
 )
 SCHEMA = pl.Schema(
     {
@@ -51,7 +51,7 @@ def find_effective(results: Sequence[Result]) -> Findings:
         compared = against_others(homes, aways)
         told = [(result, pair, each) for (result, pair), each in zip(mine, compared, strict=True) if each]
         if len(told) < len(every):
-            why = f"no home score, or fewer than {MIN_BASELINES} other entries to draw a line through"
+            why = f"no in-domain score, or fewer than {MIN_BASELINES} other entries to draw a line through"
             left_out.append(f"{board}: {n_entries(len(every) - len(told))} without: {why}")
         on_board = []
         for result, (own, away), (line, effective) in told:
@@ -64,7 +64,7 @@ def find_effective(results: Sequence[Result]) -> Findings:
                  "intercept": line.intercept, "extended": not line.lowest <= float(own["value"] or 0) <= line.highest}
             )  # fmt: skip
         rows += sorted(on_board, key=lambda row: -row["value"])
-    return build_findings(rows, left_out, f"no board has {MIN_BASELINES + 1} entries with a score at home", SCHEMA)
+    return build_findings(rows, left_out, f"no board has {MIN_BASELINES + 1} entries with an in-domain score", SCHEMA)
 
 
 def draw_effective(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:

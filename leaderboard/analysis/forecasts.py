@@ -54,11 +54,11 @@ def find_forecasts(results: Sequence[Result]) -> Findings:
             without += made is None
             rows += [] if made is None else _forecast_rows(BOARDS, board, result.entry, made)
         if without:
-            left_out.append(f"{board}: {n_entries(without)} of which no accuracy can be forecast")
+            left_out.append(f"{board}: {n_entries(without)} for which no accuracy can be forecast")
     if rows:
         for cause, samples, points in known_shifts():
             rows += _forecast_rows(cause, "simulated", "simulated", forecast_task(samples, methods, points))
-    return build_findings(rows, left_out, "no entry has predictions of labels at home and under shift", SCHEMA)
+    return build_findings(rows, left_out, "no entry has predictions of labels in domain and under shift", SCHEMA)
 
 
 def _forecast(result: Result, methods: Sequence[str]) -> TaskForecast | None:
@@ -104,10 +104,10 @@ def draw_forecasts(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
     ]
     keys = [Key(name, colour, "none", "o") for name, colour in _COLOURS.items() if name in set(rows["cause"])]
     about = (
-        f"{CONCEPT_SHIFT} Simulated: class shares turn round; a hard kind of text becomes frequent; labels change "
-        "their meaning while texts stay as they were. In titles: mean absolute errors, in points, in the keys' order."
+        f"{CONCEPT_SHIFT} Simulated shifts: class shares are reversed; a hard kind of text becomes frequent; labels "
+        "change their meaning while texts stay the same. Titles: mean absolute errors in points, in the legend's order."
     )
-    title = "Accuracy forecast without labels, over the accuracy that came"
+    title = "Accuracy forecast without labels, against the true accuracy"
     return picture(
         panels, columns=3, heights=3.0, margins=Margins(top=0.45), title=title, keys=keys, notes=[about, *notes]
     )

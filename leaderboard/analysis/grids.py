@@ -81,7 +81,9 @@ def find_rank_stability(results: Sequence[Result]) -> Findings:
     for board, grids in _complete_grids(results, left_out):
         domains = grids[0].task.domains
         if len(grids) < 2 or len(domains) < 3:
-            left_out.append(f"{board}: {n_entries(len(grids))} on {len(domains)} domains; ranks need 2 on 3")
+            left_out.append(
+                f"{board}: {n_entries(len(grids))} on {len(domains)} domains; ranks need 2 entries on 3 domains"
+            )
             continue
         ranks = rank_stability(np.stack([result.score_matrix() for result in grids]))
         for number, result in enumerate(grids):
@@ -133,7 +135,7 @@ def _complete_grids(results: Sequence[Result], left_out: list[str]) -> Iterator[
             result for result in mine if len(result.task.domains) > 1 and not np.isnan(result.score_matrix()).any()
         ]
         if len(mine) > len(grids):
-            left_out.append(f"{board}: {n_entries(len(mine) - len(grids))} without every score")
+            left_out.append(f"{board}: {n_entries(len(mine) - len(grids))} with a missing score")
         if grids:
             yield board, grids
 

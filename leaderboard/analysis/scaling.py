@@ -49,7 +49,7 @@ SCHEMA = pl.Schema(
 Rows by board, series and ``at``. ``low``, ``high`` and ``interval`` are null where no interval is known, ``placebo``
 (the same drop on dealt domains) where there is no complete placebo, and of scores.
 """
-_BANDS = "Bands: 95% intervals, over training runs too where they were measured, else over test texts alone."
+_BANDS = "Bands: 95% intervals over test texts, and over training runs where these were measured."
 _AVERAGE_WORST = ("average_worst_sd", "average_worst_td")
 _AXES = {
     "parameters": "parameters",
@@ -81,13 +81,13 @@ def find_over(results: Sequence[Result], key: str, *, prompted: bool | None = No
         }
         words = {
             f"without {_AXES[key]} in the card": len(mine) - len(placed),
-            "without every shift": len(placed) - len(whole),
-            f"alone: no other entry of that model differs in {_AXES[key]} only": len(whole)
+            "with a missing shift": len(placed) - len(whole),
+            f"skipped: no other entry of that model differs only in {_AXES[key]}": len(whole)
             - sum(map(len, series.values())),
         }
         left_out += [f"{board}: {n_entries(n)} {why}" for why, n in words.items() if n]
         rows += [row for name, states in series.items() for result in states for row in _score_rows(name, result, key)]
-    why = f"no model has entries that differ in {_AXES[key]}, and in nothing else that cards tell"
+    why = f"no model has two entries whose cards differ only in {_AXES[key]}"
     return build_findings(rows, left_out, why, SCHEMA)
 
 
@@ -105,7 +105,7 @@ def draw_over(rows: pl.DataFrame, notes: Sequence[str], *, title: str) -> bytes:
             panels.append(Panel(partial(_draw_drops, rows=mine, limits=drops)))
     keys = [
         Key("average over sources of the worst drop", GREY, "--"),
-        Key("average drop of the placebo, no shift at all", GREY, ":"),
+        Key("average drop of the placebo (no shift)", GREY, ":"),
     ]
     margins = Margins(right=1.05, top=0.4, bottom=0.5)
     return picture(panels, columns=2, heights=2.5, margins=margins, title=title, keys=keys, notes=[_BANDS, *notes])

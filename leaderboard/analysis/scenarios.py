@@ -54,7 +54,7 @@ def draw_scenarios(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
     upper = "Upper bar: shares of shifts, full colour where resolved (both drops' 95% intervals exclude 0)."
     lower = "Lower bar: mean share of bootstrap replicates."
     if _PLACEBO in rows["paradigm"]:
-        lower += " Placebo: the same entries on domains dealt at random."
+        lower += " Placebo: the same entries on domains made at random."
     height = 1.0 + 0.55 * names
     margins = Margins(left=2.5, right=2.0, top=0.35, bottom=0.5)
     panel = Panel(lambda axis: _bars(axis, rows))

@@ -26,9 +26,9 @@ _KINDS = {
     "peak": "rises, then falls", "two lines down": "two falling lines", "none": "no relation",
 }  # fmt: skip
 _ABOUT = (
-    "Types as in the BOSS paper: I one rising line (in scores or on logits), II two rising lines, III a V. A true type "
-    f"is found in four of five cases from {LEAST_STATES['I']} (I), {LEAST_STATES['II']} (II) and {LEAST_STATES['III']} "
-    "(III) states on. Thin lines: 95% intervals."
+    "Types as in the BOSS paper: I one rising line (in scores or on logits), II two rising lines, III a V. With at "
+    f"least {LEAST_STATES['I']} (I), {LEAST_STATES['II']} (II) or {LEAST_STATES['III']} (III) states a true type is "
+    "recognised in 80% of cases. Thin lines: 95% intervals."
 )
 _CRITERIA = ("constant", "one line", "one line on logits", "flat, then a line", "a line, then flat", "two lines")
 SCHEMA = pl.Schema(
@@ -66,12 +66,12 @@ def find_states(results: Sequence[Result]) -> Findings:
         by_model = {name: states for name, states in series_of(trained, STATE).items() if len(states) > 1}
         alone = len(trained) - sum(map(len, by_model.values()))
         if alone:
-            left_out.append(f"{board}: {n_entries(alone)} alone: no other entry is a state of that model")
+            left_out.append(f"{board}: {n_entries(alone)} skipped: no other entry is a state of the same model")
         for name, states in by_model.items():
             away = dict.fromkeys(where for result in states for where in _ood_with_id(result))
             for where in away:
                 rows += _state_rows(board, name, where, [result for result in states if where in _ood_with_id(result)])
-    return build_findings(rows, left_out, "no two entries with a score at home are states of one model", SCHEMA)
+    return build_findings(rows, left_out, "no two entries with an in-domain score are states of one model", SCHEMA)
 
 
 def draw_states(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
@@ -90,7 +90,7 @@ def draw_states(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
         ]
     keys = [Key("chosen shape", BLACK), Key("as good as in distribution", GREY, ":")]
     keys += [Key(f"{short_number(size)} parameters", colour, "none", "o") for size, colour in colours.items()]
-    title = "Scores out of distribution over the score in it, by states of a model (points)"
+    title = "Scores out of distribution (OOD) against the ID score, by states of a model (points)"
     margins = Margins(left=0.5, right=0.1, top=0.8, bottom=0.45)
     return picture(panels, columns=4, heights=3.1, margins=margins, title=title, keys=keys, notes=[_ABOUT, *notes])
 

@@ -16,7 +16,7 @@ def _few_groups() -> list[Setting]:
     sizes = {"3 x 20": (20,) * 3, "5 x 20": (20,) * 5, "8 x 20": (20,) * 8, "12 x 50": (50,) * 12}
     sizes["2 x 60, 14 x 10"] = (60, 60, *(10,) * 14)
     return [
-        Setting(f"{name}, alike {alike:g}, p = {p:g}", p, p, groups, alike)
+        Setting(f"{name}, correlation {alike:g}, p = {p:g}", p, p, groups, alike)
         for name, groups in sizes.items()
         for alike in (0.1, 0.5)
         for p in (0.7, 0.95)

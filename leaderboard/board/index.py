@@ -268,7 +268,7 @@ class Index:
                     unscored[identity] = Unscored(identity, name, (_WAITING,), files, waiting=True)
                     continue
                 if not found:
-                    raise InvalidInput(Problem("it has predictions of placebos alone", identity))
+                    raise InvalidInput(Problem("it has only predictions of placebos", identity))
                 rows += found
             except Exception as error:
                 unscored[identity] = Unscored(identity, name, self._reasons(error), files)

@@ -1,6 +1,6 @@
 """A benchmark's overall board: one line for each model of a submitter, over the benchmark's main tasks.
 
-The mean over all named tasks orders the models that cover them, so that nobody's place changes because someone else
+The mean over all named tasks orders the models that cover them, so that no rank changes because somebody else
 submitted another task. Mean rank and win rate depend on who else submitted: they stand beside it, with intervals.
 """
 

@@ -31,7 +31,7 @@ SHARES = tuple(name for name in SCENARIOS if name != "Unknown")
 """Scenarios that have a share, as ``share.<name>``."""
 OOD = "ood."
 """Begins the name of a score on one domain that the model was not trained on."""
-UNRELEASED = "no round has released figures of it"
+UNRELEASED = "no round has released its figures"
 
 CARD_LINKS = ("paper_url", "code_url", "model_url", "url")
 """The card's links."""
@@ -167,7 +167,7 @@ def unranked_lines(scores: Scores, task: TaskScores) -> list[str]:
     summary = task.summary
     missing = missing_lines(scores, task.task)
     if task.id_ood is not None and summary.basis == "joined":
-        missing.insert(0, "some data set is not OOD for it")
+        missing.insert(0, "it was trained on one of the OOD data sets")
     elif summary.basis not in ("single-source", ID_OOD, *OUTSIDE_BASES.values()):
         missing.insert(0, f"{summary.basis} predictions only: models trained on one domain each are ranked")
     return missing

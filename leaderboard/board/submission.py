@@ -69,11 +69,12 @@ def check(
         frame = checks.predictions(path, folder, card.subset, labels_by_index=labels_by_index)
         if not folder.has_public_labels:
             note = (
-                "Its labels are withheld: once it is submitted you are told a number a target, and looks are counted."
+                "The test labels are withheld: after submission you receive one number for each target, and the "
+                "number of such answers is limited."
             )
             return _accepted(note=note)
         if takes_long(frame, folder):
-            note = "Generated text takes minutes to score: the board shows the scores some time after it is submitted."
+            note = "Scoring generated text takes minutes: the board shows the scores some time after submission."
             return _accepted(note=note)
         return _accepted(checks.scores(frame, folder, card.subset))
 
@@ -123,7 +124,7 @@ def submit(
         if not folder.has_public_labels:
             return _feedback_answer(entry, folder, feedback(index.store, entry, folder), new=new)
         if entry.id in index.waiting():
-            note = "It is stored. Generated text takes minutes to score: the board shows it when that is done."
+            note = "It is stored. Scoring generated text takes minutes: the board shows it afterwards."
             return _accepted(entry=entry.id, new=new, note=note)
         return _accepted(index.scores(entry.id), entry.id, new=new)
 
@@ -205,7 +206,7 @@ def _accepted(
 def _feedback_answer(entry: Entry, folder: DatasetFolder, told: Sequence[Told], *, new: bool) -> SubmissionAnswer:
     """Return the feedback allowed for an entry on withheld labels: see ``leaderboard.release``."""
     facts = {"benchmark": folder.manifest.benchmark, "data": folder.content_hash, "subset": entry.card.subset}
-    note = "Nominate it, and the next round releases its figures."
+    note = "Nominate the entry to have its figures released by the next round."
     answer = _accepted(entry=entry.id, new=new, note=note)
     return {**answer, "summary": {**facts, "feedback": [asdict(each) for each in told]}}
 

@@ -19,11 +19,12 @@ def plan(
     task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="Plan this task alone.")] = None,
     like: Annotated[
         Path | None,
-        typer.Option("--like", metavar="FILE", help="Measure the assumptions on this prediction file of the folder."),
+        typer.Option("--like", metavar="FILE", help="Measure the assumptions on this prediction file."),
     ] = None,
     accuracy: Annotated[float | None, _share("--accuracy", "Assumed mean score of a text. Default: 0.75.")] = None,
     discordance: Annotated[
-        float | None, _share("--discordance", "Assumed share of texts that one of two models has right. Default: 0.25.")
+        float | None,
+        _share("--discordance", "Assumed share of texts that only one of two models has right. Default: 0.25."),
     ] = None,
     icc: Annotated[
         float | None, _share("--icc", "Assumed correlation of scores within a group. Default: 0.05.")

@@ -48,7 +48,7 @@ def validate(
     if path.is_dir():
         folder = DatasetFolder.open(path)
         folder.check()
-        typer.echo(f"{path}: a sound dataset folder, content {folder.content_hash[:12]}", err=True)
+        typer.echo(f"{path}: a valid dataset folder, content {folder.content_hash[:12]}", err=True)
         for line in (*folder_lines(folder), next_for_folder(folder, path)):
             typer.echo(line, err=True)
         write_json({"ok": True, "data": folder.content_hash}, json_)
@@ -62,7 +62,7 @@ def validate(
         subset = checked.subset
     frame = checked_predictions(path, folder, subset, labels_by_index=labels_by_index)
     runs = frame.select("task", "source", "target", "seed").n_unique()
-    typer.echo(f"{path}: {len(frame):,} predictions of {runs} runs on targets, all sound", err=True)
+    typer.echo(f"{path}: {len(frame):,} predictions of {runs} runs on targets, all valid", err=True)
     for line in (*prediction_lines(frame, folder, subset), next_for_predictions(path, data, card, subset)):
         typer.echo(line, err=True)
     write_json({"ok": True, "predictions": len(frame), "runs": runs, "tasks": coverage_of(frame)}, json_)
@@ -105,7 +105,10 @@ def protocol(
         typer.Option("--predictions", metavar="FILE", help="Predictions of models trained on the ID (--data)."),
     ] = None,
     id_: Annotated[
-        str | None, typer.Option("--id", metavar="DOMAIN", help="The ID. Default: the folder's, or else the rule's.")
+        str | None,
+        typer.Option(
+            "--id", metavar="DOMAIN", help="Data set to train on (ID). Default: the folder's, otherwise the rule's."
+        ),
     ] = None,
     n_ood: Annotated[int, typer.Option("--n-ood", metavar="N", help="OOD data sets to choose.", min=1)] = 3,
     picture: Annotated[
@@ -145,7 +148,9 @@ def _check_folder(out: Path) -> None:
     """Check that a folder can be made: no file may have its name."""
     taken = next((path for path in (out.absolute(), *out.absolute().parents) if path.exists()), None)
     if taken is not None and not taken.is_dir():
-        raise InvalidInput(Problem("a file is in the place of this folder", "--out", str(taken), "name another folder"))
+        raise InvalidInput(
+            Problem("there is a file where this folder should be", "--out", str(taken), "choose another folder")
+        )
 
 
 def analyse(

@@ -140,12 +140,10 @@ def rescore(
     data: DataFoldersOption,
     archive: Annotated[
         Path | None,
-        typer.Option(
-            "--from-archive", metavar="DIR", help="First take the entries of an archive into the store, which is made."
-        ),
+        typer.Option("--from-archive", metavar="DIR", help="First fill a new store with the entries of an archive."),
     ] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Score those again, too, that have scores of this metric version.")
+        bool, typer.Option("--all", help="Also score entries that have scores of this metric version.")
     ] = False,
     json_: JsonOption = None,
 ) -> None:
@@ -166,7 +164,9 @@ def rescore(
     if archive is not None:
         _fill(opened, archive, folders)
     if not opened.root.is_dir():
-        raise InvalidInput(Problem("there is no such store", store, cure="give the folder that 'serve --store' keeps"))
+        raise InvalidInput(
+            Problem("there is no such store", store, cure="give the folder of 'shiftbench serve --store'")
+        )
     found = rescore_store(opened, folders, every=every)
     if json_ != "-":
         print_rescored(found, console())

@@ -114,7 +114,7 @@ def read_claim(path: Path) -> Claim:
     except pydantic.ValidationError as error:
         found = [(each["msg"], ".".join(map(str, each["loc"]))) for each in error.errors(include_url=False)[:5]]
         raise InvalidInput(
-            Problem(f"this is no claim: {message}", str(path), cure=cure, key=key or None) for message, key in found
+            Problem(f"this is not a claim: {message}", str(path), cure=cure, key=key or None) for message, key in found
         ) from error
 
 

@@ -161,7 +161,7 @@ def _check_compared(sides: Sequence[ComparedEntry], folder: DatasetFolder, most:
         cure = "see the leading set on the board"
         raise InvalidInput(Problem("entries on withheld labels are not compared", where, cure=cure))
     if sides[0].data != folder.content_hash:
-        raise InvalidInput(Problem("the entries are of data that is not here", where, sides[0].data[:12], cure))
+        raise InvalidInput(Problem("the dataset of these entries is not here", where, sides[0].data[:12], cure))
 
 
 def _pair(

@@ -310,8 +310,8 @@ def _sizes(items: ItemScores) -> list[DomainSize]:
 
 def _refuse_one_cluster(n_clusters: int) -> None:
     if n_clusters < 2:
-        what = "all items are of one cluster, which says nothing about other ones"
-        raise InvalidInput(Problem(what, "--cluster", cure="name a field that has more values, or leave --cluster out"))
+        what = "all items are in one cluster, so nothing can be concluded about others"
+        raise InvalidInput(Problem(what, "--cluster", cure="choose a field with more values, or leave --cluster out"))
 
 
 def _refuse_few_swaps(n_swaps: int, n_tests: int) -> None:

@@ -24,7 +24,7 @@ def regression_tests(
 
     Args:
         old: the baseline.
-        new: what is to pass.
+        new: the predictions to test.
         sources: what the models of the old and of the new were trained on, as predictions name it.
         domains: the test domains; both must have predictions there.
         limit: a fraction in [0, 1).

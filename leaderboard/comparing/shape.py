@@ -100,8 +100,8 @@ class TaskComparison(pydantic.BaseModel):
         if self.runs_needed is None:
             return ""
         return (
-            f"{MIN_RUNS} runs of every source on either side (seeds) would tell about recipes; "
-            f"here are {self.runs_a} and {self.runs_b}"
+            f"claims about recipes need {MIN_RUNS} runs (seeds) of every source in both entries; "
+            f"there are {self.runs_a} and {self.runs_b}"
         )
 
 
@@ -140,7 +140,7 @@ def corrected(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
 
     Args:
         comparisons: with p values, corrected before or not.
-    Returns: the same comparisons with ``p_corrected`` anew (``metrics.multiplicity.pass_on``).
+    Returns: the same comparisons with new ``p_corrected`` (``metrics.multiplicity.pass_on``).
     Raises: InvalidInput when there are too few swaps for any corrected p below the level.
     """
     n_blocks = sum(len({shift.task for shift in each.shifts}) for each in comparisons)

@@ -80,7 +80,7 @@ def outside_words(task: TaskComparison, names: Names) -> str:
     name = names[task.outside == "b"]
     return (
         f"{name} was trained on none of these domains: its score on a target is compared with the other's after each "
-        "source; drops are not applicable"
+        "source; drops do not apply"
     )
 
 
@@ -151,7 +151,7 @@ def _level(ranked: MeanComparison | None, names: Names) -> str:
         return f"{names[0]} and {names[1]} have no common mean score"
     first, second, by = _better_first(ranked.difference, names)
     if winner(ranked.difference) is None:
-        return f"{names[0]} and {names[1]} are not told apart by {by}"
+        return f"{names[0]} and {names[1]} cannot be told apart by {by}"
     return f"{first} scores higher than {second} ({by})"
 
 
@@ -161,7 +161,7 @@ def _drop(drop: MeanComparison, names: Names, *, is_recipe: bool) -> str:
         return f"{AVERAGE_DROP} {floor_words(difference, names)}"
     first, second, by = _better_first(difference, names)
     if winner(difference) is None:
-        return f"not told apart by {by}" if difference.value is not None else f"{AVERAGE_DROP} unknown"
+        return f"cannot be told apart by {by}" if difference.value is not None else f"{AVERAGE_DROP} unknown"
     return f"{first} {'is more robust' if is_recipe else 'drops less'} than {second} ({by})"
 
 
@@ -192,4 +192,4 @@ def _by_shift(pair: Comparison, task: str, names: Names) -> str:
 def _floor(facts: TaskComparison, names: Names) -> Iterator[str]:
     if facts.at_floor is not None:
         marked = names if facts.at_floor == "both" else (names[facts.at_floor == "b"],)
-        yield f"{' and '.join(marked)}: mean score not above chance or one label for all texts, so drops say nothing"
+        yield f"{' and '.join(marked)}: the mean score is at chance or of one label for all texts: drops mean nothing"

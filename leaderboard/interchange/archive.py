@@ -33,7 +33,7 @@ class BoundedArchive:
         try:
             self._zip = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, OSError, ValueError, struct.error) as error:
-            refuse_log(path, "this is no whole zip archive", first_line(error), WHOLE)
+            refuse_log(path, "this is not a complete zip archive", first_line(error), WHOLE)
         entries = self._zip.infolist()
         self.names = [entry.filename for entry in entries]
         if len(entries) > MAX_ENTRIES:
@@ -42,7 +42,7 @@ class BoundedArchive:
             refuse_log(path, "the archive has two entries of one name", cure=WHOLE)
         total = sum(entry.file_size for entry in entries)
         if total > MAX_TOTAL_BYTES:
-            refuse_log(path, "the archive unpacks to too much", f"{total:,} bytes", "split the log")
+            refuse_log(path, "the archive is too large when unpacked", f"{total:,} bytes", "split the log")
 
     def __enter__(self) -> "BoundedArchive":
         return self
@@ -70,7 +70,7 @@ class BoundedArchive:
         if len(content) != entry.file_size or zlib.crc32(content) != entry.CRC:
             longer = "more than " if len(content) > entry.file_size else ""
             found = f"{longer}{min(len(content), entry.file_size):,} bytes, where it says {entry.file_size:,}"
-            refuse_log(self._path, f"entry '{name}' is not what the archive says of it", found, WHOLE)
+            refuse_log(self._path, f"entry '{name}' differs from its description in the archive", found, WHOLE)
         return content
 
     def _read_with_zipfile(self, entry: zipfile.ZipInfo) -> bytes:

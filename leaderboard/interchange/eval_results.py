@@ -43,7 +43,7 @@ def eval_results(shared: SharedEntry) -> dict[str, str]:
         for task_id, figure in _values(shared)
     ]
     if not entries:
-        what = "none of the entry's tasks is in the dataset's eval.yaml, which has tasks with public labels alone"
+        what = "none of the entry's tasks is in the dataset's eval.yaml, which lists only tasks with public labels"
         found = ", ".join(task.task for task in shared.scores.tasks)
         raise InvalidInput(Problem(what, dataset, found, "share it --to model-index, every-eval-ever or csv"))
     text = yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True, width=120)

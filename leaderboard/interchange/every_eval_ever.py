@@ -83,7 +83,7 @@ def every_eval_results(
 
     Args:
         shared: the entry; its model is a repository of the Hub.
-        evaluator: who provides the results.
+        evaluator: the provider of the results.
         now: when the record is made, in UTC.
         samples: the file of single texts, where there is one.
     """

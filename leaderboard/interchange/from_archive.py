@@ -34,7 +34,7 @@ def fill_store(store: Store, archive: Path, folders: Sequence[DatasetFolder]) ->
     table = archive / f"{ENTRIES}.parquet"
     if not table.is_file():
         cure = "give the folder that 'shiftbench archive' wrote"
-        raise InvalidInput(Problem("this is no archive", str(archive), f"no {table.name} in it", cure))
+        raise InvalidInput(Problem("this is not an archive", str(archive), f"no {table.name} in it", cure))
     n_filled, failed = 0, {}
     for identity, card in tqdm(_read_table(table, ENTRIES).select(_READ[ENTRIES]).rows(), desc="reading the archive",
                                unit="entry", disable=None, file=sys.stderr):  # fmt: skip
@@ -55,7 +55,7 @@ def _submit(store: Store, archive: Path, identity: str, card: str, folders: Sequ
     sent = rows.select(name for name in _READ[PREDICTIONS] if name in rows.columns and not rows[name].is_null().all())
     checked = parse_card(card, f"{archive}, card of {identity}")
     if entry_id(LOCAL_SUBMITTER, checked, sent.sort("source", "seed", "id")) != identity:
-        what, cure = "card and predictions are not those that were archived", "fetch the archive again"
+        what, cure = "card or predictions have changed since they were archived", "fetch the archive again"
         raise InvalidInput(Problem(what, str(path), cure=cure))
     with tempfile.TemporaryDirectory(prefix="shiftbench-") as folder:
         file = Path(folder) / path.name

@@ -202,7 +202,7 @@ def _add(
         answer = _chosen(choices, likelihoods, scores)
     else:
         if len(asked) > 1:
-            what, cure = "an item stands in the log twice", "give the log of one run, as the tool wrote it"
+            what, cure = "an item occurs twice in the log", "give the log of one run, as the tool wrote it"
             refuse_log(rows.path, what, f"'{instance.id}', epoch {first.train_trial_index + 1}", cure)
         answer = _generated(first, adapter)
         choices = list(first.output_mapping.values()) if first.output_mapping else None

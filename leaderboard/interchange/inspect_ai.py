@@ -171,7 +171,7 @@ def read_inspect(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
 
 def _read_header(archive: BoundedArchive, path: Path) -> _Header:
     if _HEADER not in archive.names:
-        what = "the evaluation did not finish" if _START in archive.names else "this is no log of Inspect"
+        what = "the evaluation did not finish" if _START in archive.names else "this is not a log of Inspect"
         refuse_log(path, what, f"no entry '{_HEADER}'", "finish it with 'inspect eval-retry'")
     content = archive.read(_HEADER)
     _check_version(parse_json(content, _Version, path, "the header"), path)
@@ -198,7 +198,7 @@ def _read_samples(archive: BoundedArchive, path: Path) -> Iterator[_Sample]:
 def _check_version(header: _Version, path: Path) -> None:
     if header.version != _VERSION:
         cure = f"convert it with 'inspect log convert' to version {_VERSION}"
-        refuse_log(path, "a version of Inspect's logs that is not known", f"version {header.version}", cure)
+        refuse_log(path, "this version of Inspect's logs is not supported", f"version {header.version}", cure)
 
 
 def _check_finished(header: _Header, path: Path) -> None:

@@ -116,7 +116,7 @@ def _metric(logs: Sequence[EvaluationLog], names: Sequence[str], wanted: str | N
         if not shared:
             each = zip(names, logs, strict=True)
             found = "; ".join(f"{name}: {', '.join(log.metrics) or 'none'}" for name, log in each)
-            cure = "score both models alike, with a score of each item"
+            cure = "score both models in the same way, with a score of each item"
             raise InvalidInput(Problem("the logs share no score of single items", where, found, cure))
         return shared[0]
     for log in logs:
@@ -165,7 +165,9 @@ def _other_scorers(logs: Sequence[EvaluationLog], names: Sequence[str]) -> Itera
             first, first_name, _ = stating[0]
             if value != first:
                 found = f"{first_name}: {first}; {name}: {value}"
-                yield Problem(f"the logs have different {word}", str(log.path), found, "score both models alike")
+                yield Problem(
+                    f"the logs have different {word}", str(log.path), found, "score both models in the same way"
+                )
 
 
 def _other_items(tables: Sequence[pl.DataFrame], names: Sequence[str], how: Joining) -> Iterator[Problem]:
@@ -185,7 +187,7 @@ def _item_differences(first: pl.DataFrame, other: pl.DataFrame, name: str, other
     """Describe in which items two logs differ: of other content under one id, and missing in one of them."""
     changed = first.join(other, on="id", how="inner").filter(pl.col("content_hash") != pl.col("content_hash_right"))
     kinds = {
-        "of one id and other content": changed,
+        "with the same id but other content": changed,
         f"only in {name}": first.join(other, on="id", how="anti"),
         f"only in {other_name}": other.join(first, on="id", how="anti"),
     }
@@ -214,7 +216,7 @@ def _other_prompts(
         if n or len(shots) > 1:
             words = f"; shots: {logs[0].facts.shots} and {logs[number].facts.shots}" if len(shots) > 1 else ""
             found = f"{n:,} of {counted(shared.height, 'item')}{words}"
-            cure = "send both models the same, or compare models with their own prompts (--any-prompts)"
+            cure = "send both models the same prompts, or compare models with their own prompts (--any-prompts)"
             yield Problem("the prompts differ", f"{names[0]} and {name}", found, cure)
 
 
@@ -237,7 +239,7 @@ def _item_notes(tables: Sequence[pl.DataFrame], shared: pl.DataFrame, names: Seq
         sizes = ", ".join(f"{table.height:,} of {name}" for table, name in zip(tables, names, strict=True))
         yield (
             f"Compared on the {counted(shared.height, 'item')} that all logs have and have scored, out of {sizes}: "
-            "which items a log lacks may depend on its model, and what is said here is about these items alone"
+            "which items a log lacks may depend on its model, so the results are about these items alone"
         )
 
 
@@ -248,8 +250,8 @@ def _prompt_notes(shared: pl.DataFrame, names: Sequence[str], how: Joining) -> I
     n = max(_n_others(shared, "prompt_hash", number) for number in range(1, len(names)))
     if how.any_prompts and n:
         yield (
-            f"The prompts of {n:,} of {counted(shared.height, 'item')} differ: models are compared together with what "
-            "they were sent"
+            f"The prompts of {n:,} of {counted(shared.height, 'item')} differ: each model is compared with its own "
+            "prompts"
         )
 
 
@@ -279,7 +281,7 @@ def _value_text(value: object) -> str:
 
 def _checked_domains(values: Sequence[str], n_items: int, field: str) -> Sequence[str]:
     if not 2 <= len(values) <= min(MAX_DOMAINS, n_items // 2):
-        cure = f"name a field with 2 to {MAX_DOMAINS} values, several items each"
+        cure = f"choose a field with 2 to {MAX_DOMAINS} values, several items each"
         found = f"{counted(len(values), 'value')} for {counted(n_items, 'item')}"
-        raise InvalidInput(Problem("the values of this field are no domains", f"--by {field}", found, cure))
+        raise InvalidInput(Problem("this field cannot be used for domains", f"--by {field}", found, cure))
     return values

@@ -183,7 +183,7 @@ class _Reading:
             return self._decoded(decoder, content, row)
 
     def _refuse(self, error: Exception, row: int) -> NoReturn:
-        what = "this is not what lm-eval 0.4 writes: of another tool, or of a version that is not known"
+        what = "this is not what lm-eval 0.4 writes: of another tool, or of a version that is not supported"
         refuse_log(self.path, what, first_line(error), "log it again with lm-eval 0.4", row=row)
 
 
@@ -197,7 +197,7 @@ def _read_responses(
     if not isinstance(asked[0], str):
         answers = responses[0] if isinstance(responses[0], list) else responses[:1]
         if not all(isinstance(answer, str) for answer in answers):
-            raise TypeError(f"a response is no text: {answers!r}")
+            raise TypeError(f"a response is not a text: {answers!r}")
         return answers, None, None
     # With mutual information, the second half of the requests are the choices without their prompt.
     choices = asked[: len(asked) // 2] if "acc_mutual_info" in metrics else asked
@@ -231,7 +231,7 @@ def _read_results(path: Path) -> dict[str, Any]:
     content = parse_json(path.read_bytes(), dict[str, Any], path, "the results file")
     version = content.get("lm_eval_version")
     if not isinstance(version, str) or not _KNOWN_VERSIONS.fullmatch(version):
-        refuse_log(path, "a version of lm-eval that is not known", f"{version!r}", "use lm-eval 0.4")
+        refuse_log(path, "this version of lm-eval is not supported", f"{version!r}", "use lm-eval 0.4")
     return content
 
 

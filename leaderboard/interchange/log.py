@@ -140,7 +140,7 @@ class SampleRows:
     """A collector of samples row by row; full blocks become columns, which takes little memory.
 
     Args:
-        path: the log, for what is refused.
+        path: the log, for error messages.
     """
 
     def __init__(self, path: Path) -> None:
@@ -210,7 +210,7 @@ def check_samples(frame: pl.DataFrame, path: Path) -> None:
     if len(repeated):
         first, n = repeated.row(0, named=True), repeated.select("id", "epoch").n_unique()
         found = f"'{first['id']}', epoch {first['epoch']}{and_more(n - 1, 'item')}"
-        refuse_log(path, "an item stands in the log twice", found, "give the log of one run, as the tool wrote it")
+        refuse_log(path, "an item occurs twice in the log", found, "give the log of one run, as the tool wrote it")
 
 
 def chosen_fields(item: Mapping[str, Any], fields: Sequence[str], path: Path, row: int) -> str | None:
@@ -219,7 +219,7 @@ def chosen_fields(item: Mapping[str, Any], fields: Sequence[str], path: Path, ro
     Args:
         item: what an item has by field; values may be ``msgspec.Raw``.
         fields: names of the fields to keep.
-        path: the log, for what is refused.
+        path: the log, for error messages.
         row: the item's place in it, from 1.
     Raises: InvalidInput where the item has no such field.
     """
@@ -249,7 +249,7 @@ def parse_json(data: bytes | memoryview, kind: type[T], path: Path, what: str) -
     Args:
         data: the JSON.
         kind: the type.
-        path: the log, for what is refused.
+        path: the log, for error messages.
         what: what the JSON is of, such as ``a sample``.
     Raises: InvalidInput when it is no JSON, or lacks what the type needs.
     """
@@ -260,7 +260,7 @@ def parse_json(data: bytes | memoryview, kind: type[T], path: Path, what: str) -
             content = json.loads(bytes(data), parse_constant=lambda _: None)
             return msgspec.convert(content, kind)
         except msgspec.ValidationError as error:
-            cure = "log it again with a version that is known"
+            cure = "log it again with a supported version"
             refuse_log(path, f"{what} is not what the tool writes there", first_line(error), cure)
         except (ValueError, RecursionError) as error:
             refuse_log(path, f"{what} is not JSON", first_line(error), WHOLE)

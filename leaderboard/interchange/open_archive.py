@@ -1,10 +1,10 @@
 """The open archive: all entries of a store that may be shared, as one dataset folder for research.
 
     predictions/<entry>.parquet   config ``predictions``: what each run said of each test text, with confidences
-    entries.parquet               config ``entries``: who is who, with the whole card as JSON
+    entries.parquet               config ``entries``: the models, with the whole card as JSON
     scores.parquet                config ``scores``: one score of one run a row
     figures.parquet               config ``figures``: means, drops and scores with their intervals
-    README.md, croissant.json     what describes them (given by who calls this)
+    README.md, croissant.json     descriptions (written by the caller)
 
 In it are entries whose card has ``share_predictions: true``, on data with public labels. Accounts, contacts and ids of
 the store are not: an entry's id here is made of its card and predictions alone, so it is the one that a store filled
@@ -95,7 +95,7 @@ FIGURE_SCHEMA = pl.Schema(
 )
 """Figures as ``leaderboard.interchange.figures`` has them; null: of a whole task (source, target), no interval."""
 _TITLES = {
-    PREDICTIONS: "What each trained model said of each test text",
+    PREDICTIONS: "Predictions of each trained model for each test text",
     ENTRIES: "The entries and their cards",
     SCORES: "Scores of single trained models",
     FIGURES: "Means, drops and scores of entries, with 95% intervals",
@@ -136,8 +136,8 @@ def write_archive(store: Store, folders: Sequence[DatasetFolder], out: Path, des
         except InvalidInput as error:
             left_out[identity] = str(error)
     if not ids:
-        cure = "cards say so with 'share_predictions: true', which senders write"
-        raise InvalidInput(Problem("no entry of the store may be archived", str(store.root), cure=cure))
+        cure = "submitters allow it with 'share_predictions: true' in the card"
+        raise InvalidInput(Problem("no entry of the store may be shared", str(store.root), cure=cure))
     archived = _finish(part, out, sorted(ids), describe)
     return Archived(tuple(sorted(ids)), archived, left_out)
 

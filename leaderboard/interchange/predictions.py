@@ -48,12 +48,12 @@ def log_predictions(log: EvaluationLog, rows: pl.DataFrame, rules: AnswerRules, 
     other = log.samples.join(rows, on="id", how="anti")
     if len(other):
         found = f"'{other['id'][0]}'{and_more(other['id'].n_unique() - 1, 'item')}"
-        refuse_log(log.path, "an item is none of the dataset's test rows", found, OWN_IDS)
+        refuse_log(log.path, "an item is not among the dataset's test rows", found, OWN_IDS)
     likely = log.samples.filter(pl.col("log_likelihoods").is_not_null())
     written = log.samples.filter(pl.col("log_likelihoods").is_null())
     parts = [_written(written, rows, rules)]
     if len(likely) and rules.match is None:
-        refuse_log(log.path, "the log is of a choice, which the task is not", cure=OWN_IDS)
+        refuse_log(log.path, "the log is of multiple choice, but the task is not", cure=OWN_IDS)
     if rules.match is not None:
         parts += [_chosen(part, rules.match) for part in likely.partition_by("choices", maintain_order=True)]
     order = log.samples.select("id", "epoch")
@@ -117,7 +117,7 @@ def joined_predictions(parts: Sequence[pl.DataFrame], logs: Sequence[EvaluationL
     if len(repeated):
         n = repeated.select("id", "seed").n_unique()
         found = f"'{repeated['id'][0]}'{and_more(n - 1, 'item')}"
-        refuse_log(logs[-1].path, "an item stands in two of the logs", found, "give each log once, of one run")
+        refuse_log(logs[-1].path, "an item occurs in two of the logs", found, "give each log once, of one run")
     return frame.drop(name for name in ("confidence", "probabilities") if frame[name].null_count() == len(frame))
 
 
@@ -158,7 +158,7 @@ def reading_notes(log: EvaluationLog, predictions: pl.DataFrame) -> str:
     unparsed = int((predictions["prediction"] == UNPARSED).sum())
     others = [name for name in facts.filters if name != facts.filter]
     chosen = f"; filter '{facts.filter}', not {', '.join(map(repr, others))}" if others else ""
-    how = "by log-likelihoods" if log.samples["log_likelihoods"].null_count() < n else "by what was written"
+    how = "by log-likelihoods" if log.samples["log_likelihoods"].null_count() < n else "by the generated text"
     epochs = f", {log.epochs} epochs as seeds" if log.epochs > 1 else ""
     read = f"{log.path}: {counted(n, 'answer')} of {log.model}, {how}{epochs}{chosen}"
     return f"{read}; {unparsed:,} unparsed"

@@ -62,4 +62,4 @@ def check_export_folder(out: Path) -> None:
     check_place(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         cure = "choose a new folder, or empty this one"
-        raise InvalidInput(Problem("there is something at --out already", str(out), cure=cure))
+        raise InvalidInput(Problem("--out exists and is not empty", str(out), cure=cure))

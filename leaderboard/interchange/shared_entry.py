@@ -39,14 +39,14 @@ class SharedEntry:
         """Return the dataset's repository; InvalidInput where it is not known."""
         if self.dataset is None:
             cure = "give its repository on the Hub: --dataset ORG/NAME"
-            raise InvalidInput(Problem("results name the dataset that they are on", "--dataset", cure=cure))
+            raise InvalidInput(Problem("results must state their dataset", "--dataset", cure=cure))
         return self.dataset
 
     def model_repository(self) -> str:
         """Return the model's repository; InvalidInput where it is not known."""
         if self.model is None:
             cure = "give --model ORG/NAME, or model_url in the card"
-            raise InvalidInput(Problem("results name the model that they are of", "--model", cure=cure))
+            raise InvalidInput(Problem("results must state their model", "--model", cure=cure))
         return self.model
 
     def config(self, task: str) -> str:
@@ -66,7 +66,7 @@ class SharedEntry:
         if drop is not None and figure.source is None and not figure.is_drop:
             yield f"{drop.words} {plain_score(drop.estimate)}"
         warnings = {
-            "not shown to be above what needs no skill": figure.source is None and task.summary.at_floor,
+            "not shown to be above the level of guessing": figure.source is None and task.summary.at_floor,
             "some shifts are missing": figure.source is None and not task.summary.complete,
             "partial data": self.scores.partial_data,
             "unverified data": self.scores.unverified_data,

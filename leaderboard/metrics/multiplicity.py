@@ -68,7 +68,7 @@ def pass_on(main: float, others: ArrayLike, n_comparisons: int = 1) -> Corrected
         main: p value of the figure that ranks; NaN where there is none: the others then have the whole level.
         others: p values of the others, corrected among themselves (``step_down``); NaN where there is no test.
         n_comparisons: comparisons (pairs of entries and tasks) that share the level equally.
-    Returns: p values that may each be held against ``LEVEL``.
+    Returns: p values, each of which may be compared with ``LEVEL``.
     Raises: ValueError when a p value lies outside [0, 1] or there is no comparison.
 
     >>> found = pass_on(0.001, [0.03, 0.2])

@@ -43,16 +43,16 @@ class Decision(_Shape):
     test: int
     n_classes: int | None
     smallest_class: int | None = pydantic.Field(description="Train rows of the smallest class")
-    smallest_class_is_bound: bool = pydantic.Field(description="Whether it is only the most that it can be")
+    smallest_class_is_bound: bool = pydantic.Field(description="Whether 'smallest_class' is only an upper bound")
     words: dict[str, MeanWords] = pydantic.Field(description="By input field")
     similarity: float | None = pydantic.Field(description="Cosine of its centroid with the ID's")
     score: Estimate | None = pydantic.Field(description="The ID model's score on its test rows")
     drop: Estimate | None = pydantic.Field(description="The ID model's score on the ID minus that")
     could_be_id: bool
-    id_reason: str = pydantic.Field(description="What decided whether the rule makes it the ID")
+    id_reason: str = pydantic.Field(description="Why the rule makes it the ID, or not")
     chosen: bool = pydantic.Field(description="As OOD")
-    reason: str | None = pydantic.Field(description="What decided whether it is OOD; null without scores")
-    rival: str | None = pydantic.Field(description="Whom it lost to, or who would take its place")
+    reason: str | None = pydantic.Field(description="Why it is OOD, or not; null without scores")
+    rival: str | None = pydantic.Field(description="The data set that it lost to, or that would replace it")
     margin: Estimate | None = pydantic.Field(description="Score by which it lost to the rival, or won")
     frequency: float | None = pydantic.Field(description="Share of replicates in which it is chosen as OOD")
 

@@ -61,7 +61,7 @@ def _notes(folder: DatasetFolder, task: str) -> list[str]:
         for domain in (*folder.task(name).withheld, *folder.task(name).absent_domains)
     ]
     if absent:
-        notes.append(f"Not in the folder, so no candidates here: {', '.join(absent)}.")
+        notes.append(f"Not in the folder, and so not considered: {', '.join(absent)}.")
     return notes
 
 
@@ -191,5 +191,5 @@ def _source(path: Path, sources: Sequence[str], domain: str) -> str:
     if len(sources) == 1 and sources[0] in OUTSIDE_SOURCES:
         return sources[0]
     found = f"predictions of {', '.join(repr(source) for source in sources)}"
-    cure = f"predict with a model trained on '{domain}', or name the ID that these are of with --id"
+    cure = f"predict with a model trained on '{domain}', or give the training domain of these with --id"
     raise InvalidInput(Problem("the ID's own model is not in the file", str(path), found, cure, column="source"))

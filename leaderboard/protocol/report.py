@@ -55,7 +55,7 @@ def _print_similarity(choice: DatasetChoice, console: Console) -> None:
     names = [item.name for item in choice.candidates if item.name in choice.similarity]
     rows = [[a, *(plain_points(choice.similarity[a][b]) for b in names)] for a in names]
     encoder, _, revision = (choice.encoder or "").rpartition("@")
-    title = f"{choice.task}: cosine x 100 of mean embeddings of test texts ({encoder or revision}); decides nothing"
+    title = f"{choice.task}: cosine x 100 of mean embeddings of test texts ({encoder or revision}); no part of the rule"
     print_table(console, title, (_NAME, *names), rows)
 
 
@@ -78,7 +78,7 @@ def _print_selection(choice: DatasetChoice, console: Console) -> None:
         else:
             rows.append([item.name, could])
     title = f"{choice.task}: selection" + (
-        "; margin in points: score by which it lost, or is ahead of who would take its place" if scored else ""
+        "; margin in points: how far its score is from changing the decision" if scored else ""
     )
     print_table(console, title, columns, rows, texts=("could be the ID", "OOD", "why"))
 
@@ -93,7 +93,7 @@ def id_words(item: Decision) -> str:
 def reason_words(item: Decision) -> str:
     """Describe why a candidate is OOD or not, with its rival."""
     if item.reason == CHOSEN:
-        return f"{CHOSEN}; next: {item.rival}" if item.rival else f"{CHOSEN}; nobody else"
+        return f"{CHOSEN}; next: {item.rival}" if item.rival else f"{CHOSEN}; no other candidate"
     if item.reason == SOURCE_TAKEN:
         return f"{SOURCE_TAKEN} by {item.rival}"
     return f"smaller {DROP} than {item.rival}" if item.reason == DROP else item.reason or ""

@@ -57,7 +57,7 @@ class OodVerdict:
     Attributes:
         chosen: whether it is.
         reason: what decided; one of this module's words.
-        rival: whom it lost to, or who would take its place if it left; None where nobody.
+        rival: the data set that it lost to, or that would replace it; None without one.
         margin: score of the rival minus its own where it is chosen, else its own minus the rival's: how far scores
             are from another choice, in the units of the scores. None without a rival.
     """

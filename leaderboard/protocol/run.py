@@ -67,7 +67,7 @@ def choose_measured(
     else:
         tokens = token_encoder(folder) if folder.task(task).kind is TaskKind.GENERATION else None
         study = replace(study, probe=measured_scores(predictions, folder, study, id_name, tokens))
-        notes.append("Intervals and frequencies: other test texts, the same trained models.")
+        notes.append("Intervals and frequencies: over resampled test texts, for the same trained models.")
     if encoder is not None:  # similarity comes last, because embedding may take long
         study = with_similarity(study, folder, encoder)
     return choose(replace(study, notes=tuple(notes)), id_name, n_ood)
@@ -79,14 +79,14 @@ def resolve_id_domain(study: Study, folder: DatasetFolder, id_: str | None) -> t
     choice = (
         f"the rule would choose {rule_id}"
         if rule_id
-        else f"the rule finds none that is fit: all classes, {MIN_TRAIN:,} train rows a class, not made to be hard"
+        else f"no candidate fits the rule: all classes, {MIN_TRAIN:,} train rows a class, not made to be hard"
     )
     own = folder.task(study.task).id_domain
     if id_ is None and own is None:
-        return rule_id, f"ID: {rule_id}, by the rule." if rule_id else f"No ID: {choice}. Name one with --id."
+        return rule_id, f"ID: {rule_id}, by the rule." if rule_id else f"No ID: {choice}. Choose one with --id."
     by_domain = {facts.domain: facts.name for facts in study.facts if facts.task == study.task}
     if id_ is None and own not in by_domain:
-        return None, f"No ID: the folder's, {own}, is not in it; {choice}. Name one with --id."
+        return None, f"No ID: the folder's, {own}, is not in it; {choice}. Choose one with --id."
     name = study.named(id_) if id_ else by_domain[own]
     who = "as --id says" if id_ else "as the folder says"
     return name, f"ID: {name}, {who}; the rule agrees." if name == rule_id else f"ID: {name}, {who}; but {choice}."

@@ -1,12 +1,12 @@
 """The two halves of withheld test labels: one for feedback between rounds, and one that rounds are ranked on.
 
-A group of texts belongs to a half once and for ever: which one follows from its name and the key in the gold folder's
+A group of texts belongs to the same half for good: the half follows from its name and the key in the gold folder's
 manifest (``label_key``), which a rebuild keeps. A text that lies in both halves, because two groups hold it, belongs
 to the ranking half.
 
-A *gold key* names a label whatever id it has: it is made of the text alone, so copies of a row under another task,
-subset or version of the data have the same one. Texts that differ in case, spaces, characters that do not show or the
-form in which Unicode writes them (NFC, NFKC) are one text.
+A *gold key* identifies a label whatever its id: it is made of the text alone, so copies of a row under another task,
+subset or version of the data have the same key. Texts that differ only in case, spaces, invisible characters or their
+Unicode form (NFC, NFKC) count as one text.
 """
 
 import hashlib
@@ -147,6 +147,6 @@ def refuse_split_twice(folders: Sequence[DatasetFolder]) -> None:
         shared = halves(first).select("gold", "feedback").unique().join(halves(second).unique("gold"), on="gold")
         moved = shared.filter(pl.col("feedback") != pl.col("feedback_right"))["gold"].n_unique()
         if moved:
-            what = "two folders lay the same labels in different halves, because their groups differ"
+            what = "two folders put the same labels in different halves, because their groups differ"
             cure = "serve one of them, or build both with the same groups"
             raise InvalidInput(Problem(what, places, f"{moved:,} labels", cure))

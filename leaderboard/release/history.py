@@ -1,12 +1,11 @@
 """The figures on withheld labels that an account has received, counted by label whatever its id.
 
-Data come in variants: versions, subsets, tasks that share texts, targets. Looks are counted for each label, but a
-Ladder for each variant would begin anew for each: its first number has little or nothing to be better than, so each
-would tell about as much as the first look did. Therefore variants that share labels share one Ladder: what a file
-must be better than is the best number that its account was told of any of them. Scores of variants are compared as they
-are, though the texts differ: a sender may be told less than one Ladder on the same texts would tell, never more.
-Variants share labels where these are a part (``MIN_SHARED``) of the smaller one; the odd text that two domains have in
-common joins nothing, but its looks are counted together all the same.
+Data come in variants: versions, subsets, tasks that share texts, targets. If each variant had its own Ladder, each
+would start without a hurdle, and its first number would reveal about as much as the very first one. Therefore variants
+that share labels share one Ladder: a file must beat the best number that its account received on any of them. Scores
+of variants are compared although their texts differ, which can only release less than one Ladder on the same texts
+would. Variants share a Ladder if they share at least the part ``MIN_SHARED`` of the smaller one's labels. Below that
+the Ladders are separate, but the figures on a shared label are still counted together.
 """
 
 import hashlib
@@ -20,12 +19,12 @@ from leaderboard.release.halves import GoldKeys
 from leaderboard.store import Store
 
 LOOKS_A_YEAR = 12
-"""As many numbers as one account is told in 365 days, at most, that depend on one and the same label."""
+"""The most numbers depending on one label that an account receives in 365 days."""
 YEAR = timedelta(days=365)
 LABELS_A_NUMBER = 1_000
-"""Labels, of both halves, for each number that is told a year where labels cannot be guessed."""
+"""Labels of both halves for each number that a year allows where labels cannot be guessed."""
 MIN_SHARED = 0.05
-"""Share of the smaller variant's labels from which on two variants have one Ladder."""
+"""The smallest shared part of the smaller variant's labels at which two variants share a Ladder."""
 _LABELS_PREFIX = "gold-"
 Place = tuple[str, str, str, str]
 """A variant: content hash of the data, subset, task and target."""
@@ -38,9 +37,9 @@ class Telling:
     Attributes:
         place: the variant.
         entry: the entry that it was asked for.
-        number: what was told, a fraction; None where nothing new was.
+        number: the figure, a fraction; None where there was no new one.
         day: when.
-        labels: keys of all labels of the variant, of both halves: nothing that is counted by them tells a half.
+        labels: keys of all labels of the variant, of both halves, so that counts by label do not reveal a half.
     """
 
     place: Place

@@ -1,6 +1,6 @@
 """The Ladder: which scores on withheld labels may be released to somebody who submits file after file.
 
-A sender learns the best score so far, and a new one only when it is better by a step: as much as chance could give.
+A submitter learns the best score so far, and a new one only if it is better by a step: as much as chance could add.
 Pure functions: scores, and scores with one group left out, in; numbers out.
 Source: Blum and Hardt, The Ladder: A Reliable Leaderboard for Machine Learning Competitions (ICML 2015), sec. 3; the
 step is that of their parameter-free variant (sec. 4) with two standard errors in place of one, and never below a point.
@@ -73,8 +73,8 @@ class Rung:
     """The last score that a submitter received on some labels.
 
     Attributes:
-        told: the number, a fraction.
-        file: the score of the file that it was told of, on the same groups as those that are compared with it; None
+        told: the released number, a fraction.
+        file: the exact score of that file, on the same groups as the scores compared with it; None
             where that file is for another variant of the data, and so on other groups.
     """
 
@@ -95,8 +95,8 @@ def next_rung(score: Measured, rung: Rung | None, guess: Measured | None, draw: 
 
     Args:
         score: the file's score.
-        rung: the best that was told of these labels; None before anything was.
-        guess: the score of its own labels dealt at random; None where labels cannot be guessed. It counts for every
+        rung: the best number released on these labels; None before the first one.
+        guess: the score of its own labels in random order; None where labels cannot be guessed. It counts for every
             file: a poor one that was told of opens no way to climb by guesses.
         draw: a secret number in [0, 1). Of labels that cannot be guessed the first number has nothing to be better
             than, so it is told in steps in place of points: where these begin is drawn, so that nobody can lay their
@@ -145,8 +145,8 @@ def round_figure(score: Measured, last: Rung | None, guess: Measured | None, dra
     Args:
         score: the entry's score.
         last: what rounds released last of its account on these labels. A score that is not a step away from it, up or
-            down, gets that number again: files that differ by chance alone are told nothing new.
-        guess: the score of its own labels dealt at random; None where labels cannot be guessed.
+            down, gets that number again, so that files which differ only by chance reveal nothing new.
+        guess: the score of its own labels in random order; None where labels cannot be guessed.
         draw: a secret number in [0, 1), one for all entries of a round.
     """
     if last is not None and not is_apart(score, last):

@@ -1,11 +1,11 @@
 """Feedback between rounds: one number per target and file, from the feedback half, through a Ladder.
 
-A *look* is a number asked of some labels: ``numbers_a_year`` for each account and label, whatever task, subset or
-version the label stands in, and what a file must be better than follows the labels too (``history``). A file sent
-again gets the answer that it got, and costs no look. What an account was told is a record of the store, and so are the
-keys of the labels that it asked about:
+A *look* is one number computed from some labels. Each account has ``numbers_a_year`` of them for each label, whatever
+task, subset or version the label belongs to; the score to beat follows the labels, too (``history``). The same file
+gets the same answer again, which is not counted. The store records what an account received, and the keys of the
+labels behind it:
 
-    ROOT/records/look-<account>-<number>.json   the file, the day, and of each target what was told
+    ROOT/records/look-<account>-<number>.json   the file, the day, and what each target's answer was
     ROOT/records/gold-<digest>.bin              the keys of a target's labels, sorted, 8 bytes each
 """
 
@@ -144,7 +144,11 @@ class _Asked:
         facts = {"task": task, "target": target, "best": best and best.number, "is_new": False, "gold": None}
         why_not = self._refusal(task, target, predicted)
         if not why_not and looks >= limit:
-            why_not = f"all {limit} looks of a year are used up" if limit > 1 else "the one look of a year is used up"
+            why_not = (
+                f"all {limit} numbers of a year have been received"
+                if limit > 1
+                else "the one number of a year has been received"
+            )
         if why_not:
             return {**facts, "looks_left": max(limit - looks, 0), "why_not": why_not}, keys
         facts |= {"looks_left": limit - looks - 1, "gold": labels_digest(keys)}

@@ -1,10 +1,11 @@
 """One board's nominated entries on the ranking half: their figures, their places, and the possible leaders.
 
-Figures of files that are dealt at random could be weighed as votes at the next round, so three things keep them few:
-one that cannot be told apart from guessing has none; one that cannot be told apart from what rounds told its account
-last of these labels repeats that; all others are in steps of two standard errors (``ladder.round_figure``). Where
-labels cannot be guessed, ``history.numbers_a_year`` are told besides. Places and the leading set compare the scores
-themselves: entries further apart than the step between them keep their order.
+Released figures of random files would show which of them to weigh more in a vote at the next round. Three rules keep
+the figures few: an entry that cannot be told apart from guessing has none; an entry that cannot be told apart from the
+last figure that its account received on these labels repeats that figure; all others are rounded to steps of two
+standard errors (``ladder.round_figure``). Where labels cannot be guessed, a year has only ``history.numbers_a_year``
+new figures. Places and the leading set compare exact scores: entries further apart than the step between them keep
+their order.
 """
 
 from collections.abc import Iterable, Sequence
@@ -78,7 +79,7 @@ class Ranking:
             task: the board's task.
             subset: its subset of the test ids.
             closed: the rounds before.
-            histories: what rounds told each account; what is told here is added.
+            histories: figures that rounds released to each account; new ones are added.
             name: the round's name.
             day: its day.
         """
@@ -158,7 +159,7 @@ class Ranking:
             is_repeated = last is not None and not is_apart(measured, last)
             if not is_repeated and self._is_used_up(entry, target):
                 self._leave_out(
-                    entry, target, "its account has been told all that a year of rounds tells of these labels"
+                    entry, target, "its account has received all figures that rounds release on these labels in a year"
                 )
                 continue
             figure = self._figure(scored, target, measured, last)

@@ -1,10 +1,10 @@
 """Rounds: four times a year the nominated entries are ranked on the ranking half, the only release from it.
 
     ROOT/records/nomination-<account>-<number>.json   one entry and task of an account; the last one counts
-    ROOT/records/round-<year>-Q<quarter>.json         what the round released, for ever
+    ROOT/records/round-<year>-Q<quarter>.json         what the round released, permanently
 
-Boards are rebuilt from entries, but for this: a released figure is what the round's record has, and no later metric,
-rescoring or round changes it. An entry that stays nominated keeps the figures that it was released with.
+Boards are computed from entries, with one exception: a released figure is read from the round's record, and no later
+metric, rescoring or round changes it. An entry that stays nominated keeps its released figures.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ def nominate(store: Store, identity: str, account: str, folders: Sequence[Datase
     Args:
         store: holds the entry.
         identity: its id.
-        account: who asks; only who sent an entry may nominate it.
+        account: who asks; only the submitter of an entry may nominate it.
         folders: the datasets at hand.
         task: one of its tasks; empty for all of them.
     Returns: the tasks, as ``benchmark/task``.
@@ -36,9 +36,11 @@ def nominate(store: Store, identity: str, account: str, folders: Sequence[Datase
     entry = store.entry(identity)
     folder = folder_of(entry.card, folders)
     if entry.submitter != account:
-        raise InvalidInput(Problem("only who sent an entry may nominate it", identity, cure="sign in as who sent it"))
+        raise InvalidInput(
+            Problem("only the submitter of an entry may nominate it", identity, cure="sign in as its submitter")
+        )
     if folder.has_public_labels:
-        cure = "nothing is to be done: its scores are on the board"
+        cure = "no nomination is needed: its scores are on the board"
         raise InvalidInput(Problem("rounds are for withheld labels", identity, folder.manifest.benchmark, cure))
     offered = [
         f"{folder.manifest.benchmark}/{name}" for name in entry_tasks(store, entry) & set(released_tasks(folder))
@@ -125,7 +127,9 @@ def _refuse_out_of_order(name: str, closed: Sequence[Round]) -> None:
 def _nothing_ranked(name: str, left_out: Sequence[LeftOut], n_rankings: int) -> Problem:
     if left_out:
         whys = "; ".join(sorted({f"{each.entry}: {each.why}" for each in left_out})[:5])
-        return Problem("no nominated entry can be ranked", name, whys, "restore their files, or have them sent again")
+        return Problem(
+            "no nominated entry can be ranked", name, whys, "restore their files, or ask for them to be submitted again"
+        )
     if n_rankings:
         cure = "build with more test texts; feedback and rounds need them in each half"
         return Problem(f"no test set has {MIN_TEXTS} texts in each half", name, cure=cure)

@@ -110,8 +110,8 @@ def refuse_limits(limits: Limits) -> None:
     for name, limit in limits._asdict().items():
         low_enough = limit is None or (limit < 1 and (limit > 0 if name == "min_score" else limit >= 0))
         if not low_enough:
-            where, cure = f"--{name.replace('_', '-')}", "give points: 5 is 5 of 100"
-            problems.append(Problem("this is no limit in points", where, f"{100 * limit:g}", cure))
+            where, cure = f"--{name.replace('_', '-')}", "give points: 5 means 5 of 100"
+            problems.append(Problem("this is not a limit in points", where, f"{100 * limit:g}", cure))
     if problems:
         raise InvalidInput(problems)
 

@@ -50,7 +50,7 @@ def refuse_margin(margin: float) -> None:
     try:
         check_margin(margin)
     except ValueError as error:
-        raise InvalidInput(Problem("this is no margin", "margin", f"{margin:g}", str(error))) from error
+        raise InvalidInput(Problem("this is not a margin", "margin", f"{margin:g}", str(error))) from error
 
 
 def one_sided(score: Figure, level: float = _LEVEL) -> Figure:

@@ -259,7 +259,7 @@ class Summary(Record):
     )
     unparsed: float
     at_floor: bool = pydantic.Field(
-        default=False, description="Mean ST is not shown to be above the level that needs no skill: drops say nothing"
+        default=False, description="Mean ST is not shown to be above the level that needs no skill: drops mean nothing"
     )
     detectable: Detectable = pydantic.Field(
         default={}, description="Smallest detectable 'average_drop', 'mean_sd' and 'mean_td'"
@@ -389,7 +389,7 @@ class Scores(Record):
     data: str = pydantic.Field(description="Content hash of the dataset folder")
     partial_data: bool
     unverified_data: bool = pydantic.Field(
-        default=False, description="Of some upstream file of the data nobody could tell whether it is whole"
+        default=False, description="Whether some upstream file of the data could not be verified"
     )
     synthetic_data: bool
     subset: str

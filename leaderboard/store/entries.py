@@ -49,7 +49,7 @@ def entry_id(submitter: str, card: Card, rows: pl.DataFrame) -> str:
     """Compute an entry's id: the same for the same submitter, predictions and card.
 
     Args:
-        submitter: who sends it.
+        submitter: the submitter's identity.
         card: its card.
         rows: its predictions, sorted.
     Returns: 16 hex digits.
@@ -107,7 +107,7 @@ def tombstone_path(identity: str) -> str:
 def record_path(name: str) -> str:
     """Return the path of a record in a store; InvalidInput for an impossible name."""
     if not RECORD.fullmatch(name):
-        raise InvalidInput(Problem("this names no record", "store", repr(name[:80]), "see leaderboard/release"))
+        raise InvalidInput(Problem("this is not a record's name", "store", repr(name[:80]), "see leaderboard/release"))
     return f"{RECORDS}/{name}"
 
 

@@ -163,7 +163,9 @@ class HubPlace:
             with self._threads, self._processes:
                 yield
         except Timeout as error:
-            raise InvalidInput(Problem("others keep writing to this store", str(self.root), cure=_CURE)) from error
+            raise InvalidInput(
+                Problem("other machines keep writing to this store", str(self.root), cure=_CURE)
+            ) from error
 
     def _update_copy(self) -> str:
         """Update the copy to the repository's newest commit; return that."""
@@ -185,7 +187,7 @@ class HubPlace:
             )
         there = {name for name in self._listing(ENTRIES, head) if ENTRY_ID.fullmatch(name)}
         if self._head is not None and not there and (lost := self.ids()):
-            what, cure = "all entries are gone from the repository", "restart the server if they are meant to be"
+            what, cure = "all entries are gone from the repository", "restart the server if that is intended"
             raise InvalidInput(Problem(what, self._repo_id, f"none of {len(lost):,}", cure))
         gone = {name.removesuffix(".json") for name in self._listing(WITHDRAWN, head)}
         gone = {name for name in gone if ENTRY_ID.fullmatch(name)}

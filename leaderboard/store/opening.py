@@ -39,7 +39,7 @@ def open_store(place: str | Path, *, cache: Path | None = None, api: Any = None)
         return _open_repository(str(place), cache or cache_folder() / "stores", api)
     root = Path(place)
     if "://" in str(place) or (root.exists() and not root.is_dir()):
-        raise InvalidInput(Problem("this is no store", str(place), cure="give a folder, or hf://datasets/ORG/NAME"))
+        raise InvalidInput(Problem("this is not a store", str(place), cure="give a folder, or hf://datasets/ORG/NAME"))
     _refuse_other_folder(root)
     return Store(root)
 

@@ -96,7 +96,7 @@ class Store:
             predictions: the file.
             card: its card; ``card.data`` says which dataset it is for.
             folders: the datasets this store has at hand.
-            submitter: who sends it.
+            submitter: the submitter's identity.
             daily_quota: as many entries as a submitter may send on one UTC day; None for any number.
             score: whether the checked predictions are scored now; else ``scores`` does so when it is asked. Those on
                 withheld labels never are (see ``leaderboard.release``).
@@ -136,8 +136,10 @@ class Store:
 
         def make() -> Files | None:
             if self._read(identity).submitter != submitter:
-                cure = "sign in as who sent it"
-                raise InvalidInput(Problem("only who sent an entry may withdraw it", identity, f"'{submitter}'", cure))
+                cure = "sign in as its submitter"
+                raise InvalidInput(
+                    Problem("only the submitter of an entry may withdraw it", identity, f"'{submitter}'", cure)
+                )
             return None if self._withdrawn(identity) else {tombstone_path(identity): tombstone_bytes(identity)}
 
         self._place.add(make)
@@ -158,7 +160,7 @@ class Store:
         """Read one entry; InvalidInput when there is none of that id, or it was withdrawn."""
         entry = self._read(identity)
         if self._withdrawn(identity):
-            raise InvalidInput(Problem("this entry was withdrawn by who sent it", identity, cure="see the board"))
+            raise InvalidInput(Problem("this entry was withdrawn by its submitter", identity, cure="see the board"))
         return entry
 
     def withdrawn_at(self, identity: str) -> str | None:
@@ -178,8 +180,10 @@ class Store:
         entry = self._read(identity)
         frame = checked_predictions(self.predictions(entry), folder, entry.card.subset)
         if entry_id(entry.submitter, entry.card, stored_rows(frame)) != identity:
-            cure = "restore the entry's files from a backup, or have it sent again"
-            raise InvalidInput(Problem("card and predictions are not those that were sent", identity, cure=cure))
+            cure = "restore the entry's files from a backup, or ask for it to be submitted again"
+            raise InvalidInput(
+                Problem("card or predictions have changed since they were submitted", identity, cure=cure)
+            )
         return frame
 
     def scores(self, entry: Entry, folder: DatasetFolder) -> Scores:
@@ -221,7 +225,7 @@ class Store:
         """Upload scores made on this machine to the repository, if the store is one.
 
         Args:
-            made: ids of the entries that were scored anew; scores that the repository lacks are sent anyway.
+            made: ids of the entries that were scored again; scores that the repository lacks are sent anyway.
         """
         self._place.share([path for each in made for path in (scores_path(each), table_path(each))])
 
@@ -273,7 +277,9 @@ class Store:
             if found is None:
                 return None
             if taken := sorted(set(found) & self._place.records()):
-                raise InvalidInput(Problem("there is such a record", str(self.root), taken[0], "records never change"))
+                raise InvalidInput(
+                    Problem("this record exists already", str(self.root), taken[0], "records never change")
+                )
             return {record_path(name): content for name, content in found.items()}
 
         return self._place.add(files)
@@ -304,8 +310,8 @@ class Store:
     def _accepts(self, identity: str, submitter: str, daily_quota: int | None) -> bool:
         """Return whether an entry is new and may be added; InvalidInput when it is withdrawn or over quota."""
         if self._withdrawn(identity):
-            what = "this file with this card was withdrawn, and stays so"
-            raise InvalidInput(Problem(what, identity, cure="say in the card what is new, such as its name or step"))
+            what = "this file with this card was withdrawn and cannot be submitted again"
+            raise InvalidInput(Problem(what, identity, cure="state in the card what is new, such as its name or step"))
         if (self.root / card_path(identity)).is_file():
             return False
         today = date.fromisoformat(now()[:10])
@@ -390,6 +396,6 @@ def _refuse_candidates_alone(predictions: pl.DataFrame, folder: DatasetFolder, f
     """Raise InvalidInput for predictions of candidate data sets alone, which no board shows."""
     tasks = predictions["task"].unique().sort().to_list()
     if all(folder.task(task).candidates_for is not None for task in tasks):
-        what = "no board would show this: its predictions are for candidate data sets alone"
+        what = "no board would show this: it has predictions for candidate data sets only"
         cure = "give the file to 'shiftbench protocol', or predict the task that they are candidates for, too"
         raise InvalidInput(Problem(what, str(file), ", ".join(tasks), cure))

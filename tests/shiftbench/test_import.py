@@ -187,7 +187,7 @@ def test_logs_of_two_runs_are_refused(folder: DatasetFolder, ids: list[str], tmp
     out = tmp_path / "p.parquet"
     line = lm_eval_text(0, "positive", doc={"id": ids[0]})
     first, second = (write_lm_eval(tmp_path / "m", [line], task) for task in ("one", "two"))
-    assert f"an item stands in two of the logs; found '{ids[0]}'" in refused("lm-eval", [first, second], folder, out)
+    assert f"an item occurs in two of the logs; found '{ids[0]}'" in refused("lm-eval", [first, second], folder, out)
     third = write_lm_eval(tmp_path / "other", [line])
     assert "the logs differ in their model; found 'other', where" in refused("lm-eval", [first, third], folder, out)
 
@@ -195,8 +195,8 @@ def test_logs_of_two_runs_are_refused(folder: DatasetFolder, ids: list[str], tmp
 def test_other_logs_are_refused(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
     out = tmp_path / "p.parquet"
     log = write_eval(tmp_path / "log.eval", [inspect_sample(1, id=ids[0])])
-    assert "this is no log of lm-eval; found a log of inspect" in refused("lm-eval", [log], folder, out)
+    assert "this is not a log of lm-eval; found a log of inspect" in refused("lm-eval", [log], folder, out)
     assert "did you mean 'inspect'?" in refused("inspekt", [log], folder, out)
     assert "only logs of lm-eval have filters" in refused("inspect", [log], folder, out, "--filter", "none")
     log.write_bytes(log.read_bytes()[:-60])
-    assert "this is no whole zip archive" in refused("inspect", [log], folder, out)
+    assert "this is not a complete zip archive" in refused("inspect", [log], folder, out)

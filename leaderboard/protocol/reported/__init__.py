@@ -66,10 +66,10 @@ def _notes(metric: str) -> tuple[str, ...]:
     spread = f"standard error sqrt(p (1 - p) / n), {_SPREAD[metric]}"
     notes = [
         f"The paper prints no standard errors: intervals and frequencies are from {N_DRAWS:,} normal replicates with "
-        f"the {spread}. The model is taken as it is: how another training run would score is not in them."
+        f"the {spread}. They do not include variation between training runs."
     ]
     if metric == "accuracy":
-        notes.append("The paper prints no class sizes: 'smallest class' is train rows / classes, the most it can be.")
+        notes.append("The paper prints no class sizes: 'smallest class' is train rows / classes, an upper bound.")
     return tuple(notes)
 
 

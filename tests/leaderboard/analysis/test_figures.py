@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.analysis.canvas import Margins, Panel, _apart, picture, value_range
+from leaderboard.analysis.canvas import Margins, Panel, _moved_apart, picture, value_range
 from leaderboard.analysis.entries import Result, find_results
 from leaderboard.analysis.figures import FIGURES, analyse, figures_of, write
 from leaderboard.commands import scores as commands
@@ -116,7 +116,7 @@ def test_any_number_of_models(state: State, n: int) -> None:
 
 @pytest.mark.parametrize("places", [[0, 1, 2, 50], [10, 12, 23, 24, 40], [5], []])
 def test_labels_are_moved_apart_and_keep_their_order(places: list[float]) -> None:
-    moved = _apart(np.array(places, dtype=float), 11)
+    moved = _moved_apart(np.array(places, dtype=float), 11)
     assert all(high - low >= 11 - 1e-9 for low, high in pairwise(moved))
     assert np.mean(moved) == pytest.approx(np.mean(places)) if places else moved.size == 0
 
@@ -155,7 +155,10 @@ def test_the_command(dealt: DatasetFolder, tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (("p.parquet", "--figure", "shot"), "did you mean 'shots'"),
-        (("p.parquet", "--out", "FILE/deep"), "a file is in the place of this folder; found .*FILE; name another"),
+        (
+            ("p.parquet", "--out", "FILE/deep"),
+            "there is a file where this folder should be; found .*FILE; choose another",
+        ),
         (("p.parquet",), "there is no such prediction file"),
     ],
 )

@@ -54,7 +54,7 @@ def test_entries_stand_beside_simulated_shifts(dealt: DatasetFolder, good: Score
     mine = found.rows.filter(cause=BOARDS)
     assert set(mine["entry"]) == {"Good"}
     assert {"source-accuracy", "mean-drop"} <= set(mine["method"])
-    assert any("1 entry of which no accuracy can be forecast" in line for line in found.left_out)
+    assert any("1 entry for which no accuracy can be forecast" in line for line in found.left_out)
     assert draw_forecasts(found.rows, ["A note."]).startswith(b"\x89PNG")
 
 

@@ -49,7 +49,7 @@ def test_drops_by_difficulty_take_the_best_of_two_paradigms(state: State, zero_s
     assert found.rows["entry"].unique(maintain_order=True).to_list() == ["Majority", "Good"]
     found = find_drops_by_difficulty([*results, scoring("LLM", 0.1, "few-shot")])
     assert found.rows["entry"].unique(maintain_order=True).to_list() == ["Good", "LLM"]
-    assert found.left_out == ("dealt/moods: 2 entries beside the best of each paradigm",)
+    assert found.left_out == ("dealt/moods: 2 entries skipped: only the best of each paradigm is drawn",)
     nothing = find_drops_by_difficulty([state(scores=zero_shot)])
     assert nothing.rows.is_empty()
     assert nothing.left_out == ("no entry has two shifts with both drops",)
@@ -182,8 +182,8 @@ def test_too_few_states_are_told_and_not_fitted(state: State) -> None:
     assert rows["expected"].to_list() == [None] * 3
     alone = find_states([state("A", family="t5"), state("B", family="bert")])
     assert alone.left_out == (
-        "no two entries with a score at home are states of one model",
-        "dealt/moods: 2 entries alone: no other entry is a state of that model",
+        "no two entries with an in-domain score are states of one model",
+        "dealt/moods: 2 entries skipped: no other entry is a state of the same model",
     )
 
 
@@ -219,7 +219,7 @@ def test_without_statistics_there_is_no_divergence(state: State, tmp_path: Any) 
     result = state()
     bare = Result(**{**vars(result), "folder": DatasetFolder(tmp_path, result.folder.manifest)})
     assert find_divergence([bare]).left_out == (
-        "no entry has a shift with both drops whose divergence the dataset tells",
+        "no entry has a shift with both drops and a known divergence",
         "dealt/moods: the dataset has no statistics",
     )
 
@@ -234,7 +234,7 @@ def test_theorem_one(state: State, partial: Scores) -> None:
     variance = found.rows.row(2, named=True)
     assert variance["left"] == pytest.approx(np.var([shift.sd.value for shift in result.shifts]))
     assert variance["holds"] == (variance["left"] > variance["right"])
-    assert found.left_out == ("dealt/moods: 1 entry without every score",)
+    assert found.left_out == ("dealt/moods: 1 entry with a missing score",)
 
 
 def test_rank_stability(state: State, good: Scores) -> None:
@@ -248,7 +248,7 @@ def test_rank_stability(state: State, good: Scores) -> None:
     assert found.rows["left_out"].unique(maintain_order=True).to_list() == ["none", "amber", "blue", "coral"]
     assert find_rank_stability([state()]).left_out == (
         "no task has two entries with every score on three domains or more",
-        "dealt/moods: 1 entry on 3 domains; ranks need 2 on 3",
+        "dealt/moods: 1 entry on 3 domains; ranks need 2 entries on 3 domains",
     )
 
 

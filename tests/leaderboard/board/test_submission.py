@@ -70,7 +70,7 @@ def test_who_sent_an_entry_withdraws_it(filled: Filled, card_text: str, tmp_path
     entry = str(sent["entry"])
     board = next(board for board in index.boards() if board.task == "nli")
     theirs = withdraw(index, entry, sender=lambda: "bob")
-    assert "only who sent an entry may withdraw it" in theirs["problems"][0]
+    assert "only the submitter of an entry may withdraw it" in theirs["problems"][0]
     assert index.frame(board).height == 1
     assert withdraw(index, f" {entry} ", sender=lambda: "ada")["ok"]
     assert index.frame(board).height == 0
@@ -108,7 +108,7 @@ def test_scores_on_withheld_labels_are_not_previewed(tmp_path: Path, word_encode
     }
     assert "fewer than 500 texts" in answer_html(sent)
     theirs = nominate_entry(index, str(sent["entry"]), "", sender=lambda: "bob")
-    assert "only who sent an entry may nominate it" in theirs["problems"][0]
+    assert "only the submitter of an entry may nominate it" in theirs["problems"][0]
     mine = nominate_entry(index, f" {sent['entry']} ", "nli", sender=lambda: "ada")
     assert f"Entry {sent['entry']} is nominated for synthetic/nli" in mine["note"]
 

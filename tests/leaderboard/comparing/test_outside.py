@@ -42,7 +42,7 @@ def test_a_zero_shot_model_is_compared_by_what_the_board_ranks_by(filled: Filled
         assert [(each.value, each.p) for each in shift.differences[1:]] == [(None, None)] * 2
     said = sentence(pair, ("Good", "Zero"), "synthetic")
     assert "Zero was trained on none of these domains" in said
-    assert "drops are not applicable" in said
+    assert "drops do not apply" in said
     assert "Good scores higher than Zero (mean ST, Good minus Zero: +" in said
     assert "runs of every source" not in said
     assert (mirrored(pair).tasks[0].outside, pair.tasks[0].outside) == ("a", "b")

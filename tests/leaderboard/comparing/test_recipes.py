@@ -96,9 +96,10 @@ def test_fewer_runs_speak_of_these_trained_models_everywhere(
     assert winner(pair.means[0].difference) == "a"
     assert "These trained models, nli: First scores higher than Second" in written
     assert (
-        f"5 runs of every source on either side (seeds) would tell about recipes; here are {n_runs[0]} and" in written
+        f"claims about recipes need 5 runs (seeds) of every source in both entries; there are {n_runs[0]} and"
+        in written
     )
-    without = written.replace("would tell about recipes", "")
+    without = written.replace("claims about recipes need", "")
     assert not [word for word in RECIPE_WORDS if word in without]
     (task,) = json.loads(pair.model_dump_json())["tasks"]
     assert (task["about"], task["runs_needed"]) == (TRAINED_MODELS, 5)
@@ -115,7 +116,7 @@ def test_a_constant_predictor_wins_no_drop(synthetic: DatasetFolder, tmp_path: P
     # The drops are shown all the same, and they favour this entry.
     assert all(each.value is not None and each.value < 0.1 for each in drops)
     said = sentence(pair, ("Constant", "Model"), "dr")
-    assert "Constant: mean score not above chance or one label for all texts, so drops say nothing" in said
+    assert "Constant: the mean score is at chance or of one label for all texts: drops mean nothing" in said
     assert "average drop not compared: Constant is at chance" in said
     assert "Constant scores higher" not in said
     assert "lower for Constant" not in said

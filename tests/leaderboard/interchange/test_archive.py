@@ -71,7 +71,7 @@ def test_what_is_too_much_is_refused_unread(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(InvalidInput, match=r"entry 'header.json' is too long; found .* bytes; keep it under 100 bytes"):
         read_log(path)
     monkeypatch.setattr(archives, "MAX_TOTAL_BYTES", 100)
-    with pytest.raises(InvalidInput, match=r"the archive unpacks to too much; found .* bytes; split the log"):
+    with pytest.raises(InvalidInput, match=r"the archive is too large when unpacked; found .* bytes; split the log"):
         read_log(path)
 
 

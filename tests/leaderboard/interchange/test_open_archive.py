@@ -175,7 +175,7 @@ def test_a_store_filled_from_it_has_the_same_scores(kept: Kept, archive: Path, t
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda folder: (folder / "entries.parquet").unlink(), "this is no archive"),
+        (lambda folder: (folder / "entries.parquet").unlink(), "this is not an archive"),
         (lambda folder: (folder / "entries.parquet").write_bytes(b"PAR1"), "cannot be read"),
         (lambda folder: (folder / "entries.parquet").write_bytes(b"x" * 20), "breaks off"),
     ],
@@ -211,7 +211,7 @@ def test_a_withheld_board_is_in_no_archive(kept: Kept, tmp_path: Path) -> None:
     store.submit(tmp_path / "p.parquet", card, [gold])
     done = run("archive", "--store", store.root, "--data", gold.path, "--out", tmp_path / "out")
     assert done.returncode == 1
-    assert "no entry of the store may be archived" in done.stderr
+    assert "no entry of the store may be shared" in done.stderr
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
 
 

@@ -144,7 +144,9 @@ def test_data_of_ones_own(synthetic: DatasetFolder, tmp_path: Path) -> None:
     path = tmp_path / "preds.parquet"
     rows = synthetic.test("nli", columns=["id"]).select(source=pl.lit("harbour"), id="id", prediction=pl.lit("neutral"))
     rows.write_parquet(path)
-    with pytest.raises(InvalidInput, match=r"no ID, so no drops; No ID: the rule finds none.*Name one with --id"):
+    with pytest.raises(
+        InvalidInput, match=r"no ID, so no drops; No ID: no candidate fits the rule.*Choose one with --id"
+    ):
         choose_measured(synthetic, "sa", 2, predictions=path)
     with pytest.raises(InvalidInput, match="no prediction is for task 'sa' or its candidates"):
         choose_measured(synthetic, "sa", 2, id_="tents", predictions=path)

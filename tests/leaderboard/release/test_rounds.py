@@ -132,7 +132,7 @@ def test_the_last_nomination_of_an_account_counts(store: Store, ranked: DatasetF
 
 def test_nominations_that_are_refused(store: Store, ranked: DatasetFolder, synthetic: DatasetFolder) -> None:
     entry = send_as(store, ranked, "ada", 0.3, 30)
-    with pytest.raises(InvalidInput, match="only who sent an entry may nominate it"):
+    with pytest.raises(InvalidInput, match="only the submitter of an entry may nominate it"):
         nominate(store, entry.id, "bob", [ranked])
     with pytest.raises(InvalidInput, match="did you mean 'own/tickets'"):
         nominate(store, entry.id, "ada", [ranked], "own/ticket")
@@ -255,7 +255,7 @@ def test_few_figures_where_labels_cannot_be_guessed(
     (entry,) = [each for each in closed.boards[0].entries if each.account == "ada"]
     assert (entry.targets, entry.mean, entry.place) == ({}, None, None)
     assert {each.why for each in closed.left_out} == {
-        "its account has been told all that a year of rounds tells of these labels"
+        "its account has received all figures that rounds release on these labels in a year"
     }
 
 

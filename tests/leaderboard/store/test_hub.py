@@ -105,7 +105,7 @@ def test_what_others_sent_and_withdrew_is_seen_after_a_refresh(
     assert here.ids() == []
     here.refresh()
     assert here.ids() == sorted([first.id, second.id])
-    with pytest.raises(InvalidInput, match="only who sent an entry may withdraw it"):
+    with pytest.raises(InvalidInput, match="only the submitter of an entry may withdraw it"):
         here.withdraw(first.id, "bob")
     here.withdraw(first.id, "ada")
     here.withdraw(first.id, "ada")
@@ -114,7 +114,7 @@ def test_what_others_sent_and_withdrew_is_seen_after_a_refresh(
     there.refresh()
     assert here.ids() == there.ids() == opened(hub, tmp_path / "c").ids() == [second.id]
     assert there.sent_on("ada", datetime.now(UTC).date()) == 2
-    with pytest.raises(InvalidInput, match="was withdrawn, and stays so"):
+    with pytest.raises(InvalidInput, match="was withdrawn and cannot be submitted again"):
         sender.send(opened(hub, tmp_path / "d"), "first", "ada")
     hub.faults.plan()
     here.refresh()
@@ -124,7 +124,7 @@ def test_what_others_sent_and_withdrew_is_seen_after_a_refresh(
 def test_records_reach_every_machine_once(hub: LoopbackHub, tmp_path: Path, waits: list[float]) -> None:
     here, there = opened(hub, tmp_path / "a"), opened(hub, tmp_path / "b")
     assert here.add_records(lambda: {"look-1-1.json": b"{}", "gold-1.bin": bytes(16)})
-    with pytest.raises(InvalidInput, match="there is such a record"):  # an old copy is brought up to date before
+    with pytest.raises(InvalidInput, match="this record exists already"):  # an old copy is brought up to date before
         there.add_records(lambda: {"look-1-1.json": b"[]"})
     assert opened(hub, tmp_path / "c").records("") == {"gold-1.bin": bytes(16), "look-1-1.json": b"{}"}
     # The commit succeeds but its answer gets lost.

@@ -173,7 +173,7 @@ def test_a_withdrawn_entry_is_gone_and_stays_so(
     entry, _ = store.submit(path, card, [synthetic], "ada")
     other, _ = store.submit(path, card, [synthetic], "bob")
     before = {file: file.read_bytes() for file in (store.root / "entries").rglob("*") if file.is_file()}
-    with pytest.raises(InvalidInput, match="only who sent an entry may withdraw it; found 'bob'"):
+    with pytest.raises(InvalidInput, match="only the submitter of an entry may withdraw it; found 'bob'"):
         store.withdraw(entry.id, "bob")
     with pytest.raises(InvalidInput, match="no such entry"):
         store.withdraw("0" * 16, "ada")
@@ -184,7 +184,9 @@ def test_a_withdrawn_entry_is_gone_and_stays_so(
         assert (each.ids(), each.entries()) == ([other.id], [other])
         with pytest.raises(InvalidInput, match="this entry was withdrawn"):
             each.entry(entry.id)
-        with pytest.raises(InvalidInput, match="was withdrawn, and stays so; say in the card what is new"):
+        with pytest.raises(
+            InvalidInput, match="was withdrawn and cannot be submitted again; state in the card what is new"
+        ):
             each.submit(path, card, [synthetic], "ada")
     assert before == {file: file.read_bytes() for file in before}
     anew, new = store.submit(path, card.model_copy(update={"name": "anew"}), [synthetic], "ada")
@@ -275,8 +277,8 @@ def test_places_that_are_no_store(synthetic: DatasetFolder, submission: tuple[Pa
     file = tmp_path / "file"
     file.write_text("")
     for place, says in (
-        (file, "file: this is no store"),
-        ("https://huggingface.co/datasets/org/store", "this is no store"),
+        (file, "file: this is not a store"),
+        ("https://huggingface.co/datasets/org/store", "this is not a store"),
         (synthetic.path, "this folder holds other files than a store's; found README.md, "),
     ):
         with pytest.raises(InvalidInput, match=says):

@@ -78,7 +78,7 @@ def test_a_store_that_vanished_is_refused_and_not_made_anew(left: str, sender: S
     assert store.ids() == [entry.id]
     store.refresh()
     assert store.behind is None
-    with pytest.raises(InvalidInput, match="was withdrawn, and stays so"):
+    with pytest.raises(InvalidInput, match="was withdrawn and cannot be submitted again"):
         sender.send(store, "second", "ada")
 
 
@@ -106,7 +106,7 @@ def test_a_lost_copy_of_a_repository_is_fetched_again(hub: LoopbackHub, sender: 
     withdrawn, _ = sender.send(store, "second", "ada")
     store.withdraw(withdrawn.id, "ada")
     shutil.rmtree(store.root)
-    with pytest.raises(InvalidInput, match="was withdrawn, and stays so"):
+    with pytest.raises(InvalidInput, match="was withdrawn and cannot be submitted again"):
         sender.send(store, "second", "ada")
     with pytest.raises(InvalidInput, match="today's quota is used up; found 2 of 2"):
         sender.send(store, "third", "ada", daily_quota=2)
@@ -146,7 +146,7 @@ def test_predictions_are_those_of_their_entry_when_it_is_scored_again(sender: Se
     labels = frame["prediction"].unique().sort()
     swapped = frame.with_columns(prediction=pl.lit(labels[0]) if labels.len() > 1 else pl.lit("entailment"))
     swapped.write_parquet(files.predictions)
-    with pytest.raises(InvalidInput, match=f"{entry.id}: card and predictions are not those that were sent"):
+    with pytest.raises(InvalidInput, match=f"{entry.id}: card or predictions have changed since they were submitted"):
         store.score_again(entry, sender.folder)
     files.predictions.write_bytes(sound)
     card = json.loads(files.card.read_text())

@@ -40,7 +40,7 @@ def test_three_entries_side_by_side(filled: Filled, tmp_path: Path) -> None:
     found = compared(filled, tmp_path, "good", "poor", "script")
     shown = Visible(content(filled, found))
     assert "These trained models, nli: Good model scores higher than Poor model (mean ST, " in shown.text
-    assert "5 runs of every source on either side (seeds) would tell about recipes; here are 1 and 1" in shown.text
+    assert "claims about recipes need 5 runs (seeds) of every source in both entries; there are 1 and 1" in shown.text
     assert "more robust" not in shown.text
     assert "p 1.0000, undecided" in shown.text
     assert "shiftbench compare " in shown.text
