@@ -116,7 +116,7 @@ def picture(
     return draw_png(_WIDTH, total, draw, _STYLE)
 
 
-def cut(text: str, longest: int) -> str:
+def shorten_name(text: str, longest: int) -> str:
     """Shorten a name that would overlap the next one."""
     return text if len(text) <= longest else text[: longest - 1] + "…"
 

@@ -6,8 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from leaderboard.analysis.canvas import BLUE, GREY, ORANGE, Key, Margins, Panel, cut, picture, value_range, whole_ticks
-from leaderboard.analysis.entries import Result, bounded, group_by_board, n_entries, results_above_floor
+from leaderboard.analysis.canvas import (
+    BLUE,
+    GREY,
+    ORANGE,
+    Key,
+    Margins,
+    Panel,
+    picture,
+    shorten_name,
+    value_range,
+    whole_ticks,
+)
+from leaderboard.analysis.entries import Result, group_by_board, n_entries, results_above_floor, with_bounds
 from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.metrics.drop_comparison import drops_by_difficulty
 
@@ -77,7 +88,9 @@ def _drop_rows(board: str, result: Result) -> list[dict[str, Any]]:
     for drop, values, over_all in (("SD", steps.mean_sd, summary.mean_sd), ("TD", steps.mean_td, summary.mean_td)):
         for n, idd, value in zip(steps.n_shifts.tolist(), steps.idd.tolist(), values.tolist(), strict=True):
             total = summary.total.get(f"mean_{drop.lower()}")
-            ends = bounded(over_all, total) if n == summary.n_shifts else {"low": None, "high": None, "interval": None}
+            ends = (
+                with_bounds(over_all, total) if n == summary.n_shifts else {"low": None, "high": None, "interval": None}
+            )
             rows.append(
                 {"board": board, "entry": result.entry, "paradigm": result.card.paradigm, "drop": drop, "n_shifts": n,
                  "least_idd": idd, **ends, "value": value}
@@ -105,5 +118,5 @@ def _panel(axis: "Axes", rows: pl.DataFrame) -> None:
     whole_ticks(axis)
     axis.set_title(rows["board"][0], pad=28)
     for number, entry in enumerate(entries):
-        name = f"{'solid' if number == 0 else 'dashed'}: {cut(entry, 55)}"
+        name = f"{'solid' if number == 0 else 'dashed'}: {shorten_name(entry, 55)}"
         axis.text(0, 1.12 - 0.075 * number, name, transform=axis.transAxes, fontsize=8, va="center")

@@ -10,7 +10,7 @@ import polars as pl
 
 from builders.folder.statistics import read_statistics
 from leaderboard.analysis.canvas import BLUE, GREY, ORANGE, Key, Margins, Panel, picture, value_range
-from leaderboard.analysis.entries import Result, bounded, group_by_board, n_entries, results_above_floor
+from leaderboard.analysis.entries import Result, group_by_board, n_entries, results_above_floor, with_bounds
 from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.metrics.divergence import divergence_correlations
 
@@ -83,7 +83,7 @@ def _shift_rows(board: str, result: Result, divergence: Mapping[str, Mapping[str
             "target": shift.target,
             "divergence": divergence[shift.source][shift.target],
             "drop": name,
-            **bounded(estimate, shift.total.get(name.lower())),
+            **with_bounds(estimate, shift.total.get(name.lower())),
             "spearman": None if isnan(correlations[name]) else correlations[name],
         }
         for shift in result.shifts

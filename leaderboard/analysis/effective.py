@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from leaderboard.analysis.canvas import BLUE, GREY, Margins, Panel, cut, picture
-from leaderboard.analysis.entries import Result, bounded, group_by_board, n_entries, results_above_floor
+from leaderboard.analysis.canvas import BLUE, GREY, Margins, Panel, picture, shorten_name
+from leaderboard.analysis.entries import Result, group_by_board, n_entries, results_above_floor, with_bounds
 from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.metrics.baseline_line import MIN_BASELINES, against_others
 from validation.vocabulary import OUTSIDE_SOURCES
@@ -91,7 +91,7 @@ def _home_and_away(result: Result) -> tuple[Bounded, Bounded] | None:
         whole = summary.complete
     if not whole or any(score.value is None for score in pair):
         return None
-    home, away = (bounded(score, total.get(name)) for score, name in zip(pair, names, strict=True))
+    home, away = (with_bounds(score, total.get(name)) for score, name in zip(pair, names, strict=True))
     return home, away
 
 
@@ -107,7 +107,7 @@ def _panel(axis: "Axes", rows: pl.DataFrame) -> None:
         if row["low"] is not None:
             axis.plot([100 * row["low"], 100 * row["high"]], [place, place], color=GREY, linewidth=3)
         axis.plot([100 * row["value"]], [place], "o", color=BLUE, markersize=7)
-    axis.set_yticks(range(shown.height), [cut(name, 42) for name in shown["entry"]])
+    axis.set_yticks(range(shown.height), [shorten_name(name, 42) for name in shown["entry"]])
     axis.set_ylim(shown.height - 0.5, -0.5)
     axis.tick_params(axis="y", length=0)
     axis.set_xlabel("points above the line")

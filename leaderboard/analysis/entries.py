@@ -207,7 +207,7 @@ def results_above_floor(board: str, results: Sequence[Result], left_out: list[st
     return skilled
 
 
-def bounded(estimate: Estimate, total: Interval | None = None) -> dict[str, float | str | None]:
+def with_bounds(estimate: Estimate, total: Interval | None = None) -> dict[str, float | str | None]:
     """Return a figure with its bounds: over training runs where they were measured, otherwise over test texts."""
     if total is not None:
         return {"value": estimate.value, "low": total.low, "high": total.high, "interval": "total"}

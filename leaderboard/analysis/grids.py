@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from leaderboard.analysis.canvas import BLUE, GREY, Margins, Panel, cut, picture, whole_ticks
+from leaderboard.analysis.canvas import BLUE, GREY, Margins, Panel, picture, shorten_name, whole_ticks
 from leaderboard.analysis.entries import Result, group_by_board, n_entries, results_above_floor
 from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.metrics.comparison import rank_stability
@@ -146,7 +146,7 @@ def _ranks(axis: "Axes", rows: pl.DataFrame) -> None:
     for place, row in enumerate(on_all.iter_rows(named=True)):
         axis.plot([row["best"], row["worst"]], [place, place], color=GREY, linewidth=3, solid_capstyle="round")
         axis.plot([row["rank"]], [place], "o", color=BLUE, markersize=7)
-    axis.set_yticks(range(on_all.height), [cut(name, 42) for name in on_all["entry"]])
+    axis.set_yticks(range(on_all.height), [shorten_name(name, 42) for name in on_all["entry"]])
     axis.set_ylim(on_all.height - 0.5, -0.5)
     axis.tick_params(axis="y", length=0)
     axis.set_xlim(0.5, max(on_all["worst"].to_list()) + 0.5)

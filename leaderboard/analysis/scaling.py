@@ -16,12 +16,12 @@ from leaderboard.analysis.canvas import (
     Margins,
     Panel,
     count_axis,
-    cut,
     end_labels,
     picture,
+    shorten_name,
     value_range,
 )
-from leaderboard.analysis.entries import PROMPTED, Result, bounded, group_by_board, n_entries
+from leaderboard.analysis.entries import PROMPTED, Result, group_by_board, n_entries, with_bounds
 from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.analysis.series import series_of, state_value
 from leaderboard.scoring.estimate import Estimate
@@ -122,7 +122,7 @@ def _score_rows(series: str, result: Result, key: str) -> list[dict[str, Any]]:
         placebo: Estimate | None = getattr(dealt, measure) if dealt and measure in _DROPS else None
         rows.append(
             {"board": result.board, "series": series, "entry": result.entry, "over": key,
-             "at": state_value(result, key), "measure": measure, **bounded(estimate, summary.total.get(measure)),
+             "at": state_value(result, key), "measure": measure, **with_bounds(estimate, summary.total.get(measure)),
              "placebo": placebo.value if placebo else None}
         )  # fmt: skip
     return rows
@@ -137,7 +137,7 @@ def _limits(rows: pl.DataFrame, measures: dict[str, tuple[str, str]], *, zero: b
 def _draw_scores(axis: "Axes", rows: pl.DataFrame, limits: tuple[float, float]) -> None:
     _draw_lines(axis, rows, _PERFORMANCE, limits)
     # The scores' title may extend over the drops' panel, which has no title.
-    axis.set_title(cut(f"{rows['board'][0]}: {rows['series'][0]}", 140))
+    axis.set_title(shorten_name(f"{rows['board'][0]}: {rows['series'][0]}", 140))
     axis.set_ylabel("score, points")
 
 

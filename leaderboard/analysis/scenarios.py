@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from leaderboard.analysis.canvas import BLACK, GREY, SCENARIO_COLOURS, Margins, Panel, cut, picture
+from leaderboard.analysis.canvas import BLACK, GREY, SCENARIO_COLOURS, Margins, Panel, picture, shorten_name
 from leaderboard.analysis.entries import Result, group_by_board, n_entries
 from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.metrics.robustness import SCENARIOS
@@ -89,7 +89,7 @@ def _bars(axis: "Axes", rows: pl.DataFrame) -> None:
         axis.text(101, place - 0.14, words, va="center", fontsize=8)
         resolved = f"{100 * group['resolved'].sum():.0f}% resolved"
         axis.text(101, place + 0.2, resolved, va="center", fontsize=8, color=GREY)
-    names = [f"{cut(group['board'][0], 24)}\n{group['paradigm'][0]}" for group in groups]
+    names = [f"{shorten_name(group['board'][0], 24)}\n{group['paradigm'][0]}" for group in groups]
     axis.set_yticks(range(len(groups)), names)
     axis.set_ylim(len(groups) - 0.4, -0.6)
     axis.set_xlim(0, 100)

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from leaderboard.analysis.canvas import BLACK, COLOURS, GREY, Key, Margins, Panel, cut, picture, value_range
-from leaderboard.analysis.entries import Result, bounded, group_by_board, n_entries
+from leaderboard.analysis.canvas import BLACK, COLOURS, GREY, Key, Margins, Panel, picture, shorten_name, value_range
+from leaderboard.analysis.entries import Result, group_by_board, n_entries, with_bounds
 from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.analysis.series import STATE, series_of, short_number, state_value
 from leaderboard.metrics.correlation import LEAST_STATES, IdOodShape, id_ood_shape
@@ -114,13 +114,13 @@ def _state_rows(board: str, series: str, where: str, states: Sequence[Result]) -
     rows = []
     for result, (away, own), fitted in zip(states, pairs, expected, strict=True):
         total = result.task.id_ood.total if result.task.id_ood else result.task.summary.total
-        at_home = bounded(own, total.get("id") or total.get("mean_ss"))
+        at_home = with_bounds(own, total.get("id") or total.get("mean_ss"))
         key = {_MEAN_OOD: "mean_ood", _CROSS: "mean_st"}.get(where, f"ood.{where}")
         rows.append(
             {"board": board, "series": series, "entry": result.entry,
              **{name: state_value(result, name) for name in STATE}, "ood": where,
              "id_score": at_home["value"], "id_low": at_home["low"], "id_high": at_home["high"],
-             **bounded(away, total.get(key)), "expected": _if_finite(fitted), "states": len(states),
+             **with_bounds(away, total.get(key)), "expected": _if_finite(fitted), "states": len(states),
              **_shape_facts(shape)}
         )  # fmt: skip
     return rows
@@ -155,7 +155,7 @@ def _panel(axis: "Axes", rows: pl.DataFrame, colours: dict[int, str]) -> None:
     axis.set_xlabel("mean SS" if first["ood"] == _CROSS else "ID score")
     where = first["ood"] if first["ood"] in (_CROSS, _MEAN_OOD) else f"OOD: {first['ood']}"
     model = textwrap.wrap(first["series"], _LINE, max_lines=2, placeholder="…")
-    lines = [cut(f"{first['board']}, {where}", _LINE), *model, _shape_words(rows)]
+    lines = [shorten_name(f"{first['board']}, {where}", _LINE), *model, _shape_words(rows)]
     axis.set_title("\n".join(lines), fontsize=8)
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index, missing_lines, public_message
 from leaderboard.board.rows import is_ranked
-from leaderboard.release import Told, feedback, nominate
+from leaderboard.release import TargetFeedback, feedback, nominate
 from leaderboard.scoring.score import IN_THIS_PROCESS, FileChecks, token_encoder
 from leaderboard.scoring.shape import Scores
 from leaderboard.store import Entry, folder_of
@@ -106,7 +106,7 @@ def submit(
     try:
         submitter = sender()
     except InvalidInput as error:
-        return refused(index, error.problems)
+        return refusal_answer(index, error.problems)
 
     def keep(path: Path, card: Card) -> SubmissionAnswer:
         folder = folder_of(card, index.folders)
@@ -136,7 +136,7 @@ def nominate_entry(index: Index, identity: str, task: str, *, sender: Sender) ->
     try:
         tasks = nominate(index.store, identity.strip(), sender(), index.folders, task.strip())
     except InvalidInput as error:
-        return refused(index, error.problems)
+        return refusal_answer(index, error.problems)
     note = f"Entry {identity.strip()} is nominated for {', '.join(tasks)}: the next round releases its figures."
     return _accepted(note=note)
 
@@ -161,7 +161,7 @@ def withdraw(index: Index, identity: str, *, sender: Sender) -> SubmissionAnswer
     try:
         index.store.withdraw(identity.strip(), sender())
     except InvalidInput as error:
-        return refused(index, error.problems)
+        return refusal_answer(index, error.problems)
     index.refresh()
     return _accepted(note=f"Entry {identity.strip()} is withdrawn.")
 
@@ -185,7 +185,7 @@ def _answer(
             _check_without_card(index, path, checks, labels_by_index=labels_by_index)
     except InvalidInput as error:
         problems += error.problems
-    return refused(index, problems, path)
+    return refusal_answer(index, problems, path)
 
 
 def _check_without_card(index: Index, path: Path, checks: FileChecks, *, labels_by_index: bool) -> None:
@@ -203,7 +203,9 @@ def _accepted(
     return {"ok": True, "entry": entry, "new": new, "problems": [], "note": note, "summary": summary}
 
 
-def _feedback_answer(entry: Entry, folder: DatasetFolder, told: Sequence[Told], *, new: bool) -> SubmissionAnswer:
+def _feedback_answer(
+    entry: Entry, folder: DatasetFolder, told: Sequence[TargetFeedback], *, new: bool
+) -> SubmissionAnswer:
     """Return the feedback allowed for an entry on withheld labels: see ``leaderboard.release``."""
     facts = {"benchmark": folder.manifest.benchmark, "data": folder.content_hash, "subset": entry.card.subset}
     note = "Nominate the entry to have its figures released by the next round."
@@ -211,7 +213,7 @@ def _feedback_answer(entry: Entry, folder: DatasetFolder, told: Sequence[Told], 
     return {**answer, "summary": {**facts, "feedback": [asdict(each) for each in told]}}
 
 
-def refused(index: Index, problems: list[Problem], path: Path | None = None) -> SubmissionAnswer:
+def refusal_answer(index: Index, problems: list[Problem], path: Path | None = None) -> SubmissionAnswer:
     """Return the answer that lists problems, files of this server under the names that the submitter knows."""
     names = {**index.names(), **({str(path): path.name} if path else {})}
     listed = [public_message(problem, names) for problem in problems[:MAX_PROBLEMS]]

@@ -8,7 +8,7 @@ import numpy as np
 from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.crossed import RunScores, influences
 from leaderboard.metrics.depth import depth_weights, effective_size, least_deep
-from leaderboard.scoring.floors import Floor, at_floor
+from leaderboard.scoring.floors import Floor, is_at_floor
 from leaderboard.scoring.outcomes import Formula, Outcomes
 from leaderboard.scoring.replicates import Cell, Floats, deepest_of_parts, depth_in, n_train
 from leaderboard.scoring.target_runs import TargetRuns
@@ -181,7 +181,7 @@ class EntryTask:
         variance = sum(float((each**2).sum()) for each in moved.values())
         groups = min(self.effective_groups(target) for target in targets)
         reach = stdtrit(groups - 1, 0.975) * np.sqrt(variance) if groups >= 2 else 0.0
-        return at_floor(value - float(np.nan_to_num(reach)), Floor(level, level))
+        return is_at_floor(value - float(np.nan_to_num(reach)), Floor(level, level))
 
     def _is_constant(self, place: Place) -> bool:
         source, target, _ = place

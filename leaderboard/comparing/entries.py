@@ -12,7 +12,7 @@ from typing import Protocol
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.comparing.files import Entrant, compare_entrants
-from leaderboard.comparing.shape import Comparison, NoSharedShift, corrected, mirrored, of_task
+from leaderboard.comparing.shape import Comparison, NoSharedShift, correct_p_values, mirror_comparison, select_task
 from leaderboard.metrics.comparison import N_SWAPS
 from leaderboard.scoring.score import encoder_name, token_encoder
 from leaderboard.scoring.summary import depth_encoder_name
@@ -72,8 +72,8 @@ def compare_with_first(
         _pair((sides[0], other), (entrants[0], entrant), store, n_swaps)
         for other, entrant in zip(sides[1:], entrants[1:], strict=True)
     ]
-    chosen = pairs if task is None else [of_task(pair, task) for pair in pairs]
-    return corrected(chosen)
+    chosen = pairs if task is None else [select_task(pair, task) for pair in pairs]
+    return correct_p_values(chosen)
 
 
 def compare_in_pairs(
@@ -108,12 +108,12 @@ def compare_in_pairs(
     for number, ((a, first), (b, second)) in enumerate(every, start=1):
         try:
             with turn or nullcontext():
-                pairs.append(of_task(_pair((a, b), (first, second), store, n_swaps), task))
+                pairs.append(select_task(_pair((a, b), (first, second), store, n_swaps), task))
         except NoSharedShift:
             pass  # a pair without a shared shift is left out of the result
         progress(number, len(every))
-    found = corrected(pairs)
-    return {(pair.a, pair.b): pair for each in found for pair in (each, mirrored(each))}
+    found = correct_p_values(pairs)
+    return {(pair.a, pair.b): pair for each in found for pair in (each, mirror_comparison(each))}
 
 
 def _entrants(sides: Sequence[ComparedEntry], folder: DatasetFolder) -> list[Entrant]:
@@ -132,7 +132,7 @@ def distinct_names(sides: Sequence[ComparedEntry]) -> list[str]:
     return [f"{side.name} ({side.id[:6]})" if names.count(side.name) > 1 else side.name for side in sides]
 
 
-def command(sides: Sequence[ComparedEntry], task: str | None) -> str:
+def compare_command(sides: Sequence[ComparedEntry], task: str | None) -> str:
     """Write the command that makes the same comparison from the entries' prediction files.
 
     Args:
@@ -170,7 +170,7 @@ def _pair(
     a, b = sides
     saved = _parse_comparison(store.comparison(a.id, b.id))
     if saved is None and (other_way := _parse_comparison(store.comparison(b.id, a.id))) is not None:
-        saved = mirrored(other_way)
+        saved = mirror_comparison(other_way)
     made_with = (depth_encoder_name(entrants[0].folder), encoder_name(entrants[0].encoder))
     if (
         saved is not None

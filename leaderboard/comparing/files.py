@@ -26,9 +26,9 @@ from leaderboard.comparing.shape import (
     NoSharedShift,
     ShiftComparison,
     TaskComparison,
-    corrected,
-    of_task,
+    correct_p_values,
     refuse_few_swaps,
+    select_task,
 )
 from leaderboard.comparing.testing import Tested, about_recipes, fewest_runs, run_tests
 from leaderboard.metrics.comparison import N_SWAPS
@@ -159,7 +159,7 @@ def compare_entrants(
         tuning_trials_a=a.tuning_trials,
         tuning_trials_b=b.tuning_trials,
     )
-    return corrected([found])[0]
+    return correct_p_values([found])[0]
 
 
 def compare_first(
@@ -182,7 +182,7 @@ def compare_first(
     """
     first, *rest = entrants
     pairs = [compare_entrants(first, other, n_swaps=n_swaps, seed=seed, margin=margin) for other in rest]
-    return corrected(pairs if task is None else [of_task(pair, task) for pair in pairs])
+    return correct_p_values(pairs if task is None else [select_task(pair, task) for pair in pairs])
 
 
 def _match_tasks(a: Entrant, b: Entrant) -> dict[str, _Matched]:

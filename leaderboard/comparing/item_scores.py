@@ -28,7 +28,7 @@ from leaderboard.metrics.wilson import (
 )
 from leaderboard.scoring.detectable import detectable_drop
 from leaderboard.scoring.estimate import Estimate, Record
-from leaderboard.scoring.intervals import SCORE, Figure, Reason, difference, estimate, none_if_nan, sampled
+from leaderboard.scoring.intervals import SCORE, Figure, Reason, difference, estimate, none_if_nan, percentile_figure
 from leaderboard.scoring.replicates import N_DRAWS, Floats
 from validation.report import InvalidInput, Problem
 
@@ -196,7 +196,10 @@ def _score_figures(items: ItemScores, table: Floats, drawn: Floats) -> list[list
     counts = table[..., -1]
     groups = [effective_size(counts[:, part]) for part in range(counts.shape[1])]
     if not items.is_bounded:
-        return [[sampled(column, size, _UNBOUNDED) for column in means[:, part].T] for part, size in enumerate(groups)]
+        return [
+            [percentile_figure(column, size, _UNBOUNDED) for column in means[:, part].T]
+            for part, size in enumerate(groups)
+        ]
     parts = [np.ones(len(items.clusters), dtype=bool)]
     parts += [items.domain_of == domain for domain in range(len(items.domains))]
     moments = [
@@ -294,7 +297,7 @@ def _p_values(table: Floats, pairs: Sequence[tuple[int, int]], n_swaps: int, see
 def _difference(a: Figure, b: Figure, *, is_bounded: bool) -> Figure:
     if is_bounded:
         return difference(a, b)
-    return sampled(a.values - b.values, a.effective_groups, _UNBOUNDED)
+    return percentile_figure(a.values - b.values, a.effective_groups, _UNBOUNDED)
 
 
 def _sizes(items: ItemScores) -> list[DomainSize]:

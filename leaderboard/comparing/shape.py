@@ -135,7 +135,7 @@ class Comparison(pydantic.BaseModel):
         return RECIPES if self.tasks and all(task.about == RECIPES for task in self.tasks) else TRAINED_MODELS
 
 
-def corrected(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
+def correct_p_values(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
     """Compute the corrected p values of several comparisons: each pair and task has an equal share of the level.
 
     Args:
@@ -179,7 +179,7 @@ def _corrected(comparison: Comparison, n_blocks: int) -> Comparison:
     return comparison.model_copy(update={"shifts": shifts, "means": means})
 
 
-def of_task(comparison: Comparison, task: str) -> Comparison:
+def select_task(comparison: Comparison, task: str) -> Comparison:
     """Return one task of a comparison; its p values must be corrected again.
 
     Args:
@@ -203,7 +203,7 @@ def of_task(comparison: Comparison, task: str) -> Comparison:
     return comparison.model_copy(update=update)
 
 
-def mirrored(comparison: Comparison) -> Comparison:
+def mirror_comparison(comparison: Comparison) -> Comparison:
     """Return the same comparison as B minus A: only signs change, and no p value."""
 
     def turned(difference: Difference) -> Difference:

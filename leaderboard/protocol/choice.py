@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import pydantic
 
-from leaderboard.protocol.rule import UNFIT, Candidate, OodVerdict, allowed, choose_id, explain, frequencies
+from leaderboard.protocol.rule import UNFIT, Candidate, OodVerdict, choose_id, explain, frequencies, may_be_ood
 from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.intervals import Figure, difference, estimates
 from validation.report import InvalidInput, Problem, did_you_mean
@@ -196,7 +196,7 @@ def _all_figures(
 
 def _frequencies(study: Study, scores: Mapping[str, Figure], id_name: str, n_ood: int) -> dict[str, float]:
     """Count the share of replicates that choose a candidate; empty where one that may be chosen has no replicates."""
-    free = allowed(study.candidates, id_name)
+    free = may_be_ood(study.candidates, id_name)
     running = [name for name, may in zip(_candidate_names(study), free, strict=True) if may and name in scores]
     if not running or not all(scores[name].has_interval for name in running):
         return {}

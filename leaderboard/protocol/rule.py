@@ -101,7 +101,7 @@ def _unfit(candidate: Candidate, all_classes: int, min_train: int) -> str:
     return CHALLENGE if candidate.challenge else ""
 
 
-def allowed(candidates: Sequence[Candidate], id_name: str) -> NDArray[np.bool_]:
+def may_be_ood(candidates: Sequence[Candidate], id_name: str) -> NDArray[np.bool_]:
     """Return which candidates may be OOD, shape (n,): neither the ID nor its text sources, unless made from it."""
     sources = next(set(candidate.text_sources) for candidate in candidates if candidate.name == id_name)
     return np.array(
@@ -128,7 +128,7 @@ def choose_ood(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str,
     """
     table = np.asarray(scores, dtype=np.float64)
     flat = table.reshape(-1, len(candidates))
-    free = allowed(candidates, id_name) & ~np.isnan(flat)
+    free = may_be_ood(candidates, id_name) & ~np.isnan(flat)
     sources = _source_table(candidates)
     chosen = np.zeros(flat.shape, dtype=bool)
     taken = np.zeros((len(flat), sources.shape[1]), dtype=bool)
@@ -160,7 +160,7 @@ def explain(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str, n_
     values = np.asarray(scores, dtype=np.float64)
     by_name = {candidate.name: float(value) for candidate, value in zip(candidates, values, strict=True)}
     chosen = choose_ood(candidates, values, id_name, n_ood)
-    free = allowed(candidates, id_name)
+    free = may_be_ood(candidates, id_name)
     winners = [candidate for candidate, is_chosen in zip(candidates, chosen, strict=True) if is_chosen]
     verdicts = {}
     for number, candidate in enumerate(candidates):

@@ -16,11 +16,11 @@ In: entries of a store and the gold folder. Out: what their submitters, and ever
 
 from leaderboard.release.halves import refuse_split_twice, released_tasks
 from leaderboard.release.history import LOOKS_A_YEAR
-from leaderboard.release.looks import Told, feedback
+from leaderboard.release.looks import TargetFeedback, feedback
 from leaderboard.release.releases import LeftOut, Released, ReleasedBoard, Round, last_release
-from leaderboard.release.rounds import close_round, entry_tasks, nominate, nominated
+from leaderboard.release.rounds import close_round, entry_tasks, nominate, nominated_entries
 
 __all__ = [
-    "LOOKS_A_YEAR", "LeftOut", "Released", "ReleasedBoard", "Round", "Told", "close_round", "entry_tasks", "feedback",
-    "last_release", "nominate", "nominated", "refuse_split_twice", "released_tasks",
+    "LOOKS_A_YEAR", "LeftOut", "Released", "ReleasedBoard", "Round", "TargetFeedback", "close_round", "entry_tasks",
+    "feedback", "last_release", "nominate", "nominated_entries", "refuse_split_twice", "released_tasks",
 ]  # fmt: skip

@@ -31,7 +31,7 @@ Place = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
-class Telling:
+class ReceivedFigure:
     """One figure on some labels that an account received.
 
     Attributes:
@@ -67,10 +67,10 @@ def numbers_a_year(n_labels: int, *, can_be_guessed: bool) -> int:
 class History:
     """All figures that one account received, in order."""
 
-    def __init__(self, tellings: Iterable[Telling]) -> None:
+    def __init__(self, tellings: Iterable[ReceivedFigure]) -> None:
         self.tellings = list(tellings)
 
-    def add(self, telling: Telling) -> None:
+    def add(self, telling: ReceivedFigure) -> None:
         """Add a figure that is released now."""
         self.tellings.append(telling)
 
@@ -82,16 +82,16 @@ class History:
                 counts += np.isin(labels, each.labels)
         return int(counts.max(initial=0))
 
-    def best(self, labels: GoldKeys, place: Place) -> Telling | None:
+    def best(self, labels: GoldKeys, place: Place) -> ReceivedFigure | None:
         """Return the best figure received on labels shared with these; of equal ones that of the same place."""
         return max(self._shared(labels), key=lambda each: (each.number, each.place == place), default=None)
 
-    def last(self, labels: GoldKeys) -> Telling | None:
+    def last(self, labels: GoldKeys) -> ReceivedFigure | None:
         """Return the last figure received on labels shared with these."""
         shared = self._shared(labels)
         return shared[-1] if shared else None
 
-    def _shared(self, labels: GoldKeys) -> list[Telling]:
+    def _shared(self, labels: GoldKeys) -> list[ReceivedFigure]:
         numbers = [each for each in self.tellings if each.number is not None]
         return [each for each in numbers if _share(each.labels, labels) >= MIN_SHARED]
 

@@ -110,9 +110,9 @@ def next_rung(score: Measured, rung: Rung | None, guess: Measured | None, draw: 
     if guess is not None:
         hurdles.append((guess.value, step_between(score, guess)))
     if not hurdles:
-        return in_steps(score.value, own_step(score), draw)
+        return round_to_steps(score.value, own_step(score), draw)
     cleared = all(is_better(score.value, value, step) for value, step in hurdles)
-    return in_steps(score.value, MIN_STEP, 0) if cleared else None
+    return round_to_steps(score.value, MIN_STEP, 0) if cleared else None
 
 
 def is_apart(score: Measured, rung: Rung) -> bool:
@@ -127,7 +127,7 @@ def is_better(score: float, other: float, step: float) -> bool:
     return score > other + step + 1e-12
 
 
-def in_steps(score: float, step: float, draw: float) -> float:
+def round_to_steps(score: float, step: float, draw: float) -> float:
     """Round a score to whole points, a step apart; the first is drawn at random (``draw`` in [0, 1)).
 
     >>> in_steps(0.734, 0.01, 0.9), in_steps(0.734, 0.042, 0.0), in_steps(0.734, 0.042, 0.5)
@@ -153,4 +153,4 @@ def round_figure(score: Measured, last: Rung | None, guess: Measured | None, dra
         return last.told
     if guess is not None and not is_better(score.value, guess.value, step_between(score, guess)):
         return None
-    return in_steps(score.value, own_step(score), draw)
+    return round_to_steps(score.value, own_step(score), draw)

@@ -31,7 +31,7 @@ from leaderboard.release.history import (
     YEAR,
     History,
     Place,
-    Telling,
+    ReceivedFigure,
     labels_digest,
     labels_record,
     numbers_a_year,
@@ -46,14 +46,14 @@ from leaderboard.release.measuring import (
     can_be_guessed,
     measure,
     predicted_targets,
-    shuffled,
+    shuffle_predictions,
 )
 from leaderboard.scoring.score import token_encoder
 from leaderboard.store import Entry, Store
 
 
 @dataclass(frozen=True)
-class Told:
+class TargetFeedback:
     """The feedback on a file on one target.
 
     Attributes:
@@ -73,7 +73,7 @@ class Told:
     why_not: str = ""
 
 
-def feedback(store: Store, entry: Entry, folder: DatasetFolder) -> tuple[Told, ...]:
+def feedback(store: Store, entry: Entry, folder: DatasetFolder) -> tuple[TargetFeedback, ...]:
     """Return the feedback that an entry's submitter may receive; the same file gets the same answer.
 
     Args:
@@ -82,9 +82,9 @@ def feedback(store: Store, entry: Entry, folder: DatasetFolder) -> tuple[Told, .
         folder: the gold folder that it is for.
     Raises: InvalidInput for a damaged record.
     """
-    asked = _Asked(store, entry, folder)
+    asked = _FeedbackRequest(store, entry, folder)
     append(store, "look", entry.submitter, asked.write)
-    return tuple(Told(**{name: each[name] for name in Told.__annotations__}) for each in asked.told)
+    return tuple(TargetFeedback(**{name: each[name] for name in TargetFeedback.__annotations__}) for each in asked.told)
 
 
 def file_digest(predictions: pl.DataFrame, data: str, subset: str) -> str:
@@ -95,7 +95,7 @@ def file_digest(predictions: pl.DataFrame, data: str, subset: str) -> str:
     return digest.hexdigest()
 
 
-class _Asked:
+class _FeedbackRequest:
     """A file whose submitter asks for feedback."""
 
     def __init__(self, store: Store, entry: Entry, folder: DatasetFolder) -> None:
@@ -124,7 +124,7 @@ class _Asked:
                     each, keys = self._feedback_on(task, target, predicted, history, day)
                     if each["gold"] is not None:
                         number = each["best"] if each["is_new"] else None
-                        history.add(Telling(self._place(task, target), self.entry.id, number, day, keys))
+                        history.add(ReceivedFigure(self._place(task, target), self.entry.id, number, day, keys))
                         labels[labels_record(each["gold"])] = keys.tobytes()
                         new.append(each)
                 self.told.append(each)
@@ -158,7 +158,7 @@ class _Asked:
         draws = secret_draws(self.folder, "look", self.file, task, target)
         first, guess = draws.random(), None
         if can_be_guessed(self.folder.task(task)):
-            guess = self._measure(task, target, shuffled(predicted, draws))
+            guess = self._measure(task, target, shuffle_predictions(predicted, draws))
         number = next_rung(own, self._score_to_beat(task, target, best), guess, first)
         if number is not None:
             facts |= {"best": number, "is_new": True}
@@ -180,7 +180,7 @@ class _Asked:
     def _measure(self, task: str, target: str, predicted: Predicted) -> Measured | None:
         return measure(predicted, self.folder, task, self.subset, target, feedback=True, encoder=self.encoder)
 
-    def _score_to_beat(self, task: str, target: str, best: Telling | None) -> Rung | None:
+    def _score_to_beat(self, task: str, target: str, best: ReceivedFigure | None) -> Rung | None:
         """Return the score that the file must beat: the last released one; for one variant also the file behind it."""
         if best is None or best.number is None:
             return None
@@ -197,7 +197,7 @@ def _history(store: Store, looks: Sequence[Record]) -> History:
     asked = [(look, each) for look in looks for each in look["told"]]
     labels = read_labels(store, [each["gold"] for _, each in asked])
     return History(
-        Telling(
+        ReceivedFigure(
             place=(look["data"], look["subset"], *_target(each)),
             entry=look["entry"],
             number=each["best"] if each["is_new"] else None,

@@ -99,7 +99,7 @@ def measure(
     return found if found is not None and found.is_defined else None
 
 
-def shuffled(predicted: Predicted, rng: np.random.Generator) -> Predicted:
+def shuffle_predictions(predicted: Predicted, rng: np.random.Generator) -> Predicted:
     """Draw predictions for each run by exchanging its own among texts, to measure what guessing scores."""
     runs = predicted.rows.sort("source", "seed", "id").partition_by("source", "seed", maintain_order=True)
     dealt = [run.with_columns(pl.Series("prediction", rng.permutation(run["prediction"].to_numpy()))) for run in runs]

@@ -18,7 +18,7 @@ from leaderboard.release.history import (
     YEAR,
     History,
     Place,
-    Telling,
+    ReceivedFigure,
     labels_digest,
     labels_record,
     numbers_a_year,
@@ -33,7 +33,7 @@ from leaderboard.release.measuring import (
     is_complete,
     measure,
     predicted_targets,
-    shuffled,
+    shuffle_predictions,
 )
 from leaderboard.release.releases import LeftOut, Released, ReleasedBoard, Round
 from leaderboard.release.ties import leading_set, places, steps_between
@@ -170,7 +170,7 @@ class Ranking:
             if is_repeated:
                 repeated.append(target)
             else:
-                telling = Telling(self._place(target), entry.id, figure, self.day, self.labels[target])
+                telling = ReceivedFigure(self._place(target), entry.id, figure, self.day, self.labels[target])
                 self.histories.setdefault(entry.submitter, History([])).add(telling)
         is_whole = scored.is_complete and figures.keys() == scored.measured.keys()
         return Released(
@@ -195,7 +195,7 @@ class Ranking:
         guess = None
         if can_be_guessed(self.info):
             draws = secret_draws(self.folder, "round", scored.entry.id, self.task, target)
-            guess = self._measure(shuffled(scored.predicted[target], draws), target)
+            guess = self._measure(shuffle_predictions(scored.predicted[target], draws), target)
         first = secret_draws(self.folder, "round", self.name, self.task, target).random()
         return round_figure(measured, last, guess, first)
 
@@ -243,6 +243,6 @@ def round_histories(store: Store, closed: Sequence[Round]) -> dict[str, History]
                 if target in entry.repeated or target not in board.labels:
                     continue
                 place = (*board.key, target)
-                telling = Telling(place, entry.entry, number, each.closed_on, labels[board.labels[target]])
+                telling = ReceivedFigure(place, entry.entry, number, each.closed_on, labels[board.labels[target]])
                 found.setdefault(entry.account, History([])).add(telling)
     return found

@@ -90,7 +90,7 @@ def round_name(day: date) -> str:
     return f"{day.year}-Q{(day.month + 2) // 3}"
 
 
-def rounds(store: Store) -> list[Round]:
+def closed_rounds(store: Store) -> list[Round]:
     """Return the closed rounds, the last one at the end."""
     found = store.records("round-").items()
     try:
@@ -101,5 +101,5 @@ def rounds(store: Store) -> list[Round]:
 
 def last_release(store: Store, key: tuple[str, str, str]) -> tuple[str, ReleasedBoard] | None:
     """Return the name of the last round that released anything on a board, and what; None before the first."""
-    every = [(each.name, board) for each in rounds(store) for board in each.boards if board.key == key]
+    every = [(each.name, board) for each in closed_rounds(store) for board in each.boards if board.key == key]
     return every[-1] if every else None

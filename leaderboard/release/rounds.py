@@ -16,7 +16,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.release.halves import MIN_TEXTS, halves, released_tasks
 from leaderboard.release.ledger import Record, Written, append, record_bytes, records_of, today
 from leaderboard.release.ranking import Ranking, damage, round_histories
-from leaderboard.release.releases import LeftOut, Round, round_name, rounds
+from leaderboard.release.releases import LeftOut, Round, closed_rounds, round_name
 from leaderboard.store import Entry, Store, folder_of
 from validation.report import InvalidInput, Problem, did_you_mean
 
@@ -54,7 +54,7 @@ def nominate(store: Store, identity: str, account: str, folders: Sequence[Datase
     return chosen
 
 
-def nominated(store: Store) -> dict[tuple[str, str], str]:
+def nominated_entries(store: Store) -> dict[tuple[str, str], str]:
     """Return the nominated entries that are not withdrawn, by account and task (``benchmark/task``)."""
     last = {(each["account"], each["task"]): str(each["entry"]) for each in records_of(store, "nomination")}
     present = set(store.ids())
@@ -81,12 +81,12 @@ def close_round(store: Store, folders: Sequence[DatasetFolder], day: date | None
         nominated, or nothing that is nominated can be ranked. Nothing is written then.
     """
     day = day or today()
-    name, closed = round_name(day), rounds(store)
+    name, closed = round_name(day), closed_rounds(store)
     _refuse_out_of_order(name, closed)
     withheld = [folder for folder in folders if not folder.has_public_labels]
     if not withheld:
         raise InvalidInput(Problem("no labels are withheld here", "--data", cure="give the gold folder of a build"))
-    by_account = nominated(store)
+    by_account = nominated_entries(store)
     entries, left_out = _read_entries(store, by_account)
     histories = round_histories(store, closed)
     labels: dict[str, bytes] = {}

@@ -23,7 +23,7 @@ from leaderboard.scoring.domain_shape import (
     ProbeScores,
 )
 from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.floors import at_floor, constant_runs, task_floors
+from leaderboard.scoring.floors import constant_runs, is_at_floor, task_floors
 from leaderboard.scoring.gaps import small_domains
 from leaderboard.scoring.intervals import Figure, difference, estimate, mean
 from leaderboard.scoring.precision import Precision
@@ -225,7 +225,7 @@ class _Check:
             low = {
                 domain
                 for domain, figure in figures.items()
-                if at_floor(
+                if is_at_floor(
                     float(figure.values[0]) if figure.low is None else figure.low,
                     floors.get(domain),
                     constant=domain in constant,

@@ -23,7 +23,7 @@ from leaderboard.scoring.confidence_shape import (
 from leaderboard.scoring.confidences import BOUNDS, target_confidence
 from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.gaps import averaged_seeds
-from leaderboard.scoring.intervals import DROP, Figure, broadcast_replicates, estimate, estimates, sampled
+from leaderboard.scoring.intervals import DROP, Figure, broadcast_replicates, estimate, estimates, percentile_figure
 from leaderboard.scoring.label_shift import LabelShifts
 from leaderboard.scoring.replicates import Cell, Floats, TaskValues
 from leaderboard.scoring.shape import Scores, TaskScores
@@ -106,7 +106,10 @@ class _Task:
     def _of_cell(self, cell: Cell) -> dict[str, Figure]:
         n_groups, runs = self.values.effective_groups[cell[1]], self._runs(cell)
         found = self.targets[cell[1]].figures
-        return {name: sampled(found[name][:, runs].mean(axis=1), n_groups, bounds) for name, bounds in BOUNDS.items()}
+        return {
+            name: percentile_figure(found[name][:, runs].mean(axis=1), n_groups, bounds)
+            for name, bounds in BOUNDS.items()
+        }
 
     def summary(self) -> Confidence:
         """Summarise domains and shifts."""
@@ -154,7 +157,7 @@ class _Task:
             at_home = np.mean(broadcast_replicates(*(figure.values for figure in figures)), axis=0)
             values = np.subtract(*broadcast_replicates(out.values, at_home))
             n_groups = min(figure.effective_groups for figure in (out, *figures))
-            found[name] = sampled(values, n_groups, _TWICE if name == "brier" else DROP)
+            found[name] = percentile_figure(values, n_groups, _TWICE if name == "brier" else DROP)
         return found
 
     def _curves(self, cells: Sequence[Cell]) -> ConfidenceCurves | None:
@@ -198,4 +201,4 @@ def _mean_estimate(figures: Sequence[Figure]) -> Estimate | None:
 def _mean_figure(figures: Sequence[Figure]) -> Figure:
     """Average figures, at least one, replicate by replicate."""
     values = np.mean(broadcast_replicates(*(figure.values for figure in figures)), axis=0)
-    return sampled(values, min(figure.effective_groups for figure in figures), figures[0].bounds)
+    return percentile_figure(values, min(figure.effective_groups for figure in figures), figures[0].bounds)

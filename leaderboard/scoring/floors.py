@@ -101,7 +101,7 @@ def constant_runs(predictions: pl.DataFrame, kind: TaskKind) -> set[tuple[str, s
     return {(str(source), str(target), int(seed)) for source, target, seed in found.iter_rows()}
 
 
-def at_floor(lower_end: float | NDArray[np.float64], floor: Floor | None, *, constant: bool = False) -> bool:
+def is_at_floor(lower_end: float | NDArray[np.float64], floor: Floor | None, *, constant: bool = False) -> bool:
     """Check whether a score is not shown to be above the level that needs no skill.
 
     Args:
@@ -138,7 +138,7 @@ def _mark_task(task: TaskScores, floors: Mapping[str, Floor], varied: set[tuple[
     def is_low(estimate: Estimate, source: str, targets: Sequence[str]) -> bool:
         constant = all((source, target) not in varied for target in targets)
         end = estimate.value if estimate.low is None else estimate.low
-        return end is not None and at_floor(end, _mean_floor(floors, targets), constant=constant)
+        return end is not None and is_at_floor(end, _mean_floor(floors, targets), constant=constant)
 
     homes = {home.domain: is_low(home.score, home.domain, [home.domain]) for home in task.in_domain}
     shifts = []
@@ -153,7 +153,7 @@ def _mark_task(task: TaskScores, floors: Mapping[str, Floor], varied: set[tuple[
     end = mean.value if end is None else end
     whole = _mean_floor(floors, [shift.target for shift in ranked])
     constant = bool(ranked) and all((shift.source, shift.target) not in varied for shift in ranked)
-    marked = end is not None and at_floor(end, whole, constant=constant)
+    marked = end is not None and is_at_floor(end, whole, constant=constant)
     return task.model_copy(
         update={
             "floors": {name: FloorLevels(**floor._asdict()) for name, floor in floors.items()},

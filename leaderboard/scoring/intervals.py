@@ -89,7 +89,7 @@ UNKNOWN = Figure(np.array([np.nan]), np.inf)
 """A score without predictions."""
 
 
-def sampled(values: Floats, effective_groups: float, bounds: tuple[float, float]) -> Figure:
+def percentile_figure(values: Floats, effective_groups: float, bounds: tuple[float, float]) -> Figure:
     """Return a figure with the percentile interval of its replicates, for figures that are not sums of scores.
 
     Args:

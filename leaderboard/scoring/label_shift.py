@@ -9,7 +9,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature, label_shift_parts
 from leaderboard.scoring.confidence_shape import LabelShift
 from leaderboard.scoring.confidences import TargetConfidence
-from leaderboard.scoring.intervals import DROP, SCORE, broadcast_replicates, estimates, sampled
+from leaderboard.scoring.intervals import DROP, SCORE, broadcast_replicates, estimates, percentile_figure
 from leaderboard.scoring.replicates import Floats, TaskValues
 from validation.vocabulary import source_parts
 
@@ -19,8 +19,8 @@ class Parts:
 
     def __init__(self, st: Floats, adjusted: Floats, tt: Floats, n_groups: float, temperature: float) -> None:
         shift, rest = label_shift_parts(*broadcast_replicates(st, adjusted, tt))
-        self.adjusted, self.temperature = sampled(adjusted, n_groups, SCORE), temperature
-        self.label_shift, self.rest = sampled(shift, n_groups, DROP), sampled(rest, n_groups, DROP)
+        self.adjusted, self.temperature = percentile_figure(adjusted, n_groups, SCORE), temperature
+        self.label_shift, self.rest = percentile_figure(shift, n_groups, DROP), percentile_figure(rest, n_groups, DROP)
 
     def estimated(self) -> LabelShift:
         """Estimate the intervals."""

@@ -8,7 +8,7 @@ import pytest
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.analysis import entries
-from leaderboard.analysis.entries import Result, bounded, find_results, read_entries
+from leaderboard.analysis.entries import Result, find_results, read_entries, with_bounds
 from leaderboard.analysis.series import series_of, state_value
 from leaderboard.scoring.estimate import Estimate, Interval
 from leaderboard.scoring.shape import Scores
@@ -117,11 +117,11 @@ def test_a_zero_shot_entry_is_complete_with_every_domain(state: State, zero_shot
 
 def test_bounds_over_training_runs_come_first() -> None:
     estimate = Estimate(value=0.5, low=0.4, high=0.6)
-    assert bounded(estimate)["interval"] == "test sampling"
-    assert bounded(estimate, Interval(low=0.3, high=0.7)) == {
+    assert with_bounds(estimate)["interval"] == "test sampling"
+    assert with_bounds(estimate, Interval(low=0.3, high=0.7)) == {
         "value": 0.5, "low": 0.3, "high": 0.7, "interval": "total",
     }  # fmt: skip
-    assert bounded(Estimate(value=0.5))["interval"] is None
+    assert with_bounds(Estimate(value=0.5))["interval"] is None
 
 
 def names(series: dict[str, list[Result]]) -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from leaderboard.comparing.entries import MAX_PAIRWISE, compare_in_pairs, compare_with_first
-from leaderboard.comparing.shape import Comparison, Difference, mirrored, winner
+from leaderboard.comparing.shape import Comparison, Difference, mirror_comparison, winner
 from leaderboard.store import Store
 from tests.leaderboard.comparing.test_entries import sides
 from tests.leaderboard.conftest import Filled
@@ -50,7 +50,7 @@ def test_exchanging_two_entries_changes_signs_alone(filled: Filled, tmp_path: Pa
         compare_with_first(each, filled.folder, Store(tmp_path / str(n)), n_swaps=SWAPS)[0]
         for n, each in enumerate((chosen, chosen[::-1]))
     )
-    turned = mirrored(one)
+    turned = mirror_comparison(one)
     assert (turned.a, turned.b, turned.only_a, turned.tasks) == (other.a, other.b, other.only_a, other.tasks)
     pairs = [(a.difference, b.difference) for a, b in zip(turned.means, other.means, strict=True)]
     for a, b in zip(turned.shifts, other.shifts, strict=True):
@@ -60,7 +60,7 @@ def test_exchanging_two_entries_changes_signs_alone(filled: Filled, tmp_path: Pa
         assert (a.figure, a.at_floor) == (b.figure, b.at_floor)
         assert a.value == pytest.approx(b.value, abs=1e-12)
         assert a.p_corrected == pytest.approx(b.p_corrected)
-    assert mirrored(turned) == one
+    assert mirror_comparison(turned) == one
 
 
 def test_a_pair_that_is_kept_is_not_computed_again_the_other_way_round(
@@ -69,7 +69,7 @@ def test_a_pair_that_is_kept_is_not_computed_again_the_other_way_round(
     chosen, store = sides(filled, "good", "poor"), Store(tmp_path)
     (one,) = compare_with_first(chosen, filled.folder, store, n_swaps=SWAPS)
     monkeypatch.setattr("leaderboard.comparing.entries.compare_entrants", None)
-    assert compare_with_first(chosen[::-1], filled.folder, store, n_swaps=SWAPS) == (mirrored(one),)
+    assert compare_with_first(chosen[::-1], filled.folder, store, n_swaps=SWAPS) == (mirror_comparison(one),)
 
 
 @pytest.mark.parametrize("n", [1, MAX_PAIRWISE + 1])

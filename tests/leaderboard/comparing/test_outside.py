@@ -9,7 +9,7 @@ import pytest
 from builders.folder.reader import DatasetFolder
 from leaderboard.comparing.entries import compare_with_first
 from leaderboard.comparing.files import Entrant, compare_entrants
-from leaderboard.comparing.shape import TRAINED_MODELS, Comparison, mirrored
+from leaderboard.comparing.shape import TRAINED_MODELS, Comparison, mirror_comparison
 from leaderboard.comparing.words import sentence
 from leaderboard.store import Store
 from tests.leaderboard.comparing.test_entries import sides
@@ -45,7 +45,7 @@ def test_a_zero_shot_model_is_compared_by_what_the_board_ranks_by(filled: Filled
     assert "drops do not apply" in said
     assert "Good scores higher than Zero (mean ST, Good minus Zero: +" in said
     assert "runs of every source" not in said
-    assert (mirrored(pair).tasks[0].outside, pair.tasks[0].outside) == ("a", "b")
+    assert (mirror_comparison(pair).tasks[0].outside, pair.tasks[0].outside) == ("a", "b")
 
 
 def test_the_test_exchanges_all_runs_of_a_group_at_once(tmp_path: Path) -> None:

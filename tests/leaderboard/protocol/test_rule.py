@@ -6,11 +6,11 @@ import pytest
 from leaderboard.protocol.rule import (
     Candidate,
     OodVerdict,
-    allowed,
     choose_id,
     choose_ood,
     explain,
     frequencies,
+    may_be_ood,
 )
 
 ID = Candidate("ID", ("News", "Web"), train=50_000)
@@ -61,7 +61,7 @@ def test_equals_go_by_order() -> None:
 
 def test_sources_of_the_id_are_out_but_its_adversarial_version_stays() -> None:
     hard = Candidate("hard", ("News",), challenge=True, made_from="ID")
-    assert allowed([ID, NEWS, hard, Candidate("unknown")], "ID").tolist() == [False, False, True, True]
+    assert may_be_ood([ID, NEWS, hard, Candidate("unknown")], "ID").tolist() == [False, False, True, True]
 
 
 def test_one_data_set_a_source_largest_drops_first() -> None:

@@ -14,11 +14,11 @@ from leaderboard.release.ladder import (
     MIN_STEP,
     Measured,
     Rung,
-    in_steps,
     next_rung,
     own_step,
     paired_error,
     round_figure,
+    round_to_steps,
     step_between,
 )
 from tests.leaderboard.release.attacks import (
@@ -107,7 +107,7 @@ def test_what_is_told_is_better_by_a_step_and_in_whole_points(score: float, best
 
 @given(st.floats(0, 1), st.floats(MIN_STEP, 0.2), st.floats(0, 0.999))
 def test_steps_hide_what_is_smaller(score: float, step: float, draw: float) -> None:
-    told = in_steps(score, step, draw)
+    told = round_to_steps(score, step, draw)
     assert abs(told - score) <= (step + MIN_STEP) / 2 + 1e-9
     assert told * 100 == pytest.approx(round(told * 100))
 

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.release import LOOKS_A_YEAR, Told, feedback, ledger, looks
+from leaderboard.release import LOOKS_A_YEAR, TargetFeedback, feedback, ledger, looks
 from leaderboard.release.halves import halves
-from leaderboard.release.history import History, Telling
+from leaderboard.release.history import History, ReceivedFigure
 from leaderboard.release.ladder import MIN_STEP
 from leaderboard.release.ledger import records_of
 from leaderboard.store import Store
@@ -38,7 +38,7 @@ class Asker:
         self.folder, self.root, self.account, self.n_sent = folder, root, account, 0
         self.store = Store(root / "store")
 
-    def ask(self, share: float, seed: int = 0, **changes: object) -> tuple[Told, ...]:
+    def ask(self, share: float, seed: int = 0, **changes: object) -> tuple[TargetFeedback, ...]:
         """Submit a file in which a share of labels is drawn at random."""
         self.n_sent += 1
         codes = with_errors(self.folder, share, seed)[TARGET]
@@ -60,7 +60,7 @@ def test_the_number_is_the_score_on_the_feedback_half(asker: Asker) -> None:
         2 * np.sum((codes == label) & (said == label)) / (np.sum(codes == label) + np.sum(said == label))
         for label in range(3)
     ]
-    assert told == Told(TASK, TARGET, told.best, is_new=True, looks_left=LOOKS_A_YEAR - 1)
+    assert told == TargetFeedback(TASK, TARGET, told.best, is_new=True, looks_left=LOOKS_A_YEAR - 1)
     assert told.best == pytest.approx(np.mean(f1), abs=MIN_STEP / 2)
     assert told.best == round(told.best or 0, 2)
 
@@ -135,7 +135,7 @@ def test_texts_of_which_few_are_shared_have_ladders_of_their_own() -> None:
     """Test domains with few labels in common: figures are counted together, numbers are not compared."""
     keys = np.arange(1_000, dtype=np.uint64)
     place = ("data", "all", TASK, TARGET)
-    history = History([Telling(place, "entry", 0.9, date(2026, 1, 1), keys)])
+    history = History([ReceivedFigure(place, "entry", 0.9, date(2026, 1, 1), keys)])
     for first, shared in ((999, False), (951, False), (950, True), (0, True)):
         other = np.arange(first, first + 1_000, dtype=np.uint64)
         assert history.label_access_count(other, date(2025, 1, 1)) == 1
@@ -188,7 +188,7 @@ def test_two_servers_count_together(asker: Asker) -> None:
         codes = with_errors(folder, 0.9, number)[TARGET]
         path = asker.root / f"{number}.parquet"
         entries.append(send(asker.store, folder, {TARGET: codes}, path, "ada", f"m{number}"))
-    told: list[Told] = []
+    told: list[TargetFeedback] = []
 
     def serve(store: Store, mine: int) -> None:
         for entry in entries[mine::2]:

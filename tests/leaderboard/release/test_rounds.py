@@ -12,8 +12,8 @@ from rich.console import Console
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index
-from leaderboard.release import close_round, feedback, last_release, nominate, nominated
-from leaderboard.release.releases import rounds
+from leaderboard.release import close_round, feedback, last_release, nominate, nominated_entries
+from leaderboard.release.releases import closed_rounds
 from leaderboard.store import Entry, Store
 from leaderboard.store.rescore import rescore
 from leaderboard.views.board_data import board_rows
@@ -87,7 +87,7 @@ def test_one_round_a_quarter(store: Store, ranked: DatasetFolder) -> None:
         close_round(Store(store.root), [ranked], date(2026, 3, 31))
     assert records(store) == before
     assert close_round(store, [ranked], SECOND).name == "2026-Q2"
-    assert [each.name for each in rounds(store)] == ["2026-Q1", "2026-Q2"]
+    assert [each.name for each in closed_rounds(store)] == ["2026-Q1", "2026-Q2"]
 
 
 def test_what_was_released_never_changes(
@@ -120,12 +120,12 @@ def test_the_last_nomination_of_an_account_counts(store: Store, ranked: DatasetF
     n_records = len(records(store))
     nominate(store, better.id, "eve", [ranked], f"own/{TASK}")  # again: nothing new
     assert len(records(store)) == n_records
-    assert nominated(store)["eve", f"own/{TASK}"] == better.id
+    assert nominated_entries(store)["eve", f"own/{TASK}"] == better.id
     (board,) = close_round(store, [ranked], FIRST).boards
     assert sorted(each.account for each in board.entries) == ["ada", "bob", "eve"]
     assert {each.entry for each in board.entries if each.account == "eve"} == {better.id}
     store.withdraw(better.id, "eve")
-    assert ("eve", f"own/{TASK}") not in nominated(store)
+    assert ("eve", f"own/{TASK}") not in nominated_entries(store)
     (board,) = close_round(store, [ranked], SECOND).boards
     assert sorted(each.account for each in board.entries) == ["ada", "bob"]
 
