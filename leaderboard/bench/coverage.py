@@ -19,7 +19,7 @@ from leaderboard.views.terminal import print_table
 from validation.report import InvalidInput, Problem
 
 FEWEST = 50
-"""Intervals below which the share of right ones is not shown: those few are of unusual tasks."""
+"""Number of intervals below which the share of true ones is not shown: so few come from unusual tasks."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Row:
 
 
 Simulation = Callable[[int, int, Callable[[], object]], list[Row]]
-"""Tasks, seed, and a step to call after each task -> rows."""
+"""A function from number of tasks, seed, and a step to call after each task, to rows."""
 
 
 def measure_coverage(n_tasks: int, seed: int, names: Sequence[str] | None = None) -> list[Row]:

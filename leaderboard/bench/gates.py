@@ -17,7 +17,7 @@ from leaderboard.scoring.limits import LEVEL, LimitName, LimitTest, check_drop, 
 
 _HOME, _LIMIT = 0.9, {"max_drop": 0.05, "min_score": 0.7, "max_regression": 0.01}
 _CHURN = 0.05
-"""Share of texts that a new model gets right and the one before did not; as many are lost besides the regression."""
+"""Share of texts that only the new model has right; as many are lost in addition to the regression."""
 _N_DRAWS = 200
 
 

@@ -24,7 +24,7 @@ from leaderboard.scoring.summary import depth_encoder_name
 from leaderboard.store import Store
 
 SHAPE = 6
-"""Changes when the same scores would give other rows."""
+"""Version of the rows: raise it when the same scores would give other rows."""
 Key = tuple[str, str]
 """An entry and one of its tasks."""
 BoardKey = tuple[str, str, str]

@@ -18,13 +18,13 @@ from leaderboard.metrics.mover import combined_interval
 from validation.report import InvalidInput, Problem, did_you_mean
 
 VARIANTS = frozenset({"qa_imbalanced"})
-"""Tasks that are another one with its classes balanced otherwise: they have boards, and no say in a mean over tasks."""
+"""Tasks that repeat another one with other class shares: they have boards, but do not count in a mean over tasks."""
 LINE = ("submitter", "model")
-"""What a line of the overall board is: a model of a submitter."""
+"""Columns that identify a line of the overall board: a model of a submitter."""
 MEANS = ("mean_st", "mean_ss", "average_drop")
 """Figures of which the overall board has the mean over tasks."""
 CELL = ("id", "mean_st", "mean_st.low", "mean_st.high", "rank", "with_leader")
-"""What a line has of each task, as ``<task>:<name>``."""
+"""Columns of each task in a line, as ``<task>:<name>``."""
 NO_RANKS = pl.DataFrame(schema=OVERALL_RANKS)
 _FACTS = ("date", "submitted_at", "paradigm", "base_model", "family", "parameters", "cost_usd", *CARD_LINKS)
 

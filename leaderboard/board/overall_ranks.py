@@ -9,7 +9,7 @@ from leaderboard.board.ranks import INTERVALS, BoardRanks, Replicates
 
 LEVEL = 0.95
 BESIDE = ("mean_rank", "win_rate")
-"""What depends on who else submitted: it stands beside the order, with an interval, and never makes it."""
+"""Figures that depend on the other submissions: shown with intervals, but never used for the order."""
 OVERALL_RANKS = pl.Schema(
     {**INTERVALS, **{f"{name}{part}": pl.Float64() for name in BESIDE for part in ("", ".low", ".high")}}
 )

@@ -30,7 +30,7 @@ INTERVALS = pl.Schema(
 - ``rank_about``: 'recipes' where the entry has at least ``MIN_RUNS`` runs of every source, so that its interval holds
   training runs too; else 'these trained models'. Null without replicates.
 - ``with_leader``: whether it is not told apart from the entry that leads (max-t).
-- ``corrected``: the leader's score less what being chosen as the best of all adds to it on average; null of others.
+- ``corrected``: the leader's score less the average bias of being selected as the best; null of others.
 """
 
 

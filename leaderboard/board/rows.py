@@ -24,9 +24,9 @@ GRID_FIGURES = ("mean_ss", "mean_st", "average_drop", "worst_sd", "worst_td", "m
 ID_FIGURES = ("id_score", "mean_ood", "drop")
 FIGURES = (*GRID_FIGURES, *(f"depth_f1_{key}" for key in LAMBDAS), *ID_FIGURES)
 PARTS = ("", ".low", ".high", ".placebo", ".four")
-"""What follows a figure's name in the names of its columns of numbers."""
+"""Suffixes of a figure's number columns."""
 NO_INTERVAL = ".no_interval"
-"""What follows it in the name of the column that says why it has no interval."""
+"""Suffix of the column with the reason why a figure has no interval."""
 SHARES = tuple(name for name in SCENARIOS if name != "Unknown")
 """Scenarios that have a share, as ``share.<name>``."""
 OOD = "ood."

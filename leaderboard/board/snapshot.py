@@ -17,7 +17,7 @@ class Unscored:
     name: str
     reasons: tuple[str, ...]
     files: tuple[int, ...] = ()
-    """When its files were written: it is looked at again when that changes."""
+    """When its files were written: the entry is read again when that changes."""
     waiting: bool = False
     """Whether it will be scored."""
 

@@ -20,14 +20,14 @@ from validation.vocabulary import TaskKind
 
 MAX_UPLOAD_BYTES = 256 * 1024 * 1024
 MAX_GENERATED = 2_000
-"""Generated texts that are scored while the sender waits."""
+"""The most generated texts that are scored while the submitter waits."""
 MAX_PROBLEMS = 100
-"""As many problems as an answer lists; the rest are counted."""
+"""The most problems that an answer lists; the rest are counted."""
 HEADLINES = ("mean_ss", "mean_st", "average_drop", "worst_sd", "worst_td")
 """Figures of a task's summary that an answer previews, each with its interval."""
 
 Sender = Callable[[], str]
-"""Names who sends a request; InvalidInput for somebody that the server does not know."""
+"""A function that returns the submitter of a request; InvalidInput for one that the server does not know."""
 
 
 class SubmissionAnswer(TypedDict):

@@ -19,7 +19,7 @@ Place = tuple[str, str, str]
 DEPTH_LAMBDAS = (0, 50, 90)
 """Percent of the most source-like texts left out, of the Depth F1 that is compared: the board's."""
 _NOT_LINEAR = ("macro_f1", "span_f1")
-"""Metrics that are no means over texts."""
+"""Metrics that are not means over texts."""
 _POINTS = np.polynomial.legendre.leggauss(3)
 
 

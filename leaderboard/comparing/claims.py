@@ -23,7 +23,7 @@ P_TOLERANCE = 1e-3
 _MOVERS = {"metric_version", "depth_encoder", "token_encoder"}
 """Fields of a comparison that may change without a fault of the claim; figures and findings then move."""
 _FINDINGS = {"tasks", "only_a", "only_b"}
-"""Fields that say, beside figures, what was found."""
+"""Fields of conclusions, beside the figures."""
 _SETTINGS = set(Comparison.model_fields) - _MOVERS - _FINDINGS - {"shifts", "means"}
 
 

@@ -19,7 +19,7 @@ from validation.vocabulary import PLACEBO, TaskKind
 EVAL_YAML = "eval.yaml"
 FRAMEWORK = "inspect-ai"
 ANSWER = r"ANSWER\s*:\s*(\d+)"
-"""Finds the number of a label in what a model says."""
+"""The pattern that finds the number of a label in a model's output."""
 
 
 class Words(Protocol):

@@ -26,7 +26,7 @@ _METRICS = {
     TaskKind.EXTRACTIVE_QA: "token_f1",
     TaskKind.GENERATION: "rouge_l",
 }
-"""What the score of a single text is."""
+"""The metric of a single text's score."""
 
 
 def why_no_samples(shared: SharedEntry) -> str:

@@ -35,7 +35,7 @@ _ATTACHMENT = "attachment://"
 _JSON_BEGIN = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"(status|eval)"')
 _ZIP_MARK = b"PK\x03\x04"
 _TEXT_VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-"""What Inspect's own ``value_to_float`` takes texts for; others may be numbers."""
+"""The values of texts in Inspect's own ``value_to_float``; other texts may be numbers."""
 
 
 class _Score(msgspec.Struct):

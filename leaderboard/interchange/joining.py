@@ -14,9 +14,9 @@ from leaderboard.interchange.log import SCORE, EvaluationLog
 from validation.report import InvalidInput, Problem, counted, did_you_mean
 
 MAX_DOMAINS = 100
-"""More values of a field than this are no domains."""
+"""The most values of a field that may be used as domains."""
 _ITEM = ["id", "content_hash"]
-"""What joins items: their id, and the hash of what they hold."""
+"""The keys by which items are joined: their id, and the hash of their content."""
 
 
 @dataclass(frozen=True)

@@ -279,4 +279,4 @@ def parse_json_file(path: Path, kind: type[T], what: str) -> T:
 
 
 WHOLE = "the log is cut off or was changed: copy it again, whole"
-"""The cure of a log that is not as its tool wrote it."""
+"""The cure for a log that was changed after its tool wrote it."""

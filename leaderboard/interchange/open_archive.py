@@ -36,7 +36,7 @@ from validation.report import InvalidInput, Problem
 
 ENTRIES, SCORES, FIGURES, PREDICTIONS = "entries", "scores", "figures", "predictions"
 _DONE = ".done"
-"""Holds, for each entry of the store that is through, the id that it has in the archive."""
+"""Folder with a file for each finished entry of the store, which holds its id in the archive."""
 
 PREDICTION_SCHEMA = pl.Schema(
     {

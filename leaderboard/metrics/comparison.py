@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 N_SWAPS = 20_000
 SEPARATE_GROUPS = 2**12
-"""Each group of a test set of up to so many is drawn by itself; in larger ones those that differ alike together."""
+"""Up to this number of groups each is drawn separately; in larger test sets, equal differences are drawn together."""
 # So that a block of swaps stays in the processor's cache.
 _BLOCK_CELLS = 2**20
 _SWAPS_AT_ONCE = 2**13

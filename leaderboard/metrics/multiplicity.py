@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 LEVEL = 0.05
-"""The chance that a comparison says anything that is not so, at most."""
+"""The highest probability that a comparison makes any false claim."""
 MAIN_SHARE = 0.8
 """Share of the level for the figure that ranks: .04 of .05."""
 _ROUNDING = 1e-5

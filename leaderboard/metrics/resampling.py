@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 _BLOCK_CELLS = 2**22
 """Weights held at once; small blocks would make the product with counts slower by far."""
 _PIECE_CELLS = 2**15
-"""Weights drawn at once; what is at work on them then stays in the cache."""
+"""Weights drawn at once, so that the working arrays stay in the processor's cache."""
 
 
 def group_weights(n_groups: int, n_draws: int, rng: np.random.Generator) -> Floats:

@@ -20,7 +20,7 @@ MIN_TRAIN = 10_000
 CHOSEN = "chosen"
 CLASSES, SIZE, CHALLENGE, BREADTH, TRAIN_ROWS = "classes", "size", "challenge", "breadth", "train rows"
 UNFIT = (CLASSES, SIZE, CHALLENGE)
-"""What keeps a candidate from being the ID."""
+"""The reasons why a candidate cannot be the ID."""
 THE_ID, ID_SOURCE, SOURCE_TAKEN, DROP, NO_SCORE = "the ID", "source of the ID", "source taken", "drop", "no score"
 
 

@@ -32,7 +32,7 @@ MIN_TEXTS, MIN_GROUPS = 500, 10
 """Texts and groups that each half of a target must have: of fewer texts a step would hide little, and of fewer groups
 its standard errors would often be too small by chance."""
 _BESIDE_THE_TEXT = "title"
-"""An input column that may differ where the text and what is asked of it do not."""
+"""An input column in which copies of the same text and question may differ."""
 
 
 def released_tasks(folder: DatasetFolder) -> list[str]:

@@ -18,7 +18,7 @@ from leaderboard.scoring.outcomes import outcomes
 from validation.vocabulary import GOLD, OUTSIDE_SOURCES, UNPARSED, TaskKind, source_parts
 
 MAX_UNPARSED = 0.01
-"""A file with a larger share of unusable outputs on a target is told nothing there: it asks about few texts only."""
+"""The largest share of unusable outputs that gets a number on a target: more would ask about a few texts only."""
 TOO_MANY_UNPARSED = f"more than {100 * MAX_UNPARSED:.0f}% of its outputs are unusable"
 
 

@@ -89,7 +89,7 @@ class Ranking:
         self.title = f"{folder.manifest.benchmark}/{task}"
         tested = [target for target, facts in self.info.domains.items() if "test" in facts.splits]
         self.targets = [each for each in tested if not why_too_small(folder, task, subset, each)]
-        """Targets with enough texts in both halves; of others nothing is released."""
+        """Targets with enough texts in both halves; nothing is released of others."""
         self.labels = {each: gold_keys(both_halves(folder, task, subset, each)) for each in self.targets}
         self.left_out: list[LeftOut] = []
         key = (folder.content_hash, subset, task)

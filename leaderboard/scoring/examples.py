@@ -13,7 +13,7 @@ from leaderboard.scoring.outcomes import outcomes
 from validation.vocabulary import GOLD, SPLITS, TOKENS, UNPARSED, TaskKind
 
 MAX_LETTERS = 300
-"""Longer texts are clipped: a page quotes, it does not publish."""
+"""Longer texts are clipped, because a page should quote texts, not publish them."""
 _AT_FIRST = 300
 _NO_ANSWER, _NO_SPANS, _UNPARSED = "(no answer)", "(no spans)", "(unusable output)"
 

@@ -8,7 +8,7 @@ from leaderboard.scoring.shape import Missing
 from validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
 LEFT_OUT = "left out of the means"
-"""How the gap of a domain begins that is too small to decide anything."""
+"""The first words of the gap of a domain that is too small for the means."""
 NO_DEPTHS = "the dataset folder has no depth tables"
 
 

@@ -23,7 +23,7 @@ from leaderboard.scoring.precision import Precision
 from validation.report import InvalidInput, Problem
 
 LEVEL = 0.05
-"""Chance that a gate fails although every limit is kept, at most."""
+"""The highest probability that a gate fails although every limit is kept."""
 LIMITS = ("max_drop", "min_score", "max_regression")
 _LEAST_P = 1e-12
 Outcome = Literal["broken", "kept", "cannot tell"]

@@ -32,7 +32,7 @@ from leaderboard.scoring.target_runs import TargetRuns, target_runs
 from validation.report import InvalidInput, Problem
 
 WANTED = (0.01, 0.02, 0.05)
-"""Drops for which the needed runs and texts are told."""
+"""Drops for which the needed runs and texts are listed."""
 _MOST_RUNS = 1_000
 _LEAST_TEXTS, _MOST_TEXTS = 10, 10_000_000
 
@@ -178,7 +178,7 @@ def _test_sets(folder: DatasetFolder, task: str, icc: float) -> dict[str, Evalua
 
 
 VarianceAtRuns = Callable[[int], Variance]
-"""Runs -> the variance with training; 0 runs leave training out."""
+"""A function from number of runs to the variance with training; 0 runs leave training out."""
 
 
 class _Figures:

@@ -20,7 +20,7 @@ METRIC_VERSION = "5"
 """Changes when the same predictions on the same data would score differently, or the shape of scores changes."""
 
 OUTSIDE_BASES = {NO_SOURCE: "zero-shot", ELSEWHERE: "elsewhere"}
-"""What ``Summary.basis`` calls shifts from the sources that name no domain of the dataset."""
+"""Values of ``Summary.basis`` for shifts from sources that are not domains of the dataset."""
 
 
 class DetectableDrop(Record):

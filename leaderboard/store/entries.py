@@ -19,13 +19,13 @@ ENTRIES, WITHDRAWN, SCORES, RECORDS = "entries", "withdrawn", "scores", "records
 COMPARISONS = "comparisons"
 """Folders of a store."""
 DERIVED = (SCORES, COMPARISONS)
-"""Those of which everything is made again when it is lost."""
+"""Folders whose content is computed again when it is lost."""
 CARD, PREDICTIONS = "card.json", "predictions.parquet"
 ENTRY_ID = re.compile(r"[0-9a-f]{16}")
 RECORD = re.compile(r"[a-z]+-[0-9a-zA-Z-]{1,80}\.(json|bin)")
-"""What the name of a record looks like."""
+"""The pattern of a record's name."""
 VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){0,3}", re.ASCII)
-"""What a metric version looks like."""
+"""The pattern of a metric version."""
 
 
 @dataclass(frozen=True)

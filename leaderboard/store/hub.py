@@ -36,7 +36,7 @@ from validation.report import InvalidInput, Problem
 T = TypeVar("T")
 
 OVERTAKEN_TRIES = 30
-"""How often a commit is made where others get ahead of it: each time one of theirs was accepted."""
+"""The most attempts at a commit that other commits overtake."""
 PATIENCE, COMMIT_PATIENCE = 60.0, 300.0
 """Seconds after which a request without an answer counts as failed; the Hub's client would wait for ever."""
 _THREADS, _BATCH, _COMMITTED = 8, 64, 500

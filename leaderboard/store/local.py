@@ -23,7 +23,7 @@ from validation.output_files import refuse_unwritable, replace_file, sync
 from validation.report import InvalidInput, Problem
 
 LOCK_SECONDS = 120
-"""How long a writer waits for the others; each of them needs a fraction of a second."""
+"""Seconds that a writer waits for others; each of them needs a fraction of a second."""
 
 Files = Mapping[str, bytes]
 """Contents by place in the store."""

@@ -12,9 +12,9 @@ from validation.vocabulary import NO_SOURCE, UNPARSED
 Ids = Mapping[str, Sequence[str]]
 """Test ids by target, sorted."""
 Shown = Callable[[pl.DataFrame], Mapping[tuple[str, str], float | None]]
-"""Sends a file; gives the accuracy that is shown of each source and target, None where none is."""
+"""A function that submits a file and returns the accuracy shown of each source and target, None where none is."""
 Look = Callable[[NDArray[np.int64]], float | None]
-"""Sends predicted labels; gives the number that is told of them, None where nothing new is."""
+"""A function that submits predicted labels and returns the released number, None without a new one."""
 
 WEIGHTS = (1, 2, 4)
 """Seeds in which a label is asked about: one number holds as many labels as there are weights."""
@@ -230,7 +230,7 @@ def climb_with_known_labels(
 
 
 WRONG = -1
-"""An answer that is surely wrong, though it can be read: there is one wherever answers are free texts."""
+"""An answer that is readable but certainly wrong, as exists wherever answers are free texts."""
 
 
 def ramp(shares: Sequence[float]) -> Attack:

@@ -18,7 +18,7 @@ from validation.cards import Card
 TASK = "tickets"
 DOMAINS = ("ferry", "kettle", "violin")
 KEY = "5eed" * 16
-"""Stands in place of the random key of a build, so that halves are the same in every run."""
+"""The key used in place of a build's random one, so that halves are the same in every run."""
 Labels = Mapping[str, NDArray[np.int64]]
 """Codes of predicted labels by target, in the order of the target's ids."""
 

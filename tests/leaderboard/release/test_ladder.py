@@ -33,7 +33,7 @@ from tests.leaderboard.release.attacks import (
 )
 
 MAX_GAIN = 0.02
-"""What an attacker may gain on the feedback half after a year's looks, at 500 texts or more."""
+"""The most that an attacker may gain on the feedback half in a year, with 500 texts or more."""
 ROUNDS_A_YEAR = 4
 CASES = [(2, True), (3, True), (2, False)]
 """Number of classes, and whether labels can be guessed. Where they cannot, as of answers to questions, an attacker

@@ -26,7 +26,7 @@ BOTH = {"user": 0.20, "tfidf": 0.10, "embeddings": 0.10}
 SHARED = 0.5
 """Share of the variance of a row's difficulty that models share."""
 TRAINING_SD = 0.007
-"""What another training on 1,000 texts would change, a fraction."""
+"""Standard deviation of a score over trainings on 1,000 texts, a fraction."""
 N_TEST, N_DRAWS = 500, 400
 
 
