@@ -1,4 +1,4 @@
-"""Where an entry stands on its board, now and on earlier days."""
+"""An entry's place on its board, now and on earlier days."""
 
 import polars as pl
 
