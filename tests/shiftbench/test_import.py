@@ -163,7 +163,7 @@ def test_the_filter_that_is_read_is_named(folder: DatasetFolder, ids: list[str],
     log, out = write_lm_eval(tmp_path, lines), tmp_path / "p.parquet"
     done = run("import", "lm-eval", log, "--data", folder.path, "--out", out)
     assert "1 answer of " in done.stderr
-    assert "by what was written; filter 'strict', not 'loose'; 1 unparsed" in done.stderr
+    assert "by the generated text; filter 'strict', not 'loose'; 1 unparsed" in done.stderr
     assert read_card(tmp_path / "p.card.yaml").run["filter"] == "strict"
     run("import", "lm-eval", log, "--data", folder.path, "--out", out, "--filter", "loose")
     assert pl.read_parquet(out)["prediction"].to_list() == ["positive"]
@@ -178,7 +178,7 @@ def test_other_items_are_refused(folder: DatasetFolder, ids: list[str], tmp_path
     error = refused("lm-eval", [log_of("a", "q0")], folder, out)
     assert "the items have no ids of a dataset folder; found 'q0'; run the task" in error
     error = refused("lm-eval", [log_of("b", ids[0], other)], folder, out)
-    assert f"none of the dataset's test rows; found '{other}'; run" in error
+    assert f"not among the dataset's test rows; found '{other}'; run" in error
     error = refused("lm-eval", [log_of("c", ids[0].replace("/sa/", "/qa/"))], folder, out)
     assert "the log is about another dataset; found 'synthetic/qa/" in error
 

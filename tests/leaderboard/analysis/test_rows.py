@@ -98,7 +98,7 @@ def test_figures_over_model_size(state: State, partial: Scores) -> None:
     assert dealt["mean_ss"] is None
     assert found.left_out == (
         "dealt/moods: 1 entry without parameters in the card",
-        "dealt/moods: 1 entry without every shift",
+        "dealt/moods: 1 entry with a missing shift",
     )
 
 
@@ -116,9 +116,9 @@ def test_nothing_over_steps(state: State) -> None:
     found = find_over([state("A"), state("B", step=3)], "step")
     assert found.rows.is_empty()
     assert found.left_out == (
-        "no model has entries that differ in training step, and in nothing else that cards tell",
+        "no model has two entries whose cards differ only in training step",
         "dealt/moods: 1 entry without training step in the card",
-        "dealt/moods: 1 entry alone: no other entry of that model differs in training step only",
+        "dealt/moods: 1 entry skipped: no other entry of that model differs only in training step",
     )
 
 

@@ -195,7 +195,7 @@ def test_an_entry_that_was_changed_is_left_out_and_named(kept: Kept, archive: Pa
     n_filled, failed = fill_store(Store(tmp_path / "new"), copy, [kept.folder])
     assert n_filled == 1
     assert list(failed) == [path.stem]
-    assert "not those that were archived" in failed[path.stem]
+    assert "changed since they were archived" in failed[path.stem]
     assert path.stem not in Store(tmp_path / "new").ids()
     assert len(Store(tmp_path / "new").ids()) == 1
 

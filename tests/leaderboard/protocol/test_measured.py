@@ -84,7 +84,7 @@ def test_the_choice_and_its_reasons(choice: DatasetChoice) -> None:
     assert margin is not None
     assert margin.value == pytest.approx(0.1)
     assert sum(item.frequency or 0 for item in choice.candidates) == pytest.approx(2)
-    assert any("ID: Wide, as the folder says; but the rule finds none that is fit" in note for note in choice.notes)
+    assert any("ID: Wide, as the folder says; but no candidate fits the rule" in note for note in choice.notes)
 
 
 def test_json_has_the_promised_shape(choice: DatasetChoice) -> None:
@@ -140,7 +140,7 @@ def test_data_of_ones_own(synthetic: DatasetFolder, tmp_path: Path) -> None:
     assert {(facts.candidate.text_sources, facts.candidate.breadth) for facts in study.facts} == {((), 1)}
     choice = choose_measured(synthetic, "sa", 2)
     assert choice.id is None
-    assert any(note.startswith("No ID: the rule finds none that is fit") for note in choice.notes)
+    assert any(note.startswith("No ID: no candidate fits the rule") for note in choice.notes)
     path = tmp_path / "preds.parquet"
     rows = synthetic.test("nli", columns=["id"]).select(source=pl.lit("harbour"), id="id", prediction=pl.lit("neutral"))
     rows.write_parquet(path)

@@ -105,7 +105,7 @@ def test_copies_spelt_another_way_are_in_one_half(small: DatasetFolder, tmp_path
     """Check copies under another group, which may lie in the other half: then both folders are not served together."""
     shouted = build_gold(tmp_path / "shouted", 150, domains=DOMAINS[:2], spell=str.upper)
     assert set(gold_keys(halves(shouted))) < set(gold_keys(halves(small)))
-    with pytest.raises(InvalidInput, match="lay the same labels in different halves"):
+    with pytest.raises(InvalidInput, match="put the same labels in different halves"):
         refuse_split_twice([small, shouted])
 
 
