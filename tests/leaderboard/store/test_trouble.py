@@ -154,7 +154,7 @@ def test_predictions_are_those_of_their_entry_when_it_is_scored_again(sender: Se
     found = rescore(Store(store.root), [sender.folder], every=True)
     assert list(found.failed) == [entry.id]
     assert found.scored == (other.id,)
-    assert "not those that were sent" in found.failed[entry.id]
+    assert "changed since they were submitted" in found.failed[entry.id]
 
 
 @pytest.mark.parametrize("damage", ["no card", "no file", "a card that is cut"])
