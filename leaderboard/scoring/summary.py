@@ -205,10 +205,7 @@ class _Task:
         return found
 
     def _drops(self, source: str, target: str) -> Drops:
-        """Compute the drops of a shift.
-
-        SS of a joined source is the mean over its parts' tests; it is unknown for a model trained on no domain.
-        """
+        """Compute a shift's drops. SS of a joined source is the mean over its parts' tests; None without sources."""
         parts = source_parts(source)
         st, tt = self.figure(source, target), self.figure(target, target)
         ss = mean([self.figure(source, part) for part in parts]) if parts else UNKNOWN

@@ -136,10 +136,8 @@ class Store:
 
         def make() -> Files | None:
             if self._read(identity).submitter != submitter:
-                cure = "sign in as its submitter"
-                raise InvalidInput(
-                    Problem("only the submitter of an entry may withdraw it", identity, f"'{submitter}'", cure)
-                )
+                what, cure = "only the submitter of an entry may withdraw it", "sign in as its submitter"
+                raise InvalidInput(Problem(what, identity, f"'{submitter}'", cure))
             return None if self._withdrawn(identity) else {tombstone_path(identity): tombstone_bytes(identity)}
 
         self._place.add(make)
@@ -180,10 +178,9 @@ class Store:
         entry = self._read(identity)
         frame = checked_predictions(self.predictions(entry), folder, entry.card.subset)
         if entry_id(entry.submitter, entry.card, stored_rows(frame)) != identity:
+            what = "card or predictions have changed since they were submitted"
             cure = "restore the entry's files from a backup, or ask for it to be submitted again"
-            raise InvalidInput(
-                Problem("card or predictions have changed since they were submitted", identity, cure=cure)
-            )
+            raise InvalidInput(Problem(what, identity, cure=cure))
         return frame
 
     def scores(self, entry: Entry, folder: DatasetFolder) -> Scores:
