@@ -1,4 +1,4 @@
-"""Everything about scores: from a prediction file to a place on a board.
+"""Everything about scores: from a prediction file to a rank on the board.
 
 In: dataset folders, prediction files and cards. Out: scores, comparisons, boards, pages. Floors, from the top:
 

@@ -15,7 +15,7 @@ import pydantic
 from builders.folder.manifest import TaskInfo
 from leaderboard.comparing.files import Entrant
 from leaderboard.comparing.regression import regression_tests
-from leaderboard.scoring.floors import at_floor, constant_runs, task_floors
+from leaderboard.scoring.floors import constant_runs, is_at_floor, task_floors
 from leaderboard.scoring.gaps import small_domains
 from leaderboard.scoring.limits import GateReport, Limits, LimitTest, decide, drop_tests, refuse_limits, score_tests
 from leaderboard.scoring.precision import Precision
@@ -281,7 +281,7 @@ def _is_at_chance(opened: OpenedData, rows: pl.DataFrame, precision: Precision, 
     runs = values.seeds[source, home]
     floor = task_floors(opened.folder, values.name, opened.subset).get(home)
     end = float(score.values[0]) if score.low is None else score.low
-    return at_floor(end, floor, constant=all((source, home, seed) in constant for seed in runs))
+    return is_at_floor(end, floor, constant=all((source, home, seed) in constant for seed in runs))
 
 
 def _test_regressions(

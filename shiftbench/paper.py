@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from leaderboard.comparing.files import Entrant, compare_entrants
-from leaderboard.comparing.shape import Comparison, NoSharedShift, corrected
+from leaderboard.comparing.shape import Comparison, NoSharedShift, correct_p_values
 from leaderboard.metrics.comparison import N_SWAPS
 from leaderboard.scoring.score import score_predictions, token_encoder
 from leaderboard.scoring.shape import Scores
@@ -101,7 +101,7 @@ def _compare_with_best(
                 continue  # its row has no test
             places.append((task, name))
     pairs: dict[str, dict[str, Comparison]] = {}
-    for (task, name), pair in zip(places, corrected(comparisons), strict=True):
+    for (task, name), pair in zip(places, correct_p_values(comparisons), strict=True):
         pairs.setdefault(task, {})[name] = pair
     return pairs
 

@@ -1,4 +1,4 @@
-"""The papers' analyses, from any set of entries: tidy rows of numbers, and a picture of them.
+"""The papers' analyses of any set of entries: tidy rows of numbers, and a picture of them.
 
 entries     prediction files with their cards, or a store's entries, as one result for each entry and task
 series      entries that are states of one model: alike in all but what is varied

@@ -1,4 +1,4 @@
-"""Panels on one PNG, 1000 pixels wide: a grid of them under a line of keys, with what they share.
+"""Panels on one PNG, 1000 pixels wide: a grid of panels below one shared legend.
 
 Colours are Okabe and Ito's (2008), which colour-blind readers can tell apart; those of lines are dark enough for the
 words beside them.
@@ -39,7 +39,7 @@ Dash = Literal["-", "--", ":", "none"]
 
 
 class Panel(NamedTuple):
-    """One panel: what draws it, and whether it starts a new row."""
+    """One panel: the function that draws it, and whether it starts a new row."""
 
     draw: Callable[["Axes"], None]
     new_row: bool = False
@@ -116,13 +116,13 @@ def picture(
     return draw_png(_WIDTH, total, draw, _STYLE)
 
 
-def cut(text: str, longest: int) -> str:
-    """Shorten a name that would run into its neighbour."""
+def shorten_name(text: str, longest: int) -> str:
+    """Shorten a name that would overlap the next one."""
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def value_range(values: Sequence[float | None], *, zero: bool = False) -> tuple[float, float]:
-    """Give the ends of an axis, in points, that holds all values (fractions) with some room; also 0 if wanted."""
+    """Return the ends of an axis, in points, that hold all values (fractions) with a margin, and 0 if wanted."""
     known = [100 * value for value in values if value is not None] + ([0.0] if zero else [])
     low, high = min(known, default=0.0), max(known, default=1.0)
     room = max(0.06 * (high - low), 0.5)
@@ -130,7 +130,7 @@ def value_range(values: Sequence[float | None], *, zero: bool = False) -> tuple[
 
 
 def count_axis(axis: "Axes", values: Sequence[int], *, spread_evenly: bool) -> None:
-    """Set up an axis of counts with a tick at each value that there is room for.
+    """Draw an axis of counts, with a tick at each value that fits.
 
     Args:
         axis: the panel.
@@ -157,7 +157,7 @@ def count_axis(axis: "Axes", values: Sequence[int], *, spread_evenly: bool) -> N
 
 
 def whole_ticks(axis: "Axes") -> None:
-    """Put the ticks of a horizontal axis at whole numbers."""
+    """Set the ticks of a horizontal axis at whole numbers."""
     from matplotlib.ticker import MaxNLocator
 
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -172,14 +172,14 @@ def end_labels(axis: "Axes", ends: Sequence[tuple[float, str, str]]) -> None:
     """
     order = sorted(ends)
     pixels = np.array([axis.transData.transform((0, value))[1] for value, _, _ in order])
-    places = _apart(pixels, _LABEL_GAP)
+    places = _moved_apart(pixels, _LABEL_GAP)
     for (_, label, colour), place in zip(order, places, strict=True):
         height = axis.transAxes.inverted().transform((0, place))[1]
         axis.text(1.02, height, label, transform=axis.transAxes, color=colour, va="center", fontsize=8)
 
 
-def _apart(pixels: np.ndarray, gap: float) -> np.ndarray:
-    """Move ascending places apart by at least a gap, each group of them around its own middle."""
+def _moved_apart(pixels: np.ndarray, gap: float) -> np.ndarray:
+    """Move ascending positions at least a gap apart; each crowded group stays around its own middle."""
     groups: list[tuple[float, int]] = []  # middle and number of labels
     for pixel in pixels:
         groups.append((float(pixel), 1))

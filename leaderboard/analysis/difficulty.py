@@ -6,9 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from leaderboard.analysis.canvas import BLUE, GREY, ORANGE, Key, Margins, Panel, cut, picture, value_range, whole_ticks
-from leaderboard.analysis.entries import Result, above_floor, bounded, by_board, n_entries
-from leaderboard.analysis.found import Found, found
+from leaderboard.analysis.canvas import (
+    BLUE,
+    GREY,
+    ORANGE,
+    Key,
+    Margins,
+    Panel,
+    picture,
+    shorten_name,
+    value_range,
+    whole_ticks,
+)
+from leaderboard.analysis.entries import Result, group_by_board, n_entries, results_above_floor, with_bounds
+from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.metrics.drop_comparison import drops_by_difficulty
 
 if TYPE_CHECKING:
@@ -30,7 +41,7 @@ over all shifts, and there where no interval is known.
 """
 
 
-def find_drops_by_difficulty(results: Sequence[Result]) -> Found:
+def find_drops_by_difficulty(results: Sequence[Result]) -> Findings:
     """Average SD and TD over ever more shifts, largest IDD first, of one or two entries a board.
 
     Of more entries the best of each paradigm is taken (fine-tuned, few-shot, or else the next), by mean ST; where
@@ -40,14 +51,16 @@ def find_drops_by_difficulty(results: Sequence[Result]) -> Found:
     """
     rows: list[dict[str, Any]] = []
     left_out: list[str] = []
-    for board, mine in by_board(results):
-        able = above_floor(board, [result for result in mine if len(result.shifts) >= 2], left_out)
+    for board, mine in group_by_board(results):
+        able = results_above_floor(board, [result for result in mine if len(result.shifts) >= 2], left_out)
         chosen = _chosen(able)
         if len(able) > len(chosen):
-            left_out.append(f"{board}: {n_entries(len(able) - len(chosen))} beside the best of each paradigm")
+            left_out.append(
+                f"{board}: {n_entries(len(able) - len(chosen))} skipped: only the best of each paradigm is drawn"
+            )
         for result in chosen:
-            rows += _rows(board, result)
-    return found(rows, left_out, "no entry has two shifts with both drops", SCHEMA)
+            rows += _drop_rows(board, result)
+    return build_findings(rows, left_out, "no entry has two shifts with both drops", SCHEMA)
 
 
 def draw_drops_by_difficulty(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
@@ -68,14 +81,16 @@ def _chosen(able: Sequence[Result]) -> list[Result]:
     return (best if len(best) > 1 else best_first)[:2]
 
 
-def _rows(board: str, result: Result) -> list[dict[str, Any]]:
+def _drop_rows(board: str, result: Result) -> list[dict[str, Any]]:
     summary = result.task.summary
     steps = drops_by_difficulty(result.score_matrix())
     rows = []
     for drop, values, over_all in (("SD", steps.mean_sd, summary.mean_sd), ("TD", steps.mean_td, summary.mean_td)):
         for n, idd, value in zip(steps.n_shifts.tolist(), steps.idd.tolist(), values.tolist(), strict=True):
             total = summary.total.get(f"mean_{drop.lower()}")
-            ends = bounded(over_all, total) if n == summary.n_shifts else {"low": None, "high": None, "interval": None}
+            ends = (
+                with_bounds(over_all, total) if n == summary.n_shifts else {"low": None, "high": None, "interval": None}
+            )
             rows.append(
                 {"board": board, "entry": result.entry, "paradigm": result.card.paradigm, "drop": drop, "n_shifts": n,
                  "least_idd": idd, **ends, "value": value}
@@ -103,5 +118,5 @@ def _panel(axis: "Axes", rows: pl.DataFrame) -> None:
     whole_ticks(axis)
     axis.set_title(rows["board"][0], pad=28)
     for number, entry in enumerate(entries):
-        name = f"{'solid' if number == 0 else 'dashed'}: {cut(entry, 55)}"
+        name = f"{'solid' if number == 0 else 'dashed'}: {shorten_name(entry, 55)}"
         axis.text(0, 1.12 - 0.075 * number, name, transform=axis.transAxes, fontsize=8, va="center")

@@ -10,8 +10,8 @@ import polars as pl
 
 from builders.folder.statistics import read_statistics
 from leaderboard.analysis.canvas import BLUE, GREY, ORANGE, Key, Margins, Panel, picture, value_range
-from leaderboard.analysis.entries import Result, above_floor, bounded, by_board, n_entries
-from leaderboard.analysis.found import Found, found
+from leaderboard.analysis.entries import Result, group_by_board, n_entries, results_above_floor, with_bounds
+from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.metrics.divergence import divergence_correlations
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ Rows by board, entry, shift and drop. ``low``, ``high`` and ``interval`` are nul
 """
 
 
-def find_divergence(results: Sequence[Result]) -> Found:
-    """Gather the drops of each entry's shifts, beside the Jensen-Shannon divergence of the domains' train words.
+def find_divergence(results: Sequence[Result]) -> Findings:
+    """Find the drops of each entry's shifts and the Jensen-Shannon divergence of the two domains' train words.
 
     Divergences are the dataset's own (``statistics/TASK.json``). ``spearman`` is the correlation over all of an
     entry's shifts; its p value would be wrong (shifts share domains), so there is none.
@@ -42,20 +42,20 @@ def find_divergence(results: Sequence[Result]) -> Found:
     """
     rows: list[dict[str, Any]] = []
     left_out: list[str] = []
-    for board, mine in by_board(results):
+    for board, mine in group_by_board(results):
         folder, task = mine[0].folder, mine[0].task.task
         if not (folder.path / "statistics" / f"{task}.json").is_file():
             left_out.append(f"{board}: the dataset has no statistics")
             continue
         divergence = read_statistics(folder.path, task).divergence
-        able = [result for result in mine if _rows(board, result, divergence)]
-        for result in above_floor(board, able, left_out):
-            rows += _rows(board, result, divergence)
+        able = [result for result in mine if _shift_rows(board, result, divergence)]
+        for result in results_above_floor(board, able, left_out):
+            rows += _shift_rows(board, result, divergence)
         without = len(mine) - len(able)
         if without:
             left_out.append(f"{board}: {n_entries(without)} without a shift with both drops and a divergence")
-    why = "no entry has a shift with both drops whose divergence the dataset tells"
-    return found(rows, left_out, why, SCHEMA)
+    why = "no entry has a shift with both drops and a known divergence"
+    return build_findings(rows, left_out, why, SCHEMA)
 
 
 def draw_divergence(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
@@ -63,12 +63,12 @@ def draw_divergence(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
     panels = [Panel(partial(_panel, rows=mine)) for mine in rows.partition_by("board", maintain_order=True)]
     keys = [Key(name, colour, "none", marker) for name, (colour, marker) in _LOOKS.items()]
     title = "Drops over the divergence of source and target (Jensen-Shannon, train words)"
-    about = "Shifts share domains, so they are not independent: no p value of a correlation test holds here."
+    about = "Shifts share domains and are not independent, so correlation tests are not valid here."
     margins = Margins(top=0.5)
     return picture(panels, columns=2, heights=3.2, margins=margins, title=title, keys=keys, notes=[about, *notes])
 
 
-def _rows(board: str, result: Result, divergence: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]]:
+def _shift_rows(board: str, result: Result, divergence: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]]:
     domains = result.task.domains
     if len(domains) < 2:
         return []
@@ -83,7 +83,7 @@ def _rows(board: str, result: Result, divergence: Mapping[str, Mapping[str, floa
             "target": shift.target,
             "divergence": divergence[shift.source][shift.target],
             "drop": name,
-            **bounded(estimate, shift.total.get(name.lower())),
+            **with_bounds(estimate, shift.total.get(name.lower())),
             "spearman": None if isnan(correlations[name]) else correlations[name],
         }
         for shift in result.shifts
@@ -114,7 +114,7 @@ def _panel(axis: "Axes", rows: pl.DataFrame) -> None:
 
 
 def _correlations(rows: pl.DataFrame) -> str:
-    """Say the correlations, on average over the entries that have both."""
+    """Format the correlations, averaged over the entries that have both."""
     each = rows.pivot("drop", index="entry", values="spearman", aggregate_function="first").drop_nulls()
     if each.is_empty():
         return "Spearman: undefined, as drops or divergences are all equal"

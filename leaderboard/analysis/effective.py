@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from leaderboard.analysis.canvas import BLUE, GREY, Margins, Panel, cut, picture
-from leaderboard.analysis.entries import Result, above_floor, bounded, by_board, n_entries
-from leaderboard.analysis.found import Found, found
+from leaderboard.analysis.canvas import BLUE, GREY, Margins, Panel, picture, shorten_name
+from leaderboard.analysis.entries import Result, group_by_board, n_entries, results_above_floor, with_bounds
+from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.metrics.baseline_line import MIN_BASELINES, against_others
 from validation.vocabulary import OUTSIDE_SOURCES
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _MOST_ENTRIES = 500
 _ABOUT = (
-    "Score under shift (mean ST, mean OOD) less what the line of logit(OOD) on logit(ID) through all other entries "
-    "expects; 95% intervals: of both scores and of the line."
+    "Score under shift (mean ST, mean OOD) minus the score that the line through all other entries (on logits) "
+    "predicts from the in-domain score. 95% intervals include the errors of both scores and of the line."
 )
 SCHEMA = pl.Schema(
     {
@@ -36,20 +36,22 @@ lies beyond all of theirs, where only the line's extension speaks. Rows by board
 """
 
 
-def find_effective(results: Sequence[Result]) -> Found:
+def find_effective(results: Sequence[Result]) -> Findings:
     """Compare each entry's OOD score (mean ST without an ID domain) with what the other entries' line expects.
 
     Returns: rows of ``SCHEMA``.
     """
     rows: list[dict[str, Any]] = []
     left_out: list[str] = []
-    for board, every in by_board(results):
-        mine = [(result, pair) for result in above_floor(board, every, left_out) if (pair := _scores(result))]
-        homes, aways = (np.array([_ends(pair[side]) for _, pair in mine]).reshape(-1, 3) for side in (0, 1))
+    for board, every in group_by_board(results):
+        mine = [
+            (result, pair) for result in results_above_floor(board, every, left_out) if (pair := _home_and_away(result))
+        ]
+        homes, aways = (np.array([_with_ends(pair[side]) for _, pair in mine]).reshape(-1, 3) for side in (0, 1))
         compared = against_others(homes, aways)
         told = [(result, pair, each) for (result, pair), each in zip(mine, compared, strict=True) if each]
         if len(told) < len(every):
-            why = f"no home score, or fewer than {MIN_BASELINES} other entries to draw a line through"
+            why = f"no in-domain score, or fewer than {MIN_BASELINES} other entries to draw a line through"
             left_out.append(f"{board}: {n_entries(len(every) - len(told))} without: {why}")
         on_board = []
         for result, (own, away), (line, effective) in told:
@@ -62,7 +64,7 @@ def find_effective(results: Sequence[Result]) -> Found:
                  "intercept": line.intercept, "extended": not line.lowest <= float(own["value"] or 0) <= line.highest}
             )  # fmt: skip
         rows += sorted(on_board, key=lambda row: -row["value"])
-    return found(rows, left_out, f"no board has {MIN_BASELINES + 1} entries with a score at home", SCHEMA)
+    return build_findings(rows, left_out, f"no board has {MIN_BASELINES + 1} entries with an in-domain score", SCHEMA)
 
 
 def draw_effective(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
@@ -78,7 +80,7 @@ def draw_effective(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
 Bounded = dict[str, float | str | None]
 
 
-def _scores(result: Result) -> tuple[Bounded, Bounded] | None:
+def _home_and_away(result: Result) -> tuple[Bounded, Bounded] | None:
     """Return the score at home and the mean score under shift; None where a part is missing."""
     summary, own = result.task.summary, result.task.id_ood
     if own is not None:
@@ -89,12 +91,12 @@ def _scores(result: Result) -> tuple[Bounded, Bounded] | None:
         whole = summary.complete
     if not whole or any(score.value is None for score in pair):
         return None
-    home, away = (bounded(score, total.get(name)) for score, name in zip(pair, names, strict=True))
+    home, away = (with_bounds(score, total.get(name)) for score, name in zip(pair, names, strict=True))
     return home, away
 
 
-def _ends(score: Bounded) -> list[float]:
-    """Return a score and the ends of its interval; NaN where there is none."""
+def _with_ends(score: Bounded) -> list[float]:
+    """Return a score and the ends of its interval; NaN where it has no interval."""
     return [np.nan if score[key] is None else float(score[key] or 0) for key in ("value", "low", "high")]
 
 
@@ -105,7 +107,7 @@ def _panel(axis: "Axes", rows: pl.DataFrame) -> None:
         if row["low"] is not None:
             axis.plot([100 * row["low"], 100 * row["high"]], [place, place], color=GREY, linewidth=3)
         axis.plot([100 * row["value"]], [place], "o", color=BLUE, markersize=7)
-    axis.set_yticks(range(shown.height), [cut(name, 42) for name in shown["entry"]])
+    axis.set_yticks(range(shown.height), [shorten_name(name, 42) for name in shown["entry"]])
     axis.set_ylim(shown.height - 0.5, -0.5)
     axis.tick_params(axis="y", length=0)
     axis.set_xlabel("points above the line")

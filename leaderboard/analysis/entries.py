@@ -1,4 +1,4 @@
-"""What is analysed: one result for each entry and task, from prediction files and from a store."""
+"""The entries to analyse: one result for each entry and task, from prediction files and from a store."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,7 @@ PROMPTED = ("few-shot", "zero-shot")
 
 @dataclass(frozen=True)
 class Analysed:
-    """One entry with its scores, on the dataset that it is for; ``rows`` reads its checked predictions."""
+    """One entry with its scores and its dataset; ``rows`` reads its checked predictions."""
 
     id: str
     card: Card
@@ -61,7 +61,7 @@ class Result:
 
     @property
     def complete(self) -> bool:
-        """Whether all shifts are there, so that means over them compare with another entry's."""
+        """Return whether all shifts are there, so that means over them can be compared with another entry's."""
         summary = self.task.summary
         return summary.complete or (
             summary.basis in OUTSIDE_BASES.values() and summary.n_shifts == len(self.task.domains)
@@ -69,13 +69,13 @@ class Result:
 
     @property
     def shifts(self) -> list[Shift]:
-        """Shifts of single sources that have both drops."""
+        """Return the shifts of single sources that have both drops."""
         own = set(self.task.domains)
         single = (shift for shift in self.task.shifts if shift.source in own)
         return [shift for shift in single if shift.sd.value is not None and shift.td.value is not None]
 
     def score_matrix(self) -> NDArray[np.float64]:
-        """Give the scores of single sources, shape (n_domains, n_domains), source by target; NaN where unknown."""
+        """Return the scores of single sources, shape (n_domains, n_domains), source by target; NaN where unknown."""
         place = {domain: number for number, domain in enumerate(self.task.domains)}
         matrix = np.full((len(place), len(place)), np.nan)
         cells = [(item.domain, item.domain, item.score) for item in self.task.in_domain]
@@ -89,7 +89,7 @@ class Result:
 def read_entries(
     files: Sequence[Path], store: Store | None, folders: Sequence[DatasetFolder]
 ) -> tuple[list[Analysed], list[str]]:
-    """Read and score entries; what a store has scored is not scored again, and the same entry counts once.
+    """Read and score entries. Scores that a store has are read; the same entry is counted once.
 
     Args:
         files: prediction files, each with its card beside it (``preds.parquet``, ``preds.card.yaml``).
@@ -107,37 +107,37 @@ def read_entries(
     left_out += [f"entry {identity}: {reason}" for identity, reason in (store.unreadable() if store else {}).items()]
     if store and not stored:
         left_out.append("the store has no entries")
-    sent = _checked(files, folders, {entry.id for entry in here})
+    sent = _checked_files(files, folders, {entry.id for entry in here})
     bar = tqdm(total=len(here) + len(sent), desc="scoring", unit=" entries", disable=None)
-    found = []
+    entries = []
     for entry in here:
         assert store is not None
         folder = folder_of(entry.card, folders)
         rows = partial(checked_predictions, store.predictions(entry), folder, entry.card.subset)
-        found.append(Analysed(entry.id, entry.card, folder, store.scores(entry, folder), rows))
+        entries.append(Analysed(entry.id, entry.card, folder, store.scores(entry, folder), rows))
         bar.update()
     for identity, (path, card, folder) in sent.items():
         frame = checked_predictions(path, folder, card.subset)
         scored = score_predictions(frame, folder, card.subset, encoder=token_encoder(folder))
         again = partial(checked_predictions, path, folder, card.subset)
-        found.append(Analysed(identity, card, folder, scored.scores, again))
+        entries.append(Analysed(identity, card, folder, scored.scores, again))
         bar.update()
     bar.close()
-    if not found:
+    if not entries:
         cure = "give prediction files, or a store with entries for these datasets"
         raise InvalidInput(Problem("there is no entry to analyse", "analyse", "; ".join(left_out), cure))
-    return found, left_out
+    return entries, left_out
 
 
-def _checked(
+def _checked_files(
     files: Sequence[Path], folders: Sequence[DatasetFolder], known: set[str]
 ) -> dict[str, tuple[Path, Card, DatasetFolder]]:
-    """Check every file; give those that are new, by the id that they would have in a store of this machine."""
-    found: dict[str, tuple[Path, Card, DatasetFolder]] = {}
+    """Check every file, and return the new ones by the id that they would have in a store of this machine."""
+    by_id: dict[str, tuple[Path, Card, DatasetFolder]] = {}
     problems: list[Problem] = []
     for path in tqdm(files, desc="checking", unit=" files", disable=None):
         try:
-            card = read_card(_card_of(path))
+            card = read_card(_card_beside(path))
             folder = folder_of(card, folders)
             folder.refuse_withheld()
             frame = checked_predictions(path, folder, card.subset)
@@ -147,14 +147,14 @@ def _checked(
         rows = frame.drop("task", "target").sort("source", "seed", "id")
         identity = entry_id(LOCAL_SUBMITTER, card, rows)
         if identity not in known:
-            found.setdefault(identity, (path, card, folder))
+            by_id.setdefault(identity, (path, card, folder))
     if problems:
         raise InvalidInput(problems)
-    return found
+    return by_id
 
 
-def _card_of(path: Path) -> Path:
-    """Find the card beside a prediction file; InvalidInput where either is not there."""
+def _card_beside(path: Path) -> Path:
+    """Find the card beside a prediction file; InvalidInput when either file is missing."""
     card = path.with_name(f"{path.stem}.card.yaml")
     if not path.is_file():
         raise InvalidInput(Problem("there is no such prediction file", str(path), cure="check the path"))
@@ -163,52 +163,52 @@ def _card_of(path: Path) -> Path:
     return card
 
 
-def results_of(entries: Sequence[Analysed], folders: Sequence[DatasetFolder]) -> list[Result]:
-    """Pair entries with the boards that they are on.
+def find_results(entries: Sequence[Analysed], folders: Sequence[DatasetFolder]) -> list[Result]:
+    """Join entries with the boards that they are on.
 
     Args:
         entries: entries with their scores.
         folders: the datasets that they are for.
     Returns: a result for each entry and task that has a board: placebos stand beside their task, candidates nowhere. A
-        placebo is the entry's own, or else that of an entry of the same model in another file (see ``_model``).
+        placebo is the entry's own, or else that of an entry of the same model in another file (see ``_model_facts``).
     """
     used = {(entry.card.data, entry.card.subset) for entry in entries}
     boards = {board.key: board.name for board in boards_of(folders, used)}
-    found = [
+    on_boards = [
         (boards[key], entry, task)
         for entry in entries
         for task in entry.scores.tasks
         if (key := (entry.card.data, entry.card.subset, task.task)) in boards
     ]
-    times = Counter((board, entry.card.name) for board, entry, _ in found)
+    times = Counter((board, entry.card.name) for board, entry, _ in on_boards)
     dealt = {(entry.id, task.task): task for entry in entries for task in entry.scores.tasks}
-    dealt |= {(_model(entry.card), task.task): task for entry in entries for task in entry.scores.tasks}
+    dealt |= {(_model_facts(entry.card), task.task): task for entry in entries for task in entry.scores.tasks}
     results = []
-    for board, entry, task in found:
+    for board, entry, task in on_boards:
         again = times[board, entry.card.name] > 1
         facts = (board, f"{entry.card.name} ({entry.id[:6]})" if again else entry.card.name, entry.card, entry.folder)
         name = task.task + PLACEBO
-        placebo = dealt.get((entry.id, name)) or dealt.get((_model(entry.card), name))
+        placebo = dealt.get((entry.id, name)) or dealt.get((_model_facts(entry.card), name))
         results.append(Result(*facts, task, Result(*facts, placebo, None) if placebo else None, entry.rows))
     return results
 
 
-def by_board(results: Sequence[Result]) -> Iterator[tuple[str, list[Result]]]:
-    """Give the results of each board, boards and entries in the order in which they first come."""
+def group_by_board(results: Sequence[Result]) -> Iterator[tuple[str, list[Result]]]:
+    """Return the results of each board, boards and entries in the order of their first appearance."""
     for board in dict.fromkeys(result.board for result in results):
         yield board, [result for result in results if result.board == board]
 
 
-def above_floor(board: str, results: Sequence[Result], left_out: list[str]) -> list[Result]:
-    """Keep the results of one board whose mean ST is above chance; note how many are not: their drops say nothing."""
-    kept = [result for result in results if not result.task.summary.at_floor]
-    if len(kept) < len(results):
-        left_out.append(f"{board}: {n_entries(len(results) - len(kept))} at chance")
-    return kept
+def results_above_floor(board: str, results: Sequence[Result], left_out: list[str]) -> list[Result]:
+    """Return one board's results whose mean ST is above chance; note how many are not, as their drops mean nothing."""
+    skilled = [result for result in results if not result.task.summary.at_floor]
+    if len(skilled) < len(results):
+        left_out.append(f"{board}: {n_entries(len(results) - len(skilled))} at chance")
+    return skilled
 
 
-def bounded(estimate: Estimate, total: Interval | None = None) -> dict[str, float | str | None]:
-    """Give a figure with its bounds: those over training runs too where they were measured, else over test texts."""
+def with_bounds(estimate: Estimate, total: Interval | None = None) -> dict[str, float | str | None]:
+    """Return a figure with its bounds: over training runs where they were measured, otherwise over test texts."""
     if total is not None:
         return {"value": estimate.value, "low": total.low, "high": total.high, "interval": "total"}
     kind = None if estimate.low is None else "test sampling"
@@ -216,7 +216,7 @@ def bounded(estimate: Estimate, total: Interval | None = None) -> dict[str, floa
 
 
 def n_entries(n: int) -> str:
-    """Give a number of entries in words.
+    """Format a number of entries in words.
 
     >>> n_entries(1), n_entries(2)
     ('1 entry', '2 entries')
@@ -224,6 +224,6 @@ def n_entries(n: int) -> str:
     return f"{n:,} entr{'y' if n == 1 else 'ies'}"
 
 
-def _model(card: Card) -> str:
-    """Give what the cards of one model's files have in common: all but how and with what each was made."""
+def _model_facts(card: Card) -> str:
+    """Return what the cards of one model's files have in common: all but how and with what each was made."""
     return card.model_dump_json(exclude={"command", "versions", "tokens", "cost_usd"})

@@ -1,4 +1,4 @@
-"""The list of analyses, and what carries them out: rows found, pictures drawn, files written."""
+"""The list of analyses, and the functions that find their rows, draw their pictures and write their files."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from leaderboard.analysis.difficulty import draw_drops_by_difficulty, find_drops
 from leaderboard.analysis.divergence import draw_divergence, find_divergence
 from leaderboard.analysis.effective import draw_effective, find_effective
 from leaderboard.analysis.entries import Result
+from leaderboard.analysis.findings import Draw, Findings
 from leaderboard.analysis.forecasts import draw_forecasts, find_forecasts
-from leaderboard.analysis.found import Draw, Found
 from leaderboard.analysis.grids import (
     draw_rank_stability,
     find_model_averages,
@@ -25,29 +25,29 @@ from validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 
 
 @dataclass(frozen=True)
-class Figure:
-    """One analysis.
+class PaperFigure:
+    """An analysis that users can ask for by name.
 
     Attributes:
-        name: as users ask for it; also of its files.
-        paper: where the papers have it.
-        find: finds its rows.
-        draw: draws them, with notes below; None of what is a table alone.
+        name: the name that users ask for; also the name of its files.
+        paper: its figure or table in the papers; empty where it is ours.
+        find: the function that finds its rows.
+        draw: the function that draws them, with notes below; None for a table without a picture.
     """
 
     name: str
     paper: str
-    find: Callable[[Sequence[Result]], Found]
+    find: Callable[[Sequence[Result]], Findings]
     draw: Draw | None
 
 
-def _over(name: str, paper: str, key: str, title: str, prompted: bool | None = None) -> Figure:
-    return Figure(name, paper, partial(find_over, key=key, prompted=prompted), partial(draw_over, title=title))
+def _over(name: str, paper: str, key: str, title: str, prompted: bool | None = None) -> PaperFigure:
+    return PaperFigure(name, paper, partial(find_over, key=key, prompted=prompted), partial(draw_over, title=title))
 
 
 FIGURES = (
-    Figure("drops-by-difficulty", "DR Figure 2", find_drops_by_difficulty, draw_drops_by_difficulty),
-    Figure("scenarios", "DR Figure 3", find_scenarios, draw_scenarios),
+    PaperFigure("drops-by-difficulty", "DR Figure 2", find_drops_by_difficulty, draw_drops_by_difficulty),
+    PaperFigure("scenarios", "DR Figure 3", find_scenarios, draw_scenarios),
     _over("model-size", "DR Figures 4, 5", "parameters", "Scores and drops over model size, trained models", False),
     _over("shots", "DR Figures 6, 7", "shots", "Scores and drops over the number of demonstrations"),
     _over(
@@ -59,36 +59,36 @@ FIGURES = (
     ),
     _over("training-size", "DR Figures 10, 11", "training_size", "Scores and drops over the size of the training set"),
     _over("step", "DR Figure 12", "step", "Scores and drops over training steps"),
-    Figure("id-ood", "BOSS Figures 2-4", find_states, draw_states),
-    Figure("effective-robustness", "", find_effective, draw_effective),
-    Figure("divergence", "DR Table 8", find_divergence, draw_divergence),
-    Figure("forecast", "", find_forecasts, draw_forecasts),
-    Figure("theorem-one", "DR Theorem 1", find_theorem_one, None),
-    Figure("rank-stability", "", find_rank_stability, draw_rank_stability),
-    Figure("model-averages", "DR Tables 6, 8", find_model_averages, None),
+    PaperFigure("id-ood", "BOSS Figures 2-4", find_states, draw_states),
+    PaperFigure("effective-robustness", "", find_effective, draw_effective),
+    PaperFigure("divergence", "DR Table 8", find_divergence, draw_divergence),
+    PaperFigure("forecast", "", find_forecasts, draw_forecasts),
+    PaperFigure("theorem-one", "DR Theorem 1", find_theorem_one, None),
+    PaperFigure("rank-stability", "", find_rank_stability, draw_rank_stability),
+    PaperFigure("model-averages", "DR Tables 6, 8", find_model_averages, None),
 )
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """One analysis carried out; without a row it was not drawn, and ``found.left_out`` says why."""
+    """The rows of one analysis. Without a row nothing is drawn, and ``findings.left_out`` lists the reasons."""
 
-    figure: Figure
-    found: Found
+    figure: PaperFigure
+    findings: Findings
 
     @property
     def drawn(self) -> bool:
-        """Whether there is anything."""
-        return not self.found.rows.is_empty()
+        """Return whether there is any row to draw."""
+        return not self.findings.rows.is_empty()
 
     def files(self, out: Path) -> list[Path]:
-        """Name the files that ``write`` makes."""
+        """List the files that ``write`` makes."""
         kinds = [".csv", ".png"] if self.figure.draw else [".csv"]
         return [out / f"{self.figure.name}{kind}" for kind in kinds] if self.drawn else []
 
 
-def figures_of(names: Sequence[str]) -> list[Figure]:
-    """Look figures up.
+def figures_of(names: Sequence[str]) -> list[PaperFigure]:
+    """Find figures by name.
 
     Args:
         names: of the figures; none for all.
@@ -120,7 +120,8 @@ def analyse(results: Sequence[Result], names: Sequence[str] = ()) -> list[Analys
     if names and empty:
         what, cure = "this figure cannot be drawn from these entries", "give other entries, or leave it out"
         raise InvalidInput(
-            Problem(what, "--figure", f"'{each.figure.name}': {'; '.join(each.found.left_out)}", cure) for each in empty
+            Problem(what, "--figure", f"'{each.figure.name}': {'; '.join(each.findings.left_out)}", cure)
+            for each in empty
         )
     return analyses
 
@@ -133,7 +134,7 @@ def write(analysis: Analysis, out: Path, notes: Sequence[str]) -> None:
         out: a folder that is there.
         notes: lines below the picture.
     """
-    rows = analysis.found.rows
+    rows = analysis.findings.rows
     for path in analysis.files(out):
         if path.suffix == ".csv":
             path.write_text(guarded_csv(rows.columns, rows.rows()), encoding="utf-8", newline="")

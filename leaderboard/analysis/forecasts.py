@@ -1,4 +1,4 @@
-"""Forecasts of accuracy against the truth, method by method: where each fails, and on what it cannot see."""
+"""Forecasts of accuracy against the truth, method by method: where each fails, and which causes it cannot detect."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from leaderboard.analysis.canvas import BLUE, GREEN, GREY, ORANGE, PURPLE, Key, Margins, Panel, picture, value_range
-from leaderboard.analysis.entries import Result, by_board, n_entries
-from leaderboard.analysis.found import Found, found
+from leaderboard.analysis.entries import Result, group_by_board, n_entries
+from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.analysis.known_causes import CAUSES, known_shifts
 from leaderboard.forecasting import CONCEPT_SHIFT
 from leaderboard.forecasting.methods import TITLES
@@ -37,8 +37,8 @@ are 'simulated'. Rows by cause, board, entry and shift. ``low`` and ``high`` are
 """
 
 
-def find_forecasts(results: Sequence[Result]) -> Found:
-    """Forecast the shifts of all entries whose predictions are at hand, and three simulated shifts of known cause.
+def find_forecasts(results: Sequence[Result]) -> Findings:
+    """Forecast the shifts of all entries whose predictions can be read, and three simulated shifts of known cause.
 
     Methods that look at texts see the points of simulated ones alone: entries are not embedded here.
 
@@ -47,33 +47,33 @@ def find_forecasts(results: Sequence[Result]) -> Found:
     rows: list[dict[str, Any]] = []
     left_out: list[str] = []
     methods = chosen_methods(None)
-    for board, mine in by_board(results):
+    for board, mine in group_by_board(results):
         without = 0
         for result in mine:
             made = _forecast(result, methods)
             without += made is None
-            rows += [] if made is None else _rows(BOARDS, board, result.entry, made)
+            rows += [] if made is None else _forecast_rows(BOARDS, board, result.entry, made)
         if without:
-            left_out.append(f"{board}: {n_entries(without)} of which no accuracy can be forecast")
+            left_out.append(f"{board}: {n_entries(without)} for which no accuracy can be forecast")
     if rows:
         for cause, samples, points in known_shifts():
-            rows += _rows(cause, "simulated", "simulated", forecast_task(samples, methods, points))
-    return found(rows, left_out, "no entry has predictions of labels at home and under shift", SCHEMA)
+            rows += _forecast_rows(cause, "simulated", "simulated", forecast_task(samples, methods, points))
+    return build_findings(rows, left_out, "no entry has predictions of labels in domain and under shift", SCHEMA)
 
 
 def _forecast(result: Result, methods: Sequence[str]) -> TaskForecast | None:
-    """Forecast one entry's task; None where it has no accuracy or no labelled texts at home."""
+    """Forecast one entry's task; None where it has no accuracy or no labelled texts of the source domain."""
     name = result.task.task
     if result.rows is None or result.folder.task(name).kind is not TaskKind.CLASSIFICATION:  # one axis, accuracy
         return None
     predictions = result.rows().filter(pl.col("task") == name)
     try:
         return forecast_task(task_samples(name, predictions, result.folder), methods)
-    except InvalidInput:  # zero-shot models have no home
+    except InvalidInput:  # zero-shot models have no source domain
         return None
 
 
-def _rows(cause: str, board: str, entry: str, made: TaskForecast) -> list[dict[str, Any]]:
+def _forecast_rows(cause: str, board: str, entry: str, made: TaskForecast) -> list[dict[str, Any]]:
     return [
         {
             "cause": cause,
@@ -104,10 +104,10 @@ def draw_forecasts(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
     ]
     keys = [Key(name, colour, "none", "o") for name, colour in _COLOURS.items() if name in set(rows["cause"])]
     about = (
-        f"{CONCEPT_SHIFT} Simulated: class shares turn round; a hard kind of text becomes frequent; labels change "
-        "their meaning while texts stay as they were. In titles: mean absolute errors, in points, in the keys' order."
+        f"{CONCEPT_SHIFT} Simulated shifts: class shares are reversed; a hard kind of text becomes frequent; labels "
+        "change their meaning while texts stay the same. Titles: mean absolute errors in points, in the legend's order."
     )
-    title = "Accuracy forecast without labels, over the accuracy that came"
+    title = "Accuracy forecast without labels, against the true accuracy"
     return picture(
         panels, columns=3, heights=3.0, margins=Margins(top=0.45), title=title, keys=keys, notes=[about, *notes]
     )

@@ -1,4 +1,4 @@
-"""What complete grids of scores allow: Theorem 1's statements, ranks with a domain left out, means over models."""
+"""Analyses of complete grids of scores: Theorem 1's statements, ranks with a domain left out, means over models."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from leaderboard.analysis.canvas import BLUE, GREY, Margins, Panel, cut, picture, whole_ticks
-from leaderboard.analysis.entries import Result, above_floor, by_board, n_entries
-from leaderboard.analysis.found import Found, found
+from leaderboard.analysis.canvas import BLUE, GREY, Margins, Panel, picture, shorten_name, whole_ticks
+from leaderboard.analysis.entries import Result, group_by_board, n_entries, results_above_floor
+from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.metrics.comparison import rank_stability
 from leaderboard.metrics.drop_comparison import Inequality, TheoremOne, average_over_models, theorem_one
 from leaderboard.metrics.robustness import summarise
@@ -52,14 +52,14 @@ MODEL_AVERAGES = pl.Schema(
 """Mean of one figure over the entries of one paradigm; ``value`` is null where it is undefined."""
 
 
-def find_theorem_one(results: Sequence[Result]) -> Found:
+def find_theorem_one(results: Sequence[Result]) -> Findings:
     """Compare both sides of each statement of the paper's Theorem 1, for each entry with a complete grid.
 
     Returns: rows of ``THEOREM_ONE``.
     """
     rows: list[dict[str, Any]] = []
     left_out: list[str] = []
-    for board, grids in _complete(results, left_out):
+    for board, grids in _complete_grids(results, left_out):
         for result in grids:
             told = theorem_one(result.score_matrix())
             for statement in fields(TheoremOne):
@@ -68,20 +68,22 @@ def find_theorem_one(results: Sequence[Result]) -> Found:
                     {"board": board, "entry": result.entry, "statement": _STATEMENTS[statement.name],
                      "left": float(sides.left), "right": float(sides.right), "holds": bool(sides.holds)}
                 )  # fmt: skip
-    return found(rows, left_out, _NO_GRID, THEOREM_ONE)
+    return build_findings(rows, left_out, _NO_GRID, THEOREM_ONE)
 
 
-def find_rank_stability(results: Sequence[Result]) -> Found:
+def find_rank_stability(results: Sequence[Result]) -> Findings:
     """Rank the entries of each board by mean ST, on all domains and with each left out.
 
     Returns: rows of ``RANK_STABILITY``.
     """
     rows: list[dict[str, Any]] = []
     left_out: list[str] = []
-    for board, grids in _complete(results, left_out):
+    for board, grids in _complete_grids(results, left_out):
         domains = grids[0].task.domains
         if len(grids) < 2 or len(domains) < 3:
-            left_out.append(f"{board}: {n_entries(len(grids))} on {len(domains)} domains; ranks need 2 on 3")
+            left_out.append(
+                f"{board}: {n_entries(len(grids))} on {len(domains)} domains; ranks need 2 entries on 3 domains"
+            )
             continue
         ranks = rank_stability(np.stack([result.score_matrix() for result in grids]))
         for number, result in enumerate(grids):
@@ -91,7 +93,9 @@ def find_rank_stability(results: Sequence[Result]) -> Found:
                 {"board": board, "entry": result.entry, "left_out": domain, "rank": int(each[number]), **ends}
                 for domain, each in by_domain.items()
             ]
-    return found(rows, left_out, "no task has two entries with every score on three domains or more", RANK_STABILITY)
+    return build_findings(
+        rows, left_out, "no task has two entries with every score on three domains or more", RANK_STABILITY
+    )
 
 
 def draw_rank_stability(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
@@ -104,14 +108,14 @@ def draw_rank_stability(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
     return picture(panels, columns=1, heights=heights, margins=margins, title=title, notes=notes)
 
 
-def find_model_averages(results: Sequence[Result]) -> Found:
+def find_model_averages(results: Sequence[Result]) -> Findings:
     """Average each figure of a task over the models of each paradigm, as the paper's Tables 6 and 8 do.
 
     Returns: rows of ``MODEL_AVERAGES``.
     """
     rows: list[dict[str, Any]] = []
     left_out: list[str] = []
-    for board, grids in _complete(results, left_out):
+    for board, grids in _complete_grids(results, left_out):
         for paradigm in dict.fromkeys(result.card.paradigm for result in grids):
             like = [result for result in grids if result.card.paradigm == paradigm]
             means = average_over_models([summarise(result.score_matrix()) for result in like])
@@ -120,18 +124,18 @@ def find_model_averages(results: Sequence[Result]) -> Found:
                  "value": None if isnan(value) else value}
                 for name, value in means.items()
             ]  # fmt: skip
-    return found(rows, left_out, _NO_GRID, MODEL_AVERAGES)
+    return build_findings(rows, left_out, _NO_GRID, MODEL_AVERAGES)
 
 
-def _complete(results: Sequence[Result], left_out: list[str]) -> Iterator[tuple[str, list[Result]]]:
-    """Give the results of each board that have every score of at least two domains; note how many have not."""
-    for board, every in by_board(results):
-        mine = above_floor(board, every, left_out)
+def _complete_grids(results: Sequence[Result], left_out: list[str]) -> Iterator[tuple[str, list[Result]]]:
+    """Return each board's results that have every score of at least two domains; note how many do not."""
+    for board, every in group_by_board(results):
+        mine = results_above_floor(board, every, left_out)
         grids = [
             result for result in mine if len(result.task.domains) > 1 and not np.isnan(result.score_matrix()).any()
         ]
         if len(mine) > len(grids):
-            left_out.append(f"{board}: {n_entries(len(mine) - len(grids))} without every score")
+            left_out.append(f"{board}: {n_entries(len(mine) - len(grids))} with a missing score")
         if grids:
             yield board, grids
 
@@ -142,7 +146,7 @@ def _ranks(axis: "Axes", rows: pl.DataFrame) -> None:
     for place, row in enumerate(on_all.iter_rows(named=True)):
         axis.plot([row["best"], row["worst"]], [place, place], color=GREY, linewidth=3, solid_capstyle="round")
         axis.plot([row["rank"]], [place], "o", color=BLUE, markersize=7)
-    axis.set_yticks(range(on_all.height), [cut(name, 42) for name in on_all["entry"]])
+    axis.set_yticks(range(on_all.height), [shorten_name(name, 42) for name in on_all["entry"]])
     axis.set_ylim(on_all.height - 0.5, -0.5)
     axis.tick_params(axis="y", length=0)
     axis.set_xlim(0.5, max(on_all["worst"].to_list()) + 0.5)

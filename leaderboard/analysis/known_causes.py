@@ -1,4 +1,4 @@
-"""Three simulated shifts whose cause is known, with models that are right about the source: what each method sees.
+"""Three simulated shifts of known cause, with models that are right about the source: which method detects which.
 
 Texts are points. At home three classes have shares of 60, 30 and 10%, and four texts of five are of an easy kind, one
 of a hard kind whose classes lie closer together. The model is Bayes' rule for that source, its class means a little
@@ -39,7 +39,7 @@ class Points:
         self._points = points
 
     def pair(self, source: str, target: str, home_ids: pl.Series, target_ids: pl.Series) -> TextPair:
-        """Return the points of home and of one step."""
+        """Return the points of the source and of one step of the shift."""
         return TextPair(*(self._points[name].astype(np.float32) for name in (source, target)))
 
 
@@ -79,7 +79,7 @@ def _shifted(rng: np.random.Generator, means: list[Floats], cause: str, size: fl
 
 
 def _texts(rng: np.random.Generator, means: list[Floats], shares: Floats, hard: float) -> tuple[Floats, Codes]:
-    """Draw points: three coordinates by class, and a fourth that tells the hard kind from the easy one."""
+    """Draw points: three coordinates by class, and a fourth that separates hard texts from easy ones."""
     labels, kinds = rng.choice(3, _N, p=shares), (rng.random(_N) < hard).astype(np.int64)
     by_class = np.stack(means)[kinds, labels] + rng.normal(size=(_N, 3))
     by_kind = _KIND_FAR * kinds + rng.normal(size=_N)

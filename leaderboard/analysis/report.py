@@ -1,4 +1,4 @@
-"""What was drawn and what was not, as a table for a terminal and as JSON."""
+"""The list of what was drawn and what was not, as a table for a terminal and as JSON."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,17 +24,17 @@ def print_analyses(analyses: Sequence[Analysis], out: Path, notes: Sequence[str]
         console.print("Nothing could be drawn from these entries; the reasons follow.", markup=False)
     if drawn:
         rows = [
-            [each.figure.name, each.figure.paper or "-", f"{each.found.rows.height:,}",
+            [each.figure.name, each.figure.paper or "-", f"{each.findings.rows.height:,}",
              " ".join(path.suffix[1:] for path in each.files(out))]
             for each in drawn
         ]  # fmt: skip
         columns = ("figure", "paper", "rows", "files")
         print_table(console, f"Drawn into {out}", columns, rows, texts=("paper", "files"))
     for each in drawn:
-        _print_lines(console, f"{each.figure.name} leaves out", each.found.left_out)
+        _print_lines(console, f"{each.figure.name} leaves out", each.findings.left_out)
     for each in analyses:
         if not each.drawn:
-            _print_lines(console, f"{each.figure.name} not drawn", each.found.left_out)
+            _print_lines(console, f"{each.figure.name} not drawn", each.findings.left_out)
     for note in notes:
         console.print(note, style="yellow", markup=False, highlight=False)
 
@@ -55,9 +55,9 @@ def as_json(analyses: Sequence[Analysis], n_entries: int, out: Path, notes: Sequ
             {
                 "name": each.figure.name,
                 "drawn": each.drawn,
-                "rows": each.found.rows.height,
+                "rows": each.findings.rows.height,
                 "files": [str(path) for path in each.files(out)],
-                "left_out": list(each.found.left_out),
+                "left_out": list(each.findings.left_out),
             }
             for each in analyses
         ],

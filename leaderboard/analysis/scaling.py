@@ -1,4 +1,4 @@
-"""Performance and drops over model size, shots, training size and step: Figures 4-12 of the Domain Robustness paper."""
+"""Scores and drops over model size, shots, training size and step: Figures 4-12 of the Domain Robustness paper."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -16,13 +16,13 @@ from leaderboard.analysis.canvas import (
     Margins,
     Panel,
     count_axis,
-    cut,
     end_labels,
     picture,
+    shorten_name,
     value_range,
 )
-from leaderboard.analysis.entries import PROMPTED, Result, bounded, by_board, n_entries
-from leaderboard.analysis.found import Found, found
+from leaderboard.analysis.entries import PROMPTED, Result, group_by_board, n_entries, with_bounds
+from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.analysis.series import series_of, state_value
 from leaderboard.scoring.estimate import Estimate
 
@@ -49,7 +49,7 @@ SCHEMA = pl.Schema(
 Rows by board, series and ``at``. ``low``, ``high`` and ``interval`` are null where no interval is known, ``placebo``
 (the same drop on dealt domains) where there is no complete placebo, and of scores.
 """
-_BANDS = "Bands: 95% intervals, over training runs too where they were measured, else over test texts alone."
+_BANDS = "Bands: 95% intervals over test texts, and over training runs where these were measured."
 _AVERAGE_WORST = ("average_worst_sd", "average_worst_td")
 _AXES = {
     "parameters": "parameters",
@@ -59,8 +59,8 @@ _AXES = {
 }
 
 
-def find_over(results: Sequence[Result], key: str, *, prompted: bool | None = None) -> Found:
-    """Gather the figures of models whose entries differ in one thing.
+def find_over(results: Sequence[Result], key: str, *, prompted: bool | None = None) -> Findings:
+    """Find the figures of models whose entries differ in one thing.
 
     Args:
         results: of any boards; those that lack a shift take no part, as their means are over other shifts.
@@ -71,24 +71,24 @@ def find_over(results: Sequence[Result], key: str, *, prompted: bool | None = No
     rows: list[dict[str, Any]] = []
     left_out = []
     wanted = [r for r in results if prompted is None or (r.card.paradigm in PROMPTED) is prompted]
-    for board, mine in by_board(wanted):
+    for board, mine in group_by_board(wanted):
         placed = [result for result in mine if state_value(result, key) is not None]
         whole = [result for result in placed if result.complete]
-        kept = {
+        series = {
             name: states
             for name, states in series_of(whole, [key]).items()
             if len({state_value(result, key) for result in states}) > 1
         }
         words = {
             f"without {_AXES[key]} in the card": len(mine) - len(placed),
-            "without every shift": len(placed) - len(whole),
-            f"alone: no other entry of that model differs in {_AXES[key]} only": len(whole)
-            - sum(map(len, kept.values())),
+            "with a missing shift": len(placed) - len(whole),
+            f"skipped: no other entry of that model differs only in {_AXES[key]}": len(whole)
+            - sum(map(len, series.values())),
         }
         left_out += [f"{board}: {n_entries(n)} {why}" for why, n in words.items() if n]
-        rows += [row for name, states in kept.items() for result in states for row in _rows(name, result, key)]
-    why = f"no model has entries that differ in {_AXES[key]}, and in nothing else that cards tell"
-    return found(rows, left_out, why, SCHEMA)
+        rows += [row for name, states in series.items() for result in states for row in _score_rows(name, result, key)]
+    why = f"no model has two entries whose cards differ only in {_AXES[key]}"
+    return build_findings(rows, left_out, why, SCHEMA)
 
 
 def draw_over(rows: pl.DataFrame, notes: Sequence[str], *, title: str) -> bytes:
@@ -100,18 +100,18 @@ def draw_over(rows: pl.DataFrame, notes: Sequence[str], *, title: str) -> bytes:
     }
     for mine in rows.partition_by("board", "series", maintain_order=True):
         scores, drops = limits[mine["board"][0]]
-        panels.append(Panel(partial(_scores, rows=mine, limits=scores), new_row=True))
+        panels.append(Panel(partial(_draw_scores, rows=mine, limits=scores), new_row=True))
         if mine.filter(pl.col("measure").is_in(list(_DROPS))).height:
-            panels.append(Panel(partial(_drops, rows=mine, limits=drops)))
+            panels.append(Panel(partial(_draw_drops, rows=mine, limits=drops)))
     keys = [
         Key("average over sources of the worst drop", GREY, "--"),
-        Key("average drop of the placebo, no shift at all", GREY, ":"),
+        Key("average drop of the placebo (no shift)", GREY, ":"),
     ]
     margins = Margins(right=1.05, top=0.4, bottom=0.5)
     return picture(panels, columns=2, heights=2.5, margins=margins, title=title, keys=keys, notes=[_BANDS, *notes])
 
 
-def _rows(series: str, result: Result, key: str) -> list[dict[str, Any]]:
+def _score_rows(series: str, result: Result, key: str) -> list[dict[str, Any]]:
     summary = result.task.summary
     dealt = result.placebo.task.summary if result.placebo and result.placebo.complete else None
     rows = []
@@ -122,7 +122,7 @@ def _rows(series: str, result: Result, key: str) -> list[dict[str, Any]]:
         placebo: Estimate | None = getattr(dealt, measure) if dealt and measure in _DROPS else None
         rows.append(
             {"board": result.board, "series": series, "entry": result.entry, "over": key,
-             "at": state_value(result, key), "measure": measure, **bounded(estimate, summary.total.get(measure)),
+             "at": state_value(result, key), "measure": measure, **with_bounds(estimate, summary.total.get(measure)),
              "placebo": placebo.value if placebo else None}
         )  # fmt: skip
     return rows
@@ -134,22 +134,24 @@ def _limits(rows: pl.DataFrame, measures: dict[str, tuple[str, str]], *, zero: b
     return value_range([*mine["value"], *mine["low"], *mine["high"], *average["placebo"]], zero=zero)
 
 
-def _scores(axis: "Axes", rows: pl.DataFrame, limits: tuple[float, float]) -> None:
-    _lines(axis, rows, _PERFORMANCE, limits)
-    # It may run on above the drops, which have no title.
-    axis.set_title(cut(f"{rows['board'][0]}: {rows['series'][0]}", 140))
+def _draw_scores(axis: "Axes", rows: pl.DataFrame, limits: tuple[float, float]) -> None:
+    _draw_lines(axis, rows, _PERFORMANCE, limits)
+    # The scores' title may extend over the drops' panel, which has no title.
+    axis.set_title(shorten_name(f"{rows['board'][0]}: {rows['series'][0]}", 140))
     axis.set_ylabel("score, points")
 
 
-def _drops(axis: "Axes", rows: pl.DataFrame, limits: tuple[float, float]) -> None:
-    _lines(axis, rows, _DROPS, limits)
+def _draw_drops(axis: "Axes", rows: pl.DataFrame, limits: tuple[float, float]) -> None:
+    _draw_lines(axis, rows, _DROPS, limits)
     axis.axhline(0, color=GREY, linewidth=0.8)
     placebo = rows.filter(pl.col("placebo").is_not_null(), measure="average_drop")
     axis.plot(placebo["at"], 100 * placebo["placebo"], ":", color=GREY, marker=".", markersize=4)
     axis.set_ylabel("drop, points")
 
 
-def _lines(axis: "Axes", rows: pl.DataFrame, measures: dict[str, tuple[str, str]], limits: tuple[float, float]) -> None:
+def _draw_lines(
+    axis: "Axes", rows: pl.DataFrame, measures: dict[str, tuple[str, str]], limits: tuple[float, float]
+) -> None:
     axis.set_ylim(limits)
     over = rows["over"][0]
     count_axis(axis, rows["at"].to_list(), spread_evenly=over != "step")

@@ -1,13 +1,13 @@
-"""Shares of the scenarios by task and paradigm, and how sure they are: Figure 3 of the Domain Robustness paper."""
+"""Shares of the scenarios by task and paradigm, with their certainty: Figure 3 of the Domain Robustness paper."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from leaderboard.analysis.canvas import BLACK, GREY, SCENARIO_COLOURS, Margins, Panel, cut, picture
-from leaderboard.analysis.entries import Result, by_board, n_entries
-from leaderboard.analysis.found import Found, found
+from leaderboard.analysis.canvas import BLACK, GREY, SCENARIO_COLOURS, Margins, Panel, picture, shorten_name
+from leaderboard.analysis.entries import Result, group_by_board, n_entries
+from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.metrics.robustness import SCENARIOS
 from leaderboard.scoring.shape import Shift
 from validation.report import counted
@@ -30,7 +30,7 @@ Rows by board, paradigm and scenario, each scenario once. ``support`` is null wh
 """
 
 
-def find_scenarios(results: Sequence[Result]) -> Found:
+def find_scenarios(results: Sequence[Result]) -> Findings:
     """Count scenarios over all entries and shifts of each board and paradigm, and those of placebos beside them.
 
     ``resolved`` is the share of all shifts that have the scenario and are resolved; ``support`` the scenario's mean
@@ -39,12 +39,12 @@ def find_scenarios(results: Sequence[Result]) -> Found:
     Returns: rows of ``SCHEMA``.
     """
     rows: list[dict[str, Any]] = []
-    for board, mine in by_board(results):
+    for board, mine in group_by_board(results):
         for paradigm in dict.fromkeys(result.card.paradigm for result in mine):
             like = [result for result in mine if result.card.paradigm == paradigm]
-            rows += _rows(board, paradigm, [result.shifts for result in like])
-        rows += _rows(board, _PLACEBO, [result.placebo.shifts for result in mine if result.placebo])
-    return found(rows, [], "no entry has a shift with both drops", SCHEMA)
+            rows += _scenario_rows(board, paradigm, [result.shifts for result in like])
+        rows += _scenario_rows(board, _PLACEBO, [result.placebo.shifts for result in mine if result.placebo])
+    return build_findings(rows, [], "no entry has a shift with both drops", SCHEMA)
 
 
 def draw_scenarios(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
@@ -54,14 +54,14 @@ def draw_scenarios(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
     upper = "Upper bar: shares of shifts, full colour where resolved (both drops' 95% intervals exclude 0)."
     lower = "Lower bar: mean share of bootstrap replicates."
     if _PLACEBO in rows["paradigm"]:
-        lower += " Placebo: the same entries on domains dealt at random."
+        lower += " Placebo: the same entries on domains made at random."
     height = 1.0 + 0.55 * names
     margins = Margins(left=2.5, right=2.0, top=0.35, bottom=0.5)
     panel = Panel(lambda axis: _bars(axis, rows))
     return picture([panel], columns=1, heights=height, margins=margins, title=title, notes=[upper, lower, *notes])
 
 
-def _rows(board: str, paradigm: str, shifts_of: Sequence[Sequence[Shift]]) -> list[dict[str, Any]]:
+def _scenario_rows(board: str, paradigm: str, shifts_of: Sequence[Sequence[Shift]]) -> list[dict[str, Any]]:
     shifts = [shift for shifts in shifts_of for shift in shifts]
     if not shifts:
         return []
@@ -89,7 +89,7 @@ def _bars(axis: "Axes", rows: pl.DataFrame) -> None:
         axis.text(101, place - 0.14, words, va="center", fontsize=8)
         resolved = f"{100 * group['resolved'].sum():.0f}% resolved"
         axis.text(101, place + 0.2, resolved, va="center", fontsize=8, color=GREY)
-    names = [f"{cut(group['board'][0], 24)}\n{group['paradigm'][0]}" for group in groups]
+    names = [f"{shorten_name(group['board'][0], 24)}\n{group['paradigm'][0]}" for group in groups]
     axis.set_yticks(range(len(groups)), names)
     axis.set_ylim(len(groups) - 0.4, -0.6)
     axis.set_xlim(0, 100)

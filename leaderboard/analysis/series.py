@@ -1,4 +1,4 @@
-"""States of one model: entries that are alike in all but what an analysis varies, by what their cards say."""
+"""States of one model: entries whose cards agree on everything but the one thing that an analysis varies."""
 
 from collections.abc import Callable, Sequence
 from statistics import fmean
@@ -21,7 +21,7 @@ _WORDS: dict[str, Callable[[Any], str]] = {
 
 
 def state_value(result: Result, key: str) -> int | None:
-    """Give where a result stands on a key of ``STATE``; None where its card does not say.
+    """Return the value of a result on a key of ``STATE``; None where its card does not state it.
 
     A zero-shot model has 0 shots. A trained one whose training set was not cut has its domains' train rows, on
     average.
@@ -37,7 +37,7 @@ def state_value(result: Result, key: str) -> int | None:
 
 
 def series_of(results: Sequence[Result], varies: Sequence[str]) -> dict[str, list[Result]]:
-    """Gather the results of one board into states of one model, by a name for each model.
+    """Group the results of one board into states of one model, by a name for each model.
 
     Two results are states of one model when their cards have the same family (or base model, or name) and agree in
     all but ``varies``. Where two of them would then stand at the same place, as two methods on one base model do,
@@ -50,14 +50,14 @@ def series_of(results: Sequence[Result], varies: Sequence[str]) -> dict[str, lis
     """
     keyed: dict[tuple[tuple[str, Any], ...], list[Result]] = {}
     for result in results:
-        keyed.setdefault(tuple(_facts(result, varies).items()), []).append(result)
+        keyed.setdefault(tuple(_shared_facts(result, varies).items()), []).append(result)
     apart: dict[tuple[tuple[str, Any], ...], list[Result]] = {}
     for key, found in keyed.items():
         places = [tuple(state_value(result, name) for name in varies) for result in found]
         for result in found:
             named = (*key, ("name", result.card.name)) if len(set(places)) < len(places) else key
             apart.setdefault(named, []).append(result)
-    names = _names([dict(key) for key in apart])
+    names = _distinct_names([dict(key) for key in apart])
     return {
         name: sorted(found, key=lambda result: tuple(state_value(result, key) or 0 for key in varies))
         for name, found in zip(names, apart.values(), strict=True)
@@ -76,8 +76,8 @@ def short_number(n: int) -> str:
     return f"{n:,}"
 
 
-def _facts(result: Result, varies: Sequence[str]) -> dict[str, Any]:
-    """Give what all states of a model have in common."""
+def _shared_facts(result: Result, varies: Sequence[str]) -> dict[str, Any]:
+    """Return the facts that all states of a model have in common."""
     card = result.card
     sizes_differ = "parameters" in varies
     model = (card.family or card.base_model) if sizes_differ else (card.base_model or card.family)
@@ -85,21 +85,21 @@ def _facts(result: Result, varies: Sequence[str]) -> dict[str, Any]:
     facts: dict[str, Any] = {"model": model or card.name, "paradigm": "prompted" if prompted else card.paradigm}
     facts |= {key: getattr(card, key) for key in STATE if key not in varies}
     if sizes_differ and "tunable_parameters" not in varies:
-        # A larger model has more of them, too.
+        # A larger model also has more tunable parameters.
         facts["tunable_parameters"] = None
         facts["tuned"] = card.tunable_parameters in (None, card.parameters)
     return facts | {"model_selection": card.model_selection, "extra_data": card.extra_data}
 
 
-def _names(keys: Sequence[dict[str, Any]]) -> list[str]:
-    """Name models shortly: by what those of the same name differ in."""
+def _distinct_names(keys: Sequence[dict[str, Any]]) -> list[str]:
+    """Return short names of models: models of one name are told apart by what they differ in."""
     names: list[str] = []
     for key in keys:
         alike = [other for other in keys if other["model"] == key["model"]]
         differ = [name for name in key if any(other.get(name) != key[name] for other in alike)]
         parts = [_WORDS.get(name, str)(key[name]) for name in differ if key[name] is not None]
         name = ", ".join([key["model"], *parts])
-        # Figures that differ may be written alike.
+        # Two different numbers may round to the same text.
         again = sum(other == name or other.startswith(f"{name} #") for other in names)
         names.append(f"{name} #{again + 1}" if again else name)
     return names

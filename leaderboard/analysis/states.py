@@ -1,4 +1,4 @@
-"""Scores out of distribution over the score in it, by states of one model: Figures 2-4 of the BOSS paper."""
+"""Scores out of distribution against the ID score, by states of one model: Figures 2-4 of the BOSS paper."""
 
 import textwrap
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from leaderboard.analysis.canvas import BLACK, COLOURS, GREY, Key, Margins, Panel, cut, picture, value_range
-from leaderboard.analysis.entries import Result, bounded, by_board, n_entries
-from leaderboard.analysis.found import Found, found
+from leaderboard.analysis.canvas import BLACK, COLOURS, GREY, Key, Margins, Panel, picture, shorten_name, value_range
+from leaderboard.analysis.entries import Result, group_by_board, n_entries, with_bounds
+from leaderboard.analysis.findings import Findings, build_findings
 from leaderboard.analysis.series import STATE, series_of, short_number, state_value
 from leaderboard.metrics.correlation import LEAST_STATES, IdOodShape, id_ood_shape
 from leaderboard.scoring.estimate import Estimate
@@ -26,9 +26,9 @@ _KINDS = {
     "peak": "rises, then falls", "two lines down": "two falling lines", "none": "no relation",
 }  # fmt: skip
 _ABOUT = (
-    "Types as in the BOSS paper: I one rising line (in scores or on logits), II two rising lines, III a V. A true type "
-    f"is found in four of five cases from {LEAST_STATES['I']} (I), {LEAST_STATES['II']} (II) and {LEAST_STATES['III']} "
-    "(III) states on. Thin lines: 95% intervals."
+    "Types as in the BOSS paper: I one rising line (in scores or on logits), II two rising lines, III a V. With at "
+    f"least {LEAST_STATES['I']} (I), {LEAST_STATES['II']} (II) or {LEAST_STATES['III']} (III) states a true type is "
+    "recognised in 80% of cases. Thin lines: 95% intervals."
 )
 _CRITERIA = ("constant", "one line", "one line on logits", "flat, then a line", "a line, then flat", "two lines")
 SCHEMA = pl.Schema(
@@ -51,8 +51,8 @@ logits. ``least_states``: from how many on a true type of this kind is found in 
 """
 
 
-def find_states(results: Sequence[Result]) -> Found:
-    """Gather the OOD scores, and their mean, over the ID score of the states of each model, with their shape.
+def find_states(results: Sequence[Result]) -> Findings:
+    """Find each state's OOD scores and their mean beside its ID score, and the shape of the relation.
 
     A benchmark without an ID domain has one pair: mean ST over mean SS. States that lack a shift take no part in
     means. The shape is that of ``id_ood_shape``; with too few states nothing is fitted.
@@ -61,17 +61,17 @@ def find_states(results: Sequence[Result]) -> Found:
     """
     rows: list[dict[str, Any]] = []
     left_out = []
-    for board, mine in by_board(results):
+    for board, mine in group_by_board(results):
         trained = [result for result in mine if result.task.summary.mean_ss.value is not None]
-        kept = {name: states for name, states in series_of(trained, STATE).items() if len(states) > 1}
-        alone = len(trained) - sum(map(len, kept.values()))
+        by_model = {name: states for name, states in series_of(trained, STATE).items() if len(states) > 1}
+        alone = len(trained) - sum(map(len, by_model.values()))
         if alone:
-            left_out.append(f"{board}: {n_entries(alone)} alone: no other entry is a state of that model")
-        for name, states in kept.items():
-            away = dict.fromkeys(where for result in states for where in _pairs(result))
+            left_out.append(f"{board}: {n_entries(alone)} skipped: no other entry is a state of the same model")
+        for name, states in by_model.items():
+            away = dict.fromkeys(where for result in states for where in _ood_with_id(result))
             for where in away:
-                rows += _rows(board, name, where, [result for result in states if where in _pairs(result)])
-    return found(rows, left_out, "no two entries with a score at home are states of one model", SCHEMA)
+                rows += _state_rows(board, name, where, [result for result in states if where in _ood_with_id(result)])
+    return build_findings(rows, left_out, "no two entries with an in-domain score are states of one model", SCHEMA)
 
 
 def draw_states(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
@@ -90,13 +90,13 @@ def draw_states(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
         ]
     keys = [Key("chosen shape", BLACK), Key("as good as in distribution", GREY, ":")]
     keys += [Key(f"{short_number(size)} parameters", colour, "none", "o") for size, colour in colours.items()]
-    title = "Scores out of distribution over the score in it, by states of a model (points)"
+    title = "Scores out of distribution (OOD) against the ID score, by states of a model (points)"
     margins = Margins(left=0.5, right=0.1, top=0.8, bottom=0.45)
     return picture(panels, columns=4, heights=3.1, margins=margins, title=title, keys=keys, notes=[_ABOUT, *notes])
 
 
-def _pairs(result: Result) -> dict[str, tuple[Estimate, Estimate]]:
-    """Give the scores away from home and at home, by where away is; of unknown ones nothing."""
+def _ood_with_id(result: Result) -> dict[str, tuple[Estimate, Estimate]]:
+    """Return pairs of OOD score and ID score by OOD domain; unknown ones are left out."""
     summary, own = result.task.summary, result.task.id_ood
     if own is not None:
         found = {name: (score, own.id) for name, score in own.ood.items()}
@@ -106,21 +106,21 @@ def _pairs(result: Result) -> dict[str, tuple[Estimate, Estimate]]:
     return {where: pair for where, pair in found.items() if pair[0].value is not None and pair[1].value is not None}
 
 
-def _rows(board: str, series: str, where: str, states: Sequence[Result]) -> list[dict[str, Any]]:
-    pairs = [_pairs(result)[where] for result in states]
+def _state_rows(board: str, series: str, where: str, states: Sequence[Result]) -> list[dict[str, Any]]:
+    pairs = [_ood_with_id(result)[where] for result in states]
     id_scores = np.array([own.value for _, own in pairs], dtype=np.float64)
     shape = id_ood_shape(id_scores, np.array([away.value for away, _ in pairs], dtype=np.float64))
     expected = shape.predict(id_scores)
     rows = []
     for result, (away, own), fitted in zip(states, pairs, expected, strict=True):
         total = result.task.id_ood.total if result.task.id_ood else result.task.summary.total
-        at_home = bounded(own, total.get("id") or total.get("mean_ss"))
+        at_home = with_bounds(own, total.get("id") or total.get("mean_ss"))
         key = {_MEAN_OOD: "mean_ood", _CROSS: "mean_st"}.get(where, f"ood.{where}")
         rows.append(
             {"board": board, "series": series, "entry": result.entry,
              **{name: state_value(result, name) for name in STATE}, "ood": where,
              "id_score": at_home["value"], "id_low": at_home["low"], "id_high": at_home["high"],
-             **bounded(away, total.get(key)), "expected": _known(fitted), "states": len(states),
+             **with_bounds(away, total.get(key)), "expected": _if_finite(fitted), "states": len(states),
              **_shape_facts(shape)}
         )  # fmt: skip
     return rows
@@ -130,14 +130,14 @@ def _shape_facts(shape: IdOodShape) -> dict[str, Any]:
     slopes = (*shape.slopes, *([None] * (2 - len(shape.slopes))))
     return {
         "shape": shape.kind, "boss_type": shape.boss_type, "axis": shape.axis if shape.slopes else None,
-        "least_states": LEAST_STATES[shape.boss_type] if shape.boss_type else None, "r2": _known(shape.r2),
-        "slope": slopes[0], "slope_after_knee": slopes[1], "knee": _known(shape.knee), "anchor": _known(shape.anchor),
-        "value_at_anchor": _known(shape.knee_value),
-        **{f"criterion: {name}": _known(shape.criterion.get(name, np.nan)) for name in _CRITERIA},
+        "least_states": LEAST_STATES[shape.boss_type] if shape.boss_type else None, "r2": _if_finite(shape.r2),
+        "slope": slopes[0], "slope_after_knee": slopes[1], "knee": _if_finite(shape.knee),
+        "anchor": _if_finite(shape.anchor), "value_at_anchor": _if_finite(shape.knee_value),
+        **{f"criterion: {name}": _if_finite(shape.criterion.get(name, np.nan)) for name in _CRITERIA},
     }  # fmt: skip
 
 
-def _known(value: float) -> float | None:
+def _if_finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
@@ -155,7 +155,7 @@ def _panel(axis: "Axes", rows: pl.DataFrame, colours: dict[int, str]) -> None:
     axis.set_xlabel("mean SS" if first["ood"] == _CROSS else "ID score")
     where = first["ood"] if first["ood"] in (_CROSS, _MEAN_OOD) else f"OOD: {first['ood']}"
     model = textwrap.wrap(first["series"], _LINE, max_lines=2, placeholder="…")
-    lines = [cut(f"{first['board']}, {where}", _LINE), *model, _said(rows)]
+    lines = [shorten_name(f"{first['board']}, {where}", _LINE), *model, _shape_words(rows)]
     axis.set_title("\n".join(lines), fontsize=8)
 
 
@@ -182,8 +182,8 @@ def _shape(axis: "Axes", facts: dict[str, Any], id_points: NDArray[np.float64]) 
     axis.plot(x, 100 * facts["value_at_anchor"] + np.where(away < 0, left, right) * away, color=BLACK, linewidth=1.2)
 
 
-def _said(rows: pl.DataFrame) -> str:
-    """Say the shape, or that nothing could be fitted."""
+def _shape_words(rows: pl.DataFrame) -> str:
+    """Describe the shape, or why none could be fitted."""
     facts = rows.row(0, named=True)
     if facts["shape"] not in _KINDS:
         return f"no fit: {rows.height} states, 5 needed" if rows.height < 5 else "no fit: fewer than 3 ID scores"

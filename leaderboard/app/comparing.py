@@ -10,9 +10,9 @@ import polars as pl
 from threadpoolctl import threadpool_limits
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.board import Board, Index, say
+from leaderboard.board import Board, Index, public_message
 from leaderboard.board.ranks import difference_interval, ranked_replicates
-from leaderboard.comparing.entries import MAX_ENTRIES, MAX_PAIRWISE, Side, compare_in_pairs, compare_sides
+from leaderboard.comparing.entries import MAX_ENTRIES, MAX_PAIRWISE, ComparedEntry, compare_in_pairs, compare_with_first
 from leaderboard.scoring.shape import Scores
 from leaderboard.store import Entry, folder_of
 from leaderboard.views.compare_page import Choice, Compared, MeanInterval, compare_page, comparing_page
@@ -50,10 +50,10 @@ def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
     Raises: InvalidInput when they cannot be compared.
     """
     asked = _asked(index, ids[: MAX_ENTRIES + 1], task)
-    sides = [_side(index, entry) for entry in asked.entries]
+    sides = [_compared_entry(index, entry) for entry in asked.entries]
     # The products are small: several threads would mostly wait for each other.
     with _place_in(_in_line, asked.entries), _at_once, threadpool_limits(1, "blas"):
-        pairs = compare_sides(sides, asked.folder, index.store, asked.task)
+        pairs = compare_with_first(sides, asked.folder, index.store, asked.task)
     downloadable = frozenset(entry.id for entry in asked.entries if entry.card.allows_download)
     intervals = _intervals(index, asked.entries, asked.task, asked.folder)
     return Compared(sides, asked.scores, pairs, asked.folder.manifest.benchmark, asked.task, downloadable, intervals)
@@ -71,7 +71,7 @@ def compared_in_pairs(index: Index, ids: Sequence[str], task: str | None, progre
     Raises: InvalidInput when they cannot be compared.
     """
     asked = _asked(index, ids[: MAX_PAIRWISE + 1], task)
-    sides = [_side(index, entry) for entry in asked.entries]
+    sides = [_compared_entry(index, entry) for entry in asked.entries]
     with _place_in(_in_long_line, asked.entries), threadpool_limits(1, "blas"):
         pairs = compare_in_pairs(sides, asked.folder, index.store, asked.task, progress=progress, turn=_at_once)
     tasks = [next(each for each in scores.tasks if each.task == asked.task) for scores in asked.scores]
@@ -151,7 +151,7 @@ class Comparisons:
             if not job.done.wait(self._seconds):
                 return comparing_page(len(named), time.monotonic() - job.begun, job.progress), True
             found = job.found
-            problems = [say(problem, index.names()) for problem in job.problems]
+            problems = [public_message(problem, index.names()) for problem in job.problems]
         board = _board(index, asked, found.task if found else task)
         choices = _choices(index, board, asked)
         return compare_page(choices, asked, found, task=found.task if found else task, problems=problems), False
@@ -203,9 +203,11 @@ class _Job:
         self.progress = n_done, n_pairs
 
 
-def _side(index: Index, entry: Entry) -> Side:
+def _compared_entry(index: Index, entry: Entry) -> ComparedEntry:
     card = entry.card
-    return Side(entry.id, card.name, index.store.predictions(entry), card.data, card.subset, card.tuning_trials)
+    return ComparedEntry(
+        entry.id, card.name, index.store.predictions(entry), card.data, card.subset, card.tuning_trials
+    )
 
 
 def _board(index: Index, ids: Sequence[str], task: str | None) -> Board | None:

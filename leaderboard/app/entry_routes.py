@@ -11,8 +11,8 @@ from leaderboard.app.comparing import Comparisons
 from leaderboard.app.keeper import Keeper
 from leaderboard.board import Board, Index
 from leaderboard.board.effective import AboveLine, effective_robustness_of
-from leaderboard.board.places import Place, place_of
-from leaderboard.release import nominated
+from leaderboard.board.places import BoardPlace, place_of
+from leaderboard.release import nominated_entries
 from leaderboard.scoring.examples import WrongExample, wrong_examples
 from leaderboard.scoring.shape import TaskScores
 from leaderboard.scoring.unseen import Unseen, unseen_drops
@@ -90,7 +90,7 @@ def _entry(index: Index, identity: str, task: str | None) -> Markup | Response:
     folder = folder_of(entry.card, index.folders)
     store = index.store
     if not folder.has_public_labels:
-        tasks = sorted(task for (_, task), each in nominated(store).items() if each == identity)
+        tasks = sorted(task for (_, task), each in nominated_entries(store).items() if each == identity)
         return released_page(entry, folder, index.releases(entry), tasks)
 
     def examples(task: str, source: str, target: str) -> Sequence[WrongExample]:
@@ -105,7 +105,7 @@ def _entry(index: Index, identity: str, task: str | None) -> Markup | Response:
         board = _board_of(index, entry, task)
         return effective_robustness_of(index.frame(board), entry.id) if board else None
 
-    def place(task: TaskScores) -> Place | None:
+    def place(task: TaskScores) -> BoardPlace | None:
         board = _board_of(index, entry, task)
         return place_of(index.frame(board), entry.id) if board else None
 

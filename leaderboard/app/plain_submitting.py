@@ -22,7 +22,7 @@ from leaderboard.app.card_form import card_with
 from leaderboard.app.identity import is_own_page, local_submitter, session_user, signed_in_submitter
 from leaderboard.app.keeper import Keeper
 from leaderboard.app.uploads import Uploads
-from leaderboard.board.submission import Answer, check, refused, submit
+from leaderboard.board.submission import SubmissionAnswer, check, refusal_answer, submit
 from leaderboard.scoring.score import FileChecks
 from leaderboard.views import addresses
 from leaderboard.views.card_fields import card_fields, only_data
@@ -51,7 +51,7 @@ def plain_submit_routes(
     """
     free = threading.BoundedSemaphore(SCORED_AT_ONCE)
 
-    def shown(request: Request, values: dict[str, str], answer: Answer | None = None) -> Response:
+    def shown(request: Request, values: dict[str, str], answer: SubmissionAnswer | None = None) -> Response:
         body = plain_submit_html(
             keeper.index.folders,
             values,
@@ -70,7 +70,7 @@ def plain_submit_routes(
         try:
             card = _card_text(form, values, keeper)
         except InvalidInput as error:
-            return shown(request, values, refused(keeper.index, error.problems))
+            return shown(request, values, refusal_answer(keeper.index, error.problems))
         by_index = values.get("labels_by_index") == "yes"
         path = _kept(form.get("file"), uploads)
         if values.get("do") == "submit":

@@ -1,6 +1,6 @@
 """The page and the endpoints that take submissions: a Gradio form, for its uploads, queue and sign-in.
 
-/check     file, card text, whether labels are numbers -> an answer (``leaderboard.board.submission.Answer``);
+/check     file, card text, whether labels are numbers -> an answer (``leaderboard.board.submission.SubmissionAnswer``);
            nothing is stored
 /submit    the same, and the entry is kept
 /withdraw  entry id -> an answer; only who sent it may
@@ -19,7 +19,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.app.card_form import MAX_FIELD_CHARACTERS, card_with
 from leaderboard.app.identity import local_submitter, signed_in_submitter
 from leaderboard.app.keeper import Keeper
-from leaderboard.board.submission import Answer, check, nominate_entry, submit, withdraw
+from leaderboard.board.submission import SubmissionAnswer, check, nominate_entry, submit, withdraw
 from leaderboard.scoring.score import FileChecks
 from leaderboard.views.answer import answer_html, submit_html
 from leaderboard.views.card_fields import CardField, card_fields, only_data
@@ -69,7 +69,7 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
         task = gr.Textbox(label="Task", placeholder="all of its tasks", max_length=100, elem_id="nominate-task")
         nominate_button = gr.Button("Nominate", scale=0, min_width=150)
 
-    def check_file(file: str | None, card: str, labels_by_index: bool = False) -> Answer:
+    def check_file(file: str | None, card: str, labels_by_index: bool = False) -> SubmissionAnswer:
         """Check a prediction file without keeping it: every problem is listed, and scores are previewed.
 
         Args:
@@ -85,7 +85,7 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
         file: str | None,
         card: str,
         labels_by_index: bool = False,
-    ) -> Answer:
+    ) -> SubmissionAnswer:
         """Check, score and keep a prediction file; the same file and card sent twice are one entry.
 
         Args:
@@ -105,7 +105,7 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
             labels_by_index=labels_by_index,
         )
 
-    def withdraw_entry(entry: str, request: gr.Request, profile: gr.OAuthProfile | None) -> Answer:
+    def withdraw_entry(entry: str, request: gr.Request, profile: gr.OAuthProfile | None) -> SubmissionAnswer:
         """Withdraw an entry of one's own from the leaderboard.
 
         Args:
@@ -115,7 +115,9 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
         """
         return withdraw(keeper.index, entry, sender=lambda: sender(request, profile))
 
-    def nominate_for_round(entry: str, task: str, request: gr.Request, profile: gr.OAuthProfile | None) -> Answer:
+    def nominate_for_round(
+        entry: str, task: str, request: gr.Request, profile: gr.OAuthProfile | None
+    ) -> SubmissionAnswer:
         """Nominate an entry of one's own for the next round, which releases its figures on withheld labels.
 
         Args:
@@ -126,7 +128,7 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
         """
         return nominate_entry(keeper.index, entry, task, sender=lambda: sender(request, profile))
 
-    handlers: list[tuple[gr.Button, Callable[..., Answer], list[Any], str]] = [
+    handlers: list[tuple[gr.Button, Callable[..., SubmissionAnswer], list[Any], str]] = [
         (check_button, check_file, [file, card, by_index], "check"),
         (submit_button, submit_file, [file, card, by_index], "submit"),
         (withdraw_button, withdraw_entry, [entry], "withdraw"),
@@ -139,7 +141,7 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
         button.click(_reported(handler), inputs, report, api_visibility="private", **at_once)
 
 
-def _reported(handler: Callable[..., Answer]) -> Callable[..., str]:
+def _reported(handler: Callable[..., SubmissionAnswer]) -> Callable[..., str]:
     """Return a function that shows what a handler answers.
 
     The page gets it from the same call: one that is sent an answer to show would show anybody anything, and keep it.

@@ -1,4 +1,4 @@
-"""How fast the leaderboard is with 10,000 entries, in a real browser: what ``shiftbench bench app`` runs.
+"""Speed of the leaderboard with 10,000 entries, in a real browser: what ``shiftbench bench app`` runs.
 
 Figures are medians of 20. The server runs in a process of its own; the browser is headless Chromium by playwright
 (extra 'dev'); "cold" is a browser that has nothing of the site yet. Entries are copies of a few real ones with noise.
@@ -90,7 +90,7 @@ def run_app_bench(scale: float = 1.0) -> Iterator[Timing]:
 
 
 def fill(store: Store, folder: DatasetFolder, n: int, place: Path) -> None:
-    """Put n entries into a store: a few that were really scored, and copies of them with noise on the ranked figures.
+    """Add n entries to a store: a few that were really scored, and copies of them with noise on the ranked figures.
 
     Args:
         store: where to.
@@ -108,7 +108,7 @@ def fill(store: Store, folder: DatasetFolder, n: int, place: Path) -> None:
 
 @dataclass(frozen=True)
 class _Template:
-    """A scored entry, and its files as they are copied."""
+    """A scored entry with the files that its copies share."""
 
     entry: Entry
     scores: dict[str, Any]
@@ -129,7 +129,7 @@ def _template(store: Store, folder: DatasetFolder, number: int, place: Path) -> 
 
 
 def _copy(store: Store, folder: DatasetFolder, template: _Template, identity: str, number: int, moved: float) -> None:
-    """Write an entry that is a template with another card, whose ranked figures lie ``moved`` higher."""
+    """Write a copy of a template entry with another card, its ranked figures raised by ``moved``."""
     files = store.entry_files(identity)
     for path in (files.card, files.table):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -172,7 +172,7 @@ def _timings(folders: Sequence[Path], store: Store, chromium: str, place: Path) 
     n = f"{len(store.ids()):,} local entries"
     first = _start_seconds(folders, store)
     with _serving(folders, store):
-        _settled(store)
+        _wait_until_saved(store)
     again = statistics.median(_start_seconds(folders, store) for _ in range(5))
     yield Timing(name=f"start-up from {n}, never read before", seconds=first, wanted="no limit")
     yield _under(f"start-up from {n}", again, 5.0)
@@ -192,7 +192,7 @@ def _board_address(folder: DatasetFolder, task: str) -> str:
 
 
 def _cold(browser: Any, address: str, wanted: str) -> float:
-    """Seconds until a browser that has nothing of the site yet shows an element."""
+    """Measure the seconds until a browser that has nothing of the site yet shows an element."""
     with closing(browser.new_context()) as context:
         page = context.new_page()
         begun = time.perf_counter()
@@ -216,7 +216,7 @@ def _beside_plain_files(browser: Any, name: str, address: str) -> Timing:
 
 def _pages(browser: Any, url: str, board: str, store: Store) -> Iterator[Timing]:
     identities = store.ids()
-    asked = cycle(identities)  # a small run has fewer than are asked for
+    asked = cycle(identities)  # a small run has fewer entries than requests
     yield _beside_plain_files(browser, "first row of the overall board, cold", url)
     yield _beside_plain_files(browser, "first row of a task's board, cold", board)
     yield _under(
@@ -245,7 +245,7 @@ def _pages(browser: Any, url: str, board: str, store: Store) -> Iterator[Timing]
 
 
 def _submission_seconds(url: str, folder_path: Path, place: Path) -> float:
-    """Seconds from the upload of a grid of all sentiment shifts, the largest task, to its row on the board."""
+    """Measure the seconds from the upload of a grid of all sentiment shifts, the largest task, to its board row."""
     from leaderboard.app.client import submit_to_url
 
     folder = DatasetFolder.open(folder_path)
@@ -285,7 +285,7 @@ def _start_seconds(folders: Sequence[Path], store: Store) -> float:
 
 @contextmanager
 def _serving(folders: Sequence[Path], store: Store) -> Iterator[tuple[str, float]]:
-    """Run a server in a process of its own; gives its address, and the seconds until it had a page to show."""
+    """Run a server in a process of its own; yield its address, and the seconds until it served a page."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -309,8 +309,8 @@ def _serving(folders: Sequence[Path], store: Store) -> Iterator[tuple[str, float
         process.wait(timeout=30)
 
 
-def _settled(store: Store) -> None:
-    """Wait until the server has kept what it read and computed of every entry."""
+def _wait_until_saved(store: Store) -> None:
+    """Wait until the server has saved what it read and computed of every entry."""
     deadline = time.monotonic() + 900
     while index_cache.read_rows(store)["id"].n_unique() < len(store.ids()) and time.monotonic() < deadline:
         time.sleep(1)

@@ -1,4 +1,4 @@
-"""How long comparing entries takes: two of one task with five runs each, four of all tasks with one run or five."""
+"""Time taken by comparisons of entries: two of one task with five runs each, four of all tasks with one or five."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""How often what is claimed is true, simulated with a progress bar: what ``shiftbench coverage`` runs.
+"""Simulations of how often claims are true, with a progress bar: what ``shiftbench coverage`` runs.
 
 ``SIMULATIONS`` is the list of what there is to simulate. Each takes a number of tasks, a seed and a step to call after
 every task, and returns rows.
@@ -19,12 +19,12 @@ from leaderboard.views.terminal import print_table
 from validation.report import InvalidInput, Problem
 
 FEWEST = 50
-"""Intervals below which the share of right ones is not shown: those few are of unusual tasks."""
+"""Number of intervals below which the share of true ones is not shown: so few come from unusual tasks."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """How often one claim was right.
+    """The share of cases in which one claim was true.
 
     Attributes:
         simulation, setting, figure: what was simulated, and which figure of it.
@@ -46,7 +46,7 @@ class Row:
 
 
 Simulation = Callable[[int, int, Callable[[], object]], list[Row]]
-"""Tasks, seed, and a step to call after each task -> rows."""
+"""A function from number of tasks, seed, and a step to call after each task, to rows."""
 
 
 def measure_coverage(n_tasks: int, seed: int, names: Sequence[str] | None = None) -> list[Row]:
@@ -71,7 +71,7 @@ def measure_coverage(n_tasks: int, seed: int, names: Sequence[str] | None = None
 
 
 def print_coverage(rows: Sequence[Row], n_tasks: int, console: Console) -> None:
-    """Print a table a simulation: share of right claims in percent, in brackets the intervals' mean width in points.
+    """Print a table for each simulation: true claims in percent, and in brackets the intervals' mean width in points.
 
     Args:
         rows: from ``measure_coverage``.

@@ -1,4 +1,4 @@
-"""How often a gate fails: on domains exactly at the limit, where each failure is a false alarm, and beyond it.
+"""Failure rates of a gate: on domains exactly at the limit, where each failure is a false alarm, and beyond it.
 
 Scores are those of texts that are right or wrong, with the intervals that scores stand with; texts have no groups.
 """
@@ -17,12 +17,12 @@ from leaderboard.scoring.limits import LEVEL, LimitName, LimitTest, check_drop, 
 
 _HOME, _LIMIT = 0.9, {"max_drop": 0.05, "min_score": 0.7, "max_regression": 0.01}
 _CHURN = 0.05
-"""Share of texts that a new model gets right and the one before did not; as many are lost besides the regression."""
+"""Share of texts that only the new model has right; as many are lost in addition to the regression."""
 _N_DRAWS = 200
 
 
 class GateRates(NamedTuple):
-    """Shares of simulated gates that failed: by Holm over the domains, and had each domain been tested by itself."""
+    """Shares of simulated gates that failed: with Holm's correction over the domains, and without any."""
 
     corrected: float
     uncorrected: float
@@ -69,7 +69,7 @@ def _drops(far: NDArray[np.float64], n_texts: int, rng: np.random.Generator) -> 
     return [check_drop([home], _figure(_HOME - limit - more, n_texts, rng), "simulated", limit) for more in far]
 
 
-def _scores(far: NDArray[np.float64], n_texts: int, rng: np.random.Generator) -> list[LimitTest]:
+def _score_tests(far: NDArray[np.float64], n_texts: int, rng: np.random.Generator) -> list[LimitTest]:
     limit = _LIMIT["min_score"]
     return [check_score(_figure(limit - more, n_texts, rng), "simulated", limit) for more in far]
 
@@ -87,7 +87,7 @@ def _regressions(far: NDArray[np.float64], n_texts: int, rng: np.random.Generato
     return tests
 
 
-_TESTS = {"max_drop": _drops, "min_score": _scores, "max_regression": _regressions}
+_TESTS = {"max_drop": _drops, "min_score": _score_tests, "max_regression": _regressions}
 
 
 def _figure(share: float, n_texts: int, rng: np.random.Generator) -> Figure:

@@ -1,4 +1,4 @@
-"""What the intervals of simulated tasks are tried on, by the name of the simulation."""
+"""Settings of the simulated tasks that intervals are tested on, by the name of the simulation."""
 
 from leaderboard.bench.simulated_tasks import Setting
 
@@ -6,17 +6,17 @@ _SHARES = (0.6, 0.8, 0.9, 0.95, 0.97, 0.99, 0.995)
 
 
 def _edges() -> list[Setting]:
-    """List test sets without groups, the score from the middle to the edge."""
+    """List test sets without groups, with scores from the middle of the scale to its edge."""
     found = [Setting(f"n = {n}, p = {p:g}", p, p, (1,) * n) for n in (30, 200) for p in _SHARES]
     return [*found, Setting("n = 30, p = 0.995 and 0.9", 0.995, 0.9, (1,) * 30)]
 
 
 def _few_groups() -> list[Setting]:
-    """List test sets of few groups, equal and unequal, whose examples are hardly alike and very much so."""
+    """List test sets of few groups, equal and unequal, whose texts are weakly or strongly correlated."""
     sizes = {"3 x 20": (20,) * 3, "5 x 20": (20,) * 5, "8 x 20": (20,) * 8, "12 x 50": (50,) * 12}
     sizes["2 x 60, 14 x 10"] = (60, 60, *(10,) * 14)
     return [
-        Setting(f"{name}, alike {alike:g}, p = {p:g}", p, p, groups, alike)
+        Setting(f"{name}, correlation {alike:g}, p = {p:g}", p, p, groups, alike)
         for name, groups in sizes.items()
         for alike in (0.1, 0.5)
         for p in (0.7, 0.95)
@@ -33,7 +33,7 @@ def _rare_classes() -> list[Setting]:
 
 
 def _graded() -> list[Setting]:
-    """List token F1, plain and weighted by depth, and depth-weighted accuracy with groups."""
+    """List settings with token F1, plain and weighted by depth, and depth-weighted accuracy with groups."""
     plain = [
         Setting(f"token F1, n = {n}, p = {p:g}", p, p, (1,) * n, metric="token_f1", has_depth=n > 50)
         for n in (50, 200)
@@ -44,7 +44,7 @@ def _graded() -> list[Setting]:
 
 
 def _training_runs() -> list[Setting]:
-    """List five runs a source, which differ by little or by much: total intervals."""
+    """List settings with five runs a source that differ little or much: total intervals."""
     return [
         Setting(f"{n} x 2, runs' sd {sd:g}, p = {p:g}", p, p, (2,) * n, 0.3, n_runs=5, run_sd=sd)
         for n in (30, 150)

@@ -1,4 +1,4 @@
-"""How fast depths, scoring and comparing are beside yardsticks timed in the same run: what ``shiftbench bench`` runs.
+"""Speed of depths, scoring and comparing against yardsticks timed in the same run: what ``shiftbench bench`` runs.
 
 Every figure is a median of several runs; yardsticks that take minutes are timed on a part and extrapolated, and say
 so. The submission is the synthetic grid: all source-target pairs of Domain Robustness at Table 2's sizes.
@@ -84,7 +84,7 @@ def _depth_against_a_sum() -> Timing:
 
 
 def _peak_allocation(work: Callable[[], object]) -> int:
-    """Bytes that some work holds at its peak."""
+    """Measure the bytes that a piece of work holds at its peak."""
     tracemalloc.start()
     try:
         work()
@@ -94,7 +94,7 @@ def _peak_allocation(work: Callable[[], object]) -> int:
 
 
 def _faster(name: str, seconds: float, yardstick: str, yardstick_seconds: float, times: int) -> Timing:
-    """Measure what should be faster than its yardstick."""
+    """Measure the work that should be faster than its yardstick."""
     speedup = yardstick_seconds / seconds
     wanted = f"at least {times:,} times faster"
     return Timing(
@@ -109,7 +109,7 @@ def _faster(name: str, seconds: float, yardstick: str, yardstick_seconds: float,
 
 
 def _within(name: str, seconds: float, yardstick: str, yardstick_seconds: float, times: float) -> Timing:
-    """Measure what may take as long as its yardstick, or some times as long."""
+    """Measure the work that may take as long as its yardstick, or a given multiple."""
     ratio = seconds / yardstick_seconds
     wanted = "at most as long" if times == 1 else f"at most {times:g} times as long"
     return Timing(
@@ -167,7 +167,7 @@ def _score(folder: DatasetFolder, path: Path, n_draws: int = 0) -> object:
 
 
 def _read_and_join(folder: DatasetFolder, path: Path) -> list[pl.DataFrame]:
-    """Read and check a submission and join it with gold: what no way of scoring can do without."""
+    """Read and check a submission and join it with gold, which every way of scoring has to do."""
     joined = []
     for (task,), rows in checked_predictions(path, folder).group_by("task", maintain_order=True):
         gold = folder.test(str(task), columns=["id", "domain", "group", GOLD[folder.task(str(task)).kind]])
@@ -186,7 +186,7 @@ class _Cell:
 
 
 def _plain_scores(cells: Sequence[_Cell]) -> dict[tuple[str, str, str], float]:
-    """Score labels, tags and answers as one would with the usual packages: one source and target at a time.
+    """Score labels, tags and answers with the usual packages: one source and target at a time.
 
     Labels are weighted by depth too, as ours are; seqeval takes no weights, so of tags and answers only the plain
     scores are made, which favours the yardstick.
@@ -227,7 +227,7 @@ def _cells(folder: DatasetFolder, predictions: pl.DataFrame) -> Iterator[_Cell]:
 
 
 def _depth_weightings(folder: DatasetFolder, task: str, source: str, target: str, rows: pl.DataFrame) -> list[Any]:
-    """Weights of each lambda; twice, because TT is weighted like ST."""
+    """Compute the weights of each lambda, twice: TT is weighted like ST."""
     table = rows.join(folder.depth(task, source, target), on="id", maintain_order="left")
     depth, weight = table["depth"].to_numpy(), table["weight"].to_numpy()
     return 2 * [weight * least_deep(depth, lambda_) for lambda_ in LAMBDAS]
@@ -268,7 +268,7 @@ def _seqeval(labels: Sequence[str], rows: pl.DataFrame) -> float:
 
 
 def _squad_f1(prediction: str, answers: Sequence[str]) -> float:
-    """SQuAD's rules, one question at a time."""
+    """Score answers by SQuAD's rules, one question at a time."""
     best = 0.0
     found = _squad_words(prediction)
     for answer in answers or [""]:
@@ -297,7 +297,7 @@ def _require_yardsticks() -> None:
 
 
 def _processor_seconds(work: Callable[[], object]) -> float:
-    """Return the processor time, over all threads, that some work takes."""
+    """Return the processor time, over all threads, that a piece of work takes."""
     start = time.process_time()
     work()
     return time.process_time() - start
@@ -314,7 +314,7 @@ def _median(work: Callable[[], object], times: int) -> float:
 
 
 def _medians(*works: Callable[[], object], times: int = 5) -> list[float]:
-    """Time several pieces of work in turn, so that a slow spell of the machine falls on all of them."""
+    """Time several pieces of work in turn, so that a slow phase of the machine affects all of them."""
     for work in works:
-        work()  # the first run loads and warms
+        work()  # the first run loads libraries and fills caches
     return [float(seconds) for seconds in np.median([[_once(work) for work in works] for _ in range(times)], axis=0)]

@@ -1,4 +1,4 @@
-"""Tasks of known truth, drawn example by example and scored as a submission is: what intervals are tried on.
+"""Tasks of known truth, drawn example by example and scored like a submission: what intervals are tested on.
 
 Whether a model is right on a text depends on the text's group, the text itself and chance: three normal parts of one
 latent number that is compared with a threshold. The share of right answers on unlimited texts is thereby known without
@@ -41,7 +41,7 @@ _N_TRAIN = 40
 
 @dataclass(frozen=True)
 class Setting:
-    """What tasks are drawn from.
+    """The parameters that a simulated task is drawn from.
 
     Attributes:
         name: how its rows are named in the table.
@@ -68,7 +68,7 @@ class Setting:
 
 
 class Checked(NamedTuple):
-    """One interval beside the truth that it should hold; None without an interval."""
+    """One interval beside the true value that it should contain; None without an interval."""
 
     figure: str
     truth: float
@@ -77,7 +77,7 @@ class Checked(NamedTuple):
 
 
 def simulate_task(setting: Setting, rng: np.random.Generator, *, n_draws: int = 400) -> list[Checked]:
-    """Draw a task, score it, and set its intervals beside the truth.
+    """Simulate a task, score it, and return its intervals beside the truth.
 
     Args:
         setting: what it is drawn from.
@@ -124,7 +124,7 @@ def _checked(task: TaskScores, setting: Setting) -> Iterator[Checked]:
 
 
 class _DepthTables:
-    """The part of a dataset folder that scoring a target asks for."""
+    """The part of a dataset folder that scoring a target needs."""
 
     def __init__(self, info: TaskInfo, has_depth: bool, n_texts: int, rng: np.random.Generator) -> None:
         self.has_depth = has_depth
@@ -223,7 +223,7 @@ def _graded(latent: Floats, shares: Floats, setting: Setting, rng: np.random.Gen
 
 
 def _truth(setting: Setting, share: float) -> float:
-    """Return the score on unlimited texts, over all runs that there could be."""
+    """Return the score on unlimited texts, over all possible runs."""
     if setting.metric != "macro_f1":
         return share
     prior = np.array([1 - setting.rare, setting.rare])

@@ -1,4 +1,4 @@
-"""All entries of a store as columns: what boards, filters and searches are made from.
+"""All entries of a store as columns: the data of boards, filters and searches.
 
 index   what the store holds now, with the rows of each board
 snapshot  what it found at one look
@@ -17,7 +17,7 @@ In: a store and dataset folders. Out: boards with their rows, ranks and interval
 """
 
 from leaderboard.board.boards import Board, find_board
-from leaderboard.board.index import Index, say
+from leaderboard.board.index import Index, public_message
 from leaderboard.board.overall import Benchmark, find_benchmark
 from leaderboard.board.rows import missing_lines, task_scores
 from leaderboard.board.snapshot import Unscored
@@ -30,6 +30,6 @@ __all__ = [
     "find_benchmark",
     "find_board",
     "missing_lines",
-    "say",
+    "public_message",
     "task_scores",
 ]

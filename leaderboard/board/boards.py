@@ -1,4 +1,4 @@
-"""The tables there are: one for each benchmark, task and subset. Entries of different subsets never share a table."""
+"""The list of boards: one for each benchmark, task and subset. Entries of different subsets never share a board."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -15,7 +15,7 @@ from validation.vocabulary import PLACEBO
 
 @dataclass(frozen=True)
 class Board:
-    """One table's identity: a version of a dataset, one of its tasks, a subset of its test texts."""
+    """One board's identity: a version of a dataset, one of its tasks, a subset of its test texts."""
 
     name: str
     folder: DatasetFolder
@@ -24,12 +24,12 @@ class Board:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Content hash of the data, subset and task: what its rows have in common."""
+        """Return the content hash of the data, the subset and the task, which all rows of the board share."""
         return self.folder.content_hash, self.subset, self.task
 
     @property
     def single_targets(self) -> list[str]:
-        """Domains whose scores have columns of their own: all but the ID domain, and all where labels are withheld."""
+        """List the domains with score columns of their own: all but the ID domain; all where labels are withheld."""
         info = self.info
         if not self.folder.has_public_labels:
             tested = [domain for domain, facts in info.domains.items() if "test" in facts.splits]
@@ -38,12 +38,12 @@ class Board:
 
     @property
     def info(self) -> TaskInfo:
-        """The task's facts."""
+        """Return the task's facts."""
         return self.folder.task(self.task)
 
     @property
     def why_no_shift(self) -> str | None:
-        """Why no model trained on its domains can be scored; None where some can."""
+        """Return why no model trained on the task's domains can be scored; None where some can."""
         info = self.info
         if info.joined_source is not None:
             return None
@@ -107,7 +107,7 @@ def find_board(name: str, choices: Sequence[Board]) -> Board:
 
 
 def rows_of(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
-    """Keep a board's rows."""
+    """Select a board's rows."""
     data, subset, task = board.key
     return rows.filter(pl.col("data") == data, pl.col("subset") == subset, pl.col("task") == task)
 
@@ -137,7 +137,7 @@ Rows: complete entries by rank, then partial ones by mean ST; equal ones by name
 
 
 def board_frame(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return a board's rows in their order, with the columns of ``PLACES``; intervals of ranks are null yet."""
+    """Return a board's rows in order, with the columns of ``PLACES``; intervals of ranks are still null."""
     away = [f"{OOD}{domain}" for domain in board.single_targets]
     absent: dict[str, pl.DataType] = {f"{figure}{part}": pl.Float64() for figure in away for part in PARTS}
     absent |= {f"{figure}{NO_INTERVAL}": pl.String() for figure in away}

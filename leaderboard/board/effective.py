@@ -15,7 +15,7 @@ _PAIRS = (("id_score", "mean_ood"), ("mean_ss", "mean_st"))
 
 @dataclass(frozen=True)
 class AboveLine:
-    """One entry against the line of logit(OOD) on logit(ID) through other entries, fractions.
+    """One entry compared with the line of logit(OOD) on logit(ID) through other entries; fractions.
 
     Attributes:
         effective: the OOD score above what the line expects, with its 95% interval over test texts and over the line.

@@ -1,4 +1,4 @@
-"""What a store holds now, as columns: each entry is read once, since entries never change."""
+"""The current content of a store as columns. Each entry is read once, since entries never change."""
 
 import threading
 import traceback
@@ -29,15 +29,15 @@ N_SCORES = 300
 _WAITING = "its scores are being computed: look again in a while"
 
 
-class _KeptOverall(NamedTuple):
-    """An overall board, and the tables that it was made of: it is made again when one of them is another."""
+class _SavedOverall(NamedTuple):
+    """An overall board, and the boards that it was computed from; it is computed again when one of them changes."""
 
     parts: tuple[pl.DataFrame, ...]
     frame: pl.DataFrame
 
 
 class Index:
-    """All entries of a store, against the datasets at hand. Safe to be used by several threads.
+    """All entries of a store, scored on the datasets of this server. Threads may share it.
 
     Args:
         folders: the datasets; entries for others are listed without scores.
@@ -50,7 +50,7 @@ class Index:
         self.store = store
         self.background = background
         self._failed: dict[str, Unscored] = {}
-        self._lock = threading.Lock()  # one look at the store at a time
+        self._lock = threading.Lock()  # one refresh of the store at a time
         self._scores: OrderedDict[str, Scores] = OrderedDict()
         self._scores_lock = threading.Lock()
         self._stamps = {folder.content_hash: index_cache.stamp(self._folder(folder.content_hash)) for folder in folders}
@@ -58,25 +58,25 @@ class Index:
         known = pl.DataFrame(list(self._stamps.items()), schema={"data": pl.String, "stamp": pl.String}, orient="row")
         rows = rows.join(known, on=["data", "stamp"], how="semi")
         self._snapshot = Snapshot(self.folders, rows, frozenset(rows["id"]), {})
-        self._overall: dict[str, _KeptOverall] = {}
+        self._overall: dict[str, _SavedOverall] = {}
         self._ranks = RankIntervals(store, saved=self._snapshot.ids)
         # Many entries are read while the first ones are shown.
         self._reader = threading.Thread(target=self.refresh, name="reading entries", daemon=True)
-        is_more = self._look()
+        is_more = self._read_some()
         self._ranks.start(self._snapshot)
         if is_more:
             self._reader.start()
 
     def refresh(self) -> None:
-        """Look what the store holds now: read what is new, drop what was withdrawn.
+        """Read what is new in the store, and drop what was withdrawn.
 
         An entry without scores is looked at again when its files changed: what it lacked may have arrived.
         """
-        while self._look():
+        while self._read_some():
             pass
 
-    def _look(self) -> bool:
-        """Look at the store once, read at most ``READ_AT_ONCE`` entries, and return whether some are left."""
+    def _read_some(self) -> bool:
+        """Read at most ``READ_AT_ONCE`` entries from the store, and return whether some are left."""
         with self._lock:
             snapshot = self._snapshot
             present = self.store.ids()
@@ -87,7 +87,7 @@ class Index:
                 if identity in snapshot.unscored and snapshot.unscored[identity].files == self._files(identity)
             }
             new = [identity for identity in present if identity not in snapshot.ids and identity not in kept_out]
-            # What was still to be read may have been withdrawn.
+            # An entry that waited to be read may have been withdrawn.
             if not new and not gone and len(kept_out) == len(snapshot.unscored) and not snapshot.unread:
                 return False
             read, unscored = self._read(new[:READ_AT_ONCE])
@@ -104,11 +104,11 @@ class Index:
 
     @property
     def unread(self) -> int:
-        """Number of entries that are still to be read: just after the start of a server that had nothing kept."""
+        """Count the entries still to be read: some are left just after the start of a server without an index cache."""
         return self._snapshot.unread
 
     def boards(self) -> list[Board]:
-        """List the tables there are (see ``boards_of``)."""
+        """List the boards (see ``boards_of``)."""
         return list(self._snapshot.boards())
 
     def frame(self, board: Board) -> pl.DataFrame:
@@ -134,22 +134,22 @@ class Index:
         return found
 
     def benchmarks(self) -> list[Benchmark]:
-        """List the benchmarks there are, each with an overall board."""
+        """List the benchmarks, each with an overall board."""
         return benchmarks_of(self._snapshot.boards())
 
     def overall(self, benchmark: Benchmark) -> pl.DataFrame:
         """Return a benchmark's overall board (see ``leaderboard.board.overall.overall_frame``)."""
         frames = {board.task: self.frame(board) for board in benchmark.boards}
         parts = (*frames.values(), self._ranks.of_benchmark(benchmark))
-        kept = self._overall.get(benchmark.name)
+        saved = self._overall.get(benchmark.name)
         if (
-            kept is None
-            or len(kept.parts) != len(parts)
-            or any(a is not b for a, b in zip(kept.parts, parts, strict=True))
+            saved is None
+            or len(saved.parts) != len(parts)
+            or any(a is not b for a, b in zip(saved.parts, parts, strict=True))
         ):
-            kept = _KeptOverall(parts, overall_frame(benchmark, frames, parts[-1]))
-            self._overall[benchmark.name] = kept
-        return kept.frame
+            saved = _SavedOverall(parts, overall_frame(benchmark, frames, parts[-1]))
+            self._overall[benchmark.name] = saved
+        return saved.frame
 
     def release(self, board: Board) -> tuple[str, ReleasedBoard] | None:
         """Return the last round's name and what it released on a board of withheld labels; None before the first."""
@@ -215,11 +215,11 @@ class Index:
         return list(self._snapshot.unscored.values())
 
     def waiting(self) -> list[str]:
-        """List the entries that are to be scored."""
+        """List the entries that are still to be scored."""
         return [found.id for found in self.unscored() if found.waiting]
 
     def score(self, identity: str) -> None:
-        """Score an entry that waits for it. One that cannot be scored is listed with the reason."""
+        """Score an entry that waits for it. An entry that cannot be scored is listed with the reason."""
         files = self._files(identity)
         name = identity
         try:
@@ -227,19 +227,19 @@ class Index:
             name = entry.card.name
             self.store.scores(entry, folder_of(entry.card, self.folders))
         except Exception as error:
-            self._failed[identity] = Unscored(identity, name, self._why(error), files)
+            self._failed[identity] = Unscored(identity, name, self._reasons(error), files)
         with self._lock:
             unscored = {key: found for key, found in self._snapshot.unscored.items() if key != identity}
             self._snapshot = replace(self._snapshot, unscored=unscored)
         self.refresh()
 
     def names(self) -> dict[str, str]:
-        """Return paths of this server and the words that stand for them in what users read."""
+        """Return this server's paths, and the words that replace them in what users read."""
         paths = {str(folder.path): f"the {folder.manifest.benchmark} dataset" for folder in self.folders}
         return {**paths, str(self.store.root): "the store"}
 
     def settle(self, seconds: float = 60) -> bool:
-        """Wait until all entries are read and the intervals of ranks are there; return whether they are."""
+        """Wait until all entries are read and the intervals of ranks are computed; return whether they are."""
         if self._reader.ident is not None:
             self._reader.join(seconds)
         return not self.unread and self._ranks.wait(seconds)
@@ -263,45 +263,45 @@ class Index:
                 entry = self.store.entry(identity)
                 name = entry.card.name
                 folder = folder_of(entry.card, self.folders)
-                found = self._rows(entry, folder)
+                found = self._rows_of_entry(entry, folder)
                 if found is None:
                     unscored[identity] = Unscored(identity, name, (_WAITING,), files, waiting=True)
                     continue
                 if not found:
-                    raise InvalidInput(Problem("it has predictions of placebos alone", identity))
+                    raise InvalidInput(Problem("it has only predictions of placebos", identity))
                 rows += found
             except Exception as error:
-                unscored[identity] = Unscored(identity, name, self._why(error), files)
+                unscored[identity] = Unscored(identity, name, self._reasons(error), files)
         return rows_frame(rows), unscored
 
-    def _rows(self, entry: Entry, folder: DatasetFolder) -> list[dict[str, Any]] | None:
+    def _rows_of_entry(self, entry: Entry, folder: DatasetFolder) -> list[dict[str, Any]] | None:
         """Return an entry's rows; None where it waits to be scored."""
         stamp = self._stamps[entry.card.data]
         if not folder.has_public_labels:
             there = entry_tasks(self.store, entry)
             return list(unreleased_rows(entry, [name for name in released_tasks(folder) if name in there], stamp))
-        scores = self.store.kept_scores(entry, folder) if self.background else self.store.scores(entry, folder)
+        scores = self.store.stored_scores(entry, folder) if self.background else self.store.scores(entry, folder)
         return None if scores is None else list(entry_rows(entry, scores, stamp))
 
-    def _why(self, error: Exception) -> tuple[str, ...]:
-        """Format why an entry has no scores; a fault of ours must neither stop the others nor go unseen."""
+    def _reasons(self, error: Exception) -> tuple[str, ...]:
+        """Format why an entry has no scores; a bug must neither stop the others nor stay unreported."""
         if isinstance(error, InvalidInput):
-            return tuple(say(problem, self.names()) for problem in error.problems)
+            return tuple(public_message(problem, self.names()) for problem in error.problems)
         traceback.print_exception(error)
         return ("its scoring failed on this server",)
 
 
-def say(problem: Problem, names: dict[str, str]) -> str:
-    """Write a problem as one line in which no path of this machine appears.
+def public_message(problem: Problem, names: dict[str, str]) -> str:
+    """Format a problem as one line without any path of this machine.
 
     Args:
         problem: the problem.
         names: what to write in place of each path.
     Returns: the line.
 
-    >>> say(Problem("the file is empty", "/srv/up/a.csv", "0 bytes"), {"/srv/up/a.csv": "a.csv"})
+    >>> public_message(Problem("the file is empty", "/srv/up/a.csv", "0 bytes"), {"/srv/up/a.csv": "a.csv"})
     'a.csv: the file is empty; found 0 bytes'
-    >>> say(Problem("the store has no such entry", "store", "'0123'"), {"store": "our folder"})
+    >>> public_message(Problem("the store has no such entry", "store", "'0123'"), {"store": "our folder"})
     "our folder: the store has no such entry; found '0123'"
     """
     text = str(replace(problem, file=names.get(problem.file, problem.file)))

@@ -1,4 +1,4 @@
-"""What an index has its store keep beside the scores, so that a server starts without reading every entry again.
+"""The tables that an index stores beside the scores, so that a server starts without reading every entry again.
 
     rows        the rows of all entries
     replicates  the ranked figure's replicates: id, task, replicates
@@ -24,7 +24,7 @@ from leaderboard.scoring.summary import depth_encoder_name
 from leaderboard.store import Store
 
 SHAPE = 6
-"""Changes when the same scores would give other rows."""
+"""Version of the rows: raise it when the same scores would give other rows."""
 Key = tuple[str, str]
 """An entry and one of its tasks."""
 BoardKey = tuple[str, str, str]
@@ -47,14 +47,14 @@ _REPLICATES = pl.Schema(
 
 
 def stamp(folder: DatasetFolder) -> str:
-    """Format what rows of a dataset are made with: rows of another stamp are made again."""
+    """Format the version stamp of a dataset's rows: rows with another stamp are computed again."""
     rule = "public" if folder.has_public_labels else "rounds"
     parts = [SHAPE, METRIC_VERSION, depth_encoder_name(folder), encoder_name(token_encoder(folder)), rule]
     return json.dumps(parts, separators=(",", ":"))
 
 
 def made_with(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add what rows were made with: ``metric_version``, and ``depth_encoder`` and ``token_encoder``, null where none.
+    """Add to rows what they were computed with: ``metric_version``, ``depth_encoder``, ``token_encoder`` (or null).
 
     Args:
         rows: with the column ``stamp``, null in rows that were not made here.
@@ -65,7 +65,7 @@ def made_with(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def read_rows(store: Store) -> pl.DataFrame:
-    """Read the kept rows.
+    """Read the stored rows.
 
     Args:
         store: the store that keeps them.
@@ -80,7 +80,7 @@ def read_rows(store: Store) -> pl.DataFrame:
 
 
 def read_replicates(store: Store) -> dict[Key, Replicates]:
-    """Read the kept replicates; none where none are kept, or in another shape."""
+    """Read the stored replicates; empty where none are stored, or in another shape."""
     try:
         frame = pl.read_parquet(store.index_file("replicates"))
     except (OSError, pl.exceptions.PolarsError):
@@ -93,7 +93,7 @@ def read_replicates(store: Store) -> dict[Key, Replicates]:
 
 
 def read_intervals(store: Store) -> dict[BoardKey, pl.DataFrame]:
-    """Read the kept intervals of ranks by board; none where none are kept, or in another shape."""
+    """Read the stored intervals of ranks by board; empty where none are stored, or in another shape."""
     try:
         frame = pl.read_parquet(store.index_file("intervals"))
     except (OSError, pl.exceptions.PolarsError):
@@ -110,7 +110,7 @@ def write(
     replicates: dict[Key, Replicates],
     intervals: Mapping[BoardKey, pl.DataFrame],
 ) -> None:
-    """Keep rows, replicates and intervals; InvalidInput when the store cannot be written."""
+    """Write rows, replicates and intervals; InvalidInput when the store cannot be written."""
     every = list(replicates.values())
     drawn = np.stack([each.values for each in every]) if every else np.empty((0, 1 + N_STORED), np.float32)
     columns: dict[str, Any] = {
@@ -128,7 +128,7 @@ def write(
         "replicates": pl.DataFrame(columns, schema=_REPLICATES),
         "intervals": pl.concat([pl.DataFrame(schema=_INTERVALS), *ranked]),
     }
-    # Replicates are noise: packing them would cost time and save nothing.
+    # Replicates are noise: compressing them would cost time and save nothing.
     store.keep_index({name: _parquet(frame, packed=name == "rows") for name, frame in frames.items()})
 
 

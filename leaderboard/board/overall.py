@@ -1,6 +1,6 @@
-"""A benchmark's overall board: one line for each model of a submitter, over the benchmark's named tasks.
+"""A benchmark's overall board: one line for each model of a submitter, over the benchmark's main tasks.
 
-The mean over all named tasks orders the models that cover them, so that nobody's place changes because someone else
+The mean over all named tasks orders the models that cover them, so that no rank changes because somebody else
 submitted another task. Mean rank and win rate depend on who else submitted: they stand beside it, with intervals.
 """
 
@@ -18,20 +18,20 @@ from leaderboard.metrics.mover import combined_interval
 from validation.report import InvalidInput, Problem, did_you_mean
 
 VARIANTS = frozenset({"qa_imbalanced"})
-"""Tasks that are another one with its classes balanced otherwise: they have boards, and no say in a mean over tasks."""
+"""Tasks that repeat another one with other class shares: they have boards, but do not count in a mean over tasks."""
 LINE = ("submitter", "model")
-"""What a line of the overall board is: a model of a submitter."""
+"""Columns that identify a line of the overall board: a model of a submitter."""
 MEANS = ("mean_st", "mean_ss", "average_drop")
 """Figures of which the overall board has the mean over tasks."""
 CELL = ("id", "mean_st", "mean_st.low", "mean_st.high", "rank", "with_leader")
-"""What a line has of each task, as ``<task>:<name>``."""
+"""Columns of each task in a line, as ``<task>:<name>``."""
 NO_RANKS = pl.DataFrame(schema=OVERALL_RANKS)
 _FACTS = ("date", "submitted_at", "paradigm", "base_model", "family", "parameters", "cost_usd", *CARD_LINKS)
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """One version of a benchmark: its named tasks' boards, on their full test sets."""
+    """One version of a benchmark: the boards of its main tasks, on their full test sets."""
 
     name: str
     folder: DatasetFolder
@@ -39,12 +39,12 @@ class Benchmark:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """The named tasks."""
+        """List the main tasks."""
         return tuple(board.task for board in self.boards)
 
 
 def benchmarks_of(boards: Sequence[Board]) -> list[Benchmark]:
-    """List the benchmarks that boards belong to, each with the boards of its named tasks.
+    """List the benchmarks that boards belong to, each with the boards of its main tasks.
 
     Args:
         boards: as ``leaderboard.board.boards.boards_of`` lists them.
@@ -72,7 +72,7 @@ def find_benchmark(name: str, choices: Sequence[Benchmark]) -> Benchmark:
 
 
 def newest_entries(rows: pl.DataFrame) -> pl.DataFrame:
-    """Keep, of each model and task, the newest entry that covers every shift.
+    """Return, for each model and task, the newest entry that covers every shift.
 
     Args:
         rows: rows of any boards (``leaderboard.board.rows.SCHEMA``).
@@ -82,7 +82,7 @@ def newest_entries(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def line_key() -> pl.Expr:
-    """Return the expression that names a line: submitter and model, which hold no line break."""
+    """Return the expression that identifies a line: submitter and model, neither of which holds a line break."""
     return pl.concat_str(LINE, separator="\n")
 
 
@@ -134,7 +134,7 @@ def overall_frame(benchmark: Benchmark, frames: Mapping[str, pl.DataFrame], rank
 
 
 def _means(newest: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
-    """Return each line's coverage, and of complete ones the means over tasks with their intervals."""
+    """Return each line's coverage and, for complete lines, the means over tasks with their intervals."""
     n = len(benchmark.boards)
     parts = ("", ".low", ".high")
     listed = [pl.col(f"{figure}{part}") for figure in MEANS for part in parts]

@@ -9,7 +9,7 @@ from leaderboard.board.ranks import INTERVALS, BoardRanks, Replicates
 
 LEVEL = 0.95
 BESIDE = ("mean_rank", "win_rate")
-"""What depends on who else submitted: it stands beside the order, with an interval, and never makes it."""
+"""Figures that depend on the other submissions: shown with intervals, but never used for the order."""
 OVERALL_RANKS = pl.Schema(
     {**INTERVALS, **{f"{name}{part}": pl.Float64() for name in BESIDE for part in ("", ".low", ".high")}}
 )
@@ -24,7 +24,7 @@ of a line without replicates on some task; ``win_rate`` also null of a single li
 
 
 class OverallRanks:
-    """Ranks of one benchmark's lines; lines can be added, which is much quicker than to begin anew.
+    """Ranks of one benchmark's lines. Lines can be added, which is much quicker than starting again.
 
     Args:
         tasks: the benchmark's named tasks.

@@ -1,4 +1,4 @@
-"""Where one entry stands on its board: its rank with the ranks it may have, and its rank after each later day."""
+"""An entry's position on its board: its rank, the interval of its rank, and its rank on each later day."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ import polars as pl
 
 
 @dataclass(frozen=True)
-class Place:
+class BoardPlace:
     """An entry's rank among the complete entries of a board.
 
     Attributes:
@@ -25,7 +25,7 @@ class Place:
     history: tuple[tuple[str, int, int], ...]
 
 
-def place_of(rows: pl.DataFrame, identity: str) -> Place | None:
+def place_of(rows: pl.DataFrame, identity: str) -> BoardPlace | None:
     """Find an entry's place on a board.
 
     Entries that were withdrawn since are not on the board, so they do not count on earlier days either.
@@ -47,4 +47,4 @@ def place_of(rows: pl.DataFrame, identity: str) -> Place | None:
         .select("date", pl.col("better").cum_sum() + 1, pl.col("n_ranked").cum_sum())
         .filter(pl.col("date") >= facts["date"])
     )
-    return Place(facts["rank"], facts["rank_low"], facts["rank_high"], ranked.height, tuple(days.iter_rows()))
+    return BoardPlace(facts["rank"], facts["rank_low"], facts["rank_high"], ranked.height, tuple(days.iter_rows()))

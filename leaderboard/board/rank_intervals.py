@@ -1,4 +1,4 @@
-"""Intervals of ranks, computed in the background from snapshots of the index, and kept by the store."""
+"""Intervals of ranks, computed in the background from snapshots of the index, and saved in the store."""
 
 import threading
 import time
@@ -20,7 +20,7 @@ _UNSAVED = 0.01
 
 
 class RankIntervals:
-    """Intervals of ranks, computed by a thread in the background: of many entries they take a while.
+    """Intervals of ranks, computed by a background thread, because many entries take a while.
 
     Args:
         store: the entries; what is read and computed is kept there.
@@ -48,7 +48,7 @@ class RankIntervals:
         return self._found_overall.get(benchmark.folder.content_hash, NO_RANKS)
 
     def start(self, snapshot: Snapshot) -> None:
-        """Compute what is not known yet of a snapshot; one that waits for its turn is replaced by a newer one."""
+        """Compute what is not known yet of a snapshot; a newer snapshot replaces one that still waits."""
         with self._lock:
             self._wanted = snapshot
             if self._thread is None:
@@ -58,7 +58,7 @@ class RankIntervals:
     def wait(self, seconds: float) -> bool:
         """Wait until nothing is left to compute; return whether that is so."""
         end = time.monotonic() + seconds
-        # One that ends may have begun another.
+        # A thread that ends may have started another one.
         while (thread := self._thread) is not None and time.monotonic() < end:
             thread.join(max(end - time.monotonic(), 0))
         return self._thread is None
@@ -69,7 +69,7 @@ class RankIntervals:
                 self._update(snapshot)
         finally:
             with self._lock:
-                # Something may have been wanted between the last look and here.
+                # A snapshot may have arrived since the queue was found empty.
                 snapshot, self._thread = self._wanted, None
         if snapshot is not None:
             self.start(snapshot)
@@ -88,11 +88,11 @@ class RankIntervals:
             complete = rows_of(board, snapshot.rows).filter("complete")
             ranks = self._boards.get(board.key)
             if ranks is None and set(self.of(board.key)["id"]) == set(complete["id"]):
-                continue  # as it was kept
+                continue  # the saved intervals still hold
             if ranks is None or not set(ranks.ids).issubset(complete["id"]):
                 ranks = self._boards[board.key] = BoardRanks()
                 anew = True
-            new = self._of_board(board, complete.filter(~pl.col("id").is_in(ranks.ids)))
+            new = self._board_replicates(board, complete.filter(~pl.col("id").is_in(ranks.ids)))
             if new or board.key not in self._found or self._found[board.key].height != len(ranks.ids):
                 ranks.add(new)
                 self._found[board.key] = ranks.intervals()
@@ -102,7 +102,7 @@ class RankIntervals:
                 self._update_overall(benchmark, snapshot)
 
     def _update_overall(self, benchmark: Benchmark, snapshot: Snapshot) -> None:
-        """Rank the lines that cover all tasks; anew when one of them has another entry than before, or is gone."""
+        """Rank the lines that cover all tasks; start again when one of them has another entry now, or is gone."""
         key, boards = benchmark.folder.content_hash, benchmark.boards
         named = pl.concat([rows_of(board, snapshot.rows) for board in boards])
         newest = newest_entries(named).select("task", "id", line=line_key())
@@ -119,7 +119,9 @@ class RankIntervals:
         if new:
             asked = [each for ids in new.values() for each in ids]
             drawn = {
-                board.task: self._of_board(board, rows_of(board, snapshot.rows).filter(pl.col("id").is_in(asked)))
+                board.task: self._board_replicates(
+                    board, rows_of(board, snapshot.rows).filter(pl.col("id").is_in(asked))
+                )
                 for board in boards
             }
             ranks.add(
@@ -132,8 +134,8 @@ class RankIntervals:
         if new or key not in self._found_overall or self._found_overall[key].height != len(entries):
             self._found_overall[key] = ranks.intervals() if entries else NO_RANKS
 
-    def _of_board(self, board: Board, complete: pl.DataFrame) -> dict[str, Replicates | None]:
-        """Return the replicates of a board's entries, read where they are not known; None where that fails."""
+    def _board_replicates(self, board: Board, complete: pl.DataFrame) -> dict[str, Replicates | None]:
+        """Return the replicates of a board's entries, reading unknown ones; None when that fails."""
         assert self._replicates is not None
         found: dict[str, Replicates | None] = {}
         for row in complete.select("id", "task", "basis", "trained_on").iter_rows(named=True):
@@ -144,14 +146,14 @@ class RankIntervals:
                     table = self._store.table(self._store.entry(row["id"]), board.folder)
                     drawn = ranked_replicates(table, row, board.info)
                 except InvalidInput:
-                    pass  # it was withdrawn meanwhile, or its predictions are damaged
+                    pass  # the entry was withdrawn meanwhile, or its predictions are damaged
             found[row["id"]] = drawn
             if drawn is not None:
                 self._replicates[key] = drawn
         return found
 
     def _save(self, snapshot: Snapshot, anew: bool) -> None:
-        """Keep what was read, when it is more than a small part of all, or a board was compared anew."""
+        """Save what was read, if it is more than a small part of all, or if a board was computed again."""
         unsaved = len(snapshot.ids ^ self._saved)
         if not anew and (not unsaved or unsaved < _UNSAVED * len(snapshot.ids)):
             return

@@ -1,4 +1,4 @@
-"""Replicates of the figure that a board ranks by, and the intervals of ranks made from them."""
+"""Replicates of the figure that a board ranks by, and the intervals of ranks computed from them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ INTERVALS = pl.Schema(
 - ``rank_about``: 'recipes' where the entry has at least ``MIN_RUNS`` runs of every source, so that its interval holds
   training runs too; else 'these trained models'. Null without replicates.
 - ``with_leader``: whether it is not told apart from the entry that leads (max-t).
-- ``corrected``: the leader's score less what being chosen as the best of all adds to it on average; null of others.
+- ``corrected``: the leader's score less the average bias of being selected as the best; null of others.
 """
 
 
@@ -52,7 +52,7 @@ class Replicates:
 
 
 def ranked_replicates(table: pl.DataFrame, row: Mapping[str, Any], info: TaskInfo) -> Replicates | None:
-    """Return the replicates of an entry's mean ST: the mean over runs, then over the shifts that it averages.
+    """Return the replicates of an entry's mean ST: the mean over runs, then over the shifts that the board averages.
 
     Args:
         table: the entry's long table (see ``leaderboard.scoring.score.SCORE_COLUMNS``).
@@ -80,7 +80,8 @@ def ranked_replicates(table: pl.DataFrame, row: Mapping[str, Any], info: TaskInf
     training, per_df = (0.0, 0.0)
     if n_runs >= MIN_RUNS and not any(np.isnan(each).any() for each in runs):
         training, per_df = run_spread(runs)
-    mean[undefined] = mean[1:][~undefined[1:]][: undefined.sum()]  # the first defined ones
+    # Undefined replicates become copies of the first defined ones.
+    mean[undefined] = mean[1:][~undefined[1:]][: undefined.sum()]
     return Replicates(np.asarray(mean, dtype=np.float32), training, per_df, n_runs)
 
 
@@ -104,7 +105,7 @@ def difference_interval(a: Replicates, b: Replicates, level: float = 0.95) -> tu
 
 
 def _are_whole(shifts: pl.DataFrame) -> bool:
-    """Whether each source's runs are on all of its targets."""
+    """Return whether each source's runs are on all of its targets."""
     by_cell = shifts.group_by("source", "target").agg(pl.col("seed").sort()).group_by("source")
     return bool(by_cell.agg(pl.col("seed").n_unique())["seed"].max() == 1)
 
@@ -121,7 +122,10 @@ def _run_means(shifts: pl.DataFrame, values: NDArray[np.float64]) -> list[NDArra
 
 
 class BoardRanks:
-    """Intervals of the ranks of one board's entries; entries can be added, which is much quicker than to begin anew."""
+    """Intervals of the ranks of one board's entries.
+
+    Entries can be added, which is much quicker than starting again.
+    """
 
     def __init__(self) -> None:
         self._known: list[str] = []
@@ -131,11 +135,11 @@ class BoardRanks:
 
     @property
     def ids(self) -> list[str]:
-        """The entries that were added."""
+        """Return the entries that were added."""
         return [*self._known, *self._unknown]
 
     def add(self, replicates: Mapping[str, Replicates | None]) -> None:
-        """Add entries with their replicates, by id; None where there are none to be had."""
+        """Add entries with their replicates, by id; None where an entry has none."""
         drawn = {name: values for name, values in replicates.items() if values is not None}
         if drawn:
             table = np.stack([each.values for each in drawn.values()]).astype(np.float64)
@@ -169,7 +173,7 @@ class BoardRanks:
 
 
 def _whole_runs(task: pl.DataFrame) -> pl.DataFrame:
-    """Keep each source's seeds that are on all of its targets; all of them where none is."""
+    """Return each source's seeds that are on all of its targets; all seeds where none is."""
     n_targets = pl.col("target").n_unique()
     counted = task.with_columns(of_seed=n_targets.over("source", "seed"), of_source=n_targets.over("source"))
     whole = pl.col("of_seed") == pl.col("of_source")
@@ -177,7 +181,7 @@ def _whole_runs(task: pl.DataFrame) -> pl.DataFrame:
 
 
 def _shifts(task: pl.DataFrame, row: Mapping[str, Any], info: TaskInfo) -> pl.DataFrame:
-    """Keep the shifts that the ranked figure averages."""
+    """Select the shifts that the ranked figure averages."""
     if info.id_domain is not None:
         return task.filter(pl.col("source") == row["trained_on"], pl.col("target") != info.id_domain)
     if info.joined_source is not None and row["basis"] not in OUTSIDE_BASES.values():

@@ -1,4 +1,4 @@
-"""A board of withheld labels: its entries, and beside them the figures that the last round released."""
+"""A board on withheld labels: its entries with the figures that the last round released."""
 
 import polars as pl
 
@@ -10,7 +10,7 @@ ROUND = "round"
 
 
 def released_frame(frame: pl.DataFrame, release: tuple[str, ReleasedBoard] | None) -> pl.DataFrame:
-    """Put what a round released into a board's rows; those that it did not release stand below, without figures.
+    """Add to a board's rows what a round released; entries without released figures come last.
 
     Args:
         frame: the board's rows, as ``board_frame`` gives them.

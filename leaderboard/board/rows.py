@@ -1,4 +1,4 @@
-"""An entry's scores as one flat row a task. Figures are fractions; null where undefined.
+"""An entry's scores as one flat row for each task. Figures are fractions; null where undefined.
 
 A figure ``f`` has the columns ``f``, ``f.low`` and ``f.high`` (its interval), ``f.no_interval`` (why it has none; null
 where it has one) and ``f.placebo`` (the same figure of the entry on the task's placebo); scores of tags also have
@@ -24,14 +24,14 @@ GRID_FIGURES = ("mean_ss", "mean_st", "average_drop", "worst_sd", "worst_td", "m
 ID_FIGURES = ("id_score", "mean_ood", "drop")
 FIGURES = (*GRID_FIGURES, *(f"depth_f1_{key}" for key in LAMBDAS), *ID_FIGURES)
 PARTS = ("", ".low", ".high", ".placebo", ".four")
-"""What follows a figure's name in the names of its columns of numbers."""
+"""Suffixes of a figure's number columns."""
 NO_INTERVAL = ".no_interval"
-"""What follows it in the name of the column that says why it has no interval."""
+"""Suffix of the column with the reason why a figure has no interval."""
 SHARES = tuple(name for name in SCENARIOS if name != "Unknown")
 """Scenarios that have a share, as ``share.<name>``."""
 OOD = "ood."
 """Begins the name of a score on one domain that the model was not trained on."""
-UNRELEASED = "no round has released figures of it"
+UNRELEASED = "no round has released its figures"
 
 CARD_LINKS = ("paper_url", "code_url", "model_url", "url")
 """The card's links."""
@@ -68,20 +68,20 @@ card does not say, or the figure is undefined. Figures and shares are fractions.
 
 
 def rows_frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
-    """Give rows as columns."""
+    """Build the frame of rows."""
     others = sorted({name for row in rows for name in row} - set(SCHEMA))
     single = {name: pl.String() if name.endswith(NO_INTERVAL) else pl.Float64() for name in others}
     return pl.DataFrame(list(rows), schema={**SCHEMA, **single}, orient="row")
 
 
 def entry_rows(entry: Entry, scores: Scores, stamp: str) -> Iterator[dict[str, Any]]:
-    """Flatten an entry's scores, a row for each of its tasks but placebos."""
+    """Build a row for each of an entry's tasks, placebos left out."""
     by_name = {task.task: task for task in scores.tasks}
     about = _about(entry, stamp)
     for name, task in by_name.items():
         if not name.endswith(PLACEBO):
             missing = [] if is_ranked(task) else unranked_lines(scores, task)
-            yield {**about, **_of_task(task), **_placebo(by_name.get(name + PLACEBO)), "missing": missing}
+            yield {**about, **_task_figures(task), **_placebo_figures(by_name.get(name + PLACEBO)), "missing": missing}
 
 
 def unreleased_rows(entry: Entry, tasks: Iterable[str], stamp: str) -> Iterator[dict[str, Any]]:
@@ -124,7 +124,7 @@ def task_scores(scores: Scores, task: str) -> TaskScores | None:
 
 
 def missing_lines(scores: Scores, task: str | None = None) -> list[str]:
-    """List what is not there to be scored.
+    """List what is missing from the scores.
 
     Args:
         scores: an entry's scores.
@@ -157,7 +157,7 @@ def is_ranked(task: TaskScores) -> bool:
 
 
 def trained_outside() -> pl.Expr:
-    """Return the expression for rows of models that were trained on none of a board's domains: drops do not apply."""
+    """Return the expression for rows of models trained on none of a board's domains, to which drops do not apply."""
     by_source = pl.col("trained_on").fill_null("").is_in(OUTSIDE_SOURCES)
     return by_source | pl.col("basis").fill_null("").is_in(OUTSIDE_BASES.values())
 
@@ -167,13 +167,13 @@ def unranked_lines(scores: Scores, task: TaskScores) -> list[str]:
     summary = task.summary
     missing = missing_lines(scores, task.task)
     if task.id_ood is not None and summary.basis == "joined":
-        missing.insert(0, "some data set is not OOD for it")
+        missing.insert(0, "it was trained on one of the OOD data sets")
     elif summary.basis not in ("single-source", ID_OOD, *OUTSIDE_BASES.values()):
         missing.insert(0, f"{summary.basis} predictions only: models trained on one domain each are ranked")
     return missing
 
 
-def _of_task(task: TaskScores) -> dict[str, Any]:
+def _task_figures(task: TaskScores) -> dict[str, Any]:
     summary, found = task.summary, task.id_ood
     row: dict[str, Any] = {
         "task": task.task,
@@ -206,8 +206,8 @@ def _estimates(task: TaskScores) -> dict[str, Estimate]:
     return estimates
 
 
-def _placebo(task: TaskScores | None) -> dict[str, float | None]:
-    """Give the figures of the task's placebo, where no shift of it is missing: what no shift at all would give."""
+def _placebo_figures(task: TaskScores | None) -> dict[str, float | None]:
+    """Return the figures of the task's placebo where it covers every shift: what models score without any shift."""
     if task is None or not task.summary.complete:
         return {}
     return {

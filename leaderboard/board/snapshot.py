@@ -1,4 +1,4 @@
-"""What an index found at one look at its store."""
+"""The content of a store as an index read it at one moment."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,20 +11,20 @@ from leaderboard.board.boards import Board, boards_of
 
 @dataclass(frozen=True)
 class Unscored:
-    """An entry that has no scores here, and why. Its name is the model's; the id where the card cannot be read."""
+    """An entry that has no scores here, with the reason; named by its model, or by its id if the card is unreadable."""
 
     id: str
     name: str
     reasons: tuple[str, ...]
     files: tuple[int, ...] = ()
-    """When its files were written: it is looked at again when that changes."""
+    """When its files were written: the entry is read again when that changes."""
     waiting: bool = False
     """Whether it will be scored."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What one look found; never changed, so that requests and the thread of ranks need no lock.
+    """The entries read at one moment. A snapshot never changes, so requests and the ranking thread need no lock.
 
     Attributes:
         folders: the datasets.
@@ -46,7 +46,7 @@ class Snapshot:
     _boards: list[Board] = field(default_factory=list)
 
     def boards(self) -> list[Board]:
-        """Return the tables that there are, found once."""
+        """List the boards; they are computed once."""
         if not self._boards:
             used = self.rows.select("data", "subset").unique()
             self._boards[:] = boards_of(self.folders, set(used.iter_rows()))

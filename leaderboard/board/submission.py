@@ -1,4 +1,4 @@
-"""Submitting: a file and a card's text in, a plain answer out, every problem listed at once."""
+"""Submitting: a file and a card's text in, a plain answer out that lists every problem at once."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -8,9 +8,9 @@ from typing import Any, TypedDict
 import polars as pl
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.board import Index, missing_lines, say
+from leaderboard.board import Index, missing_lines, public_message
 from leaderboard.board.rows import is_ranked
-from leaderboard.release import Told, feedback, nominate
+from leaderboard.release import TargetFeedback, feedback, nominate
 from leaderboard.scoring.score import IN_THIS_PROCESS, FileChecks, token_encoder
 from leaderboard.scoring.shape import Scores
 from leaderboard.store import Entry, folder_of
@@ -20,18 +20,18 @@ from validation.vocabulary import TaskKind
 
 MAX_UPLOAD_BYTES = 256 * 1024 * 1024
 MAX_GENERATED = 2_000
-"""Generated texts that are scored while the sender waits."""
+"""The most generated texts that are scored while the submitter waits."""
 MAX_PROBLEMS = 100
-"""As many problems as an answer lists; the rest are counted."""
+"""The most problems that an answer lists; the rest are counted."""
 HEADLINES = ("mean_ss", "mean_st", "average_drop", "worst_sd", "worst_td")
 """Figures of a task's summary that an answer previews, each with its interval."""
 
 Sender = Callable[[], str]
-"""Names who sends a request; InvalidInput for somebody that the server does not know."""
+"""A function that returns the submitter of a request; InvalidInput for one that the server does not know."""
 
 
-class Answer(TypedDict):
-    """What a check, a submission or a withdrawal answers; plain JSON.
+class SubmissionAnswer(TypedDict):
+    """The answer to a check, a submission or a withdrawal, as plain JSON.
 
     ``new``: the entry was not there before. ``note``: what else there is to know, or empty. ``summary`` holds
     fractions, and is empty unless ``ok`` and scored; on withheld labels its ``feedback`` lists what the sender is told.
@@ -52,7 +52,7 @@ def check(
     checks: FileChecks = IN_THIS_PROCESS,
     *,
     labels_by_index: bool = False,
-) -> Answer:
+) -> SubmissionAnswer:
     """Check a submission without keeping it, and preview its scores where anybody could compute them.
 
     Args:
@@ -64,16 +64,17 @@ def check(
     Returns: what the endpoint answers, problems included.
     """
 
-    def score(path: Path, card: Card) -> Answer:
+    def score(path: Path, card: Card) -> SubmissionAnswer:
         folder = folder_of(card, index.folders)
         frame = checks.predictions(path, folder, card.subset, labels_by_index=labels_by_index)
         if not folder.has_public_labels:
             note = (
-                "Its labels are withheld: once it is submitted you are told a number a target, and looks are counted."
+                "The test labels are withheld: after submission you receive one number for each target, and the "
+                "number of such answers is limited."
             )
             return _accepted(note=note)
         if takes_long(frame, folder):
-            note = "Generated text takes minutes to score: the board shows the scores some time after it is submitted."
+            note = "Scoring generated text takes minutes: the board shows the scores some time after submission."
             return _accepted(note=note)
         return _accepted(checks.scores(frame, folder, card.subset))
 
@@ -89,8 +90,8 @@ def submit(
     daily_quota: int | None,
     checks: FileChecks = IN_THIS_PROCESS,
     labels_by_index: bool = False,
-) -> Answer:
-    """Check, score and keep a submission; who sends it is asked for before anything is read.
+) -> SubmissionAnswer:
+    """Check, score and store a submission; the submitter's identity is checked before the file is read.
 
     Args:
         index: the boards, which the entry joins.
@@ -105,9 +106,9 @@ def submit(
     try:
         submitter = sender()
     except InvalidInput as error:
-        return refused(index, error.problems)
+        return refusal_answer(index, error.problems)
 
-    def keep(path: Path, card: Card) -> Answer:
+    def keep(path: Path, card: Card) -> SubmissionAnswer:
         folder = folder_of(card, index.folders)
         entry, new = index.store.submit(
             path,
@@ -121,35 +122,35 @@ def submit(
         )
         index.refresh()
         if not folder.has_public_labels:
-            return _told(entry, folder, feedback(index.store, entry, folder), new=new)
+            return _feedback_answer(entry, folder, feedback(index.store, entry, folder), new=new)
         if entry.id in index.waiting():
-            note = "It is stored. Generated text takes minutes to score: the board shows it when that is done."
+            note = "It is stored. Scoring generated text takes minutes: the board shows it afterwards."
             return _accepted(entry=entry.id, new=new, note=note)
         return _accepted(index.scores(entry.id), entry.id, new=new)
 
     return _answer(index, file, card_text, keep, checks, labels_by_index=labels_by_index)
 
 
-def nominate_entry(index: Index, identity: str, task: str, *, sender: Sender) -> Answer:
-    """Nominate an entry for the next round; only who sent it may."""
+def nominate_entry(index: Index, identity: str, task: str, *, sender: Sender) -> SubmissionAnswer:
+    """Add an entry to the next round; only its submitter may."""
     try:
         tasks = nominate(index.store, identity.strip(), sender(), index.folders, task.strip())
     except InvalidInput as error:
-        return refused(index, error.problems)
+        return refusal_answer(index, error.problems)
     note = f"Entry {identity.strip()} is nominated for {', '.join(tasks)}: the next round releases its figures."
     return _accepted(note=note)
 
 
 def takes_long(predictions: pl.DataFrame, folder: DatasetFolder) -> bool:
-    """Whether scoring takes minutes: BERTScore of much generated text does."""
+    """Return whether scoring takes minutes, as BERTScore of much generated text does."""
     if token_encoder(folder) is None:
         return False
     generated = [name for name, info in folder.manifest.tasks.items() if info.kind is TaskKind.GENERATION]
     return predictions.filter(pl.col("task").is_in(generated)).height > MAX_GENERATED
 
 
-def withdraw(index: Index, identity: str, *, sender: Sender) -> Answer:
-    """Take an entry off the boards; only who sent it may.
+def withdraw(index: Index, identity: str, *, sender: Sender) -> SubmissionAnswer:
+    """Remove an entry from the boards; only its submitter may.
 
     Args:
         index: the boards.
@@ -160,7 +161,7 @@ def withdraw(index: Index, identity: str, *, sender: Sender) -> Answer:
     try:
         index.store.withdraw(identity.strip(), sender())
     except InvalidInput as error:
-        return refused(index, error.problems)
+        return refusal_answer(index, error.problems)
     index.refresh()
     return _accepted(note=f"Entry {identity.strip()} is withdrawn.")
 
@@ -169,11 +170,11 @@ def _answer(
     index: Index,
     file: str | None,
     card_text: str,
-    score: Callable[[Path, Card], Answer],
+    score: Callable[[Path, Card], SubmissionAnswer],
     checks: FileChecks,
     *,
     labels_by_index: bool,
-) -> Answer:
+) -> SubmissionAnswer:
     problems: list[Problem] = []
     path = _file(file, problems)
     card = _card(index, card_text, problems)
@@ -184,34 +185,38 @@ def _answer(
             _check_without_card(index, path, checks, labels_by_index=labels_by_index)
     except InvalidInput as error:
         problems += error.problems
-    return refused(index, problems, path)
+    return refusal_answer(index, problems, path)
 
 
 def _check_without_card(index: Index, path: Path, checks: FileChecks, *, labels_by_index: bool) -> None:
-    """Tell a file's faults where its card is not sound: against the dataset that its first id names, if it is one."""
+    """List the problems of a file whose card is invalid; the dataset is found by the file's first id."""
     benchmark = checks.benchmark(path)
     same = [folder for folder in index.folders if folder.manifest.benchmark == benchmark]
     if len(same) == 1:
         checks.predictions(path, same[0], labels_by_index=labels_by_index)
 
 
-def _accepted(scores: Scores | None = None, entry: str | None = None, *, new: bool = False, note: str = "") -> Answer:
+def _accepted(
+    scores: Scores | None = None, entry: str | None = None, *, new: bool = False, note: str = ""
+) -> SubmissionAnswer:
     summary = _summary(scores) if scores else {}
     return {"ok": True, "entry": entry, "new": new, "problems": [], "note": note, "summary": summary}
 
 
-def _told(entry: Entry, folder: DatasetFolder, told: Sequence[Told], *, new: bool) -> Answer:
-    """Answer with what may be told of an entry on withheld labels: see ``leaderboard.release``."""
+def _feedback_answer(
+    entry: Entry, folder: DatasetFolder, told: Sequence[TargetFeedback], *, new: bool
+) -> SubmissionAnswer:
+    """Return the feedback allowed for an entry on withheld labels: see ``leaderboard.release``."""
     facts = {"benchmark": folder.manifest.benchmark, "data": folder.content_hash, "subset": entry.card.subset}
-    note = "Nominate it, and the next round releases its figures."
+    note = "Nominate the entry to have its figures released by the next round."
     answer = _accepted(entry=entry.id, new=new, note=note)
     return {**answer, "summary": {**facts, "feedback": [asdict(each) for each in told]}}
 
 
-def refused(index: Index, problems: list[Problem], path: Path | None = None) -> Answer:
-    """Return the answer that lists problems; files of this server are named as the sender knows them."""
+def refusal_answer(index: Index, problems: list[Problem], path: Path | None = None) -> SubmissionAnswer:
+    """Return the answer that lists problems, files of this server under the names that the submitter knows."""
     names = {**index.names(), **({str(path): path.name} if path else {})}
-    listed = [say(problem, names) for problem in problems[:MAX_PROBLEMS]]
+    listed = [public_message(problem, names) for problem in problems[:MAX_PROBLEMS]]
     if len(problems) > MAX_PROBLEMS:
         listed.append(f"and {len(problems) - MAX_PROBLEMS:,} more problems")
     return {"ok": False, "entry": None, "new": False, "problems": listed, "note": "", "summary": {}}
@@ -249,7 +254,7 @@ def _card(index: Index, text: str, problems: list[Problem]) -> Card | None:
 
 
 def _summary(scores: Scores) -> dict[str, Any]:
-    """Give the preview: each task's headline figures as fractions, and what is missing."""
+    """Return the preview: each task's headline figures as fractions, and what is missing."""
     return {
         "benchmark": scores.benchmark,
         "data": scores.data,

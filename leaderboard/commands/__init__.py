@@ -1,4 +1,4 @@
-"""What a person types: checking, comparing, simulating, choosing, analysing; serving and sending; rounds.
+"""The commands: check, compare, simulate, choose, analyse; serve and submit; rounds.
 
 In: arguments. Out: tables on the terminal, JSON, files.
 """

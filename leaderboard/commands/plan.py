@@ -1,4 +1,4 @@
-"""The command ``plan``. Everything heavier than typer is imported inside it."""
+"""The command ``plan``. Libraries heavier than typer are imported inside it."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,11 +19,12 @@ def plan(
     task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="Plan this task alone.")] = None,
     like: Annotated[
         Path | None,
-        typer.Option("--like", metavar="FILE", help="Measure the assumptions on this prediction file of the folder."),
+        typer.Option("--like", metavar="FILE", help="Measure the assumptions on this prediction file."),
     ] = None,
     accuracy: Annotated[float | None, _share("--accuracy", "Assumed mean score of a text. Default: 0.75.")] = None,
     discordance: Annotated[
-        float | None, _share("--discordance", "Assumed share of texts that one of two models has right. Default: 0.25.")
+        float | None,
+        _share("--discordance", "Assumed share of texts that only one of two models has right. Default: 0.25."),
     ] = None,
     icc: Annotated[
         float | None, _share("--icc", "Assumed correlation of scores within a group. Default: 0.05.")
@@ -39,7 +40,7 @@ def plan(
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Tell before training which drops can be found, and how many runs or texts find 1, 2 and 5 points.
+    """Compute before training which drops can be detected, and the runs or texts needed to detect 1, 2 and 5 points.
 
     Example: shiftbench plan --data build/dr --task nli --runs 5
     """

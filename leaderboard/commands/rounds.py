@@ -22,7 +22,9 @@ def nominate(
         bool, typer.Option("--any-token", help="Send the saved Hugging Face token even if it may write.")
     ] = False,
 ) -> None:
-    """Nominate an entry of yours for the next round of a leaderboard on withheld labels; the last one of a task counts.
+    """Nominate an entry of yours for the next round of a leaderboard on withheld labels.
+
+    The last nominated entry counts.
 
     Example: shiftbench nominate 0123456789abcdef --to http://127.0.0.1:7860
     """
@@ -47,7 +49,7 @@ def release_round(
     ],
     json_: JsonOption = None,
 ) -> None:
-    """Close this quarter's round: rank the nominated entries on withheld labels, and freeze what that gives.
+    """Close this quarter's round: rank the nominated entries on withheld labels, and publish the result for good.
 
     Example: shiftbench release-round --store store --data build/tickets/gold
     """

@@ -29,7 +29,7 @@ def validate(
     labels_by_index: LabelsByIndexOption = False,
     json_: JsonOption = None,
 ) -> None:
-    """Check a prediction file (and its card), or a dataset folder; every problem is listed, then what it covers.
+    """Check a prediction file (and its card), or a dataset folder. Lists every problem, then what the file covers.
 
     Example: shiftbench validate preds.parquet --data build/dr --card preds.card.yaml
     """
@@ -48,7 +48,7 @@ def validate(
     if path.is_dir():
         folder = DatasetFolder.open(path)
         folder.check()
-        typer.echo(f"{path}: a sound dataset folder, content {folder.content_hash[:12]}", err=True)
+        typer.echo(f"{path}: a valid dataset folder, content {folder.content_hash[:12]}", err=True)
         for line in (*folder_lines(folder), next_for_folder(folder, path)):
             typer.echo(line, err=True)
         write_json({"ok": True, "data": folder.content_hash}, json_)
@@ -62,7 +62,7 @@ def validate(
         subset = checked.subset
     frame = checked_predictions(path, folder, subset, labels_by_index=labels_by_index)
     runs = frame.select("task", "source", "target", "seed").n_unique()
-    typer.echo(f"{path}: {len(frame):,} predictions of {runs} runs on targets, all sound", err=True)
+    typer.echo(f"{path}: {len(frame):,} predictions of {runs} runs on targets, all valid", err=True)
     for line in (*prediction_lines(frame, folder, subset), next_for_predictions(path, data, card, subset)):
         typer.echo(line, err=True)
     write_json({"ok": True, "predictions": len(frame), "runs": runs, "tasks": coverage_of(frame)}, json_)
@@ -76,7 +76,7 @@ def coverage(
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,
     json_: JsonOption = None,
 ) -> None:
-    """Simulate how often what is claimed is true: 95% intervals near the edges, of few groups, of rare classes ...
+    """Simulate how often claims are true: 95% intervals near 0 and 1, with few groups, with rare classes, and more.
 
     Example: shiftbench coverage edges --tasks 2000
     """
@@ -105,7 +105,10 @@ def protocol(
         typer.Option("--predictions", metavar="FILE", help="Predictions of models trained on the ID (--data)."),
     ] = None,
     id_: Annotated[
-        str | None, typer.Option("--id", metavar="DOMAIN", help="The ID. Default: the folder's, or else the rule's.")
+        str | None,
+        typer.Option(
+            "--id", metavar="DOMAIN", help="Data set to train on (ID). Default: the folder's, otherwise the rule's."
+        ),
     ] = None,
     n_ood: Annotated[int, typer.Option("--n-ood", metavar="N", help="OOD data sets to choose.", min=1)] = 3,
     picture: Annotated[
@@ -114,7 +117,7 @@ def protocol(
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Choose a task's ID and OOD data sets from candidates, with what decided and how firmly.
+    """Choose a benchmark's data sets: one to train on (ID) and the ones to test shift on (OOD), from candidates.
 
     Example: shiftbench protocol nli --reported
     """
@@ -142,10 +145,12 @@ def protocol(
 
 
 def _check_folder(out: Path) -> None:
-    """Refuse a folder that cannot be made because a file is in its place."""
+    """Check that a folder can be made: no file may have its name."""
     taken = next((path for path in (out.absolute(), *out.absolute().parents) if path.exists()), None)
     if taken is not None and not taken.is_dir():
-        raise InvalidInput(Problem("a file is in the place of this folder", "--out", str(taken), "name another folder"))
+        raise InvalidInput(
+            Problem("there is a file where this folder should be", "--out", str(taken), "choose another folder")
+        )
 
 
 def analyse(
@@ -181,7 +186,7 @@ def analyse(
     from tqdm import tqdm
 
     from builders.folder.reader import DatasetFolder
-    from leaderboard.analysis.entries import read_entries, results_of
+    from leaderboard.analysis.entries import find_results, read_entries
     from leaderboard.analysis.figures import analyse as carry_out
     from leaderboard.analysis.figures import figures_of, write
     from leaderboard.analysis.report import as_json, print_analyses
@@ -195,7 +200,7 @@ def analyse(
     entries, left_out = read_entries(predictions or [], place, folders)
     if place is not None and place.behind:
         left_out.append(place.behind)
-    analyses = carry_out(results_of(entries, folders), figure or [])
+    analyses = carry_out(find_results(entries, folders), figure or [])
     out.mkdir(parents=True, exist_ok=True)
     notes = list(dict.fromkeys(note for entry in entries for note in warnings(entry.scores)))
     for analysis in tqdm(analyses, desc="drawing", unit=" figures", disable=None):

@@ -1,4 +1,4 @@
-"""The commands that send entries to a leaderboard, and that run one. What is heavier than typer is imported inside."""
+"""The commands that submit entries to a leaderboard, and that run one. Heavy libraries are imported inside them."""
 
 import gc
 from pathlib import Path
@@ -48,7 +48,7 @@ def submit(
     labels_by_index: LabelsByIndexOption = False,
     json_: JsonOption = None,
 ) -> None:
-    """Send a prediction file and its card to a leaderboard.
+    """Submit a prediction file and its card to a leaderboard.
 
     A leaderboard with sign-in knows you by your Hugging Face token (HF_TOKEN, or 'hf auth login').
 
@@ -76,7 +76,7 @@ def withdraw(
         bool, typer.Option("--any-token", help="Send the saved Hugging Face token even if it may write.")
     ] = False,
 ) -> None:
-    """Withdraw an entry of yours; it leaves the boards, and its files stay for those who keep the store.
+    """Withdraw an entry of yours. It leaves the boards; the host of the leaderboard still has its files.
 
     Example: shiftbench withdraw 0123456789abcdef --to http://127.0.0.1:7860
     """
@@ -110,12 +110,12 @@ def serve(
         ),
     ] = None,
 ) -> None:
-    """Show the leaderboard in a browser; Ctrl-C stops.
+    """Serve the leaderboard as a web page on this machine. Ctrl-C stops it.
 
     Example: shiftbench serve --data build/dr --store store --port 7860
     """
     require("gradio", "app")
-    # Hundreds of modules are read, and nothing of them is ever garbage: to look for it takes a sixth of the start.
+    # The garbage collector would search hundreds of imported modules in vain, which takes a sixth of the start.
     gc.disable()
     try:
         _serve(data, store, host, port, sign_in=sign_in, quota=quota)
@@ -140,16 +140,14 @@ def rescore(
     data: DataFoldersOption,
     archive: Annotated[
         Path | None,
-        typer.Option(
-            "--from-archive", metavar="DIR", help="First take the entries of an archive into the store, which is made."
-        ),
+        typer.Option("--from-archive", metavar="DIR", help="First fill a new store with the entries of an archive."),
     ] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Score those again, too, that have scores of this metric version.")
+        bool, typer.Option("--all", help="Also score entries that have scores of this metric version.")
     ] = False,
     json_: JsonOption = None,
 ) -> None:
-    """Score the entries of a store again, and show how ranks differ from the metric version before.
+    """Score the entries of a store again, and show how ranks differ from the previous metric version.
 
     Example: shiftbench rescore --store store --data build/dr
     """
@@ -166,7 +164,9 @@ def rescore(
     if archive is not None:
         _fill(opened, archive, folders)
     if not opened.root.is_dir():
-        raise InvalidInput(Problem("there is no such store", store, cure="give the folder that 'serve --store' keeps"))
+        raise InvalidInput(
+            Problem("there is no such store", store, cure="give the folder of 'shiftbench serve --store'")
+        )
     found = rescore_store(opened, folders, every=every)
     if json_ != "-":
         print_rescored(found, console())
@@ -204,7 +204,7 @@ def publish_space(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the Space's files, send nothing.")] = False,
     json_: JsonOption = None,
 ) -> None:
-    """Create the leaderboard's Space on the Hugging Face Hub, or bring it up to date, in one commit.
+    """Create or update the leaderboard's Space on the Hugging Face Hub, in one commit.
 
     The Space needs a secret HF_TOKEN that may write to the entries' repository.
 

@@ -1,4 +1,4 @@
-"""Whether two models differ: tests of prediction files and of entries.
+"""Tests of whether two models differ: of prediction files and of entries.
 
 In: prediction files or stored entries over one dataset. Out: comparisons with corrected p values.
 

@@ -1,4 +1,4 @@
-"""One task of an entry, cell by cell: scores of its runs, what each group moves them by, and what is at chance."""
+"""One task of an entry, cell by cell: its runs' scores, each group's influence on them, and what is at chance."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -8,7 +8,7 @@ import numpy as np
 from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.crossed import RunScores, influences
 from leaderboard.metrics.depth import depth_weights, effective_size, least_deep
-from leaderboard.scoring.floors import Floor, at_floor
+from leaderboard.scoring.floors import Floor, is_at_floor
 from leaderboard.scoring.outcomes import Formula, Outcomes
 from leaderboard.scoring.replicates import Cell, Floats, deepest_of_parts, depth_in, n_train
 from leaderboard.scoring.target_runs import TargetRuns
@@ -19,7 +19,7 @@ Place = tuple[str, str, str]
 DEPTH_LAMBDAS = (0, 50, 90)
 """Percent of the most source-like texts left out, of the Depth F1 that is compared: the board's."""
 _NOT_LINEAR = ("macro_f1", "span_f1")
-"""Metrics that are no means over texts."""
+"""Metrics that are not means over texts."""
 _POINTS = np.polynomial.legendre.leggauss(3)
 
 
@@ -52,18 +52,18 @@ class EntryTask:
 
     @property
     def cells(self) -> set[Cell]:
-        """Source and target of everything that was predicted, or that this entry stands in for."""
+        """List source and target of everything that was predicted, or that this entry stands in for."""
         if self.stands_in:
             return set(self.stands_in)
         return {(source, target) for target, runs in self.targets.items() for source, _ in runs.runs}
 
     @property
     def shifts(self) -> set[Cell]:
-        """Those of ``cells`` whose target is no part of the source."""
+        """List the ``cells`` whose target is not part of the source."""
         return {(source, target) for source, target in self.cells if target not in source_parts(source)}
 
     def standing_in(self, other: "EntryTask") -> "EntryTask | None":
-        """Return this entry as one that was trained on none of the domains and meets each shift of another entry.
+        """Return this entry in the other entry's shifts, for an entry that was trained on none of the domains.
 
         It was trained once and for no source, so on a target it does the same whatever the other one was trained on.
 
@@ -81,7 +81,7 @@ class EntryTask:
 
     @property
     def metric(self) -> str:
-        """The primary metric."""
+        """Return the primary metric."""
         return self.folder.task(self.name).metric
 
     def common_seeds(self, source: str) -> set[int]:
@@ -97,9 +97,9 @@ class EntryTask:
         return set.intersection(*there) if there else set()
 
     def run_indices(self, source: str, target: str) -> list[int]:
-        """List the runs that count, by seed: as in scores, those of the common seeds, or all where there is none."""
-        runs, kept = self.targets[target], self.common_seeds(source)
-        return [index for index in runs.of_source(self.outside or source) if not kept or runs.runs[index][1] in kept]
+        """List the runs that count, by seed: those of the common seeds as in scores, or all where there is none."""
+        runs, seeds = self.targets[target], self.common_seeds(source)
+        return [index for index in runs.of_source(self.outside or source) if not seeds or runs.runs[index][1] in seeds]
 
     def formula(self, place: Place) -> Formula | None:
         """Return the formula from sums of counts to a score; None where the metric lacks its encoder."""
@@ -181,7 +181,7 @@ class EntryTask:
         variance = sum(float((each**2).sum()) for each in moved.values())
         groups = min(self.effective_groups(target) for target in targets)
         reach = stdtrit(groups - 1, 0.975) * np.sqrt(variance) if groups >= 2 else 0.0
-        return at_floor(value - float(np.nan_to_num(reach)), Floor(level, level))
+        return is_at_floor(value - float(np.nan_to_num(reach)), Floor(level, level))
 
     def _is_constant(self, place: Place) -> bool:
         source, target, _ = place
@@ -210,7 +210,7 @@ def path_contributions(a: EntryTask, b: EntryTask, place: Place) -> Floats:
 
 
 def shared_runs(n_a: int, n_b: int) -> list[tuple[int, int, float]]:
-    """Pair the runs of two entries so that all count, each as often as the others of its entry.
+    """Match the runs of two entries so that all count, each as often as the others of its entry.
 
     Returns: a run of A, one of B, and the pair's share.
 
@@ -224,7 +224,7 @@ def shared_runs(n_a: int, n_b: int) -> list[tuple[int, int, float]]:
 
 
 def _gradient(finish: Formula, totals: Floats) -> Floats:
-    """Slope of a score in each count; 0 where nothing is counted."""
+    """Compute the slope of a score in each count; 0 where nothing is counted."""
     step = np.diag(1e-4 * totals)
     apart = finish(totals + step) - finish(totals - step)
     return np.divide(apart, 2e-4 * totals, out=np.zeros_like(totals), where=totals > 0)
@@ -240,7 +240,7 @@ def _counts(runs: TargetRuns, index: int, weights: Floats) -> Floats:
 
 
 def _mean_counts(runs: TargetRuns, index: int, weights: Floats) -> Floats:
-    """Weighted sum of the texts' scores, and of their weights, by group."""
+    """Sum the texts' weighted scores, and their weights, by group."""
     outcomes: Outcomes = runs.outcomes
     total = np.bincount(runs.groups, weights=weights * outcomes.example_scores[index])
     return np.stack([total, np.bincount(runs.groups, weights=weights)], axis=1)

@@ -1,4 +1,4 @@
-"""A comparison as a claim that others can check: what it was made of, and what making it again finds.
+"""A comparison as a claim that others can check: its inputs and figures, and what making it again gives.
 
 ``shiftbench compare --json`` writes a claim, ``shiftbench verify`` makes it again from the files that it names.
 """
@@ -23,7 +23,7 @@ P_TOLERANCE = 1e-3
 _MOVERS = {"metric_version", "depth_encoder", "token_encoder"}
 """Fields of a comparison that may change without a fault of the claim; figures and findings then move."""
 _FINDINGS = {"tasks", "only_a", "only_b"}
-"""Fields that say, beside figures, what was found."""
+"""Fields of conclusions, beside the figures."""
 _SETTINGS = set(Comparison.model_fields) - _MOVERS - _FINDINGS - {"shifts", "means"}
 
 
@@ -40,7 +40,7 @@ class ClaimedEntry(pydantic.BaseModel, extra="forbid", frozen=True):
 
 
 class Claim(pydantic.BaseModel, extra="forbid", frozen=True):
-    """Comparisons of a first entry with others, and all that it takes to make them again.
+    """Comparisons of a first entry with others, and all that is needed to make them again.
 
     Data hash, subset, metric version, encoders, number of swaps and seed stand in each comparison. ``hypothesis`` has a
     sentence for each pair and task (``hypotheses``); its words belong to ``claim_version``. ``data`` is the path of the
@@ -59,7 +59,7 @@ class Claim(pydantic.BaseModel, extra="forbid", frozen=True):
 
     @pydantic.model_validator(mode="after")
     def _compares_its_entries(self) -> "Claim":
-        """Refuse comparisons of other entries, and comparisons that were not made alike."""
+        """Raise ValueError for comparisons of other entries, or of different settings."""
         names = [entry.name for entry in self.entries]
         if [(pair.a, pair.b) for pair in self.comparisons] != [(names[0], name) for name in names[1:]]:
             raise ValueError("comparisons must be of the first entry with each other one, in order")
@@ -114,7 +114,7 @@ def read_claim(path: Path) -> Claim:
     except pydantic.ValidationError as error:
         found = [(each["msg"], ".".join(map(str, each["loc"]))) for each in error.errors(include_url=False)[:5]]
         raise InvalidInput(
-            Problem(f"this is no claim: {message}", str(path), cure=cure, key=key or None) for message, key in found
+            Problem(f"this is not a claim: {message}", str(path), cure=cure, key=key or None) for message, key in found
         ) from error
 
 
@@ -140,7 +140,7 @@ def _test_name(task: TaskComparison) -> str:
 
 
 class FigureCheck(pydantic.BaseModel, frozen=True):
-    """One difference as it was claimed and as it was found again; None where one side has none."""
+    """One difference as claimed and as computed again; None where one side has none."""
 
     pair: str
     where: str
@@ -152,12 +152,12 @@ class FigureCheck(pydantic.BaseModel, frozen=True):
     @pydantic.computed_field  # type: ignore[prop-decorator]
     @property
     def stands(self) -> bool:
-        """Whether the same entry, or none, is found better."""
+        """Return whether the same entry, or none, is better in both."""
         return _better(self.claimed) == _better(self.found)
 
 
 class FactCheck(pydantic.BaseModel, frozen=True):
-    """Something beside the figures that is not as claimed."""
+    """A fact beside the figures that is not as claimed."""
 
     what: str
     claimed: str
@@ -165,7 +165,7 @@ class FactCheck(pydantic.BaseModel, frozen=True):
 
 
 class ClaimCheck(pydantic.BaseModel, frozen=True):
-    """What making a claim again found.
+    """The result of making a claim's comparison again.
 
     Attributes:
         figures: every difference of the claim, and those that it leaves out.
@@ -181,7 +181,7 @@ class ClaimCheck(pydantic.BaseModel, frozen=True):
     @pydantic.computed_field  # type: ignore[prop-decorator]
     @property
     def holds(self) -> bool:
-        """Whether nothing differs but what other metrics or encoders moved, and every conclusion stands."""
+        """Return whether only other metrics or encoders moved figures, and every conclusion stands."""
         figures = all(each.status != "differs" and each.stands for each in self.figures)
         return figures and not self.facts
 
@@ -194,17 +194,17 @@ def check_claim(claimed: Claim, found: Claim) -> ClaimCheck:
         found: the claim that the same files, settings and seeds give now.
     Returns: what agrees, what moved because metrics or encoders are others, and what differs.
     """
-    moved_by = tuple(dict.fromkeys(_facts(claimed, found, _MOVERS)))
-    facts = list(dict.fromkeys(_facts(claimed, found, _SETTINGS)))
+    moved_by = tuple(dict.fromkeys(_compare_facts(claimed, found, _MOVERS)))
+    facts = list(dict.fromkeys(_compare_facts(claimed, found, _SETTINGS)))
     for name in ("benchmark", "level"):
         facts += _changed(name, getattr(claimed, name), getattr(found, name))
-    findings = list(dict.fromkeys(_facts(claimed, found, _FINDINGS)))
+    findings = list(dict.fromkeys(_compare_facts(claimed, found, _FINDINGS)))
     findings += _changed("hypothesis", "\n".join(claimed.hypothesis), "\n".join(found.hypothesis))
     if moved_by:
         moved_by += tuple(findings)
     else:
         facts += findings
-    old, new = _figures(claimed), _figures(found)
+    old, new = _claimed_figures(claimed), _claimed_figures(found)
     figures = []
     for key in dict.fromkeys((*old, *new)):
         sides = old.get(key), new.get(key)
@@ -253,8 +253,8 @@ def check_against_scores(claimed: Claim, known: Mapping[str, ShiftValues]) -> It
         yield FactCheck(what=what, claimed=f"{each.value:.4f}", found=value)
 
 
-def _facts(claimed: Claim, found: Claim, fields: set[str]) -> Iterator[FactCheck]:
-    """Compare some fields of the comparisons that are no figures."""
+def _compare_facts(claimed: Claim, found: Claim, fields: set[str]) -> Iterator[FactCheck]:
+    """Compare fields of the comparisons that are not figures."""
     for old, new in zip(claimed.comparisons, found.comparisons, strict=True):
         left, right = (each.model_dump(mode="json", include=fields) for each in (old, new))
         for name in left:
@@ -266,7 +266,7 @@ def _changed(what: str, claimed: Any, found: Any) -> Iterator[FactCheck]:
         yield FactCheck(what=what, claimed=str(claimed), found=str(found))
 
 
-def _figures(claim: Claim) -> Mapping[tuple[str, str, str], Difference]:
+def _claimed_figures(claim: Claim) -> Mapping[tuple[str, str, str], Difference]:
     """Return all differences by pair, place and figure; a place counts texts and runs, so that these agree, too."""
     found = {}
     for pair in claim.comparisons:

@@ -1,4 +1,4 @@
-"""Comparing entries of a store: the first against each other one, or all of them in pairs; pairs are kept by the store.
+"""Comparing entries of a store: the first with each other one, or all in pairs. The store saves each pair.
 
 What is kept is derived: it may be deleted, and is made again when the data, the swaps or the metrics changed.
 """
@@ -12,7 +12,7 @@ from typing import Protocol
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.comparing.files import Entrant, compare_entrants
-from leaderboard.comparing.shape import Comparison, NoSharedShift, corrected, mirrored, of_task
+from leaderboard.comparing.shape import Comparison, NoSharedShift, correct_p_values, mirror_comparison, select_task
 from leaderboard.metrics.comparison import N_SWAPS
 from leaderboard.scoring.score import encoder_name, token_encoder
 from leaderboard.scoring.summary import depth_encoder_name
@@ -25,8 +25,8 @@ MAX_PAIRWISE = 12
 
 
 @dataclass(frozen=True)
-class Side:
-    """An entry to compare: its id, the model's name, its prediction file, what that is for, its trials of tuning."""
+class ComparedEntry:
+    """An entry to compare: its id, model name, prediction file, dataset, and tuning trials."""
 
     id: str
     name: str
@@ -37,17 +37,22 @@ class Side:
 
 
 class PairStore(Protocol):
-    """What keeps the comparisons of pairs of entries, by their ids: a store."""
+    """A store, as far as it saves comparisons of pairs of entries by their ids."""
 
     def comparison(self, first: str, other: str) -> bytes | None:
         """Return what was kept of a pair, if anything was; InvalidInput for what is no id."""
 
     def keep_comparison(self, first: str, other: str, content: bytes) -> None:
-        """Keep a pair."""
+        """Save a pair's comparison."""
 
 
-def compare_sides(
-    sides: Sequence[Side], folder: DatasetFolder, store: PairStore, task: str | None = None, *, n_swaps: int = N_SWAPS
+def compare_with_first(
+    sides: Sequence[ComparedEntry],
+    folder: DatasetFolder,
+    store: PairStore,
+    task: str | None = None,
+    *,
+    n_swaps: int = N_SWAPS,
 ) -> tuple[Comparison, ...]:
     """Compare the first of 2 to 4 entries with each other one; all tests together are one family.
 
@@ -61,18 +66,18 @@ def compare_sides(
     Raises: InvalidInput when entries are of other data or subsets, the same, too many, or share no shift, and where
         labels are withheld.
     """
-    _check_sides(sides, folder, MAX_ENTRIES)
+    _check_compared(sides, folder, MAX_ENTRIES)
     entrants = _entrants(sides, folder)
     pairs = [
         _pair((sides[0], other), (entrants[0], entrant), store, n_swaps)
         for other, entrant in zip(sides[1:], entrants[1:], strict=True)
     ]
-    chosen = pairs if task is None else [of_task(pair, task) for pair in pairs]
-    return corrected(chosen)
+    chosen = pairs if task is None else [select_task(pair, task) for pair in pairs]
+    return correct_p_values(chosen)
 
 
 def compare_in_pairs(
-    sides: Sequence[Side],
+    sides: Sequence[ComparedEntry],
     folder: DatasetFolder,
     store: PairStore,
     task: str,
@@ -83,8 +88,8 @@ def compare_in_pairs(
 ) -> Mapping[tuple[str, str], Comparison]:
     """Compare each of several entries with each other one on a task; the tests of all pairs are one family.
 
-    A pair has the same test as in ``compare_sides`` and a smaller share of the level: what is decided here is decided
-    there, too.
+    A pair has the same test as in ``compare_with_first`` and a smaller share of the level, so that whatever is
+    significant here is significant there, too.
 
     Args:
         sides: 2 to ``MAX_PAIRWISE`` entries.
@@ -95,29 +100,29 @@ def compare_in_pairs(
         progress: called after each pair with the numbers of pairs done and of all.
         turn: held while a pair is computed, so that others get their turn between two pairs.
     Returns: by the ids of both entries, each pair in both directions; pairs that share no shift are left out.
-    Raises: as ``compare_sides``, but not for entries that share no shift.
+    Raises: as ``compare_with_first``, but not for entries that share no shift.
     """
-    _check_sides(sides, folder, MAX_PAIRWISE)
+    _check_compared(sides, folder, MAX_PAIRWISE)
     every = list(combinations(zip(sides, _entrants(sides, folder), strict=True), 2))
     pairs = []
     for number, ((a, first), (b, second)) in enumerate(every, start=1):
         try:
             with turn or nullcontext():
-                pairs.append(of_task(_pair((a, b), (first, second), store, n_swaps), task))
+                pairs.append(select_task(_pair((a, b), (first, second), store, n_swaps), task))
         except NoSharedShift:
-            pass  # the pair is left out of what is returned
+            pass  # a pair without a shared shift is left out of the result
         progress(number, len(every))
-    found = corrected(pairs)
-    return {(pair.a, pair.b): pair for each in found for pair in (each, mirrored(each))}
+    found = correct_p_values(pairs)
+    return {(pair.a, pair.b): pair for each in found for pair in (each, mirror_comparison(each))}
 
 
-def _entrants(sides: Sequence[Side], folder: DatasetFolder) -> list[Entrant]:
+def _entrants(sides: Sequence[ComparedEntry], folder: DatasetFolder) -> list[Entrant]:
     encoder = token_encoder(folder)
     return [Entrant(side.predictions, folder, side.subset, encoder, tuning_trials=side.tuning_trials) for side in sides]
 
 
-def distinct_names(sides: Sequence[Side]) -> list[str]:
-    """Name the entries; where two have one name, with the first digits of their ids.
+def distinct_names(sides: Sequence[ComparedEntry]) -> list[str]:
+    """Return the entries' names; equal names get the first digits of the ids.
 
     Args:
         sides: the entries.
@@ -127,7 +132,7 @@ def distinct_names(sides: Sequence[Side]) -> list[str]:
     return [f"{side.name} ({side.id[:6]})" if names.count(side.name) > 1 else side.name for side in sides]
 
 
-def command(sides: Sequence[Side], task: str | None) -> str:
+def compare_command(sides: Sequence[ComparedEntry], task: str | None) -> str:
     """Write the command that makes the same comparison from the entries' prediction files.
 
     Args:
@@ -141,7 +146,7 @@ def command(sides: Sequence[Side], task: str | None) -> str:
     return f"shiftbench compare {files} --data DIR{subset}{only}"
 
 
-def _check_sides(sides: Sequence[Side], folder: DatasetFolder, most: int) -> None:
+def _check_compared(sides: Sequence[ComparedEntry], folder: DatasetFolder, most: int) -> None:
     where = " and ".join(side.id for side in sides) or "compare"
     cure = f"choose 2 to {most} entries of one board"
     if not 2 <= len(sides) <= most:
@@ -156,21 +161,23 @@ def _check_sides(sides: Sequence[Side], folder: DatasetFolder, most: int) -> Non
         cure = "see the leading set on the board"
         raise InvalidInput(Problem("entries on withheld labels are not compared", where, cure=cure))
     if sides[0].data != folder.content_hash:
-        raise InvalidInput(Problem("the entries are of data that is not here", where, sides[0].data[:12], cure))
+        raise InvalidInput(Problem("the dataset of these entries is not here", where, sides[0].data[:12], cure))
 
 
-def _pair(sides: tuple[Side, Side], entrants: tuple[Entrant, Entrant], store: PairStore, n_swaps: int) -> Comparison:
+def _pair(
+    sides: tuple[ComparedEntry, ComparedEntry], entrants: tuple[Entrant, Entrant], store: PairStore, n_swaps: int
+) -> Comparison:
     a, b = sides
-    kept = _parse_kept(store.comparison(a.id, b.id))
-    if kept is None and (other_way := _parse_kept(store.comparison(b.id, a.id))) is not None:
-        kept = mirrored(other_way)
+    saved = _parse_comparison(store.comparison(a.id, b.id))
+    if saved is None and (other_way := _parse_comparison(store.comparison(b.id, a.id))) is not None:
+        saved = mirror_comparison(other_way)
     made_with = (depth_encoder_name(entrants[0].folder), encoder_name(entrants[0].encoder))
     if (
-        kept is not None
-        and (kept.data, kept.n_swaps, kept.seed) == (a.data, n_swaps, 0)
-        and (kept.depth_encoder, kept.token_encoder) == made_with
+        saved is not None
+        and (saved.data, saved.n_swaps, saved.seed) == (a.data, n_swaps, 0)
+        and (saved.depth_encoder, saved.token_encoder) == made_with
     ):
-        return kept.model_copy(update={"tuning_trials_a": a.tuning_trials, "tuning_trials_b": b.tuning_trials})
+        return saved.model_copy(update={"tuning_trials_a": a.tuning_trials, "tuning_trials_b": b.tuning_trials})
     try:
         made = compare_entrants(*entrants, n_swaps=n_swaps)
     except InvalidInput as error:
@@ -181,11 +188,11 @@ def _pair(sides: tuple[Side, Side], entrants: tuple[Entrant, Entrant], store: Pa
     return found
 
 
-def _parse_kept(content: bytes | None) -> Comparison | None:
+def _parse_comparison(content: bytes | None) -> Comparison | None:
     try:
         return None if content is None else Comparison.model_validate_json(content)
     except ValueError:
-        return None  # derived: a damaged one is made again
+        return None  # a damaged comparison is computed again
 
 
 def _by_id(problem: Problem, ids: dict[str, str]) -> Problem:

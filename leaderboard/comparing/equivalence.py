@@ -1,4 +1,4 @@
-"""Whether two entries differ by less than a margin that was fixed beforehand: two one-sided tests (TOST) a figure.
+"""Test of whether two entries differ by less than a margin fixed beforehand: two one-sided tests (TOST) a figure.
 
 With enough runs on both sides the standard errors are those of crossed components, and the claim is about recipes;
 below that they are those of the texts alone, and the claim is about these trained models.
@@ -14,7 +14,7 @@ from leaderboard.comparing.testing import Tested, has_enough_runs, source_pairs
 from leaderboard.metrics.crossed import SourcePair, crossed_test, paired_influences
 from leaderboard.metrics.equivalence import equivalence_p
 from leaderboard.metrics.wilson import MIN_GROUPS
-from leaderboard.scoring.intervals import known
+from leaderboard.scoring.intervals import none_if_nan
 from leaderboard.scoring.replicates import Floats
 
 
@@ -49,7 +49,7 @@ def equivalence_p_values(
         error, df = text_errors(pairs, groups)
     difference = np.array([tested[number].value for number, _ in chosen])
     for (number, _), p_value in zip(chosen, equivalence_p(difference, error, df, margin), strict=True):
-        found[number] = known(p_value)
+        found[number] = none_if_nan(p_value)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Which figures of a task are compared: the one that ranks, other means, and every shift's scores and drops."""
+"""The figures of a task that are compared: the one that ranks, other means, and every shift's scores and drops."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -31,7 +31,7 @@ class TaskFigure(NamedTuple):
 
     @property
     def has_drop(self) -> bool:
-        """Whether something is taken away."""
+        """Return whether the figure is a drop, a difference of scores."""
         return self.weights is not None and min(self.weights.values()) < 0
 
 
@@ -73,7 +73,7 @@ def mean_figures(cells: Sequence[Cell], a: EntryTask, b: EntryTask) -> list[Task
     info = a.folder.task(a.name)
     small = small_domains(info, info.domains)
     meant = [cell for cell in cells if not small.keys() & {*source_parts(cell[0]), cell[1]}]
-    groups = _groups(meant or cells, info)
+    groups = _groups_of_shifts(meant or cells, info)
     ranked = groups[0]
     name = MEAN_OOD if info.id_domain is not None else MEAN_ST
     found = [_mean(name, ranked, a, b)]
@@ -90,8 +90,8 @@ def mean_figures(cells: Sequence[Cell], a: EntryTask, b: EntryTask) -> list[Task
     return found
 
 
-def _groups(cells: Sequence[Cell], info: TaskInfo) -> list[list[Cell]]:
-    """Group shifts by what a board's figure averages; the group that ranks comes first."""
+def _groups_of_shifts(cells: Sequence[Cell], info: TaskInfo) -> list[list[Cell]]:
+    """Group shifts by the figures that a board averages; the group that ranks comes first."""
     if info.id_domain is not None:
         away = [cell for cell in cells if cell[1] != info.id_domain] or list(cells)
         by_source: dict[str, list[Cell]] = {}

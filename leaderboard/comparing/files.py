@@ -1,4 +1,4 @@
-"""Comparing prediction files on the shifts that they share: the figure that ranks first, then the others."""
+"""Comparing prediction files on the shifts that they share: the ranking figure first, then the others."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -26,14 +26,14 @@ from leaderboard.comparing.shape import (
     NoSharedShift,
     ShiftComparison,
     TaskComparison,
-    corrected,
-    of_task,
+    correct_p_values,
     refuse_few_swaps,
+    select_task,
 )
 from leaderboard.comparing.testing import Tested, about_recipes, fewest_runs, run_tests
 from leaderboard.metrics.comparison import N_SWAPS
 from leaderboard.scoring.floors import constant_runs, task_floors
-from leaderboard.scoring.intervals import known
+from leaderboard.scoring.intervals import none_if_nan
 from leaderboard.scoring.non_inferiority import refuse_margin
 from leaderboard.scoring.replicates import Cell
 from leaderboard.scoring.score import checked_predictions, encoder_name
@@ -48,7 +48,7 @@ Both = tuple[Tested, float | None]
 
 @dataclass(frozen=True)
 class Entrant:
-    """A prediction file to compare: read, checked and counted once, when its first comparison needs it.
+    """A prediction file to compare; read, checked and counted once, at its first comparison.
 
     Attributes:
         path: the file.
@@ -70,12 +70,12 @@ class Entrant:
 
     @property
     def shown_name(self) -> str:
-        """What the comparison calls it."""
+        """Return the name under which the comparison shows it."""
         return self.name or str(self.path)
 
     @cached_property
     def tasks(self) -> Mapping[str, EntryTask]:
-        """What the runs predicted, by task."""
+        """Return what the runs predicted, by task."""
         predictions = self.checked
         if predictions is None:
             predictions = checked_predictions(self.path, self.folder, self.subset)
@@ -94,7 +94,7 @@ class Entrant:
 
 
 class _Matched(NamedTuple):
-    """A task of two entries, and the shifts that both have; one entry may stand in for those of the other."""
+    """A task of two entries with the shifts of both; one entry may stand in for those of the other."""
 
     a: EntryTask
     b: EntryTask
@@ -121,7 +121,7 @@ def compare_entrants(
     folder.refuse_withheld()
     if margin is not None:
         refuse_margin(margin)
-    matched = _matched(a, b)
+    matched = _match_tasks(a, b)
     if not matched:
         where = f"{a.shown_name} and {b.shown_name}"
         raise NoSharedShift(Problem("the two files share no shift", where, cure="predict the same shifts with both"))
@@ -159,7 +159,7 @@ def compare_entrants(
         tuning_trials_a=a.tuning_trials,
         tuning_trials_b=b.tuning_trials,
     )
-    return corrected([found])[0]
+    return correct_p_values([found])[0]
 
 
 def compare_first(
@@ -182,11 +182,11 @@ def compare_first(
     """
     first, *rest = entrants
     pairs = [compare_entrants(first, other, n_swaps=n_swaps, seed=seed, margin=margin) for other in rest]
-    return corrected(pairs if task is None else [of_task(pair, task) for pair in pairs])
+    return correct_p_values(pairs if task is None else [select_task(pair, task) for pair in pairs])
 
 
-def _matched(a: Entrant, b: Entrant) -> dict[str, _Matched]:
-    """Match the entries' shifts by task; a task without a shift in common is left out.
+def _match_tasks(a: Entrant, b: Entrant) -> dict[str, _Matched]:
+    """Match the entries' shifts by task; a task without a shared shift is left out.
 
     Where one entry was trained on none of the domains, it meets the other's shifts on the same targets.
     """
@@ -248,7 +248,7 @@ def _mean(task: str, figure: TaskFigure, test: Tested, p_equivalent: float | Non
 
 
 def _difference(figure: str, test: Tested, p_equivalent: float | None) -> Difference:
-    value, p, p_others = map(known, test[:3])
+    value, p, p_others = map(none_if_nan, test[:3])
     return Difference(
         figure=figure, value=value, p=p, p_others=p_others, at_floor=test.at_floor, p_equivalent=p_equivalent
     )

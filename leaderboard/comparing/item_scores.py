@@ -1,4 +1,4 @@
-"""Models by their scores of the same items: paired tests by cluster, intervals, ranks, what could have been found.
+"""Models by their scores of the same items: paired tests by cluster, intervals, ranks, detectable differences.
 
 For benchmarks of which nothing is known but what each model scored on each item: no source, no shift, hence no drop.
 Everything is about the models as they are; other training runs are in no log.
@@ -28,7 +28,7 @@ from leaderboard.metrics.wilson import (
 )
 from leaderboard.scoring.detectable import detectable_drop
 from leaderboard.scoring.estimate import Estimate, Record
-from leaderboard.scoring.intervals import SCORE, Figure, Reason, difference, estimate, known, sampled
+from leaderboard.scoring.intervals import SCORE, Figure, Reason, difference, estimate, none_if_nan, percentile_figure
 from leaderboard.scoring.replicates import N_DRAWS, Floats
 from validation.report import InvalidInput, Problem
 
@@ -37,7 +37,7 @@ _UNBOUNDED = (-np.inf, np.inf)
 
 @dataclass(frozen=True)
 class ItemScores:
-    """What models scored on the same items.
+    """The scores of models on the same items.
 
     Attributes:
         names: of the models, at least 2.
@@ -57,7 +57,7 @@ class ItemScores:
 
     @property
     def is_bounded(self) -> bool:
-        """Whether all scores lie between 0 and 1."""
+        """Return whether all scores lie between 0 and 1."""
         return bool(self.scores.min() >= 0 and self.scores.max() <= 1)
 
 
@@ -90,12 +90,12 @@ class ModelDifference(Record):
 
     @property
     def is_significant(self) -> bool:
-        """Whether the corrected p is below 0.05."""
+        """Return whether the corrected p is below 0.05."""
         return self.p_corrected is not None and self.p_corrected < LEVEL
 
 
 class DomainSize(Record):
-    """How many items and clusters a domain has."""
+    """Number of items and clusters of a domain."""
 
     domain: str
     n_items: int
@@ -120,22 +120,22 @@ class ItemComparison(Record):
 
     @property
     def overall(self) -> tuple[ModelDifference, ...]:
-        """Differences over all items."""
+        """Return the differences over all items."""
         return tuple(each for each in self.differences if each.domain is None)
 
     @property
     def by_domain(self) -> tuple[ModelDifference, ...]:
-        """Differences on single domains, tested or not."""
+        """Return the differences on single domains, tested or not."""
         return tuple(each for each in self.differences if each.domain is not None)
 
     @property
     def n_domain_tests(self) -> int:
-        """How many tests of domains share the level."""
+        """Count the tests of domains that share the level."""
         return sum(each.p is not None for each in self.by_domain)
 
     @property
     def least_p(self) -> float:
-        """The smallest corrected p that all items could give: with n clusters no test rejects below 2 / 2^n."""
+        """Return the smallest corrected p that all items could reach: with n clusters no test rejects below 2 / 2^n."""
         return min(1.0, 2.0 ** (1 - self.n_clusters) * len(self.overall))
 
 
@@ -155,12 +155,12 @@ def compare_items(
     Returns: the models best first; of each pair the first is not worse. Means over all items are micro means.
     Raises: InvalidInput when all items are of one cluster, or no corrected p could be below 0.05 with so few swaps.
     """
-    table = _table(items)
+    table = _sums_by_cluster(items)
     pairs = list(combinations(range(len(items.names)), 2))
     _refuse_one_cluster(len(table))
     _refuse_few_swaps(n_swaps, len(pairs) * max(len(items.domains), 1))
     rng = np.random.default_rng([seed, *b"items"])
-    figures = _figures(items, table, replicate_counts(table, n_draws, rng))
+    figures = _score_figures(items, table, replicate_counts(table, n_draws, rng))
     points = np.array([figure.values[0] for figure in figures[0]]) * (-1 if items.lower_is_better else 1)
     order = sorted(range(len(items.names)), key=lambda model: (-points[model], items.names[model]))
     ranked = [(order[first], order[second]) for first, second in pairs]
@@ -177,7 +177,7 @@ def compare_items(
     )
 
 
-def _table(items: ItemScores) -> Floats:
+def _sums_by_cluster(items: ItemScores) -> Floats:
     """Sum scores by cluster: shape (n_clusters, 1 + n_domains, n_models + 1), all items first, counts of items last."""
     n_domains = max(len(items.domains), 1)
     cells = items.clusters * n_domains + items.domain_of
@@ -188,7 +188,7 @@ def _table(items: ItemScores) -> Floats:
     return np.concatenate([whole, by_domain], axis=1) if items.domains else whole
 
 
-def _figures(items: ItemScores, table: Floats, drawn: Floats) -> list[list[Figure]]:
+def _score_figures(items: ItemScores, table: Floats, drawn: Floats) -> list[list[Figure]]:
     """Return each model's mean score on all items, then on each domain, with replicates and intervals."""
     every = np.concatenate([table.sum(axis=0)[None], drawn])
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -196,7 +196,10 @@ def _figures(items: ItemScores, table: Floats, drawn: Floats) -> list[list[Figur
     counts = table[..., -1]
     groups = [effective_size(counts[:, part]) for part in range(counts.shape[1])]
     if not items.is_bounded:
-        return [[sampled(column, size, _UNBOUNDED) for column in means[:, part].T] for part, size in enumerate(groups)]
+        return [
+            [percentile_figure(column, size, _UNBOUNDED) for column in means[:, part].T]
+            for part, size in enumerate(groups)
+        ]
     parts = [np.ones(len(items.clusters), dtype=bool)]
     parts += [items.domain_of == domain for domain in range(len(items.domains))]
     moments = [
@@ -268,8 +271,8 @@ def _differences(
                     b=items.names[b],
                     domain=domain,
                     difference=estimate(figure),
-                    p=known(p[row, part]),
-                    p_corrected=known(corrected[row, part]),
+                    p=none_if_nan(p[row, part]),
+                    p_corrected=none_if_nan(corrected[row, part]),
                     detectable=smallest.models_corrected if smallest else None,
                 )
             )
@@ -294,7 +297,7 @@ def _p_values(table: Floats, pairs: Sequence[tuple[int, int]], n_swaps: int, see
 def _difference(a: Figure, b: Figure, *, is_bounded: bool) -> Figure:
     if is_bounded:
         return difference(a, b)
-    return sampled(a.values - b.values, a.effective_groups, _UNBOUNDED)
+    return percentile_figure(a.values - b.values, a.effective_groups, _UNBOUNDED)
 
 
 def _sizes(items: ItemScores) -> list[DomainSize]:
@@ -310,8 +313,8 @@ def _sizes(items: ItemScores) -> list[DomainSize]:
 
 def _refuse_one_cluster(n_clusters: int) -> None:
     if n_clusters < 2:
-        what = "all items are of one cluster, which says nothing about other ones"
-        raise InvalidInput(Problem(what, "--cluster", cure="name a field that has more values, or leave --cluster out"))
+        what = "all items are in one cluster, so nothing can be concluded about others"
+        raise InvalidInput(Problem(what, "--cluster", cure="choose a field with more values, or leave --cluster out"))
 
 
 def _refuse_few_swaps(n_swaps: int, n_tests: int) -> None:

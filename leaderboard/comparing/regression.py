@@ -1,4 +1,4 @@
-"""Whether a model scores lower than the one before it, domain by domain: paired on the same test texts."""
+"""Test of whether a model scores lower than its predecessor, by domain: paired on the same test texts."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ def regression_tests(
 
     Args:
         old: the baseline.
-        new: what is to pass.
+        new: the predictions to test.
         sources: what the models of the old and of the new were trained on, as predictions name it.
         domains: the test domains; both must have predictions there.
         limit: a fraction in [0, 1).
@@ -49,7 +49,7 @@ def _test(old: EntryTask, new: EntryTask, sources: tuple[str, str], domain: str,
     se, df = float(errors[0]), min(float(freedom[0]), groups - 1)
     reach = float(stdtrit(df, 0.975)) * se
     ends = {"low": max(value - reach, -1.0), "high": min(value + reach, 1.0)}
-    if _same_outcomes(old, new, places):  # nothing changed, however few texts there are
+    if _same_outcomes(old, new, places):  # equal outcomes are no regression, even on few texts
         return shown.model_copy(update={**ends, "p_broken": 1.0, "p_kept": 0.0})
     p = limit_p(value, se, groups, limit)
     return shown.model_copy(update={**ends, "p_broken": p.above, "p_kept": p.below})

@@ -1,4 +1,4 @@
-"""The shape of comparisons: what ``shiftbench compare --json`` prints and a store keeps; fractions, unrounded."""
+"""The shape of comparisons: what ``shiftbench compare --json`` prints and a store saves; fractions, unrounded."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -8,7 +8,7 @@ import pydantic
 
 from leaderboard.metrics.crossed import MIN_RUNS
 from leaderboard.metrics.multiplicity import LEVEL, least_draws, pass_on
-from leaderboard.scoring.intervals import known
+from leaderboard.scoring.intervals import none_if_nan
 from validation.report import InvalidInput, Problem
 
 FIGURES = ("ST", "SD", "TD")
@@ -24,7 +24,7 @@ _OTHER: dict[AtFloor | None, AtFloor | None] = {"a": "b", "b": "a", "both": "bot
 
 
 class NoSharedShift(InvalidInput):
-    """Two entries have no shift in common, so that there is nothing to compare."""
+    """The error that two entries have no shift in common, so that nothing can be compared."""
 
 
 class Difference(pydantic.BaseModel):
@@ -74,7 +74,7 @@ class MeanComparison(pydantic.BaseModel):
 
 
 class TaskComparison(pydantic.BaseModel):
-    """What the tests of a task are about: the recipes, or no more than the models that were trained.
+    """The kind of claim that a task's tests support: about the recipes, or only about the models that were trained.
 
     ``runs_a`` and ``runs_b`` are the fewest runs of a source. Recipes take ``MIN_RUNS`` on either side. ``outside`` is
     the entry that was trained on none of the domains while the other was: it meets the other's shifts with the same
@@ -91,17 +91,17 @@ class TaskComparison(pydantic.BaseModel):
     @pydantic.computed_field  # type: ignore[prop-decorator]
     @property
     def runs_needed(self) -> int | None:
-        """Runs of every source on either side that it takes to speak of recipes; None where no more would do."""
+        """Return the runs of every source that claims about recipes need; None where more would not help."""
         return None if self.about == RECIPES or self.outside else MIN_RUNS
 
     @property
     def runs_missing(self) -> str:
-        """What it would take to speak of recipes, in words; empty where no more runs would do."""
+        """Describe which runs are missing for claims about recipes; empty where more would not help."""
         if self.runs_needed is None:
             return ""
         return (
-            f"{MIN_RUNS} runs of every source on either side (seeds) would tell about recipes; "
-            f"here are {self.runs_a} and {self.runs_b}"
+            f"claims about recipes need {MIN_RUNS} runs (seeds) of every source in both entries; "
+            f"there are {self.runs_a} and {self.runs_b}"
         )
 
 
@@ -131,16 +131,16 @@ class Comparison(pydantic.BaseModel):
 
     @property
     def about(self) -> str:
-        """What may be concluded about: recipes, if every task allows it."""
+        """Return what may be concluded about: recipes, if every task allows it."""
         return RECIPES if self.tasks and all(task.about == RECIPES for task in self.tasks) else TRAINED_MODELS
 
 
-def corrected(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """Correct all p values of some comparisons together: each pair and task has an equal share of the level.
+def correct_p_values(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """Compute the corrected p values of several comparisons: each pair and task has an equal share of the level.
 
     Args:
         comparisons: with p values, corrected before or not.
-    Returns: the same comparisons with ``p_corrected`` anew (``metrics.multiplicity.pass_on``).
+    Returns: the same comparisons with new ``p_corrected`` (``metrics.multiplicity.pass_on``).
     Raises: InvalidInput when there are too few swaps for any corrected p below the level.
     """
     n_blocks = sum(len({shift.task for shift in each.shifts}) for each in comparisons)
@@ -166,8 +166,8 @@ def _corrected(comparison: Comparison, n_blocks: int) -> Comparison:
         p_values = [_nan(each.p_others) for each in others]
         found = pass_on(_nan(main.p if main else None), p_values, n_blocks)
         if main is not None:
-            values[id(main)] = known(found.main)
-        values |= {id(each): known(p) for each, p in zip(others, found.others, strict=True)}
+            values[id(main)] = none_if_nan(found.main)
+        values |= {id(each): none_if_nan(p) for each, p in zip(others, found.others, strict=True)}
 
     def correct(difference: Difference) -> Difference:
         return difference.model_copy(update={"p_corrected": values[id(difference)]})
@@ -179,8 +179,8 @@ def _corrected(comparison: Comparison, n_blocks: int) -> Comparison:
     return comparison.model_copy(update={"shifts": shifts, "means": means})
 
 
-def of_task(comparison: Comparison, task: str) -> Comparison:
-    """Keep one task of a comparison; its p values must be corrected again.
+def select_task(comparison: Comparison, task: str) -> Comparison:
+    """Return one task of a comparison; its p values must be corrected again.
 
     Args:
         comparison: of any tasks.
@@ -203,8 +203,8 @@ def of_task(comparison: Comparison, task: str) -> Comparison:
     return comparison.model_copy(update=update)
 
 
-def mirrored(comparison: Comparison) -> Comparison:
-    """Return the same comparison as B minus A: exchanging the two changes signs, and no p value."""
+def mirror_comparison(comparison: Comparison) -> Comparison:
+    """Return the same comparison as B minus A: only signs change, and no p value."""
 
     def turned(difference: Difference) -> Difference:
         value = None if difference.value is None else -difference.value
@@ -234,7 +234,7 @@ def mirrored(comparison: Comparison) -> Comparison:
 
 
 def winner(difference: Difference) -> Literal["a", "b"] | None:
-    """Name the better entry where the corrected p is below ``LEVEL``.
+    """Return the better entry where the corrected p is below ``LEVEL``; None otherwise.
 
     Args:
         difference: A minus B of one figure; of drops the smaller is better.
@@ -250,7 +250,7 @@ def winner(difference: Difference) -> Literal["a", "b"] | None:
 
 
 def p_text(p: float | None) -> str:
-    """Write a p value; random swaps cannot tell the smallest ones from 0.
+    """Format a p value; random swaps cannot tell the smallest ones from 0.
 
     Args:
         p: in [0, 1]; None where there is none.

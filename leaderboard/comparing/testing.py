@@ -1,4 +1,4 @@
-"""Tests of one task's figures: a t test of recipes where both entries have enough runs, else swaps."""
+"""Tests of one task's figures: a t test of recipes where both entries have enough runs, otherwise swap tests."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -20,7 +20,7 @@ _CORRELATED = "correlated"
 
 
 class Tested(NamedTuple):
-    """A figure's difference, its p value, and that corrected among those that are not ranked by; NaN where none."""
+    """A figure's difference, its p value, and p corrected among the figures that do not rank; NaN where none."""
 
     value: float
     p: float
@@ -50,7 +50,7 @@ def run_tests(figures: Sequence[TaskFigure], a: EntryTask, b: EntryTask, n_swaps
     p_values, others = np.full(len(figures), np.nan), np.full(len(figures), np.nan)
     if chosen:
         places, weights = weight_table([figures[number].weights or {} for number in chosen])
-        test = _recipes if has_enough_runs(places, a, b) else _trained_models
+        test = _test_recipes if has_enough_runs(places, a, b) else _test_trained_models
         found, sizes, drawn = test(places, weights, a, b, n_swaps, seed)
         p_values[chosen] = found
         rest = np.array([number != 0 for number in chosen])
@@ -59,21 +59,23 @@ def run_tests(figures: Sequence[TaskFigure], a: EntryTask, b: EntryTask, n_swaps
 
 
 def _value(weights: Statistic | None, a: EntryTask, b: EntryTask) -> float:
-    return float("nan") if weights is None else sum(weight * _apart(place, a, b) for place, weight in weights.items())
+    return (
+        float("nan") if weights is None else sum(weight * _difference(place, a, b) for place, weight in weights.items())
+    )
 
 
-def _apart(place: Place, a: EntryTask, b: EntryTask) -> float:
-    return float(_scores(a, place).scores.mean() - _scores(b, place).scores.mean())
+def _difference(place: Place, a: EntryTask, b: EntryTask) -> float:
+    return float(_run_scores(a, place).scores.mean() - _run_scores(b, place).scores.mean())
 
 
-def _scores(entry: EntryTask, place: Place) -> RunScores:
+def _run_scores(entry: EntryTask, place: Place) -> RunScores:
     found = entry.run_scores(place)
     assert found is not None
     return found
 
 
 def _at_floor(figure: TaskFigure, a: EntryTask, b: EntryTask) -> AtFloor | None:
-    """Name the entries of which a score behind a drop shows no skill."""
+    """Return the entries of which a score behind a drop is at chance."""
     if not figure.has_drop:
         return None
     weights = figure.weights or {}
@@ -91,10 +93,10 @@ def _to_one(weights: dict[Place, float]) -> dict[Place, float]:
     return {place: weight / total for place, weight in weights.items()}
 
 
-def _recipes(
+def _test_recipes(
     places: Sequence[Place], weights: Floats, a: EntryTask, b: EntryTask, n_draws: int, seed: int
 ) -> tuple[Floats, Floats, NDArray[np.float32]]:
-    """P values of the t test on crossed components, their sizes as normal variables, and draws of these."""
+    """Compute p values of the t test on crossed components, their sizes as normal variables, and draws of these."""
     found = crossed_test(*source_pairs(places, weights, a, b))
     rng = np.random.default_rng([seed, *f"{a.name}/{_CORRELATED}".encode()])
     return found.p_value, normal_sizes(found.p_value), draw_sizes(found.correlation, n_draws, rng)
@@ -103,7 +105,7 @@ def _recipes(
 def source_pairs(
     places: Sequence[Place], weights: Floats, a: EntryTask, b: EntryTask
 ) -> tuple[list[SourcePair], list[float]]:
-    """Collect the runs of either entry by source, and the effective number of groups of each test set.
+    """Join the runs of both entries by source, with the effective number of groups of each test set.
 
     Args:
         places: whose scores both entries have.
@@ -115,18 +117,18 @@ def source_pairs(
     pairs = []
     for source in dict.fromkeys(place[0] for place in places):
         rows = [row for row, place in enumerate(places) if place[0] == source]
-        first, second = (_joined([_scores(entry, places[row]) for row in rows]) for entry in (a, b))
+        first, second = (_joined([_run_scores(entry, places[row]) for row in rows]) for entry in (a, b))
         pairs.append(SourcePair(first, second, [targets.index(places[row][1]) for row in rows], weights[rows]))
     return pairs, [a.effective_groups(target) for target in targets]
 
 
 def has_enough_runs(places: Sequence[Place], a: EntryTask, b: EntryTask) -> bool:
-    """Whether both entries have the runs of every source that it takes to speak of recipes."""
+    """Return whether both entries have enough runs of every source for claims about recipes."""
     return about_recipes(sorted({source for source, _, _ in places}), a, b)
 
 
 def about_recipes(sources: Sequence[str], a: EntryTask, b: EntryTask) -> bool:
-    """Whether tests on these sources are about recipes.
+    """Return whether tests on these sources are about recipes.
 
     They are not where one entry stands in for shifts: its runs are the same on every source, and training runs that are
     crossed with texts are taken to be others on each.
@@ -140,16 +142,16 @@ def _joined(parts: Sequence[RunScores]) -> RunScores:
     return RunScores(np.hstack([part.scores for part in parts]), [part.influences[0] for part in parts])
 
 
-def _trained_models(
+def _test_trained_models(
     places: Sequence[Place], weights: Floats, a: EntryTask, b: EntryTask, n_swaps: int, seed: int
 ) -> tuple[Floats, Floats, NDArray[np.float32]]:
-    """P values of the swap test, and the standardised sizes of what was observed and drawn."""
+    """Compute p values of the swap test, and the standardised sizes observed and drawn."""
     drawn, observed = np.zeros((n_swaps, weights.shape[1]), dtype=np.float32), np.zeros(weights.shape[1])
     for target in dict.fromkeys(target for _, target, _ in places):
         rows = [row for row, place in enumerate(places) if place[1] == target]
         rng = np.random.default_rng([seed, *f"{a.name}/{target}".encode()])
         moved = np.stack([path_contributions(a, b, places[row]) for row in rows], axis=1)
-        blocks = _blocks(moved, rng)
+        blocks = _sum_by_block(moved, rng)
         observed += moved.sum(axis=0) @ weights[rows]
         drawn += flip_signs(blocks, n_swaps, rng) @ weights[rows].astype(np.float32)
     np.abs(drawn, out=drawn)
@@ -161,7 +163,7 @@ def _trained_models(
     return np.asarray((1 + hits) / (1 + n_swaps)), sizes / scale, drawn
 
 
-def _blocks(contributions: Floats, rng: np.random.Generator) -> Floats:
+def _sum_by_block(contributions: Floats, rng: np.random.Generator) -> Floats:
     """Sum the contributions of groups by random blocks, where there are many groups."""
     if len(contributions) <= _BLOCKS:
         return contributions

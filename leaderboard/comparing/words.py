@@ -1,4 +1,4 @@
-"""A comparison in words: level first, then drop, and what either is about."""
+"""Comparisons in words: the score first, then the drop, and whether claims are about recipes or trained models."""
 
 from collections.abc import Iterator, Sequence
 
@@ -24,7 +24,7 @@ RANKED = (MEAN_ST, MEAN_OOD)
 
 
 def sentence(pair: Comparison, names: Names, benchmark: str) -> str:
-    """Write in one sentence that can be checked what two entries differ by.
+    """Write one sentence on how two entries differ, with the figures that it can be checked by.
 
     The figure that ranks comes first, then the average drop, then the shifts. With few runs it speaks of these trained
     models, and says what it would take to speak of recipes.
@@ -38,7 +38,7 @@ def sentence(pair: Comparison, names: Names, benchmark: str) -> str:
     if not pair.shifts:
         return f"{names[0]} and {names[1]} share no shift that may be shown"
     parts = [
-        part for task in dict.fromkeys(shift.task for shift in pair.shifts) for part in _of_task(pair, task, names)
+        part for task in dict.fromkeys(shift.task for shift in pair.shifts) for part in _task_lines(pair, task, names)
     ]
     tasks = ", ".join(f"{benchmark}/{task}" for task in dict.fromkeys(shift.task for shift in pair.shifts))
     subset = "" if pair.subset == "all" else f", subset {pair.subset}"
@@ -50,7 +50,7 @@ def sentence(pair: Comparison, names: Names, benchmark: str) -> str:
 
 
 def about_lines(pairs: Sequence[Comparison]) -> list[str]:
-    """Write what the tests of comparisons are about, and what it would take to speak of recipes: a line each.
+    """Write for each comparison whether its tests are about recipes, and which runs that would take: one line each.
 
     Args:
         pairs: comparisons of one first entry with others.
@@ -74,13 +74,13 @@ def about_lines(pairs: Sequence[Comparison]) -> list[str]:
 
 
 def outside_words(task: TaskComparison, names: Names) -> str:
-    """Write how an entry that was trained on none of the domains is compared with a trained one; else nothing."""
+    """Write how an entry that was trained on none of the domains is compared with a trained one; empty otherwise."""
     if task.outside is None:
         return ""
     name = names[task.outside == "b"]
     return (
         f"{name} was trained on none of these domains: its score on a target is compared with the other's after each "
-        "source; drops are not applicable"
+        "source; drops do not apply"
     )
 
 
@@ -97,7 +97,7 @@ def floor_words(difference: Difference, names: Names) -> str:
 
 
 def _within_margin(pair: Comparison) -> Iterator[str]:
-    """Write what is shown to differ by less than the margin: means, and every shift at once (no correction needed)."""
+    """Write which means differ by less than the margin, and whether every shift does (no correction needed)."""
     if pair.margin is None:
         return
     for task in pair.tasks:
@@ -116,7 +116,7 @@ def _within_margin(pair: Comparison) -> Iterator[str]:
 
 
 def _tuning(pair: Comparison) -> Iterator[str]:
-    """Write that two entries were not tuned alike, or that one does not state how much it was."""
+    """Write that two entries were not tuned equally, or that one does not state its tuning."""
     trials = (pair.tuning_trials_a, pair.tuning_trials_b)
     if trials[0] != trials[1]:
         stated = ["not stated" if each is None else counted(each, "trial") for each in trials]
@@ -129,7 +129,7 @@ def _is_within(difference: Difference) -> str:
     return f"{'shown' if difference.p_equivalent < LEVEL else 'not shown'} (p {p_text(difference.p_equivalent)})"
 
 
-def _of_task(pair: Comparison, task: str, names: Names) -> Iterator[str]:
+def _task_lines(pair: Comparison, task: str, names: Names) -> Iterator[str]:
     facts = next((each for each in pair.tasks if each.task == task), None)
     means = [mean for mean in pair.means if mean.task == task]
     ranked = next((mean for mean in means if mean.ranked), None)
@@ -149,9 +149,9 @@ def _of_task(pair: Comparison, task: str, names: Names) -> Iterator[str]:
 def _level(ranked: MeanComparison | None, names: Names) -> str:
     if ranked is None or ranked.difference.value is None:
         return f"{names[0]} and {names[1]} have no common mean score"
-    first, second, by = _ordered(ranked.difference, names)
+    first, second, by = _better_first(ranked.difference, names)
     if winner(ranked.difference) is None:
-        return f"{names[0]} and {names[1]} are not told apart by {by}"
+        return f"{names[0]} and {names[1]} cannot be told apart by {by}"
     return f"{first} scores higher than {second} ({by})"
 
 
@@ -159,14 +159,14 @@ def _drop(drop: MeanComparison, names: Names, *, is_recipe: bool) -> str:
     difference = drop.difference
     if difference.at_floor is not None:
         return f"{AVERAGE_DROP} {floor_words(difference, names)}"
-    first, second, by = _ordered(difference, names)
+    first, second, by = _better_first(difference, names)
     if winner(difference) is None:
-        return f"not told apart by {by}" if difference.value is not None else f"{AVERAGE_DROP} unknown"
+        return f"cannot be told apart by {by}" if difference.value is not None else f"{AVERAGE_DROP} unknown"
     return f"{first} {'is more robust' if is_recipe else 'drops less'} than {second} ({by})"
 
 
-def _ordered(difference: Difference, names: Names) -> tuple[str, str, str]:
-    """Return the better one, the other, and the difference with its p value."""
+def _better_first(difference: Difference, names: Names) -> tuple[str, str, str]:
+    """Return the better entry, the other, and the difference with its p value."""
     value = difference.value or 0.0
     first, second = names[::-1] if winner(difference) == "b" else names
     size = f"{difference.figure}, {names[0]} minus {names[1]}: {100 * value:+.2f} points"
@@ -192,4 +192,4 @@ def _by_shift(pair: Comparison, task: str, names: Names) -> str:
 def _floor(facts: TaskComparison, names: Names) -> Iterator[str]:
     if facts.at_floor is not None:
         marked = names if facts.at_floor == "both" else (names[facts.at_floor == "b"],)
-        yield f"{' and '.join(marked)}: mean score not above chance or one label for all texts, so drops say nothing"
+        yield f"{' and '.join(marked)}: the mean score is at chance or of one label for all texts: drops mean nothing"

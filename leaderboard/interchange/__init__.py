@@ -1,4 +1,4 @@
-"""Formats of other tools: their logs in, our tasks and results out. No module here imports one of these tools.
+"""Formats of other tools: reading their logs, writing our tasks and results. No module here imports these tools.
 
 log              what is kept of an evaluation log, whichever tool wrote it
 lm_eval, inspect_ai, helm   readers of one tool's logs each, from its files alone

@@ -1,4 +1,4 @@
-"""Reads entries of a zip archive that comes from outside: none is longer than it says, nor than a bound.
+"""Reader of entries of a zip archive from outside: none may be longer than it states, nor than a limit.
 
 Inspect compresses its logs with zstd, which Python's zipfile learns in 3.14 only; pyarrow brings it.
 """
@@ -33,7 +33,7 @@ class BoundedArchive:
         try:
             self._zip = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, OSError, ValueError, struct.error) as error:
-            refuse_log(path, "this is no whole zip archive", first_line(error), WHOLE)
+            refuse_log(path, "this is not a complete zip archive", first_line(error), WHOLE)
         entries = self._zip.infolist()
         self.names = [entry.filename for entry in entries]
         if len(entries) > MAX_ENTRIES:
@@ -42,7 +42,7 @@ class BoundedArchive:
             refuse_log(path, "the archive has two entries of one name", cure=WHOLE)
         total = sum(entry.file_size for entry in entries)
         if total > MAX_TOTAL_BYTES:
-            refuse_log(path, "the archive unpacks to too much", f"{total:,} bytes", "split the log")
+            refuse_log(path, "the archive is too large when unpacked", f"{total:,} bytes", "split the log")
 
     def __enter__(self) -> "BoundedArchive":
         return self
@@ -64,20 +64,20 @@ class BoundedArchive:
             found = f"{entry.file_size:,} bytes"
             refuse_log(self._path, f"entry '{name}' is too long", found, f"keep it under {MAX_ENTRY_BYTES:,} bytes")
         try:
-            content = self._zstd(entry) if entry.compress_type == _ZSTD else self._known(entry)
+            content = self._read_zstd(entry) if entry.compress_type == _ZSTD else self._read_with_zipfile(entry)
         except (zipfile.BadZipFile, OSError, EOFError, zlib.error, struct.error, NotImplementedError) as error:
             refuse_log(self._path, f"entry '{name}' cannot be unpacked", first_line(error), WHOLE)
         if len(content) != entry.file_size or zlib.crc32(content) != entry.CRC:
             longer = "more than " if len(content) > entry.file_size else ""
             found = f"{longer}{min(len(content), entry.file_size):,} bytes, where it says {entry.file_size:,}"
-            refuse_log(self._path, f"entry '{name}' is not what the archive says of it", found, WHOLE)
+            refuse_log(self._path, f"entry '{name}' differs from its description in the archive", found, WHOLE)
         return content
 
-    def _known(self, entry: zipfile.ZipInfo) -> bytes:
+    def _read_with_zipfile(self, entry: zipfile.ZipInfo) -> bytes:
         with self._zip.open(entry) as file:
             return file.read(entry.file_size + 1)
 
-    def _zstd(self, entry: zipfile.ZipInfo) -> bytes:
+    def _read_zstd(self, entry: zipfile.ZipInfo) -> bytes:
         import pyarrow
 
         with self._path.open("rb") as file:

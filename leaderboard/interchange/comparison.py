@@ -1,4 +1,4 @@
-"""Logs of one benchmark compared: read, joined, tested, and put into words."""
+"""Logs of one benchmark compared: read, joined, tested, and described in words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from validation.report import InvalidInput, Problem
 
 @dataclass(frozen=True)
 class ComparedLogs:
-    """A comparison of logs, and the logs that it is of, with their models' names."""
+    """A comparison of logs, with the logs and their models' names."""
 
     report: ItemReport
     logs: Sequence[tuple[str, EvaluationLog]]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain JSON data: what was compared, how, and every figure, as fractions."""
+        """Return plain JSON data: what was compared and how, and every figure as fractions."""
         report = self.report
         return {
             "package": f"shiftbench {version('shiftbench')}",
@@ -31,7 +31,7 @@ class ComparedLogs:
             "metric": report.metric,
             "by": report.by,
             "cluster": report.cluster,
-            "logs": [_facts(name, log) for name, log in self.logs],
+            "logs": [_log_facts(name, log) for name, log in self.logs],
             "notes": list(report.notes),
             **report.comparison.model_dump(mode="json"),
         }
@@ -84,7 +84,7 @@ def compare_logs(
     return ComparedLogs(report, list(zip(called, logs, strict=True)))
 
 
-def _facts(name: str, log: EvaluationLog) -> dict[str, Any]:
+def _log_facts(name: str, log: EvaluationLog) -> dict[str, Any]:
     return {
         "name": name,
         "model": log.model,

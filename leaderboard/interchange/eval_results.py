@@ -1,4 +1,4 @@
-"""``.eval_results/*.yaml`` in a model's repository: what the Hub shows on its page and on the dataset's leaderboard.
+"""``.eval_results/*.yaml`` in a model's repository: the Hub shows it on the model page and the dataset's leaderboard.
 
 One value a task, in points, higher is better: the drop and the intervals stand in the notes. A task is one of the
 dataset's ``eval.yaml`` (``leaderboard.interchange.eval_yaml``); the Hub's client has the form of the file.
@@ -43,7 +43,7 @@ def eval_results(shared: SharedEntry) -> dict[str, str]:
         for task_id, figure in _values(shared)
     ]
     if not entries:
-        what = "none of the entry's tasks is in the dataset's eval.yaml, which has tasks with public labels alone"
+        what = "none of the entry's tasks is in the dataset's eval.yaml, which lists only tasks with public labels"
         found = ", ".join(task.task for task in shared.scores.tasks)
         raise InvalidInput(Problem(what, dataset, found, "share it --to model-index, every-eval-ever or csv"))
     text = yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True, width=120)
@@ -51,7 +51,7 @@ def eval_results(shared: SharedEntry) -> dict[str, str]:
 
 
 def tasks_left_out(shared: SharedEntry) -> list[str]:
-    """List the tasks of an entry that have no value there."""
+    """List the tasks of an entry that have no value in the file."""
     return [task.task for task in shared.scores.tasks if task.task not in {f.task for _, f in _values(shared)}]
 
 
@@ -63,7 +63,7 @@ def _refuse_subset(shared: SharedEntry) -> None:
 
 
 def _values(shared: SharedEntry) -> Iterator[tuple[str, SharedFigure]]:
-    """List what there is a value of: ids of the dataset's ``eval.yaml``, with the figures."""
+    """List the values that the file may have: ids of the dataset's ``eval.yaml``, with the figures."""
     listed = benchmark_tasks(shared.manifest)
     figures, best = figures_of(shared.scores), headlines(shared.scores)
     for task in shared.scores.tasks:

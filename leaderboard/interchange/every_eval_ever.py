@@ -32,7 +32,7 @@ _UNUSABLE = re.compile(r'[<>:"\\|?*\x00-\x1f]')
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Who provides the results.
+    """The person or organisation that provides the results.
 
     Attributes:
         organization: its name.
@@ -44,8 +44,8 @@ class Evaluator:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where an entry's files are in the datastore, and what their lines refer to.
+class DatastorePlace:
+    """The place of an entry's files in the datastore, with the ids that their lines refer to.
 
     Attributes:
         results: path of the JSON file.
@@ -59,11 +59,11 @@ class Place:
 
     @property
     def samples(self) -> str:
-        """Path of the file of single texts."""
+        """Return the path of the file of single texts."""
         return f"{self.results.removesuffix('.json')}_samples.jsonl"
 
 
-def place_of(shared: SharedEntry) -> Place:
+def place_of(shared: SharedEntry) -> DatastorePlace:
     """Find where an entry's files go: the same place whenever the same scores of the same model are shared.
 
     Raises: InvalidInput when the model's repository is not known.
@@ -73,7 +73,7 @@ def place_of(shared: SharedEntry) -> Place:
     facts = json.dumps([model, shared.card.as_dict(), shared.scores.model_dump(mode="json")], sort_keys=True)
     identity = uuid.UUID(bytes=hashlib.sha256(facts.encode()).digest()[:16], version=4)
     evaluation = f"{COLLECTION}-{shared.scores.benchmark}/{model.replace('/', '_')}/{identity}"
-    return Place(f"data/{COLLECTION}/{developer}/{name}/{identity}.json", evaluation, model)
+    return DatastorePlace(f"data/{COLLECTION}/{developer}/{name}/{identity}.json", evaluation, model)
 
 
 def every_eval_results(
@@ -83,7 +83,7 @@ def every_eval_results(
 
     Args:
         shared: the entry; its model is a repository of the Hub.
-        evaluator: who provides the results.
+        evaluator: the provider of the results.
         now: when the record is made, in UTC.
         samples: the file of single texts, where there is one.
     """
@@ -120,7 +120,7 @@ def _model(shared: SharedEntry) -> dict[str, Any]:
         "name": card.name,
         "id": shared.model_repository(),
         "developer": shared.model_repository().partition("/")[0],
-        # Nobody told who ran the model, or whether its weights are there for everybody.
+        # The card does not state who ran the model, or whether its weights are open.
         "additional_details": {"deployment_type": "unknown", "model_availability": "unknown", **_strings(known)},
     }
 
@@ -175,7 +175,7 @@ def _score(figure: SharedFigure) -> dict[str, Any]:
     }
 
 
-def _detailed(place: Place, samples: Path) -> dict[str, Any]:
+def _detailed(place: DatastorePlace, samples: Path) -> dict[str, Any]:
     with samples.open("rb") as file:
         checksum = hashlib.file_digest(file, "sha256").hexdigest()
         file.seek(0)
@@ -190,5 +190,5 @@ def _detailed(place: Place, samples: Path) -> dict[str, Any]:
 
 
 def _strings(facts: dict[str, Any]) -> dict[str, str]:
-    """Write facts as the format takes them; those that are not known are left out."""
+    """Format facts as strings; unknown ones are left out."""
     return {key: str(value) for key, value in facts.items() if value is not None}

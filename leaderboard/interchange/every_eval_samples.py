@@ -1,4 +1,4 @@
-"""Single test texts with what a model said of them, for the datastore of Every Eval Ever: a JSON object a line.
+"""Single test texts with a model's outputs, for the datastore of Every Eval Ever: one JSON object a line.
 
 Texts whose licence does not allow publishing them are left out. A text's score is that of its row: labels and tag
 sequences are right or wrong, answers have token F1 and generated texts ROUGE-L (``metadata.score_metric``).
@@ -14,7 +14,7 @@ import polars as pl
 
 from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
-from leaderboard.interchange.every_eval_ever import COLLECTION, SCHEMA_VERSION, Place
+from leaderboard.interchange.every_eval_ever import COLLECTION, SCHEMA_VERSION, DatastorePlace
 from leaderboard.interchange.shared_entry import SharedEntry
 from leaderboard.scoring.examples import why_hidden
 from leaderboard.scoring.target_runs import TargetRuns, target_runs
@@ -26,18 +26,18 @@ _METRICS = {
     TaskKind.EXTRACTIVE_QA: "token_f1",
     TaskKind.GENERATION: "rouge_l",
 }
-"""What the score of a single text is."""
+"""The metric of a single text's score."""
 
 
 def why_no_samples(shared: SharedEntry) -> str:
-    """Find why single texts of an entry may not be passed on; empty where they may."""
+    """Find why single texts of an entry may not be shared; empty where they may."""
     if not shared.manifest.has_public_labels:
         return "labels are withheld"
     return "" if shared.card.allows_bulk else "the card does not have share_predictions: true"
 
 
 def write_samples(
-    path: Path, place: Place, shared: SharedEntry, predictions: pl.DataFrame, folder: DatasetFolder
+    path: Path, place: DatastorePlace, shared: SharedEntry, predictions: pl.DataFrame, folder: DatasetFolder
 ) -> int:
     """Write the lines of an entry's texts, by task, target, source, seed and id.
 
@@ -59,22 +59,24 @@ def write_samples(
     return n_lines
 
 
-def _lines(place: Place, shared: SharedEntry, predictions: pl.DataFrame, folder: DatasetFolder) -> Iterator[str]:
+def _lines(
+    place: DatastorePlace, shared: SharedEntry, predictions: pl.DataFrame, folder: DatasetFolder
+) -> Iterator[str]:
     for task in shared.scores.tasks:
         if task.task.endswith(PLACEBO):
             continue
         rows = predictions.filter(pl.col("task") == task.task).sort("target", "source", "seed", "id")
         for runs in target_runs(task.task, rows, folder, shared.scores.subset):
             if not why_hidden(folder, task.task, runs.target):
-                yield from _of_target(place, shared.scores.benchmark, runs, rows, folder)
+                yield from _target_lines(place, shared.scores.benchmark, runs, rows, folder)
 
 
-def _of_target(
-    place: Place, benchmark: str, runs: TargetRuns, predictions: pl.DataFrame, folder: DatasetFolder
+def _target_lines(
+    place: DatastorePlace, benchmark: str, runs: TargetRuns, predictions: pl.DataFrame, folder: DatasetFolder
 ) -> Iterator[str]:
     info = folder.task(runs.task)
     gold = folder.split(runs.task, runs.target, "test").filter(pl.col("id").is_in(runs.ids.implode())).sort("id")
-    texts = [_text(row, info) for row in gold.iter_rows(named=True)]
+    texts = [_text_facts(row, info) for row in gold.iter_rows(named=True)]
     said = predictions.filter(pl.col("target") == runs.target)
     for number, (source, seed) in enumerate(runs.runs):
         own = said.filter((pl.col("source") == source) & (pl.col("seed") == seed)).sort("id")
@@ -96,11 +98,12 @@ def _of_target(
         scores = runs.outcomes.example_scores[number].tolist()
         for identity, text, predicted, score in zip(runs.ids, texts, own["prediction"], scores, strict=True):
             line = refers | {"sample_id": identity} | text | _answer(predicted, score) | {"metadata": metadata}
-            yield json.dumps(line, allow_nan=False)  # ASCII: some readers take more characters than \n for a line's end
+            # ASCII, because some readers split lines at other characters than \n.
+            yield json.dumps(line, allow_nan=False)
 
 
-def _text(row: dict[str, Any], info: TaskInfo) -> dict[str, Any]:
-    """Build what a line says of a text itself."""
+def _text_facts(row: dict[str, Any], info: TaskInfo) -> dict[str, Any]:
+    """Build the part of a line that describes the text itself."""
     given = {"raw": _input(row, info), "reference": _reference(row, info)}
     hashed = json.dumps(given, sort_keys=True, separators=(",", ":"))
     choices = {"choices": list(info.labels)} if info.kind is TaskKind.CLASSIFICATION else {}

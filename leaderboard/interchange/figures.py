@@ -1,4 +1,4 @@
-"""The figures of scores as a flat list, each with its intervals: what all writers of results share.
+"""The figures of scores as a flat list with intervals, shared by all writers of results.
 
 Fractions, unrounded; a figure that is undefined is left out.
 """
@@ -67,8 +67,8 @@ class SharedFigure(NamedTuple):
 
     @property
     def value(self) -> float:
-        """The figure itself."""
-        assert self.estimate.value is not None  # such figures are left out
+        """Return the figure's value."""
+        assert self.estimate.value is not None  # figures without a value are left out
         return self.estimate.value
 
     @property
@@ -79,19 +79,21 @@ class SharedFigure(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Return what a reader calls the figure."""
+        """Return the figure's name for readers."""
         name, _, lambda_ = self.name.partition("@")
         return _WORDS[name] + (f" at lambda {lambda_}" if lambda_ else "")
 
 
 def figures_of(scores: Scores) -> list[SharedFigure]:
     """List all figures of scores, task by task: those of the whole task first, then in-domain scores, then shifts."""
-    found = [figure for task in scores.tasks for figure in (*_of_task(task), *_in_domain(task), *_of_shifts(task))]
+    found = [
+        figure for task in scores.tasks for figure in (*_task_figures(task), *_in_domain(task), *_shift_figures(task))
+    ]
     return [figure for figure in found if figure.estimate.value is not None]
 
 
 def headlines(scores: Scores) -> dict[str, SharedFigure]:
-    """Find the one figure of each task that entries are compared by: higher is better.
+    """Find the one figure of each task by which entries are compared: higher is better.
 
     Returns: by task Depth F1 over all target texts of a pairing, mean OOD of a task with one training domain, else
         mean ST; tasks without that figure, and placebos, have none.
@@ -113,7 +115,7 @@ def _headline(task: TaskScores) -> str:
     return "mean_ood" if task.id_ood is not None else "mean_st"
 
 
-def _of_task(task: TaskScores) -> Iterator[SharedFigure]:
+def _task_figures(task: TaskScores) -> Iterator[SharedFigure]:
     def figure(name: str, estimate: Estimate, total: Total, metric: str = task.metric) -> SharedFigure:
         is_drop = _OF_TASKS.get(name, name == "drop")
         return SharedFigure(task.task, name, metric, None, None, estimate, total.get(name), is_drop)
@@ -128,7 +130,7 @@ def _of_task(task: TaskScores) -> Iterator[SharedFigure]:
 
 
 def _repeats_id_ood(name: str, summary: Summary) -> bool:
-    """Check whether a figure of the summary stands there as ID, mean OOD or their difference already."""
+    """Check whether a figure of the summary repeats ID, mean OOD or their difference."""
     return summary.basis == ID_OOD and name in ("mean_ss", "mean_st", "average_drop")
 
 
@@ -140,7 +142,7 @@ def _in_domain(task: TaskScores) -> Iterator[SharedFigure]:
         )
 
 
-def _of_shifts(task: TaskScores) -> Iterator[SharedFigure]:
+def _shift_figures(task: TaskScores) -> Iterator[SharedFigure]:
     for shift in task.shifts:
         where = (shift.source, shift.target)
         for name, is_drop in _OF_SHIFTS.items():

@@ -1,4 +1,4 @@
-"""A store filled from an open archive, to score its entries again."""
+"""Filling a store from an open archive, to score its entries again."""
 
 import sys
 import tempfile
@@ -22,7 +22,7 @@ _READ = _WANTED | {PREDICTIONS: (*_WANTED[PREDICTIONS], "confidence", "probabili
 
 
 def fill_store(store: Store, archive: Path, folders: Sequence[DatasetFolder]) -> tuple[int, dict[str, str]]:
-    """Submit the entries of an archive to a store; those that are there already stay as they are.
+    """Submit the entries of an archive to a store; entries that the store has stay as they are.
 
     Args:
         store: the store.
@@ -34,9 +34,9 @@ def fill_store(store: Store, archive: Path, folders: Sequence[DatasetFolder]) ->
     table = archive / f"{ENTRIES}.parquet"
     if not table.is_file():
         cure = "give the folder that 'shiftbench archive' wrote"
-        raise InvalidInput(Problem("this is no archive", str(archive), f"no {table.name} in it", cure))
+        raise InvalidInput(Problem("this is not an archive", str(archive), f"no {table.name} in it", cure))
     n_filled, failed = 0, {}
-    for identity, card in tqdm(_read(table, ENTRIES).select(_READ[ENTRIES]).rows(), desc="reading the archive",
+    for identity, card in tqdm(_read_table(table, ENTRIES).select(_READ[ENTRIES]).rows(), desc="reading the archive",
                                unit="entry", disable=None, file=sys.stderr):  # fmt: skip
         try:
             _submit(store, archive, str(identity), str(card), folders)
@@ -50,12 +50,12 @@ def _submit(store: Store, archive: Path, identity: str, card: str, folders: Sequ
     path = archive / PREDICTIONS / f"{identity}.parquet"
     if not ENTRY_ID.fullmatch(identity) or not path.is_file():
         raise InvalidInput(Problem("the archive lacks the predictions of this entry", str(archive), f"'{identity}'"))
-    rows = _read(path, PREDICTIONS)
-    # In the order that entries have them, and without columns that the entry did not have.
+    rows = _read_table(path, PREDICTIONS)
+    # Columns in the order of entries' files, without those that the entry did not have.
     sent = rows.select(name for name in _READ[PREDICTIONS] if name in rows.columns and not rows[name].is_null().all())
     checked = parse_card(card, f"{archive}, card of {identity}")
     if entry_id(LOCAL_SUBMITTER, checked, sent.sort("source", "seed", "id")) != identity:
-        what, cure = "card and predictions are not those that were archived", "fetch the archive again"
+        what, cure = "card or predictions have changed since they were archived", "fetch the archive again"
         raise InvalidInput(Problem(what, str(path), cure=cure))
     with tempfile.TemporaryDirectory(prefix="shiftbench-") as folder:
         file = Path(folder) / path.name
@@ -63,8 +63,8 @@ def _submit(store: Store, archive: Path, identity: str, card: str, folders: Sequ
         store.submit(file, checked, folders)
 
 
-def _read(path: Path, kind: str) -> pl.DataFrame:
-    """Read a table within the bounds of prediction files."""
+def _read_table(path: Path, kind: str) -> pl.DataFrame:
+    """Read a table within the size limits of prediction files."""
 
     def check(names: list[str]) -> None:
         missing = [name for name in _WANTED[kind] if name not in names]

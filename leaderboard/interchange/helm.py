@@ -1,4 +1,4 @@
-"""Reads a run folder of HELM: ``run_spec.json``, ``scenario_state.json``, ``per_instance_stats.json``.
+"""Reader of a run folder of HELM: ``run_spec.json``, ``scenario_state.json``, ``per_instance_stats.json``.
 
 Source: helm/benchmark/runner.py, adaptation/request_state.py, metrics/metric.py, scenarios/scenario.py. Keys that have
 no value are left out there. A folder does not state the version of HELM that wrote it. Perturbed copies of instances
@@ -72,7 +72,7 @@ class _Request(msgspec.Struct):
 
 
 class _State(msgspec.Struct):
-    """One request: of an instance, or of one of its references."""
+    """One request for an instance, or for one of its references."""
 
     instance: _Instance
     train_trial_index: int
@@ -137,8 +137,8 @@ def read_helm(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
     Raises: InvalidInput as ``reader.read_log``.
     """
     folder = path.parent if path.name == STATE else path
-    states = _read(folder, STATE, _States)
-    spec = _read(folder, RUN_SPEC, _RunSpec)
+    states = _read_json(folder, STATE, _States)
+    spec = _read_json(folder, RUN_SPEC, _RunSpec)
     scores = _read_scores(folder)
     requests: dict[Key, list[_State]] = {}
     for state in states.request_states:
@@ -163,7 +163,7 @@ def read_helm(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
     return EvaluationLog(folder, HELM, None, task, adapter.model, frame, facts)
 
 
-def _read(folder: Path, name: str, kind: type[T]) -> T:
+def _read_json(folder: Path, name: str, kind: type[T]) -> T:
     path = folder / name
     if not path.is_file():
         refuse_log(path, "the run folder lacks this file", cure="copy the whole folder again")
@@ -173,7 +173,7 @@ def _read(folder: Path, name: str, kind: type[T]) -> T:
 def _read_scores(folder: Path) -> dict[Key, dict[str, float | None]]:
     """Read the means of all statistics by instance and trial; one instance may have several lists of them."""
     found: dict[Key, dict[str, float | None]] = {}
-    for each in _read(folder, INSTANCE_STATS, list[_InstanceStats]):
+    for each in _read_json(folder, INSTANCE_STATS, list[_InstanceStats]):
         if each.perturbation is None:
             values = {stat.name.name: stat.mean for stat in each.stats if stat.name.perturbation is None}
             found.setdefault((each.instance_id, each.train_trial_index), {}).update(values)
@@ -190,7 +190,7 @@ def _add(
 ) -> None:
     instance, first = asked[0].instance, asked[0]
     item = {"id": instance.id, "input": instance.input.text, "split": instance.split, "sub_split": instance.sub_split}
-    kept = chosen_fields(item | instance.extra_data, fields, rows.path, row)
+    fields_json = chosen_fields(item | instance.extra_data, fields, rows.path, row)
     references = [[reference.output.text, sorted(reference.tags)] for reference in instance.references]
     content = text_hash([instance.input.messages or instance.input.text, references])
     prompt = text_hash([state.request.messages or state.request.prompt for state in asked])
@@ -202,12 +202,12 @@ def _add(
         answer = _chosen(choices, likelihoods, scores)
     else:
         if len(asked) > 1:
-            what, cure = "an item stands in the log twice", "give the log of one run, as the tool wrote it"
+            what, cure = "an item occurs twice in the log", "give the log of one run, as the tool wrote it"
             refuse_log(rows.path, what, f"'{instance.id}', epoch {first.train_trial_index + 1}", cure)
         answer = _generated(first, adapter)
         choices = list(first.output_mapping.values()) if first.output_mapping else None
     epoch = first.train_trial_index + 1
-    values = (instance.id, epoch, content, prompt, answer, choices, likelihoods, kept)
+    values = (instance.id, epoch, content, prompt, answer, choices, likelihoods, fields_json)
     rows.add(values, scores.items(), instance.extra_data.get("id"))
 
 
@@ -232,7 +232,7 @@ def _likelihoods(asked: Sequence[_State], choices: Sequence[str]) -> list[float]
             place = state.reference_index or 0
             text, total = "", 0.0
             for token in reversed(state.result.completions[0].tokens):
-                if len(text) > len(choices[place]):  # a blank stands before the reference
+                if len(text) > len(choices[place]):  # HELM puts a blank before the reference
                     break
                 text, total = token.text + text, total + (token.logprob or 0.0)
             if text.strip() == choices[place].strip():
@@ -243,7 +243,7 @@ def _likelihoods(asked: Sequence[_State], choices: Sequence[str]) -> list[float]
 def _chosen(
     choices: Sequence[str], likelihoods: Sequence[float] | None, scores: Mapping[str, float | None]
 ) -> str | None:
-    """Return the choice that HELM counted, which divides by lengths or calibrates; else the likeliest."""
+    """Return the choice that HELM counted, which normalises by length or calibrates; otherwise the likeliest."""
     place = scores.get("predicted_index")
     if place is None and likelihoods is not None:
         place = max(range(len(choices)), key=likelihoods.__getitem__)

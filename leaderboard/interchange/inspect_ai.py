@@ -1,4 +1,4 @@
-"""Reads what Inspect logs: version 2 of its ``EvalLog``, as ``.eval`` (a zip archive, one entry a sample) or ``.json``.
+"""Reader of Inspect's logs: version 2 of ``EvalLog``, as ``.eval`` (a zip archive, an entry a sample) or ``.json``.
 
 Source: inspect_ai/log/_log.py, _recorders/eval.py, _recorders/chunked/format.py. Events, which are most of a log, are
 passed over.
@@ -35,7 +35,7 @@ _ATTACHMENT = "attachment://"
 _JSON_BEGIN = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"(status|eval)"')
 _ZIP_MARK = b"PK\x03\x04"
 _TEXT_VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-"""What Inspect's own ``value_to_float`` takes texts for; others may be numbers."""
+"""The values of texts in Inspect's own ``value_to_float``; other texts may be numbers."""
 
 
 class _Score(msgspec.Struct):
@@ -64,7 +64,7 @@ class _Output(msgspec.Struct):
 
 
 class _Sample(msgspec.Struct):
-    """What is read of one item's sample: no events, store or attachments."""
+    """The parts of one item's sample that are read: no events, store or attachments."""
 
     id: int | str
     epoch: int
@@ -157,9 +157,9 @@ def read_inspect(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
     frame = rows.frame()
     facts = LogFacts(
         task_version=str(header.eval.task_version) if header.eval.task_version is not None else None,
-        revision=_stated(arguments.get("revision")),
-        batch_size=_stated(arguments.get("batch_size")),
-        dtype=_stated(arguments.get("dtype") or arguments.get("torch_dtype")),
+        revision=_text_or_none(arguments.get("revision")),
+        batch_size=_text_or_none(arguments.get("batch_size")),
+        dtype=_text_or_none(arguments.get("dtype") or arguments.get("torch_dtype")),
         engine=header.eval.model.split("/")[0],
         tokens=sum(each.total_tokens for each in usage) or None,
         cost_usd=sum(costs) if costs else None,
@@ -171,7 +171,7 @@ def read_inspect(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
 
 def _read_header(archive: BoundedArchive, path: Path) -> _Header:
     if _HEADER not in archive.names:
-        what = "the evaluation did not finish" if _START in archive.names else "this is no log of Inspect"
+        what = "the evaluation did not finish" if _START in archive.names else "this is not a log of Inspect"
         refuse_log(path, what, f"no entry '{_HEADER}'", "finish it with 'inspect eval-retry'")
     content = archive.read(_HEADER)
     _check_version(parse_json(content, _Version, path, "the header"), path)
@@ -181,7 +181,7 @@ def _read_header(archive: BoundedArchive, path: Path) -> _Header:
 
 
 def _read_samples(archive: BoundedArchive, path: Path) -> Iterator[_Sample]:
-    """Read the samples in the order of their entries' names, which is the order of no run."""
+    """Read the samples in the order of their entries' names, which does not depend on the run."""
     for name in sorted(name for name in archive.names if _SAMPLE.fullmatch(name)):
         sample = parse_json(archive.read(name), _Sample, path, f"entry '{name}'")
         if name.endswith(_SHELL):  # a sample in chunks: metadata and long texts have entries of their own
@@ -198,7 +198,7 @@ def _read_samples(archive: BoundedArchive, path: Path) -> Iterator[_Sample]:
 def _check_version(header: _Version, path: Path) -> None:
     if header.version != _VERSION:
         cure = f"convert it with 'inspect log convert' to version {_VERSION}"
-        refuse_log(path, "a version of Inspect's logs that is not known", f"version {header.version}", cure)
+        refuse_log(path, "this version of Inspect's logs is not supported", f"version {header.version}", cure)
 
 
 def _check_finished(header: _Header, path: Path) -> None:
@@ -210,16 +210,16 @@ def _check_finished(header: _Header, path: Path) -> None:
 def _add_all(samples: Iterable[_Sample], rows: SampleRows, fields: Sequence[str]) -> None:
     for row, sample in enumerate(samples, start=1):
         item = {"id": sample.id, "input": sample.input, "choices": sample.choices, "target": sample.target}
-        kept = chosen_fields(item | sample.metadata, fields, rows.path, row)
+        fields_json = chosen_fields(item | sample.metadata, fields, rows.path, row)
         content = text_hash([_turns(sample.input), sample.choices, sample.target])
         prompt = _prompt(sample.messages)
         hashed = text_hash(_turns(prompt)) if prompt else None
-        values = (str(sample.id), sample.epoch, content, hashed, _answer(sample), sample.choices, None, kept)
+        values = (str(sample.id), sample.epoch, content, hashed, _answer(sample), sample.choices, None, fields_json)
         rows.add(values, _numbers(sample.scores or {}), sample.metadata.get("id"))
 
 
 def _scorer_words(evaluation: _Eval, columns: Sequence[str]) -> str | None:
-    """Name the scorers, each with a hash of its settings and the model that judges, as far as the log states them."""
+    """Describe the scorers, each with a hash of its settings and its judge model, as far as the log states them."""
     if not evaluation.scorers:
         return ", ".join(name.removeprefix(SCORE) for name in columns) or None
     return ", ".join(_with_settings(scorer, evaluation) for scorer in evaluation.scorers)
@@ -234,7 +234,7 @@ def _with_settings(scorer: _Scorer, evaluation: _Eval) -> str:
 
 
 def _judge(options: Mapping[str, Any], evaluation: _Eval) -> str:
-    """Return the model that a scorer asks: its own, else its role's, else the one that is evaluated.
+    """Return the model that a scorer asks: its own, otherwise its role's, otherwise the evaluated one.
 
     Source: inspect_ai/scorer/_model.py.
     """
@@ -258,7 +258,7 @@ def _answer(sample: _Sample) -> str | None:
         return sample.choices[place] if 0 <= place < len(sample.choices) else None
     if sample.output.completion or not sample.output.choices:
         return sample.output.completion
-    return _text(sample.output.choices[0].message.content)  # logs before 0.3.60 have no completion
+    return _turn_text(sample.output.choices[0].message.content)  # logs before 0.3.60 have no completion
 
 
 def _prompt(messages: Sequence[_Message]) -> list[_Message]:
@@ -267,12 +267,12 @@ def _prompt(messages: Sequence[_Message]) -> list[_Message]:
 
 
 def _turns(content: str | Sequence[_Message]) -> Any:
-    """Return a text as it is, and a conversation without the turns' random ids."""
+    """Return a text unchanged, and a conversation without the turns' random ids."""
     return content if isinstance(content, str) else [[turn.role, turn.content] for turn in content]
 
 
-def _text(content: Any) -> str:
-    """Return the text of a turn, which may have parts: reasoning and pictures are no text."""
+def _turn_text(content: Any) -> str:
+    """Return the text of a turn, without its reasoning and pictures."""
     if isinstance(content, str):
         return content
     return "".join(part.get("text", "") for part in content if isinstance(part, dict) and part.get("type") == "text")
@@ -295,5 +295,5 @@ def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def _stated(value: Any) -> str | None:
+def _text_or_none(value: Any) -> str | None:
     return None if value in (None, "") else str(value)

@@ -1,4 +1,4 @@
-"""Writes a task for Inspect: a task file with one task a domain, and the rows with our prompts as JSON lines.
+"""Writer of a task for Inspect: a task file with one task a domain, and the rows with our prompts as JSON lines.
 
 Source: inspect_ai/dataset/_sources/json.py, _util.py (FieldSpec), scorer/_pattern.py. A model that writes reasoning
 first is scored by what stands in it, too; our own reading of the answers, which ``shiftbench import`` does, leaves it

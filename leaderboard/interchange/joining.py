@@ -1,4 +1,4 @@
-"""Joins evaluation logs of one benchmark item by item, and refuses those that are not about the same thing."""
+"""Joining evaluation logs of one benchmark item by item; logs that are about different things are refused."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from leaderboard.interchange.log import SCORE, EvaluationLog
 from validation.report import InvalidInput, Problem, counted, did_you_mean
 
 MAX_DOMAINS = 100
-"""More values of a field than this are no domains."""
+"""The most values of a field that may be used as domains."""
 _ITEM = ["id", "content_hash"]
-"""What joins items: their id, and the hash of what they hold."""
+"""The keys by which items are joined: their id, and the hash of their content."""
 
 
 @dataclass(frozen=True)
 class Joining:
-    """How logs are joined.
+    """The settings by which logs are joined.
 
     Attributes:
         metric: the tool's name of the score; None takes the first that all logs have.
@@ -42,7 +42,7 @@ class Joining:
 
 @dataclass(frozen=True)
 class JoinedLogs:
-    """Logs as scores of the same items; ``notes`` says what a reader must know of how they were joined."""
+    """Logs as scores of the same items; ``notes`` lists what a reader must know of how they were joined."""
 
     items: ItemScores
     metric: str
@@ -66,10 +66,10 @@ def join_logs(logs: Sequence[EvaluationLog], names: Sequence[str], how: Joining)
     _refuse_twice(logs, names)
     _refuse_other_tools(logs, names)
     metric = _metric(logs, names, how.metric)
-    tables = [_items(log, metric) for log in logs]
+    tables = [_item_frame(log, metric) for log in logs]
     problems = [*_other_scorers(logs, names), *_other_items(tables, names, how)]
     problems += _without_scores(tables, names, how, metric)
-    shared = _shared(tables)
+    shared = _shared_items(tables)
     if shared.height:
         problems += [*_other_prompts(shared, logs, names, how), *_other_fields(shared, names, how)]
     if not (problems or shared.height):
@@ -77,8 +77,8 @@ def join_logs(logs: Sequence[EvaluationLog], names: Sequence[str], how: Joining)
     if problems:
         raise InvalidInput(problems)
     notes = [*_item_notes(tables, shared, names), *_prompt_notes(shared, names, how), *_log_notes(logs, names)]
-    values, domain_of = _codes(shared, how.by) if how.by else ([], np.zeros(shared.height, dtype=np.int64))
-    clusters = _codes(shared, how.cluster)[1] if how.cluster else np.arange(shared.height)
+    values, domain_of = _value_codes(shared, how.by) if how.by else ([], np.zeros(shared.height, dtype=np.int64))
+    clusters = _value_codes(shared, how.cluster)[1] if how.cluster else np.arange(shared.height)
     domains = _checked_domains(values, shared.height, how.by) if how.by else ()
     scores = np.stack([shared[f"score{number}"].to_numpy() for number in range(len(logs))])
     items = ItemScores(names, scores, clusters, domains, domain_of, how.lower_is_better)
@@ -86,7 +86,7 @@ def join_logs(logs: Sequence[EvaluationLog], names: Sequence[str], how: Joining)
 
 
 def model_names(logs: Sequence[EvaluationLog]) -> list[str]:
-    """Name the models of logs; where two logs are of one model, with the file's name after it."""
+    """Return the models' names; where two logs are of one model, with the file's name."""
     models = [log.model for log in logs]
     names = [f"{log.model} ({log.path.name})" if models.count(log.model) > 1 else log.model for log in logs]
     return names if len(set(names)) == len(names) else [str(log.path) for log in logs]
@@ -116,7 +116,7 @@ def _metric(logs: Sequence[EvaluationLog], names: Sequence[str], wanted: str | N
         if not shared:
             each = zip(names, logs, strict=True)
             found = "; ".join(f"{name}: {', '.join(log.metrics) or 'none'}" for name, log in each)
-            cure = "score both models alike, with a score of each item"
+            cure = "score both models in the same way, with a score of each item"
             raise InvalidInput(Problem("the logs share no score of single items", where, found, cure))
         return shared[0]
     for log in logs:
@@ -126,8 +126,8 @@ def _metric(logs: Sequence[EvaluationLog], names: Sequence[str], wanted: str | N
     return wanted
 
 
-def _items(log: EvaluationLog, metric: str) -> pl.DataFrame:
-    """Return a row an item: what joins it, its prompt and fields, its mean score (null where an epoch has none)."""
+def _item_frame(log: EvaluationLog, metric: str) -> pl.DataFrame:
+    """Return one row an item: what joins it, its prompt and fields, its mean score (null where an epoch has none)."""
     score = pl.col(SCORE + metric).fill_nan(None)
     is_whole = (pl.len() == log.epochs) & (score.null_count() == 0) & score.is_finite().all()
     return (
@@ -137,7 +137,7 @@ def _items(log: EvaluationLog, metric: str) -> pl.DataFrame:
     )
 
 
-def _shared(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def _shared_items(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Join the items that all logs have scored: ``prompt_hash<n>``, ``document<n>``, ``score<n>`` of each, by id."""
     names = ("prompt_hash", "document", "score")
     numbered = [
@@ -149,8 +149,8 @@ def _shared(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return reduce(lambda left, right: left.join(right, on=_ITEM), numbered).sort(_ITEM)
 
 
-def _stated(logs: Sequence[EvaluationLog]) -> dict[str, list[str | None]]:
-    """Return what must be the same in all logs that state it, in the order of the logs."""
+def _stated_facts(logs: Sequence[EvaluationLog]) -> dict[str, list[str | None]]:
+    """Return the facts that must agree in all logs that state them, in the order of the logs."""
     return {
         "scorers": [log.facts.scorer for log in logs],
         "filters of answers": [log.facts.filter for log in logs],
@@ -159,17 +159,19 @@ def _stated(logs: Sequence[EvaluationLog]) -> dict[str, list[str | None]]:
 
 
 def _other_scorers(logs: Sequence[EvaluationLog], names: Sequence[str]) -> Iterator[Problem]:
-    for word, values in _stated(logs).items():
+    for word, values in _stated_facts(logs).items():
         stating = [each for each in zip(values, names, logs, strict=True) if each[0] is not None]
         for value, name, log in stating[1:]:
             first, first_name, _ = stating[0]
             if value != first:
                 found = f"{first_name}: {first}; {name}: {value}"
-                yield Problem(f"the logs have different {word}", str(log.path), found, "score both models alike")
+                yield Problem(
+                    f"the logs have different {word}", str(log.path), found, "score both models in the same way"
+                )
 
 
 def _other_items(tables: Sequence[pl.DataFrame], names: Sequence[str], how: Joining) -> Iterator[Problem]:
-    """Name how the items of each log differ from those of the first; what cannot be shared is refused anyway."""
+    """Describe how the items of each log differ from those of the first."""
     n_shared = reduce(lambda left, right: left.join(right, on=_ITEM, how="semi"), tables).height
     if n_shared and how.shared_items:
         return
@@ -182,10 +184,10 @@ def _other_items(tables: Sequence[pl.DataFrame], names: Sequence[str], how: Join
 
 
 def _item_differences(first: pl.DataFrame, other: pl.DataFrame, name: str, other_name: str) -> list[str]:
-    """Write in which items two logs differ: of other content under one id, and missing in one of them."""
+    """Describe in which items two logs differ: of other content under one id, and missing in one of them."""
     changed = first.join(other, on="id", how="inner").filter(pl.col("content_hash") != pl.col("content_hash_right"))
     kinds = {
-        "of one id and other content": changed,
+        "with the same id but other content": changed,
         f"only in {name}": first.join(other, on="id", how="anti"),
         f"only in {other_name}": other.join(first, on="id", how="anti"),
     }
@@ -214,12 +216,12 @@ def _other_prompts(
         if n or len(shots) > 1:
             words = f"; shots: {logs[0].facts.shots} and {logs[number].facts.shots}" if len(shots) > 1 else ""
             found = f"{n:,} of {counted(shared.height, 'item')}{words}"
-            cure = "send both models the same, or compare models with their own prompts (--any-prompts)"
+            cure = "send both models the same prompts, or compare models with their own prompts (--any-prompts)"
             yield Problem("the prompts differ", f"{names[0]} and {name}", found, cure)
 
 
 def _n_others(shared: pl.DataFrame, column: str, number: int) -> int:
-    """Count the items of which a log has another value than the first one; where one has none, nothing is known."""
+    """Count the items of which a log has another value than the first; missing values are not counted."""
     return int(shared.select((pl.col(f"{column}0") != pl.col(f"{column}{number}")).sum()).item())
 
 
@@ -237,7 +239,7 @@ def _item_notes(tables: Sequence[pl.DataFrame], shared: pl.DataFrame, names: Seq
         sizes = ", ".join(f"{table.height:,} of {name}" for table, name in zip(tables, names, strict=True))
         yield (
             f"Compared on the {counted(shared.height, 'item')} that all logs have and have scored, out of {sizes}: "
-            "which items a log lacks may depend on its model, and what is said here is about these items alone"
+            "which items a log lacks may depend on its model, so the results are about these items alone"
         )
 
 
@@ -248,15 +250,15 @@ def _prompt_notes(shared: pl.DataFrame, names: Sequence[str], how: Joining) -> I
     n = max(_n_others(shared, "prompt_hash", number) for number in range(1, len(names)))
     if how.any_prompts and n:
         yield (
-            f"The prompts of {n:,} of {counted(shared.height, 'item')} differ: models are compared together with what "
-            "they were sent"
+            f"The prompts of {n:,} of {counted(shared.height, 'item')} differ: each model is compared with its own "
+            "prompts"
         )
 
 
 def _log_notes(logs: Sequence[EvaluationLog], names: Sequence[str]) -> Iterator[str]:
     if len({log.task for log in logs}) > 1:
         yield f"The logs name the task differently: {', '.join(log.task for log in logs)}"
-    for word, values in _stated(logs).items():
+    for word, values in _stated_facts(logs).items():
         silent = [name for name, value in zip(names, values, strict=True) if value is None]
         if 0 < len(silent) < len(logs):
             yield f"The logs of {', '.join(silent)} do not state their {word}: whether these are the same is not known"
@@ -266,20 +268,20 @@ def _log_notes(logs: Sequence[EvaluationLog], names: Sequence[str]) -> Iterator[
         yield f"Scores are means over the answers to an item: {each}"
 
 
-def _codes(shared: pl.DataFrame, field: str) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the values of a field of the items, in order, and which one each item has."""
-    values = [_text(msgspec.json.decode(document)[field]) for document in shared["document0"]]
+def _value_codes(shared: pl.DataFrame, field: str) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the values of a field in item order, and the position of each item's value."""
+    values = [_value_text(msgspec.json.decode(document)[field]) for document in shared["document0"]]
     names, codes = np.unique(values, return_inverse=True)
     return names.tolist(), codes.astype(np.int64)
 
 
-def _text(value: object) -> str:
+def _value_text(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _checked_domains(values: Sequence[str], n_items: int, field: str) -> Sequence[str]:
     if not 2 <= len(values) <= min(MAX_DOMAINS, n_items // 2):
-        cure = f"name a field with 2 to {MAX_DOMAINS} values, several items each"
+        cure = f"choose a field with 2 to {MAX_DOMAINS} values, several items each"
         found = f"{counted(len(values), 'value')} for {counted(n_items, 'item')}"
-        raise InvalidInput(Problem("the values of this field are no domains", f"--by {field}", found, cure))
+        raise InvalidInput(Problem("this field cannot be used for domains", f"--by {field}", found, cure))
     return values

@@ -1,4 +1,4 @@
-"""Reads what lm-evaluation-harness 0.4 logs: ``samples_<task>_<date>.jsonl`` with ``results_<date>.json`` beside it.
+"""Reader of lm-evaluation-harness 0.4 logs: ``samples_<task>_<date>.jsonl`` with ``results_<date>.json`` beside it.
 
 Source: lm_eval/result_schema.py, lm_eval/loggers/evaluation_tracker.py. One line an item and filter. All responses are
 texts there, log-likelihoods too. The file is read line by line, and of a line only what is kept is turned into Python
@@ -36,17 +36,17 @@ _MAX_RESULTS_BYTES = 256 * 2**20
 
 
 class _Settings(msgspec.Struct, gc=False):
-    """How a model generates; passed over."""
+    """The generation settings of a model, which are not read."""
 
 
 class _Request(msgspec.Struct, gc=False):
-    """One request to the model. Its prompt, ``arg_0``, is passed over; ``arg_1`` is a choice, or settings."""
+    """One request to the model. Its prompt, ``arg_0``, is not read; ``arg_1`` is a choice, or settings."""
 
     arg_1: str | _Settings | None = None
 
 
 class _Line(msgspec.Struct, gc=False):
-    """What every line has, beside its item ``doc``, and its scores under names of the task's own."""
+    """The part that all lines share, beside the item ``doc`` and scores under the task's own names."""
 
     doc_id: int
     arguments: dict[str, _Request]
@@ -75,7 +75,7 @@ def is_lm_eval(path: Path) -> bool:
 
 
 def read_lm_eval(path: Path, filter_name: str | None = None, fields: Sequence[str] = ()) -> EvaluationLog:
-    """Read a samples file of lm-eval, with the model's facts from the results file beside it, where that is there.
+    """Read a samples file of lm-eval, with the model's facts from the results file beside it if there is one.
 
     Args:
         path: ``samples_<task>_<date>.jsonl``.
@@ -91,24 +91,24 @@ def read_lm_eval(path: Path, filter_name: str | None = None, fields: Sequence[st
     samples = reading.samples()
     config = results.get("config") or {}
     facts = LogFacts(
-        task_version=_stated(results.get("versions", {}).get(task)),
-        revision=_stated(config.get("model_sha")) or _stated(config.get("model_revision")),
+        task_version=_text_or_none(results.get("versions", {}).get(task)),
+        revision=_text_or_none(config.get("model_sha")) or _text_or_none(config.get("model_revision")),
         parameters=_count(config.get("model_num_parameters")),
         shots=_count(results.get("n-shot", {}).get(task)),
-        batch_size=_stated(config.get("batch_size")),
-        dtype=(_stated(config.get("model_dtype")) or "").removeprefix("torch.") or None,
-        engine=_stated(config.get("model")),
+        batch_size=_text_or_none(config.get("batch_size")),
+        dtype=(_text_or_none(config.get("model_dtype")) or "").removeprefix("torch.") or None,
+        engine=_text_or_none(config.get("model")),
         scorer=", ".join(reading.metrics) or None,
         filter=reading.filter_name,
         filters=tuple(reading.filters),
     )
-    model = _stated(results.get("model_name")) or path.absolute().parent.name
-    return EvaluationLog(path, LM_EVAL, _stated(results.get("lm_eval_version")), task, model, samples, facts)
+    model = _text_or_none(results.get("model_name")) or path.absolute().parent.name
+    return EvaluationLog(path, LM_EVAL, _text_or_none(results.get("lm_eval_version")), task, model, samples, facts)
 
 
 @dataclass
 class _Reading:
-    """Reads the lines of one samples file.
+    """Reader of the lines of one samples file.
 
     Attributes:
         filter_name: the filter whose lines are kept; known after the first line.
@@ -152,17 +152,18 @@ class _Reading:
         except (TypeError, ValueError, IndexError) as error:
             self._refuse(error, row)
         if self.fields:
-            kept = chosen_fields(line.doc, self.fields, self.path, row)
+            fields_json = chosen_fields(line.doc, self.fields, self.path, row)
             own_id = msgspec.json.decode(line.doc["id"]) if "id" in line.doc else None
         else:
-            kept, own_id = None, line.doc.id
+            fields_json, own_id = None, line.doc.id
         scores = list(zip(self.metrics, msgspec.structs.astuple(line)[_N_FIELDS:], strict=True))
         for epoch, answer in enumerate(answers, start=1):
-            values = (str(line.doc_id), epoch, line.doc_hash, line.prompt_hash, answer, choices, likelihoods, kept)
+            hashes = (line.doc_hash, line.prompt_hash)
+            values = (str(line.doc_id), epoch, *hashes, answer, choices, likelihoods, fields_json)
             rows.add(values, scores, own_id)
 
     def _decoder(self) -> "msgspec.json.Decoder[Any]":
-        """Build the decoder of lines with the metrics known so far; where a line lacks one, it is None there."""
+        """Build the decoder of lines with the metrics known so far; a metric that a line lacks is None."""
         names = {f"score_{place}": name for place, name in enumerate(self.metrics)}
         document = dict[str, msgspec.Raw] if self.fields else _OwnId
         fields: list[Any] = [("doc", document), *((score, Any, None) for score in names)]
@@ -182,25 +183,25 @@ class _Reading:
             return self._decoded(decoder, content, row)
 
     def _refuse(self, error: Exception, row: int) -> NoReturn:
-        what = "this is not what lm-eval 0.4 writes: of another tool, or of a version that is not known"
+        what = "this is not what lm-eval 0.4 writes: of another tool, or of a version that is not supported"
         refuse_log(self.path, what, first_line(error), "log it again with lm-eval 0.4", row=row)
 
 
 def _read_responses(
     asked: list[Any], responses: Sequence[Any], metrics: Sequence[str]
 ) -> tuple[Sequence[str | None], list[str] | None, list[float] | None]:
-    """Read what came of one item's requests; ``asked`` holds their choices, or settings of what was generated.
+    """Read the responses of one item's requests; ``asked`` holds their choices, or generation settings.
 
     Returns: an answer an epoch; the choices and their log-likelihoods, None where nothing was chosen.
     """
     if not isinstance(asked[0], str):
         answers = responses[0] if isinstance(responses[0], list) else responses[:1]
         if not all(isinstance(answer, str) for answer in answers):
-            raise TypeError(f"a response is no text: {answers!r}")
+            raise TypeError(f"a response is not a text: {answers!r}")
         return answers, None, None
-    # With mutual information the second half are the choices without their prompt.
+    # With mutual information, the second half of the requests are the choices without their prompt.
     choices = asked[: len(asked) // 2] if "acc_mutual_info" in metrics else asked
-    if len(choices) < 2:  # the likelihood of a text, without any choice
+    if len(choices) < 2:  # a perplexity task: the likelihood of a text, without any choice
         return [None], None, None
     likelihoods = [float(response[0]) for response in responses[: len(choices)]]
     if len(likelihoods) < len(choices):
@@ -230,11 +231,11 @@ def _read_results(path: Path) -> dict[str, Any]:
     content = parse_json(path.read_bytes(), dict[str, Any], path, "the results file")
     version = content.get("lm_eval_version")
     if not isinstance(version, str) or not _KNOWN_VERSIONS.fullmatch(version):
-        refuse_log(path, "a version of lm-eval that is not known", f"{version!r}", "use lm-eval 0.4")
+        refuse_log(path, "this version of lm-eval is not supported", f"{version!r}", "use lm-eval 0.4")
     return content
 
 
-def _stated(value: Any) -> str | None:
+def _text_or_none(value: Any) -> str | None:
     return None if value in (None, "", "N/A") else str(value)
 
 

@@ -1,4 +1,4 @@
-"""Writes a task for lm-evaluation-harness: a YAML a domain, a group that averages over domains, the rows as parquet.
+"""Writer of a task for lm-evaluation-harness: a YAML a domain, a group that averages them, the rows as parquet.
 
 Source: lm_eval/config/task.py, config/group.py, docs/new_task_guide.md. Of classification there are two groups: one
 compares the labels' log-likelihoods, the other lets the model write, as servers of chats have no log-likelihoods. The
@@ -96,7 +96,7 @@ def prompt_template(task: PromptedTask) -> tuple[str, str]:
 
 
 def _prompt(task: PromptedTask) -> Mapping[str, Any]:
-    """Put our turns into one text, as for models that only go on with a text."""
+    """Join our turns into one text, as for models that only continue a text."""
     system, user = prompt_template(task)
     return {
         "test_split": "test",
@@ -132,7 +132,7 @@ def _generation(task: PromptedTask) -> dict[str, Any]:
 
 
 def label_pattern(labels: tuple[str, ...]) -> str:
-    """Write the rule by which a label is found in an answer as a regular expression with one group.
+    """Write the rule that finds a label in an answer as a regular expression with one group.
 
     The first label that is mentioned as a word of its own, in any case; of those that begin at one place the longest.
 

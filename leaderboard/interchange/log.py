@@ -1,4 +1,4 @@
-"""What is kept of one evaluation log, whichever tool wrote it: one model's answers to one task, with scores."""
+"""One evaluation log as it is kept here, whichever tool wrote it: a model's answers to a task, with scores."""
 
 import gc
 import hashlib
@@ -52,7 +52,7 @@ SAMPLE_SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class LogFacts:
-    """What a log states about how it was made; None where it does not.
+    """Facts that a log states about how it was made; None where it does not.
 
     Attributes:
         task_version: the tool's version of the task.
@@ -107,17 +107,17 @@ class EvaluationLog:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Names of the scores, without the prefix of their columns."""
+        """Return the names of the scores, without the prefix of their columns."""
         return tuple(name.removeprefix(SCORE) for name in self.samples.columns if name.startswith(SCORE))
 
     @property
     def epochs(self) -> int:
-        """How often each item was answered, at most."""
+        """Return the highest number of answers to an item."""
         return self.samples["epoch"].n_unique()
 
     @property
     def prompts_hash(self) -> str | None:
-        """SHA-256 over the prompts of all items in the order of their ids, 64 hex digits; None where one is missing."""
+        """Return the SHA-256 of all items' prompts in id order, 64 hex digits; None where a prompt is missing."""
         first = self.samples.filter(pl.col("epoch") == pl.col("epoch").min()).sort("id")["prompt_hash"]
         if first.null_count() or not len(first):
             return None
@@ -126,7 +126,7 @@ class EvaluationLog:
 
 @contextmanager
 def collector_at_rest() -> Iterator[None]:
-    """Stop Python's garbage collector for a while: it would look again and again through rows that refer to nothing."""
+    """Stop Python's garbage collector for a while: it would search rows that refer to nothing, again and again."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -137,10 +137,10 @@ def collector_at_rest() -> Iterator[None]:
 
 
 class SampleRows:
-    """Collects samples row by row into a frame: what is done is kept as columns, so that it takes little memory.
+    """A collector of samples row by row; full blocks become columns, which takes little memory.
 
     Args:
-        path: the log, for what is refused.
+        path: the log, for error messages.
     """
 
     def __init__(self, path: Path) -> None:
@@ -169,7 +169,7 @@ class SampleRows:
             self._pack()
 
     def frame(self) -> pl.DataFrame:
-        """Return all samples, under the items' own ids where these tell them apart as the tool's do.
+        """Return all samples, under the items' own ids where these are as distinct as the tool's.
 
         Raises: InvalidInput when there are none, or one stands there twice.
         """
@@ -205,21 +205,21 @@ _ROWS_AT_ONCE = 20_000
 
 
 def check_samples(frame: pl.DataFrame, path: Path) -> None:
-    """Refuse a log with an item that stands there twice in one epoch."""
+    """Check that no item occurs twice in one epoch."""
     repeated = frame.filter(frame.select("id", "epoch").is_duplicated())
     if len(repeated):
         first, n = repeated.row(0, named=True), repeated.select("id", "epoch").n_unique()
         found = f"'{first['id']}', epoch {first['epoch']}{and_more(n - 1, 'item')}"
-        refuse_log(path, "an item stands in the log twice", found, "give the log of one run, as the tool wrote it")
+        refuse_log(path, "an item occurs twice in the log", found, "give the log of one run, as the tool wrote it")
 
 
 def chosen_fields(item: Mapping[str, Any], fields: Sequence[str], path: Path, row: int) -> str | None:
-    """Write the fields that were asked for as a JSON object; None where none were.
+    """Write the wanted fields as a JSON object; None where none are wanted.
 
     Args:
         item: what an item has by field; values may be ``msgspec.Raw``.
         fields: names of the fields to keep.
-        path: the log, for what is refused.
+        path: the log, for error messages.
         row: the item's place in it, from 1.
     Raises: InvalidInput where the item has no such field.
     """
@@ -244,12 +244,12 @@ T = TypeVar("T")
 
 
 def parse_json(data: bytes | memoryview, kind: type[T], path: Path, what: str) -> T:
-    """Parse JSON into a type of msgspec; NaN and Infinity, which Python writes there, are null.
+    """Parse JSON into a type of msgspec; NaN and Infinity, which Python writes, become null.
 
     Args:
         data: the JSON.
         kind: the type.
-        path: the log, for what is refused.
+        path: the log, for error messages.
         what: what the JSON is of, such as ``a sample``.
     Raises: InvalidInput when it is no JSON, or lacks what the type needs.
     """
@@ -260,14 +260,14 @@ def parse_json(data: bytes | memoryview, kind: type[T], path: Path, what: str) -
             content = json.loads(bytes(data), parse_constant=lambda _: None)
             return msgspec.convert(content, kind)
         except msgspec.ValidationError as error:
-            cure = "log it again with a version that is known"
+            cure = "log it again with a supported version"
             refuse_log(path, f"{what} is not what the tool writes there", first_line(error), cure)
         except (ValueError, RecursionError) as error:
             refuse_log(path, f"{what} is not JSON", first_line(error), WHOLE)
 
 
 def parse_json_file(path: Path, kind: type[T], what: str) -> T:
-    """Parse a JSON file as ``parse_json`` does; what is passed over in it takes no memory of its own."""
+    """Parse a JSON file as ``parse_json`` does; skipped parts take no memory of their own."""
     if not path.stat().st_size:
         refuse_log(path, f"{what} is empty", cure=WHOLE)
     with (
@@ -279,4 +279,4 @@ def parse_json_file(path: Path, kind: type[T], what: str) -> T:
 
 
 WHOLE = "the log is cut off or was changed: copy it again, whole"
-"""The cure of a log that is not as its tool wrote it."""
+"""The cure for a log that was changed after its tool wrote it."""

@@ -1,4 +1,4 @@
-"""``model-index`` in the front matter of a model's README: the Hub's older form of results, by its client's classes.
+"""``model-index`` in a model's README: the Hub's older form of results, built with its client's classes.
 
 A task has two metrics, in points: the figure that entries are compared by, and the drop, whose name says that less is
 better. Intervals stand in the metrics' arguments.
@@ -35,7 +35,7 @@ def model_index(shared: SharedEntry) -> dict[str, str]:
 
 
 def model_index_metadata(shared: SharedEntry) -> dict[str, Any]:
-    """Build what ``huggingface_hub.metadata_update`` merges into the README of a model."""
+    """Build the metadata that ``huggingface_hub.metadata_update`` merges into the README of a model."""
     from huggingface_hub.repocard_data import eval_results_to_model_index
 
     name = shared.model_repository().partition("/")[2]

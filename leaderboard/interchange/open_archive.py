@@ -1,10 +1,10 @@
-"""The open archive: all entries of a store that may be passed on, as one dataset folder for research.
+"""The open archive: all entries of a store that may be shared, as one dataset folder for research.
 
     predictions/<entry>.parquet   config ``predictions``: what each run said of each test text, with confidences
-    entries.parquet               config ``entries``: who is who, with the whole card as JSON
+    entries.parquet               config ``entries``: the models, with the whole card as JSON
     scores.parquet                config ``scores``: one score of one run a row
     figures.parquet               config ``figures``: means, drops and scores with their intervals
-    README.md, croissant.json     what describes them (given by who calls this)
+    README.md, croissant.json     descriptions (written by the caller)
 
 In it are entries whose card has ``share_predictions: true``, on data with public labels. Accounts, contacts and ids of
 the store are not: an entry's id here is made of its card and predictions alone, so it is the one that a store filled
@@ -36,7 +36,7 @@ from validation.report import InvalidInput, Problem
 
 ENTRIES, SCORES, FIGURES, PREDICTIONS = "entries", "scores", "figures", "predictions"
 _DONE = ".done"
-"""Holds, for each entry of the store that is through, the id that it has in the archive."""
+"""Folder with a file for each finished entry of the store, which holds its id in the archive."""
 
 PREDICTION_SCHEMA = pl.Schema(
     {
@@ -95,7 +95,7 @@ FIGURE_SCHEMA = pl.Schema(
 )
 """Figures as ``leaderboard.interchange.figures`` has them; null: of a whole task (source, target), no interval."""
 _TITLES = {
-    PREDICTIONS: "What each trained model said of each test text",
+    PREDICTIONS: "Predictions of each trained model for each test text",
     ENTRIES: "The entries and their cards",
     SCORES: "Scores of single trained models",
     FIGURES: "Means, drops and scores of entries, with 95% intervals",
@@ -109,7 +109,7 @@ Describe = Callable[[Sequence[Config], pl.DataFrame], Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Archived:
-    """What an archive holds: ids of its entries, how many predictions, and why which entries are left out."""
+    """The content of an archive: ids of its entries, number of predictions, and reasons for entries left out."""
 
     entries: tuple[str, ...]
     predictions: int
@@ -136,14 +136,14 @@ def write_archive(store: Store, folders: Sequence[DatasetFolder], out: Path, des
         except InvalidInput as error:
             left_out[identity] = str(error)
     if not ids:
-        cure = "cards say so with 'share_predictions: true', which senders write"
-        raise InvalidInput(Problem("no entry of the store may be archived", str(store.root), cure=cure))
+        cure = "submitters allow it with 'share_predictions: true' in the card"
+        raise InvalidInput(Problem("no entry of the store may be shared", str(store.root), cure=cure))
     archived = _finish(part, out, sorted(ids), describe)
     return Archived(tuple(sorted(ids)), archived, left_out)
 
 
 def _archived(store: Store, identity: str, folders: Sequence[DatasetFolder], part: Path) -> str:
-    """Write the files of one entry, unless they are there; returns its id in the archive.
+    """Write the files of one entry unless they exist; return its id in the archive.
 
     Raises: InvalidInput saying why it may not be passed on, or cannot be read.
     """
@@ -153,7 +153,7 @@ def _archived(store: Store, identity: str, folders: Sequence[DatasetFolder], par
     if done.is_file():
         return done.read_text()
     rows = store.checked_rows(identity, folder)
-    # A column without a value is no column: the archive has it for all entries.
+    # The archive adds each optional column to all entries; an empty one was not in this entry's file.
     sent = rows.drop("task", "target", *(name for name in rows.columns if rows[name].is_null().all()))
     card = entry.card.model_copy(update={"contact": None})
     named = entry_id(LOCAL_SUBMITTER, card, sent.sort("source", "seed", "id"))
@@ -172,7 +172,7 @@ def _archived(store: Store, identity: str, folders: Sequence[DatasetFolder], par
 
 
 def _refuse_closed(entry: Entry, folders: Sequence[DatasetFolder]) -> DatasetFolder:
-    """Return an entry's dataset; InvalidInput where the entry may not be passed on, or the dataset is not here."""
+    """Return an entry's dataset; InvalidInput when the entry may not be shared, or the dataset is not here."""
     folder = folder_of(entry.card, folders)
     if not folder.has_public_labels:
         raise InvalidInput(Problem("labels are withheld: nothing of the entry leaves the store", entry.id))
@@ -209,9 +209,9 @@ def _write(frame: pl.DataFrame, schema: pl.Schema, path: Path) -> None:
 
 
 def _finish(part: Path, out: Path, ids: Sequence[str], describe: Describe) -> int:
-    """Put the tables together, describe them, and put the folder in its place; returns how many predictions it has."""
+    """Write the joined tables and their description into the folder; return the number of predictions."""
     for path in (part / PREDICTIONS).glob("*.parquet"):
-        if path.stem not in ids:  # withdrawn since a stopped command wrote it
+        if path.stem not in ids:  # the entry was withdrawn after an interrupted command wrote its file
             path.unlink()
     for name in _TABLES:
         _write(pl.concat([pl.read_parquet(part / name / f"{each}.parquet") for each in ids]), _SCHEMAS[name],
@@ -220,7 +220,7 @@ def _finish(part: Path, out: Path, ids: Sequence[str], describe: Describe) -> in
     rows = {PREDICTIONS: predictions} | {name: _n_rows(part / f"{name}.parquet") for name in _TABLES}
     for name, text in describe(archive_configs(rows), pl.read_parquet(part / f"{ENTRIES}.parquet")).items():
         (part / name).write_text(text, encoding="utf-8")
-    for name in (_DONE, *_TABLES):  # first what says that the others are there
+    for name in (_DONE, *_TABLES):  # the marker that the others are complete goes first
         shutil.rmtree(part / name)
     if out.exists():
         out.rmdir()
@@ -233,7 +233,7 @@ def _n_rows(path: Path) -> int:
 
 
 def archive_configs(rows: Mapping[str, int]) -> list[Config]:
-    """List what loads of an archive by a name; the default, the predictions, first.
+    """List what an archive offers under each config name; the default, the predictions, first.
 
     Args:
         rows: of each config.

@@ -1,4 +1,4 @@
-"""Turns logs over the rows of a dataset folder into predictions, and into what a card states of the run.
+"""Predictions, and facts for a card, from logs over the rows of a dataset folder.
 
 How an answer is read is given by the caller, because the rules belong to the programs that prompt.
 """
@@ -21,7 +21,7 @@ OWN_IDS = "run the task that 'shiftbench export' writes: its items have the ids 
 
 @dataclass(frozen=True)
 class AnswerRules:
-    """How answers are read.
+    """The rules by which answers are read.
 
     Attributes:
         parse: turns what a model wrote, and the row it was asked about, into a prediction.
@@ -34,7 +34,7 @@ class AnswerRules:
 
 
 def log_predictions(log: EvaluationLog, rows: pl.DataFrame, rules: AnswerRules, source: str) -> pl.DataFrame:
-    """Turn the samples of a log into predictions.
+    """Build predictions from the samples of a log.
 
     Args:
         log: over rows of one task.
@@ -48,12 +48,12 @@ def log_predictions(log: EvaluationLog, rows: pl.DataFrame, rules: AnswerRules, 
     other = log.samples.join(rows, on="id", how="anti")
     if len(other):
         found = f"'{other['id'][0]}'{and_more(other['id'].n_unique() - 1, 'item')}"
-        refuse_log(log.path, "an item is none of the dataset's test rows", found, OWN_IDS)
+        refuse_log(log.path, "an item is not among the dataset's test rows", found, OWN_IDS)
     likely = log.samples.filter(pl.col("log_likelihoods").is_not_null())
     written = log.samples.filter(pl.col("log_likelihoods").is_null())
     parts = [_written(written, rows, rules)]
     if len(likely) and rules.match is None:
-        refuse_log(log.path, "the log is of a choice, which the task is not", cure=OWN_IDS)
+        refuse_log(log.path, "the log is of multiple choice, but the task is not", cure=OWN_IDS)
     if rules.match is not None:
         parts += [_chosen(part, rules.match) for part in likely.partition_by("choices", maintain_order=True)]
     order = log.samples.select("id", "epoch")
@@ -92,13 +92,13 @@ def _chosen(samples: pl.DataFrame, match: Callable[[Sequence[str], NDArray[np.fl
 
     choices = [choice.strip() for choice in samples["choices"][0]]
     matched = match(choices, softmax(np.stack(samples["log_likelihoods"].to_list()), axis=1))
-    if "probabilities" not in matched.columns:  # where a choice stands for no label
+    if "probabilities" not in matched.columns:  # where a choice is not a label
         matched = matched.with_columns(probabilities=pl.lit(None, _PREDICTED["probabilities"]))
     return samples.select("id", "epoch").with_columns(matched).select(*_PREDICTED)
 
 
 def joined_predictions(parts: Sequence[pl.DataFrame], logs: Sequence[EvaluationLog]) -> pl.DataFrame:
-    """Put the predictions of logs together; columns that hold nothing are left out.
+    """Join the predictions of logs; empty columns are left out.
 
     Raises: InvalidInput when two logs have an item in common, or are of different runs.
     """
@@ -117,12 +117,12 @@ def joined_predictions(parts: Sequence[pl.DataFrame], logs: Sequence[EvaluationL
     if len(repeated):
         n = repeated.select("id", "seed").n_unique()
         found = f"'{repeated['id'][0]}'{and_more(n - 1, 'item')}"
-        refuse_log(logs[-1].path, "an item stands in two of the logs", found, "give each log once, of one run")
+        refuse_log(logs[-1].path, "an item occurs in two of the logs", found, "give each log once, of one run")
     return frame.drop(name for name in ("confidence", "probabilities") if frame[name].null_count() == len(frame))
 
 
 def run_facts(logs: Sequence[EvaluationLog]) -> dict[str, Any]:
-    """Gather what a card states of the run, from logs of one run: keys of the card with their values."""
+    """Collect the card's facts about a run from its logs: keys of the card with their values."""
     first = logs[0]
     facts, prompts = first.facts, [log.prompts_hash for log in logs]
     hashes = ", ".join(dict.fromkeys(each[:12] for each in prompts if each is not None))
@@ -148,17 +148,17 @@ def run_facts(logs: Sequence[EvaluationLog]) -> dict[str, Any]:
 
 
 def public_model_name(model: str) -> str:
-    """Return a model's name without the folders of whoever ran it: a Hub id as it is, of a path its last part."""
+    """Return a model's name without local folders: a Hub id unchanged, of a path its last part."""
     return PurePath(model).name if PurePath(model).is_absolute() or model.startswith((".", "~")) else model
 
 
 def reading_notes(log: EvaluationLog, predictions: pl.DataFrame) -> str:
-    """Write one line about a log: what was read of it, and how much of it could not be used."""
+    """Write one line about a log: what was read, and how many answers could not be used."""
     facts, n = log.facts, len(predictions)
     unparsed = int((predictions["prediction"] == UNPARSED).sum())
     others = [name for name in facts.filters if name != facts.filter]
     chosen = f"; filter '{facts.filter}', not {', '.join(map(repr, others))}" if others else ""
-    how = "by log-likelihoods" if log.samples["log_likelihoods"].null_count() < n else "by what was written"
+    how = "by log-likelihoods" if log.samples["log_likelihoods"].null_count() < n else "by the generated text"
     epochs = f", {log.epochs} epochs as seeds" if log.epochs > 1 else ""
     read = f"{log.path}: {counted(n, 'answer')} of {log.model}, {how}{epochs}{chosen}"
     return f"{read}; {unparsed:,} unparsed"

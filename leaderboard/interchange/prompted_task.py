@@ -1,4 +1,4 @@
-"""A task of a dataset folder with its prompts, as it is written for other tools to run."""
+"""A task of a dataset folder with its prompts, as other tools run it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ GOLD_ANSWER = "gold_answer"
 
 @dataclass(frozen=True)
 class PromptedTask:
-    """One task: its test rows by domain, and how they are put to a model.
+    """One task: its test rows by domain, and the prompts for a model.
 
     Attributes:
         benchmark: the dataset's.
@@ -49,17 +49,17 @@ class PromptedTask:
 
     @property
     def name(self) -> str:
-        """What the task is called in other tools: ``shiftbench_dr_nli``."""
+        """Return the name of the task in other tools: ``shiftbench_dr_nli``."""
         return f"shiftbench_{self.benchmark}_{self.task}".replace("-", "_").replace(".", "_")
 
     def domain_name(self, domain: str) -> str:
-        """Return what a domain of the task is called in other tools: ``shiftbench_dr_nli_fiction``."""
+        """Return the name of a domain in other tools: ``shiftbench_dr_nli_fiction``."""
         return f"{self.name}_{domain.replace('-', '_')}"
 
 
 def check_export_folder(out: Path) -> None:
-    """Refuse a folder that holds something already, before anything is written."""
+    """Raise InvalidInput for a folder that is not empty, before anything is written."""
     check_place(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         cure = "choose a new folder, or empty this one"
-        raise InvalidInput(Problem("there is something at --out already", str(out), cure=cure))
+        raise InvalidInput(Problem("--out exists and is not empty", str(out), cure=cure))

@@ -1,4 +1,4 @@
-"""Sending files to a repository of the Hub as a pull request, which its owners merge or do not.
+"""Sending files to a repository of the Hub as a pull request, for its owners to merge or close.
 
 A request that fails is not made again by itself: one that landed though its answer got lost would be there twice.
 """
@@ -11,7 +11,7 @@ from builders.hub_access import writing_to_hub
 from validation.report import InvalidInput, Problem, first_line
 
 RepositoryType = Literal["model", "dataset"]
-_CURE = "look whether the pull request is there, and if not run the command again"
+_CURE = "check whether the pull request exists; if not, run the command again"
 
 
 def send_files(
@@ -62,6 +62,6 @@ def send_metadata(metadata: dict[str, Any], repo_id: str, title: str, descriptio
                 metadata_update(repo_id, metadata, create_pr=True, commit_message=title, commit_description=description)
             )
         except ValueError as error:
-            what = "the model's README does not take these results"
-            cure = "mend its front matter, or share with --to eval-results"
+            what = "these results cannot be merged into the model's README"
+            cure = "fix its front matter, or share with --to eval-results"
             raise InvalidInput(Problem(what, repo_id, first_line(error), cure)) from error

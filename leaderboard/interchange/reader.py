@@ -1,4 +1,4 @@
-"""Opens any evaluation log: finds out which tool wrote it, and reads it."""
+"""Reader of any evaluation log: finds which tool wrote it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ def read_log(
     """
     wrote = tool_of(path)
     if tool not in (None, wrote):
-        refuse_log(path, f"this is no log of {tool}", f"a log of {wrote}", f"read it as one of {wrote}")
+        refuse_log(path, f"this is not a log of {tool}", f"a log of {wrote}", f"read it as one of {wrote}")
     if wrote == LM_EVAL:
         return read_lm_eval(path, filter_name, fields)
     if filter_name is not None:
@@ -46,4 +46,4 @@ def tool_of(path: Path) -> str:
         if recognises(path):
             return tool
     cure = "give samples_*.jsonl of lm-eval, a .eval or .json log of Inspect, or a run folder of HELM"
-    refuse_log(path, "this is no log of lm-eval, Inspect or HELM", cure=cure)
+    refuse_log(path, "this is not a log of lm-eval, Inspect or HELM", cure=cure)

@@ -1,4 +1,4 @@
-"""Figures of one entry as a table: a row a figure, fractions, drops in [-1, 1]."""
+"""Figures of one entry as a table: one row a figure, fractions, drops in [-1, 1]."""
 
 from leaderboard.interchange.figures import figures_of
 from leaderboard.interchange.shared_entry import SharedEntry

@@ -1,4 +1,4 @@
-"""What is told of one entry to other tools: its scores, its card, and where data, model and report are."""
+"""One entry as other tools see it: its scores, its card, and where data, model and report are."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from validation.report import InvalidInput, Problem
 
 @dataclass(frozen=True)
 class SharedEntry:
-    """One entry on its way to other tools.
+    """An entry to share with other tools.
 
     Attributes:
         scores: its scores.
@@ -39,14 +39,14 @@ class SharedEntry:
         """Return the dataset's repository; InvalidInput where it is not known."""
         if self.dataset is None:
             cure = "give its repository on the Hub: --dataset ORG/NAME"
-            raise InvalidInput(Problem("results name the dataset that they are on", "--dataset", cure=cure))
+            raise InvalidInput(Problem("results must state their dataset", "--dataset", cure=cure))
         return self.dataset
 
     def model_repository(self) -> str:
         """Return the model's repository; InvalidInput where it is not known."""
         if self.model is None:
             cure = "give --model ORG/NAME, or model_url in the card"
-            raise InvalidInput(Problem("results name the model that they are of", "--model", cure=cure))
+            raise InvalidInput(Problem("results must state their model", "--model", cure=cure))
         return self.model
 
     def config(self, task: str) -> str:
@@ -66,7 +66,7 @@ class SharedEntry:
         if drop is not None and figure.source is None and not figure.is_drop:
             yield f"{drop.words} {plain_score(drop.estimate)}"
         warnings = {
-            "not shown to be above what needs no skill": figure.source is None and task.summary.at_floor,
+            "not shown to be above the level of guessing": figure.source is None and task.summary.at_floor,
             "some shifts are missing": figure.source is None and not task.summary.complete,
             "partial data": self.scores.partial_data,
             "unverified data": self.scores.unverified_data,
@@ -77,7 +77,7 @@ class SharedEntry:
 
 
 def interval_words(figure: SharedFigure) -> str:
-    """Describe a figure's interval, in points: over training runs, too, where that was measured."""
+    """Describe a figure's interval, in points; over training runs too, where that was measured."""
     estimate, total = figure.estimate, figure.total
     if total is not None:
         ends = f"{plain_points(total.low)} to {plain_points(total.high)}"
@@ -88,7 +88,7 @@ def interval_words(figure: SharedFigure) -> str:
 
 
 def made_with(scores: Scores) -> str:
-    """Describe what scores were made with and on: program, metric version, data, subset."""
+    """Describe the program, metric version, data and subset behind scores."""
     subset = "" if scores.subset == "all" else f", subset {scores.subset}"
     return (
         f"shiftbench {version('shiftbench')}, metric version {scores.metric_version}, data {scores.data[:12]}{subset}"

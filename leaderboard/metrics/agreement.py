@@ -1,4 +1,4 @@
-"""How well single annotators agree: with the majority of the others, and with the gold label.
+"""Agreement of single annotators with the majority of the others, and with the gold label.
 
 A ceiling that models are held to. Gold labels mostly are majorities of the very votes, so an annotator agrees with gold
 by having made it; leave-one-out, each annotator is judged by the other votes alone, as a model is judged by labels that

@@ -44,13 +44,13 @@ class BaselineLine:
     highest: float
 
     def expected(self, id_score: float) -> float:
-        """Return the OOD score that the line expects at an ID score, strictly between 0 and 1."""
+        """Compute the OOD score that the line expects at an ID score, strictly between 0 and 1."""
         return float(
             -effective_robustness([id_score], [0.0], slope=self.slope, intercept=self.intercept, axis="logit")[0]
         )
 
     def interval(self, id_score: float) -> tuple[float, float]:
-        """Return the ends of the 95% interval of the line's OOD score there, by the scatter of baselines."""
+        """Compute the ends of the 95% interval of the line's OOD score there, from the scatter of baselines."""
         from scipy.special import stdtrit
 
         x = _logit(id_score)
@@ -94,7 +94,7 @@ class Effective(NamedTuple):
 
 
 def effective_interval(line: BaselineLine, id_score: ArrayLike, ood_score: ArrayLike) -> Effective:
-    """Return a model's effective robustness with its interval.
+    """Compute a model's effective robustness with its interval.
 
     The ends of the model's own scores, and those of the line, enter by MOVER as independent: that errs on the wide
     side where scores of one model go together (mean SS and mean ST share test texts), and where baselines and model
@@ -118,7 +118,7 @@ def effective_interval(line: BaselineLine, id_score: ArrayLike, ood_score: Array
     inside = np.clip(own[1:], 1e-9, 1 - 1e-9)
     moved = sorted(line.expected(float(end)) for end in inside)  # a falling line turns the ends around
     by_line = line.interval(float(own[0]))
-    # The line's place in scores and the model's place on it are apart: their reaches add as squares.
+    # The line's error and the model's error are independent, so their lengths add as squares.
     low = expected - float(np.hypot(expected - moved[0], expected - by_line[0]))
     high = expected + float(np.hypot(moved[1] - expected, by_line[1] - expected))
     ends = combined_interval([1, -1], [away[0], expected], [away[1], low], [away[2], high], np.eye(2))

@@ -31,7 +31,7 @@ _N_CODES = 5  # of SCENARIOS, Unknown left out: a replicate's drops are known
 
 @dataclass(frozen=True)
 class Spread:
-    """A statistic and how far resampling moves it.
+    """A statistic with its spread under resampling.
 
     Attributes:
         point: the statistic, any shape (...,).
@@ -45,7 +45,7 @@ class Spread:
 
 
 def sampling_spread(point: ArrayLike, replicates: ArrayLike, *, n_groups: ArrayLike) -> Spread:
-    """Spread over test sets, with the trained models fixed.
+    """Compute the spread over test sets, with the trained models fixed.
 
     Args:
         point: the statistic on the full test sets, shape (...,).
@@ -69,7 +69,7 @@ def sampling_spread(point: ArrayLike, replicates: ArrayLike, *, n_groups: ArrayL
 def interval(
     spread: Spread, *, level: float = 0.95, bounds: tuple[float, float] | None = None
 ) -> tuple[Floats, Floats]:
-    """Percentile interval, its deviations stretched by Student's t over the normal quantile.
+    """Compute the percentile interval, its deviations stretched by Student's t over the normal quantile.
 
     Args:
         spread: from ``sampling_spread``.
@@ -96,7 +96,7 @@ def interval(
 
 
 class TrainingSpread(NamedTuple):
-    """How far other training runs move a statistic.
+    """The spread of a statistic over other training runs.
 
     Attributes:
         variance: of the statistic of scores averaged over runs, what test sets add to it taken off, shape (...,).
@@ -110,7 +110,7 @@ class TrainingSpread(NamedTuple):
 def training_spread(
     statistic: Statistic, run_scores: Sequence[ArrayLike], run_replicates: Sequence[ArrayLike]
 ) -> TrainingSpread | None:
-    """Spread over training runs, of a statistic of scores averaged over runs.
+    """Compute the spread over training runs of a statistic of run-averaged scores.
 
     Runs scored on one finite test set differ by more than training alone makes them differ; how much more, resampled
     groups show (the jackknife variance over runs grows by as much again in each replicate), and it is taken off.
@@ -145,7 +145,7 @@ def training_spread(
 
 
 def scenario_support(source_drop: Spread, target_drop: Spread) -> Floats:
-    """Share of replicates in which each scenario holds.
+    """Count the share of replicates in which each scenario holds.
 
     Args:
         source_drop: spread of SD.
@@ -164,7 +164,7 @@ def scenario_support(source_drop: Spread, target_drop: Spread) -> Floats:
 
 
 def split_half_worst(drops: ArrayLike) -> Floats:
-    """Worst drop without the winner's curse: selected on one half of the groups, estimated on the other.
+    """Estimate the worst drop without the winner's curse: selected on one half of the groups, estimated on the other.
 
     The largest of several noisy drops overstates the largest true one. Here each half selects the worst shift
     and the other half says how bad it is; both directions and all splits are averaged.
@@ -189,7 +189,7 @@ def split_half_worst(drops: ArrayLike) -> Floats:
 
 
 def _jackknife_variance(statistic: Statistic, mean: Floats, source: int, scores: Floats) -> Floats:
-    """Variance of the statistic over the runs of one source, ``scores`` of shape (..., n_runs, n_targets)."""
+    """Compute the jackknife variance of the statistic over one source's runs, ``scores`` (..., n_runs, n_targets)."""
     n = scores.shape[-2]
     left_out = []
     for run in range(n):

@@ -1,4 +1,4 @@
-"""Whether confidences are right: overconfidence, squared calibration error without its bias, Brier score.
+"""Calibration of confidences: overconfidence, squared calibration error without its bias, Brier score.
 
 A confidence is the probability that a model gives to its own prediction. Everything here is made of *additive
 counts*, so that groups can be weighted and resampled. The usual expected calibration error takes absolute
@@ -18,7 +18,7 @@ MIN_BIN_GROUPS = 10
 
 
 def overconfidence(confidence: ArrayLike, correct: ArrayLike) -> Floats:
-    """Mean confidence less accuracy.
+    """Compute mean confidence less accuracy.
 
     Args:
         confidence: probability given to each prediction, in [0, 1], shape (..., n), n > 0.
@@ -34,7 +34,7 @@ def overconfidence(confidence: ArrayLike, correct: ArrayLike) -> Floats:
 
 
 def equal_mass_bins(confidence: ArrayLike, n_bins: int) -> NDArray[np.int64]:
-    """Deal examples into bins of about equal size by their confidence; equal confidences share a bin.
+    """Split examples into bins of about equal size by their confidence; equal confidences share a bin.
 
     Args:
         confidence: shape (n,), n > 0.
@@ -49,7 +49,7 @@ def equal_mass_bins(confidence: ArrayLike, n_bins: int) -> NDArray[np.int64]:
     if sure.ndim != 1 or not sure.size or n_bins < 1:
         raise ValueError(f"confidence must have shape (n,), n > 0, and n_bins be above 0; got {sure.shape}, {n_bins}")
     _, level, counts = np.unique(sure, return_inverse=True, return_counts=True)
-    middle = np.cumsum(counts) - 0.5 * counts  # the mean place of equal confidences
+    middle = np.cumsum(counts) - 0.5 * counts  # the mean rank of equal confidences
     codes = (middle * n_bins / sure.size).astype(np.int64)[level]
     return np.asarray(np.unique(codes, return_inverse=True)[1], dtype=np.int64)
 
@@ -81,7 +81,7 @@ def bin_counts(
 
 
 def squared_calibration_error(sizes: ArrayLike, differences: ArrayLike, weights: ArrayLike | None = None) -> Floats:
-    """Squared L2 calibration error over bins, without bias under perfect calibration.
+    """Compute the squared L2 calibration error over bins, without bias under perfect calibration.
 
     The square of a bin's mean difference is above 0 by chance. Products of two examples' differences are not: so the
     square is replaced by the mean product over all pairs of examples from different groups,
@@ -130,7 +130,7 @@ def _drawn_sums(weights: Floats, by_group: Floats) -> Floats:
 
 
 def brier_scores(probabilities: ArrayLike, labels: ArrayLike) -> Floats:
-    """Multi-class Brier score of each example: ``sum_k (p_k - [label = k])^2``.
+    """Compute the multi-class Brier score of each example: ``sum_k (p_k - [label = k])^2``.
 
     Args:
         probabilities: of every class, shape (..., n, n_classes), in [0, 1].
@@ -153,7 +153,7 @@ def brier_scores(probabilities: ArrayLike, labels: ArrayLike) -> Floats:
 
 
 def top_label_brier_scores(confidence: ArrayLike, correct: ArrayLike) -> Floats:
-    """Brier score of each prediction's own confidence: ``(confidence - correct)^2``.
+    """Compute the Brier score of each prediction's own confidence: ``(confidence - correct)^2``.
 
     Args:
         confidence: shape (..., n), in [0, 1].

@@ -62,7 +62,7 @@ def confusion_counts(
 
 
 def accuracy(counts: ArrayLike) -> Counts:
-    """Share of examples predicted right: ``sum of the diagonal / sum of all``.
+    """Compute the share of examples predicted right: ``sum of the diagonal / sum of all``.
 
     With exactly one label per example this equals micro-averaged F1 (each wrong example is one false positive and
     one false negative; an unusable output is counted as both), and with depth weights it is Depth F1.
@@ -83,7 +83,7 @@ def accuracy(counts: ArrayLike) -> Counts:
 
 
 def per_class_f1(counts: ArrayLike) -> Counts:
-    """F1 of each class: ``2 tp / (gold + predicted)``.
+    """Compute F1 of each class: ``2 tp / (gold + predicted)``.
 
     Args:
         counts: confusion counts, shape (..., n_classes, n_classes + 1).
@@ -105,7 +105,7 @@ def per_class_f1(counts: ArrayLike) -> Counts:
 
 
 def macro_f1(counts: ArrayLike, classes: ArrayLike | None = None) -> Counts:
-    """Mean of the classes' F1.
+    """Compute the mean of the classes' F1.
 
     A class of ``classes`` that is absent from gold here but predicted scores 0; one absent from both is left out.
     Averaging over the classes of the full gold split, rather than those of a replicate or subset, keeps

@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 N_SWAPS = 20_000
 SEPARATE_GROUPS = 2**12
-"""Each group of a test set of up to so many is drawn by itself; in larger ones those that differ alike together."""
+"""Up to this number of groups each is drawn separately; in larger test sets, equal differences are drawn together."""
 # So that a block of swaps stays in the processor's cache.
 _BLOCK_CELLS = 2**20
 _SWAPS_AT_ONCE = 2**13
@@ -30,10 +30,10 @@ _TIE = 1e-12
 
 
 class Finish(Protocol):
-    """Formula from summed counts to statistics."""
+    """A formula from summed counts to statistics."""
 
     def __call__(self, *totals: Floats) -> Floats:
-        """Statistics (...,) or (..., n_statistics) from one array (..., k) of summed counts per test set."""
+        """Compute statistics (...,) or (..., n_statistics) from one array (..., k) of summed counts per test set."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def swap_test(
 
 
 def flip_signs(contributions: ArrayLike, n_swaps: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Draw differences as they come out when the outputs of two entries are exchanged on random groups.
+    """Draw differences that result when the outputs of two entries are exchanged on random groups.
 
     For differences that are sums over groups: exchanging a group turns the sign of what it contributes.
 
@@ -149,7 +149,7 @@ def flip_signs(contributions: ArrayLike, n_swaps: int, rng: np.random.Generator)
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """Holm's correction: p values that may each be held against one level for a whole family of tests.
+    """Compute Holm's corrected p values, each of which may be compared with one level for a family of tests.
 
     Args:
         p_values: p values of the family, any shape, in [0, 1]. NaN (a comparison that could not be made)
@@ -219,15 +219,15 @@ def rank_stability(scores: ArrayLike, statistic: Callable[[Floats], Floats] | No
     if not np.all(np.isfinite(table)):
         raise ValueError("ranks need every score of every entry; leave out entries that do not cover the grid")
     rank_by = statistic or _mean_cross_domain
-    kept = [[d for d in range(n_domains) if d != domain] for domain in range(n_domains)]
+    others = [[d for d in range(n_domains) if d != domain] for domain in range(n_domains)]
     ranks = _ranks(rank_by(table))
-    left_out = np.stack([_ranks(rank_by(table[:, rest][:, :, rest])) for rest in kept])
+    left_out = np.stack([_ranks(rank_by(table[:, rest][:, :, rest])) for rest in others])
     every = np.vstack([ranks, left_out])
     return RankStability(ranks, left_out, every.min(axis=0), every.max(axis=0))
 
 
 def _kinds(differences: Floats) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
-    """Rows that are drawn, and how many groups each stands for; in single precision where sums stay exact."""
+    """Count groups by distinct row, in single precision where sums stay exact."""
     rows, multiplicity = differences, np.ones(len(differences), dtype=np.int64)
     if len(differences) > SEPARATE_GROUPS:
         rows, multiplicity = _distinct_differences(differences)
@@ -236,7 +236,7 @@ def _kinds(differences: Floats) -> tuple[NDArray[np.floating], NDArray[np.int64]
 
 
 def _distinct_differences(differences: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Distinct rows other than zero, and how many groups have each."""
+    """Count groups by distinct non-zero row."""
     differing = differences[np.any(differences != 0, axis=1)]
     if len(differing) == 0:
         return np.zeros((0, differences.shape[1])), np.zeros(0, dtype=np.int64)
@@ -247,7 +247,7 @@ def _distinct_differences(differences: Floats) -> tuple[Floats, NDArray[np.int64
 
 
 def _swapped_counts(multiplicity: NDArray[np.int64], n: int, rng: np.random.Generator) -> NDArray[np.integer]:
-    """How many groups of each kind are exchanged in each of ``n`` swaps, shape (n, n_kinds)."""
+    """Draw how many groups of each kind are exchanged in each of ``n`` swaps, shape (n, n_kinds)."""
     several = int(np.count_nonzero(multiplicity > 1))
     single = multiplicity.size - several
     # Whole words for each swap, so that swaps do not depend on how many are drawn at once.

@@ -1,5 +1,4 @@
-"""How two sets of scores go together: rank correlation, and the shape of out-of-distribution against ID
-scores.
+"""Relations of two sets of scores: rank correlation, and the shape of out-of-distribution against ID scores.
 
 Shapes (BOSS paper, sec. 3): the states of one model family (scales, steps, shots, tunable parameters) are
 points (ID score, OOD score). Four descriptions compete: no relation (a constant), one line, one line on logits,
@@ -74,12 +73,12 @@ class IdOodShape:
 
     @property
     def boss_type(self) -> Literal["I", "II", "III"] | None:
-        """The paper's type: I one rising line (in scores or on logits), II two rising lines, III a V; else None."""
+        """Return the paper's type: I one rising line (in scores or logits), II two rising lines, III a V; else None."""
         types: dict[Kind, Literal["I", "II", "III"]] = {"line up": "I", "two lines": "II", "v": "III"}
         return types.get(self.kind)
 
     def predict(self, id_scores: ArrayLike) -> Floats:
-        """OOD scores that the description expects, shaped as ``id_scores``; NaN when nothing was fitted.
+        """Compute the OOD scores that the description expects, shaped as ``id_scores``; NaN when nothing was fitted.
 
         Of a line on logits the ID scores must lie strictly between 0 and 1.
         """
@@ -143,7 +142,7 @@ def id_ood_shape(id_scores: ArrayLike, ood_scores: ArrayLike) -> IdOodShape:
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> Floats:
-    """Spearman's rank correlation along the last axis; ties get their mean rank.
+    """Compute Spearman's rank correlation along the last axis; ties get their mean rank.
 
     Args:
         x: shape (..., n), finite.
@@ -160,7 +159,7 @@ def spearman(x: ArrayLike, y: ArrayLike) -> Floats:
 
 
 def pearson(x: ArrayLike, y: ArrayLike) -> Floats:
-    """Pearson's correlation along the last axis.
+    """Compute Pearson's correlation along the last axis.
 
     Args:
         x: shape (..., n), finite.
@@ -177,7 +176,7 @@ def pearson(x: ArrayLike, y: ArrayLike) -> Floats:
 
 
 def r_squared(x: ArrayLike, y: ArrayLike) -> Floats:
-    """Share of the variation of y that a line in x describes: the squared Pearson correlation.
+    """Compute the share of the variation of y that a line in x describes: the squared Pearson correlation.
 
     Args:
         x: shape (..., n), finite.
@@ -194,7 +193,7 @@ def r_squared(x: ArrayLike, y: ArrayLike) -> Floats:
 
 
 def fit_line(id_scores: ArrayLike, ood_scores: ArrayLike, *, axis: Axis) -> tuple[float, float]:
-    """Least-squares line through reference models, for ``effective_robustness``.
+    """Fit the least-squares line through reference models, for ``effective_robustness``.
 
     Args:
         id_scores: shape (n_models,), fractions; strictly between 0 and 1 on the logit axis.
@@ -217,7 +216,7 @@ def fit_line(id_scores: ArrayLike, ood_scores: ArrayLike, *, axis: Axis) -> tupl
 def effective_robustness(
     id_scores: ArrayLike, ood_scores: ArrayLike, *, slope: float, intercept: float, axis: Axis
 ) -> Floats:
-    """OOD score above what a published line expects at the same ID score: ``OOD - line(ID)``.
+    """Compute the OOD score above what a published line expects at the same ID score: ``OOD - line(ID)``.
 
     Args:
         id_scores: shape (n,), fractions; strictly between 0 and 1 on the logit axis.
@@ -244,7 +243,7 @@ def effective_robustness(
 
 
 def _logit_line(x: Floats, y: Floats) -> _Bend:
-    """The line on logits with the least squares in scores; its value stands at the mean of logit(ID)."""
+    """Fit the line on logits with the least squares in scores; return its value at the mean of logit(ID)."""
     from scipy.optimize import least_squares
 
     across = _on_axis(x, "logit", "id_scores")
@@ -270,7 +269,7 @@ def _expit(values: Floats) -> Floats:
 
 
 def _best_bend(x: Floats, y: Floats, slants: tuple[bool, bool]) -> _Bend:
-    """The least-squares lines joined at a knee, each slanting or flat as ``slants`` says."""
+    """Fit the least-squares lines joined at a knee, each sloped or flat as ``slants`` states."""
     best = _Bend(np.inf, (np.nan, np.nan), np.nan, np.nan)
     for knee in _candidate_knees(x, y, slants):
         away = x - knee
@@ -307,7 +306,7 @@ def _candidate_knees(x: Floats, y: Floats, slants: tuple[bool, bool]) -> list[fl
 
 
 def _straight(x: Floats, y: Floats, slant: bool) -> tuple[float, float]:
-    """Value at 0 and slope of the least-squares line, or of the level when it may not slant."""
+    """Return the value at 0 and the slope of the least-squares line, or the level when it may not slope."""
     away = x - x.mean()
     slope = float((away * y).sum() / (away**2).sum()) if slant else 0.0
     return float(y.mean() - slope * x.mean()), slope

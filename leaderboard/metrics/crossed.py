@@ -1,4 +1,4 @@
-"""Is one recipe better than another: a t test on crossed components of variance, training runs by groups of texts.
+"""Test of whether one recipe is better than another: a t test on crossed variances of training runs and groups.
 
 A score moves for two reasons: which texts the test set happens to hold, and how training happened to go. Texts are
 shared by all runs and by both entries, runs are shared by all texts; so the two are crossed, and a paired test on texts
@@ -77,7 +77,7 @@ class CrossedTest:
 
 
 def influences(counts: ArrayLike, finish: Callable[[Floats], Floats]) -> Floats:
-    """Return what each group moves a score by, so that their squares sum to the score's variance (jackknife).
+    """Compute each group's influence on a score; the squares sum to the score's variance (jackknife).
 
     Args:
         counts: additive counts of each group, shape (n_groups, ..., k).
@@ -98,7 +98,7 @@ def influences(counts: ArrayLike, finish: Callable[[Floats], Floats]) -> Floats:
 
 
 def residual_variance(moves: ArrayLike) -> float:
-    """Return the variance of a run-averaged score that runs by groups account for.
+    """Compute the variance of a run-averaged score that comes from runs by groups.
 
     Args:
         moves: influences of each run, shape (n_groups, n_runs), with at least 2 runs.
@@ -110,7 +110,7 @@ def residual_variance(moves: ArrayLike) -> float:
 
 
 def paired_influences(pairs: Sequence[SourcePair]) -> dict[int, Floats]:
-    """Return what each group moves the difference of the run-averaged statistics by, over all sources.
+    """Compute each group's influence on the difference of the run-averaged statistics, over all sources.
 
     Args:
         pairs: the runs of each source, one or more on either side.
@@ -171,7 +171,7 @@ def crossed_test(pairs: Sequence[SourcePair], n_groups: Sequence[float]) -> Cros
 
 
 def _weighted(values: Floats, weights: Floats) -> Floats:
-    """Multiply; what has no weight may be undefined."""
+    """Compute products with weights; terms of weight 0 may be undefined."""
     return np.where(weights != 0, values * weights, 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Depth of target texts in a source domain, and the weights and sizes that Depth F1 builds on.
+"""Depth of target texts in a source domain, and the weights and sizes behind Depth F1.
 
 Source: Depth F1 paper, sec. 3. Depths lie in [0, 2]; a high depth means "like the source domain".
 ``lambda`` is the percent of the MOST source-similar target texts left out (0 keeps all). The paper's equation 7
@@ -21,7 +21,7 @@ LAMBDAS = (0, 25, 50, 75, 90)
 
 
 def tte_depth(source: ArrayLike, target: ArrayLike | None = None) -> Floats:
-    """Depth of each target text: 2 minus its mean cosine distance to the source texts.
+    """Compute the depth of each target text: 2 minus its mean cosine distance to the source texts.
 
     Because cosine distance is ``1 - x . y`` on unit vectors, the mean needs no pairwise matrix: the depth is
     ``1 + x . mean(y)``, linear in the number of texts and exact.
@@ -59,7 +59,7 @@ def tte_depth(source: ArrayLike, target: ArrayLike | None = None) -> Floats:
 
 
 def depth_weights(target_depth: ArrayLike, source_depth: ArrayLike | float) -> Floats:
-    """Weight of each target text: how much shallower it is than the deepest source text, as a share of all.
+    """Compute each target text's weight: how much shallower it is than the deepest source text, as a share of all.
 
     A text deeper than the deepest source text gets weight 0 (the paper's formula would go negative).
 
@@ -83,7 +83,7 @@ def depth_weights(target_depth: ArrayLike, source_depth: ArrayLike | float) -> F
 
 
 def least_deep(target_depth: ArrayLike, lambda_: float) -> NDArray[np.bool_]:
-    """Mark the ``100 - lambda`` percent least deep target texts; texts tied at the cut are kept.
+    """Find the ``100 - lambda`` percent least deep target texts; texts tied at the cut are kept.
 
     Args:
         target_depth: depths, shape (n_target,), n_target >= 1.
@@ -105,7 +105,7 @@ def least_deep(target_depth: ArrayLike, lambda_: float) -> NDArray[np.bool_]:
 
 
 def effective_size(weights: ArrayLike) -> float:
-    """Size of an unweighted sample that would be as precise: ``(sum w)^2 / sum w^2``.
+    """Compute the size of an equally precise unweighted sample: ``(sum w)^2 / sum w^2``.
 
     Args:
         weights: shape (n,), >= 0.
@@ -123,7 +123,7 @@ def effective_size(weights: ArrayLike) -> float:
 
 
 def weighted_score(scores: ArrayLike, weights: ArrayLike) -> Floats:
-    """Depth-weighted mean of any score that is given per text: ``sum(w s) / sum(w)``.
+    """Compute the depth-weighted mean of scores per text: ``sum(w s) / sum(w)``.
 
     Span F1 is no mean over texts; its depth-weighted form is ``2 sum(w tp) / sum(w (gold + predicted))``, which
     weighted span counts give by themselves.
@@ -152,7 +152,7 @@ def weighted_score(scores: ArrayLike, weights: ArrayLike) -> Floats:
 
 
 def depth_f1(correct: ArrayLike, weights: ArrayLike) -> Floats:
-    """Depth F1, micro-averaged: ``2 DTP / (2 DTP + DFP + DFN)``, the weight share of the texts that are right.
+    """Compute Depth F1, micro-averaged: ``2 DTP / (2 DTP + DFP + DFN)``, the weight share of the correct texts.
 
     With one label per text every wrong text is one false positive and one false negative of the same weight,
     so DFP = DFN = sum of w over wrong texts, and Depth F1 is the weighted accuracy.
@@ -240,7 +240,7 @@ def rank_sum_test(
 
 
 def q_statistic(source_depth: ArrayLike, target_depth: ArrayLike) -> float:
-    """Probability that a source text is no deeper in the source than a target text: ``Pr[D(X) <= D(Y)]``.
+    """Compute the probability that a source text is no deeper in the source than a target text: ``Pr[D(X) <= D(Y)]``.
 
     0.5 when both are drawn from one distribution; lower means the target lies further out.
 
@@ -286,7 +286,7 @@ def q_reference(source_depth: ArrayLike, target_depth: ArrayLike) -> float:
 
 
 def pooled_q(q: float, n_source: int, n_target: int) -> float:
-    """Convert equation 8's Q to what ``q_reference`` gives at some sizes when no two depths are equal.
+    """Convert equation 8's Q to the value of ``q_reference`` at some sizes when no two depths are equal.
 
     ``(n_source * q + (n_target - 1) / 2) / (n_source + n_target)``: a target text has ``n_source * q`` source texts
     and on average half of the other target texts below it.
@@ -316,12 +316,12 @@ def _vectors(name: str, values: ArrayLike) -> NDArray[np.floating]:
 
 
 def _similarity(name: str, vectors: NDArray[np.floating], mean: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Dot product of each unit vector with the mean, shape (n,)."""
+    """Compute the dot product of each unit vector with the mean, shape (n,)."""
     return np.concatenate([np.vecdot(rows, mean) / norms for rows, norms in _blocks(name, vectors)])
 
 
 def _blocks(name: str, vectors: NDArray[np.floating]) -> Iterator[tuple[NDArray[np.floating], NDArray[np.floating]]]:
-    """Go through rows with their lengths, as many at a time as stay in the cache for a second look."""
+    """Split rows with their lengths into blocks that stay in the processor's cache for a second pass."""
     for start in range(0, len(vectors), _BLOCK_ROWS):
         rows = vectors[start : start + _BLOCK_ROWS]
         norms = np.sqrt(np.vecdot(rows, rows))

@@ -1,4 +1,4 @@
-"""How much more often a model is right on texts that lie closer to the source: the slope of correctness on depth.
+"""Slope of correctness on depth: how much more often a model is right on texts closer to the source.
 
 Depth F1 answers by two noisy ends: at lambda 0 nearly all texts weigh alike, so it is nearly accuracy, and at lambda 90
 a tenth of the texts is left. The slope uses every text once, and so has the power to see what the curve only hints at.
@@ -36,7 +36,7 @@ class SlopeEstimate(NamedTuple):
 
 
 def depth_slope(scores: ArrayLike, depth: ArrayLike, groups: NDArray[np.int64]) -> DepthSlope | None:
-    """Regress the scores of texts on their depth in the source, standardised over the test set.
+    """Fit the scores of texts on their depth in the source, standardised over the test set.
 
     Args:
         scores: how well each text was predicted, fractions, shape (n_runs, n).

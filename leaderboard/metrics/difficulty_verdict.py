@@ -1,4 +1,4 @@
-"""Whether a domain on which a model loses score is harder, shifted away from what the model learned, or both.
+"""Verdict on a domain where a model loses score: harder, shifted away from what the model learned, or both.
 
 A model that loses 10 points away from home may have met a harder domain, on which any model would lose them, or one
 that its training did not prepare it for. Probes tell the two apart: cheap models that are trained on each domain and
@@ -30,7 +30,7 @@ class Bounded(NamedTuple):
 
 
 class OnScale(NamedTuple):
-    """What a drop is made of, on one scale.
+    """The parts of a drop on one scale.
 
     Attributes:
         difficulty: mean IDD of the probes.
@@ -46,7 +46,7 @@ class OnScale(NamedTuple):
 
 
 class Verdict(StrEnum):
-    """Why a model loses score on a domain."""
+    """The reason why a model loses score on a domain."""
 
     HARDER = "harder"
     SHIFTED = "shifted"
@@ -55,7 +55,7 @@ class Verdict(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why there is no verdict."""
+    """The reason why there is no verdict."""
 
     PROBE_AT_CHANCE = "a probe is not shown to be above chance"
     NO_DROP = "the model is not shown to lose score here"
@@ -65,7 +65,7 @@ class Reason(StrEnum):
 
 
 class Explanation(NamedTuple):
-    """A verdict, and the reason where there is none."""
+    """A verdict, or the reason why there is none."""
 
     verdict: Verdict
     reason: Reason | None = None

@@ -1,4 +1,4 @@
-"""Jensen-Shannon divergence of domains' word distributions, and how drops go with it.
+"""Jensen-Shannon divergence of domains' word distributions, and its correlation with drops.
 
 Domain Robustness paper, appendix A.1 and Table 8: word frequencies, stop words left out, the 10,000 most
 frequent words. The paper says neither which texts are counted nor over what the 10,000 are chosen. Here the
@@ -21,7 +21,7 @@ N_WORDS = 10_000
 
 
 def frequent_words(counts: ArrayLike, n_words: int = N_WORDS) -> NDArray[np.int64]:
-    """Choose the words that all domains together use most.
+    """Choose the words that are most frequent over all domains together.
 
     Args:
         counts: how often each domain uses each word, shape (n_domains, n_vocabulary), finite and >= 0.
@@ -40,12 +40,12 @@ def frequent_words(counts: ArrayLike, n_words: int = N_WORDS) -> NDArray[np.int6
     if n_words < 1:
         raise ValueError(f"n_words must be at least 1, got {n_words}")
     totals = table.sum(axis=0)
-    kept = np.argsort(-totals, kind="stable")[:n_words]
-    return np.asarray(np.sort(kept[totals[kept] > 0]), dtype=np.int64)
+    chosen = np.argsort(-totals, kind="stable")[:n_words]
+    return np.asarray(np.sort(chosen[totals[chosen] > 0]), dtype=np.int64)
 
 
 def js_divergence(counts_a: ArrayLike, counts_b: ArrayLike) -> Floats:
-    """Jensen-Shannon divergence of two word distributions, in bits.
+    """Compute the Jensen-Shannon divergence of two word distributions, in bits.
 
     ``JS = KL(p || m) / 2 + KL(q || m) / 2`` with ``m = (p + q) / 2`` and logarithms to base 2. It is the square
     of what is called the Jensen-Shannon distance.
@@ -70,7 +70,7 @@ def js_divergence(counts_a: ArrayLike, counts_b: ArrayLike) -> Floats:
 
 
 def js_divergence_matrix(counts: ArrayLike) -> Floats:
-    """Jensen-Shannon divergence of every pair of domains.
+    """Compute the Jensen-Shannon divergence of every pair of domains.
 
     Args:
         counts: counts of words, shape (n_domains, n_words), finite and >= 0; every domain uses some word.
@@ -90,7 +90,7 @@ def js_divergence_matrix(counts: ArrayLike) -> Floats:
 
 @dataclass(frozen=True)
 class DivergenceCorrelations:
-    """How drops go with divergence over the shifts of a task, of the leading shape of the scores.
+    """Correlations of drops with divergence over the shifts of a task, of the leading shape of the scores.
 
     Attributes:
         n_shifts: shifts on which the correlations rest.
@@ -106,7 +106,7 @@ class DivergenceCorrelations:
 
 
 def divergence_correlations(scores: ArrayLike, divergence: ArrayLike) -> DivergenceCorrelations:
-    """Correlate the drops of a task's shifts with the divergence of their domains.
+    """Compute the correlation of the drops of a task's shifts with their domains' divergence.
 
     The rows of Table 8 about IDD need no divergence: see ``robustness.TaskSummary``. Each pair of domains counts
     twice (once per direction) with one divergence, and shifts share domains: no p value of a plain correlation
@@ -148,7 +148,7 @@ def divergence_correlations(scores: ArrayLike, divergence: ArrayLike) -> Diverge
 
 
 def _half_kl(p: Floats, q: Floats) -> Floats:
-    """Terms of KL(p || (p + q) / 2) / 2; 0 log 0 = 0."""
+    """Compute the terms of KL(p || (p + q) / 2) / 2; 0 log 0 = 0."""
     used = p > 0
     ratio = np.divide(2 * p, p + q, out=np.ones(p.shape), where=used)
     return np.asarray(0.5 * p * np.log2(ratio))

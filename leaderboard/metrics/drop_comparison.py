@@ -1,4 +1,4 @@
-"""Source drop against target drop: which of them tells more about a task, and means over models.
+"""Source drop against target drop: which is the more informative about a task, and means over models.
 
 Domain Robustness paper, sec. 6.4 and appendix A. Its Theorem 1 calls four statements equivalent. On a complete
 score matrix, every domain once as source and once as target of every other, with covariances over the n (n - 1)
@@ -35,7 +35,7 @@ class Inequality:
 
     @property
     def holds(self) -> NDArray[np.bool_]:
-        """Whether left exceeds right by more than rounding; False too where undefined."""
+        """Return whether left exceeds right by more than rounding error; False where undefined."""
         return np.asarray(self.left - self.right > _TIE)
 
 
@@ -59,7 +59,7 @@ class TheoremOne:
 
 
 def theorem_one(scores: ArrayLike) -> TheoremOne:
-    """Give both sides of the statements that the paper's Theorem 1 relates (see the module docstring).
+    """Compute both sides of the statements in the paper's Theorem 1 (see the module docstring).
 
     Args:
         scores: shape (..., n_domains, n_domains), row = source, column = target, diagonal = in-domain; fractions
@@ -104,7 +104,7 @@ class DropsByDifficulty:
 
 
 def drops_by_difficulty(scores: ArrayLike) -> DropsByDifficulty:
-    """Average SD and TD over ever more shifts, those to the relatively hardest targets first.
+    """Average SD and TD over growing sets of shifts, those to the relatively hardest targets first.
 
     Looking at hard targets only makes SD large and TD not: it is the targets that are hard, not the shift. Over
     all shifts of a complete grid the two means are one. Shifts of equal IDD enter together, so the order of the
@@ -138,7 +138,7 @@ def drops_by_difficulty(scores: ArrayLike) -> DropsByDifficulty:
 
 
 def average_over_models(summaries: Sequence[TaskSummary]) -> dict[str, float]:
-    """Mean over models of each figure of one task: the order in which the paper averages in Tables 6 and 8.
+    """Average each figure of one task over models, in the order of the paper's Tables 6 and 8.
 
     Worst drops, correlations and R2 are not linear: their means over models differ from the same figures of
     the models' mean scores.

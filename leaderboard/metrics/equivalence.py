@@ -1,4 +1,4 @@
-"""What may be claimed of a difference that is small: within a margin that was fixed before the scores were seen.
+"""Test of whether a difference is small: within a margin fixed before the scores were seen.
 
 A test that finds no difference has shown none to be absent. Two one-sided tests (TOST) turn the question round: each
 says that the difference is not beyond one end of the margin, at 5%, and both must. Of several differences all must hold
@@ -15,7 +15,7 @@ LEVEL = 0.05
 
 
 def check_margin(margin: float) -> float:
-    """Return a margin as it is.
+    """Check a margin, and return it.
 
     Raises: ValueError when it is not a fraction above 0 and below 1.
 

@@ -1,4 +1,4 @@
-"""How good forecasts are: errors, interval scores, skill against a floor, and a test over target domains."""
+"""Quality of forecasts: errors, interval scores, skill against a floor, and a test over target domains."""
 
 from itertools import product
 
@@ -34,7 +34,7 @@ def mean_by_domain(values: ArrayLike, domains: ArrayLike) -> Floats:
 
 
 def interval_score(low: ArrayLike, high: ArrayLike, truth: ArrayLike, level: float) -> Floats:
-    """Winkler's interval score: the width, and what lies outside at ``2 / (1 - level)`` times its distance.
+    """Compute Winkler's interval score: the width, plus ``2 / (1 - level)`` times the distance of a value outside.
 
     Args:
         low: lower ends, shape (n,).
@@ -57,7 +57,7 @@ def interval_score(low: ArrayLike, high: ArrayLike, truth: ArrayLike, level: flo
 
 
 def skill(error: float, floor_error: float) -> float:
-    """Return the share of a floor's error that a method saves: ``1 - error / floor_error``.
+    """Compute the share of a floor's error that a method saves: ``1 - error / floor_error``.
 
     Args:
         error: mean absolute error of the method, >= 0.

@@ -38,7 +38,7 @@ class MatchScores:
 
 
 def rouge_l(candidates: Sequence[str], references: Sequence[str]) -> MatchScores:
-    """ROUGE-L of each candidate: words of the longest common subsequence over words of either text.
+    """Compute ROUGE-L of each candidate: words of the longest common subsequence over words of either text.
 
     The common subsequence is found with one row of bits per reference, held in an integer; every distinct
     text is split into words once.
@@ -80,7 +80,7 @@ def bert_score(
     reference_offsets: ArrayLike,
     pairs: ArrayLike | None = None,
 ) -> MatchScores:
-    """BERTScore from token embeddings: each token is matched to the most similar token of the other text.
+    """Compute BERTScore from token embeddings: each token is matched to the most similar token of the other text.
 
     Precision is the mean over the candidate's tokens of the highest cosine with any reference token, recall
     the same with the sides exchanged. Texts come as their token vectors laid end to end, so that each
@@ -151,7 +151,7 @@ def _positions(words: Sequence[bytes]) -> dict[bytes, int]:
 
 
 def _common_length(words: Sequence[bytes], rows: dict[bytes, int], n_bits: int) -> int:
-    """Length of the longest common subsequence of ``words`` and the text whose positions are ``rows``.
+    """Compute the length of the longest common subsequence of ``words`` and the text whose positions are ``rows``.
 
     Bit j of ``row`` is 0 where the common subsequence grows by one at word j of the text. Each word of the
     other text updates all bits by one addition (Crochemore et al. 2001; Hyyrö 2004).

@@ -19,7 +19,7 @@ _SLACK = 1e-9
 
 
 def interval_level(n_domains: int) -> float | None:
-    """Return the level that intervals set on so many domains have; None where there are too few.
+    """Compute the level that intervals set on so many domains have; None where there are too few.
 
     >>> interval_level(3), interval_level(4), interval_level(9)
     (None, 0.8, 0.9)
@@ -28,7 +28,7 @@ def interval_level(n_domains: int) -> float | None:
 
 
 def domain_quantile(errors: Sequence[ArrayLike], level: float) -> float:
-    """Return the size that the error of a shift into one more domain stays within, with probability ``level``.
+    """Compute the size that the error of a shift into one more domain stays within, with probability ``level``.
 
     Args:
         errors: absolute errors of the shifts into each domain, k arrays of at least one error.
@@ -59,7 +59,7 @@ def domain_quantile(errors: Sequence[ArrayLike], level: float) -> float:
 
 
 class Coverage(NamedTuple):
-    """In how many domains intervals held, and the share of shifts inside, on average over domains, with its interval.
+    """Number of domains in which intervals held, and the share of shifts inside, averaged over domains.
 
     Attributes:
         held: domains in which at least the intervals' level of the shifts lay inside.

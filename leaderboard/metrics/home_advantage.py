@@ -33,7 +33,7 @@ class Advantage(NamedTuple):
 
 
 def home_advantage(scores: ArrayLike, scale: Scale = "raw") -> Advantage:
-    """Return what models have at home beyond how good they are elsewhere and how easy their domain is for others.
+    """Compute models' advantage at home beyond the model's level elsewhere and the domain's ease for other models.
 
     Rows and columns are fitted to the off-diagonal cells by least squares; a domain's home advantage is its diagonal
     cell less that fit. The mean over domains is the mean diagonal less the mean off-diagonal.
@@ -60,7 +60,7 @@ def home_advantage(scores: ArrayLike, scale: Scale = "raw") -> Advantage:
 
 
 def on_scale(scores: ArrayLike, scale: Scale) -> Floats:
-    """Return scores on a scale.
+    """Convert scores to a scale.
 
     Args:
         scores: fractions in [0, 1], any shape.
@@ -81,7 +81,7 @@ def on_scale(scores: ArrayLike, scale: Scale) -> Floats:
 
 
 def home_weights(n_domains: int) -> Floats:
-    """Return what each cell of the score matrix counts for: home advantage is the sum of cells by these.
+    """Compute each cell's weight in the home advantage, which is the weighted sum of the score matrix.
 
     Args:
         n_domains: at least 2.

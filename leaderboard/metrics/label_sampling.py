@@ -1,4 +1,4 @@
-"""Which unlabelled texts to label, so that few labels make accuracy as certain as they can.
+"""Choice of unlabelled texts to label, so that few labels make accuracy as certain as possible.
 
 Texts whose answer the model doubts say more than those it is sure of. A text is drawn with a known probability, larger
 where the calibrated confidence ``c`` is nearer to 1/2, and weighs the inverse of it afterwards (``sampled_accuracy``).
@@ -113,7 +113,7 @@ def group_values(values: Floats, groups: NDArray[np.int64]) -> Floats:
 
 
 def confidence_correlation(confidence: ArrayLike) -> float:
-    """Compute the correlation rho of confidence and being right, as it is where confidences are calibrated.
+    """Compute the correlation rho of confidence and correctness, as it is where confidences are calibrated.
 
     Then their covariance is the variance of the confidence: ``rho^2 = Var c / (p (1 - p))``, p being its mean.
 
@@ -134,7 +134,7 @@ def confidence_correlation(confidence: ArrayLike) -> float:
 
 
 def expected_width(confidence: ArrayLike, probabilities: ArrayLike) -> float:
-    """Compute how wide an interval to expect, as a multiple of that from as many texts drawn at random.
+    """Compute the expected width of an interval, as a multiple of that from as many texts drawn at random.
 
     The root of the anticipated variance ``sum (1 / pi - 1) c (1 - c) / n^2 + p (1 - p) / n`` over that of a random
     sample, ``p (1 - p) / sum pi``, where confidences are calibrated and texts independent. With equal probabilities and

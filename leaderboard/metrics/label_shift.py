@@ -1,4 +1,4 @@
-"""How much of a drop is a change of class shares: predictions as they would be, had the model known the target's.
+"""Share of a drop that is a change of class shares: predictions adjusted to the target's shares.
 
 When domains differ in how often classes occur and in nothing else, a model's p(y|x) is wrong by a known factor: the
 target's share of each class over that in training. Multiplying by it gives the right p(y|x) of the target. So the
@@ -24,7 +24,7 @@ _GOLDEN = (np.sqrt(5) - 1) / 2
 def adjust_to_prior(
     probabilities: ArrayLike, train_prior: ArrayLike, test_prior: ArrayLike, temperature: float = 1.0
 ) -> Floats:
-    """Adjust probabilities to other class shares: ``p'_k ~ p_k^(1 / temperature) test_prior_k / train_prior_k``.
+    """Compute probabilities for other class shares: ``p'_k ~ p_k^(1 / temperature) test_prior_k / train_prior_k``.
 
     Args:
         probabilities: p(y|x) under the training shares, shape (..., n_classes), in [0, 1].

@@ -1,4 +1,4 @@
-"""Flip ledger: what a target drop of zero may hide.
+"""Flip ledger: predictions gained and lost that a target drop of zero may hide.
 
 TD is a balance. Beside the examples that the model trained on the target gets right and the one trained on the
 source gets wrong (transfer loss) stand those the other way round (transfer gain), and TD = loss - gain. Two large
@@ -42,16 +42,16 @@ class FlipLedger:
 
     @property
     def target_drop(self) -> Floats:
-        """TD, in [-1, 1]; positive: the shift hurt."""
+        """Return TD, in [-1, 1]; positive: the shift hurt."""
         return np.asarray(self.transfer_loss - self.transfer_gain)
 
     @property
     def turnover(self) -> Floats:
-        """Loss and gain together, in [0, 1]: what a source-trained and a target-trained run differ by."""
+        """Return loss plus gain, in [0, 1]: the texts on which a source-trained and a target-trained run differ."""
         return np.asarray(self.transfer_loss + self.transfer_gain)
 
     def excess_turnover(self, without_shift: ArrayLike) -> Floats:
-        """Turnover beyond that without any shift, in [-1, 1].
+        """Return the turnover beyond that without any shift, in [-1, 1].
 
         Args:
             without_shift: turnover of models trained on other samples of one domain: that of a placebo's shifts, or of
@@ -69,7 +69,7 @@ def flip_counts(
     groups: ArrayLike | None = None,
     n_groups: int | None = None,
 ) -> Floats:
-    """Additive flows of each example or group, averaged over all pairs of runs.
+    """Compute the additive flows of each example or group, averaged over all pairs of runs.
 
     For graded scores loss and gain are the positive and the negative part of the difference, and churn is its
     absolute value; for scores of 0 and 1 these are the shares of pairs that flip. The score must be a mean over
@@ -121,7 +121,7 @@ def flip_counts(
 
 
 def flip_ledger(totals: ArrayLike) -> FlipLedger:
-    """Turn summed counts into mean flows.
+    """Compute mean flows from summed counts.
 
     Args:
         totals: rows of ``flip_counts`` summed, ``counts.sum(axis=0)`` or resampled, shape (..., 7).
@@ -143,7 +143,7 @@ def flip_ledger(totals: ArrayLike) -> FlipLedger:
 
 
 def _churn(scores: Floats) -> Floats:
-    """Mean absolute difference of two different runs, by example.
+    """Compute the mean absolute difference of two different runs, by example.
 
     Sorted, run i of R is the larger of i pairs and the smaller of R - 1 - i.
     """

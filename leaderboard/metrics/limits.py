@@ -1,4 +1,4 @@
-"""Whether a score or a paired difference keeps a limit: one-sided p values that hold far out, where limits decide."""
+"""Tests of whether a score or a paired difference keeps a limit, by one-sided p values that hold in the far tails."""
 
 from typing import NamedTuple
 

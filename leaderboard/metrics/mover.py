@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 def combined_interval(
     coefficients: ArrayLike, points: ArrayLike, lows: ArrayLike, highs: ArrayLike, correlation: ArrayLike
 ) -> tuple[float, float]:
-    """Interval of a weighted sum of estimates: ``sum c x``.
+    """Compute the interval of a weighted sum of estimates: ``sum c x``.
 
     Args:
         coefficients: c, shape (k,); a difference has 1 and -1.
@@ -50,7 +50,7 @@ def combined_interval(
 
 
 def replicate_correlation(replicates: ArrayLike) -> Floats:
-    """Correlation of estimates over the same resampled test sets.
+    """Compute the correlation of estimates over the same resampled test sets.
 
     Args:
         replicates: shape (k, n_draws), finite.
@@ -61,7 +61,7 @@ def replicate_correlation(replicates: ArrayLike) -> Floats:
     """
     drawn = np.asarray(replicates, dtype=np.float64)
     moved = drawn - drawn.mean(axis=1, keepdims=True)
-    moved[np.abs(moved) < 1e-12] = 0.0  # what rounding leaves of a score that never moves
+    moved[np.abs(moved) < 1e-12] = 0.0  # rounding errors of a score that never varies
     lengths = np.sqrt(np.einsum("ij,ij->i", moved, moved))
     moved /= np.where(lengths > 0, lengths, 1.0)[:, None]
     found = moved @ moved.T
@@ -72,7 +72,7 @@ def replicate_correlation(replicates: ArrayLike) -> Floats:
 def worst_interval(
     points: ArrayLike, lows: ArrayLike, highs: ArrayLike, replicates: ArrayLike, *, level: float = 0.95
 ) -> tuple[float, float]:
-    """Interval of the largest of several drops.
+    """Compute the interval of the largest of several drops.
 
     The largest of several noisy drops is not where the noise of one drop says. But when all true drops lie in their
     intervals at once, the largest true one lies between the largest lower end and the largest upper end. So each
@@ -104,7 +104,7 @@ def worst_interval(
     sd = drawn.std(axis=1)
     normal = NormalDist()
     one = normal.inv_cdf(0.5 + level / 2)
-    if np.any(sd < 1e-12):  # replicates say nothing of a drop that never moves: as if all were independent
+    if np.any(sd < 1e-12):  # a drop that never varies has no correlation: all count as independent
         multiple = normal.inv_cdf(0.5 + level ** (1 / x.size) / 2)
     else:
         multiple = float(np.quantile((deviations / sd[:, None]).max(axis=0), level, method="weibull"))
@@ -113,7 +113,7 @@ def worst_interval(
 
 
 def p_of_interval(value: float, low: float, high: float, dof: float, *, level: float = 0.95) -> float:
-    """Return the two-sided p value of 'the true value is 0' that an estimate's interval stands for.
+    """Compute the two-sided p value of 'the true value is 0' that an estimate's interval stands for.
 
     The half of the interval that points at 0, over Student's quantile, is taken for the standard error: so p is below
     ``1 - level`` exactly when the interval excludes 0.

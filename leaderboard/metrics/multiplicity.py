@@ -1,4 +1,4 @@
-"""Many tests of one comparison: a graphical procedure around the figure that ranks, and step-down max-t for the rest.
+"""Correction of many tests in one comparison: a graphical procedure for the ranking figure, step-down max-t for others.
 
 An entry is ranked by one figure. That figure is tested at ``MAIN_SHARE`` of the level, all others together at what is
 left; where it is rejected its share passes on to the others, where all of those are rejected theirs passes to it
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 LEVEL = 0.05
-"""The chance that a comparison says anything that is not so, at most."""
+"""The highest probability that a comparison makes any false claim."""
 MAIN_SHARE = 0.8
 """Share of the level for the figure that ranks: .04 of .05."""
 _ROUNDING = 1e-5
@@ -30,7 +30,7 @@ class Corrected(NamedTuple):
 
 
 def step_down(observed: ArrayLike, drawn: ArrayLike) -> Floats:
-    """Return p values corrected by step-down max-t.
+    """Compute p values corrected by step-down max-t.
 
     Args:
         observed: sizes of the standardised differences, shape (n_tests,); NaN where there is no test.
@@ -62,13 +62,13 @@ def step_down(observed: ArrayLike, drawn: ArrayLike) -> Floats:
 
 
 def pass_on(main: float, others: ArrayLike, n_comparisons: int = 1) -> Corrected:
-    """Return the p values of one comparison, corrected by the graphical procedure of the module's docstring.
+    """Compute the p values of one comparison, corrected by the graphical procedure of the module's docstring.
 
     Args:
         main: p value of the figure that ranks; NaN where there is none: the others then have the whole level.
         others: p values of the others, corrected among themselves (``step_down``); NaN where there is no test.
         n_comparisons: comparisons (pairs of entries and tasks) that share the level equally.
-    Returns: p values that may each be held against ``LEVEL``.
+    Returns: p values, each of which may be compared with ``LEVEL``.
     Raises: ValueError when a p value lies outside [0, 1] or there is no comparison.
 
     >>> found = pass_on(0.001, [0.03, 0.2])
@@ -94,7 +94,7 @@ def pass_on(main: float, others: ArrayLike, n_comparisons: int = 1) -> Corrected
 
 
 def least_draws(n_comparisons: int = 1) -> int:
-    """Return how many swaps it takes for any figure of a comparison to reach ``LEVEL`` by itself.
+    """Compute the number of swaps needed for any figure of a comparison to reach ``LEVEL`` by itself.
 
     >>> least_draws(), least_draws(3)
     (100, 300)
@@ -103,7 +103,7 @@ def least_draws(n_comparisons: int = 1) -> int:
 
 
 def normal_sizes(p_values: ArrayLike) -> Floats:
-    """Return the sizes of normal variables with these two-sided p values, so that t tests of any df compare.
+    """Convert two-sided p values to sizes of normal variables, so that t tests of any df can be compared.
 
     >>> normal_sizes([0.05, 1.0]).round(2).tolist()
     [1.96, 0.0]
@@ -115,7 +115,7 @@ def normal_sizes(p_values: ArrayLike) -> Floats:
 
 
 def draw_sizes(correlation: ArrayLike, n_draws: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Draw sizes of standard normal variables of a correlation, where there is no difference.
+    """Draw sizes of correlated standard normal variables, as under no difference.
 
     Args:
         correlation: shape (n_tests, n_tests), positive semidefinite.

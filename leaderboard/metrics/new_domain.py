@@ -1,4 +1,4 @@
-"""What to expect of the next domain: an interval for one more draw, where all others are for the domains at hand."""
+"""Prediction for the next domain: an interval for one more draw; other intervals are for the domains at hand."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 
 class NextDomain(NamedTuple):
-    """The mean over k target domains, and the interval that holds the value of one more; ends are NaN of one domain."""
+    """The mean over k target domains, and the interval for one more; ends are NaN for a single domain."""
 
     mean: float
     low: float

@@ -1,4 +1,4 @@
-"""Placebo domains: a task's groups dealt at random, to see what drops look like where no shift is.
+"""Placebo domains: a task's groups split at random, to show the drops that occur without any shift.
 
 Scores of models trained and tested on such domains vary by sampling and by training alone. Whatever a real shift
 shows beyond its placebo value is the shift's.
@@ -11,7 +11,7 @@ Codes = NDArray[np.int64]
 
 
 def placebo_domains(groups: ArrayLike, splits: ArrayLike, n_domains: int, rng: np.random.Generator) -> Codes:
-    """Deal groups at random into domains of equal size, every row keeping its split.
+    """Split groups at random into domains of equal size; every row keeps its split.
 
     Within a split the groups are put in order of size and dealt in rounds of ``n_domains``, one to each domain,
     at random within the round. So every group is as likely to come to any domain, and when no group is in two

@@ -1,4 +1,4 @@
-"""What a comparison of scores can find before there are any: standard errors from sizes, and the smallest drop found.
+"""Power of a comparison before there are scores: standard errors from sizes, and the smallest detectable drop.
 
 A drop is found when its two-sided test rejects at 5%. The minimum detectable drop is the true drop that is found with
 80% probability: (t at .975 + t at .80) standard errors (Bloom 1995, "Minimum detectable effects"). It is a statement
@@ -25,7 +25,7 @@ POWER = 0.80
 
 @dataclass(frozen=True)
 class EvaluationSet:
-    """A domain's test set, as far as standard errors depend on it.
+    """The properties of a domain's test set that standard errors depend on.
 
     Attributes:
         n: texts, at least 1.
@@ -40,7 +40,7 @@ class EvaluationSet:
 
 @dataclass(frozen=True)
 class Variance:
-    """Variance of a drop or of a mean drop, by where it comes from.
+    """Variance of a drop or of a mean drop, by origin.
 
     Attributes:
         texts: what other test texts would change.
@@ -56,12 +56,12 @@ class Variance:
 
     @property
     def se(self) -> float:
-        """Standard error, a fraction."""
+        """Return the standard error, a fraction."""
         return float(np.sqrt(self.texts + self.training))
 
     @property
     def dof(self) -> float:
-        """Satterthwaite's degrees of freedom of the sum."""
+        """Return Satterthwaite's degrees of freedom of the sum."""
         parts = self.texts**2 / self.texts_dof + self.training**2 / self.training_dof
         return float((self.texts + self.training) ** 2 / parts) if parts > 0 else float("inf")
 

@@ -52,7 +52,7 @@ def counts_at_prior(counts: ArrayLike, prior: ArrayLike | None = None) -> Floats
 
 
 def prior_fixed_accuracy(counts: ArrayLike, prior: ArrayLike | None = None) -> Floats:
-    """Accuracy at a fixed prior: ``sum_k prior[k] recall[k]``; balanced accuracy when the prior is uniform.
+    """Compute accuracy at a fixed prior: ``sum_k prior[k] recall[k]``; balanced accuracy when the prior is uniform.
 
     Args:
         counts: as for ``counts_at_prior``.
@@ -68,7 +68,7 @@ def prior_fixed_accuracy(counts: ArrayLike, prior: ArrayLike | None = None) -> F
 
 
 def prior_fixed_macro_f1(counts: ArrayLike, prior: ArrayLike | None = None) -> Floats:
-    """Macro-F1 at a fixed prior: F1 of each class from the scaled counts, averaged over classes with a share.
+    """Compute macro-F1 at a fixed prior: F1 of each class from scaled counts, averaged over classes with a share.
 
     Recalls do not depend on the prior, precisions do: scaling one class up makes its false positives weigh more.
 
@@ -90,7 +90,7 @@ def prior_fixed_macro_f1(counts: ArrayLike, prior: ArrayLike | None = None) -> F
 
 
 def prior_fixed_mean(sums: ArrayLike, sizes: ArrayLike, prior: ArrayLike | None = None) -> Floats:
-    """Mean of a per-example score at a fixed prior: ``sum_k prior[k] sums[k] / sizes[k]``.
+    """Compute the mean of a per-example score at a fixed prior: ``sum_k prior[k] sums[k] / sizes[k]``.
 
     Args:
         sums: summed score of each class's examples, shape (..., n_classes), finite.
@@ -121,7 +121,7 @@ def prior_fixed_qa(
     no_answer: float = NO_ANSWER_SHARE,
     weights: ArrayLike | None = None,
 ) -> Floats:
-    """Question-answering score at a fixed share of unanswerable questions.
+    """Compute a question-answering score at a fixed share of unanswerable questions.
 
     Args:
         scores: token F1 or exact match of each question, shape (..., n), finite; leading axes (runs) stay.

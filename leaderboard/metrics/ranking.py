@@ -1,4 +1,4 @@
-"""Intervals of ranks, the entries not told apart from the leader, and what the leader's score owes to selection."""
+"""Intervals of ranks, the entries not told apart from the leader, and the selection bias of the leader's score."""
 
 from collections.abc import Sequence
 from statistics import NormalDist
@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 # So that two blocks of replicates stay in the processor's cache.
 _BLOCK_ENTRIES = 64
 _BLOCK_PAIRS = 2**14
-# Entries whose difference varies by less than this share of what they vary themselves hardly differ.
+# Entries nearly coincide if the variance of their difference is below this share of their own.
 _CLOSE = 1e-3
 # Differences this close are ties broken by rounding.
 _TIE = 1e-12
@@ -33,7 +33,7 @@ class Leader(NamedTuple):
 
 
 def run_spread(runs: Sequence[ArrayLike]) -> tuple[float, float]:
-    """Return the variance over training runs of a figure that sums over sources, and what it is known by.
+    """Compute the variance over training runs of a figure that sums over sources, and its degrees of freedom.
 
     Runs scored on one finite test set differ by more than training makes them differ. How much more, resampled groups
     tell: the variance over runs grows by as much again in each replicate.
@@ -63,7 +63,7 @@ def rank_intervals(
     per_df: ArrayLike | None = None,
     level: float = 0.95,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Interval of ranks that each entry may hold: [1 + significantly better, K - significantly worse].
+    """Compute the interval of each entry's rank: [1 + significantly better, K - significantly worse].
 
     Entry j differs significantly from entry i when their difference exceeds a multiple of its standard
     deviation over replicates. The multiple is the ``level`` quantile of the largest such ratio over all j, so
@@ -94,7 +94,7 @@ def rank_intervals(
 
 
 class RankedReplicates:
-    """Replicates of many entries, with what ``rank_intervals`` needs of each pair: entries can be added one by one."""
+    """Replicates of many entries, with the pairwise data that ``rank_intervals`` needs; entries can be added singly."""
 
     def __init__(self) -> None:
         self._scores: Floats = np.empty(0)
@@ -145,7 +145,7 @@ class RankedReplicates:
 
     @staticmethod
     def multiple(level: float, per_df: float = 0.0) -> float:
-        """Return how many standard deviations the interval of one difference reaches to either side.
+        """Compute how many standard deviations the interval of one difference reaches to either side.
 
         Args:
             level: its coverage, in (0, 1).
@@ -157,7 +157,7 @@ class RankedReplicates:
         return float(_student(np.array(NormalDist().inv_cdf((1 + level) / 2)), np.array(per_df)))
 
     def intervals(self, level: float = 0.95) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return what ``rank_intervals`` does, of the entries in the order in which they were added."""
+        """Compute what ``rank_intervals`` does, of the entries in the order in which they were added."""
         critical = self._critical(level)
         scores = self._scores
         best, worst = np.empty(scores.size, dtype=np.int64), np.empty(scores.size, dtype=np.int64)
@@ -185,7 +185,7 @@ class RankedReplicates:
         return Leader(entry, tied, float(self._scores[entry] - owed))
 
     def _critical(self, level: float) -> Floats:
-        """Multiple of the standard deviation, as of a normal variable, that counts as a difference from each entry."""
+        """Compute the normal multiple of the standard deviation that counts as a difference from each entry."""
         if not 0 < level < 1:
             raise ValueError(f"level must lie in (0, 1), got {level}; 95% is 0.95")
         if not self._scores.size:
@@ -203,7 +203,7 @@ class RankedReplicates:
         return np.asarray(apart > np.maximum(multiple * sd, _TIE))
 
     def _compare(self, block: slice, others: slice) -> None:
-        """Note the largest differences between two blocks of entries, in standard deviations, by replicate."""
+        """Compute the largest differences between two blocks of entries, in standard deviations, by replicate."""
         sd = self._sds(block, others)
         single = self._deviations[others].astype(np.float32)
         spread = single.std(axis=1)
@@ -211,7 +211,7 @@ class RankedReplicates:
         for row, entry in enumerate(range(block.start, block.stop)):
             np.subtract(single, self._deviations[entry].astype(np.float32), out=moved)
             np.abs(moved, out=moved)
-            # Of entries that hardly differ, single precision would see its own rounding.
+            # For entries that nearly coincide, single precision would show only its rounding errors.
             close = sd[row] <= _CLOSE * spread
             scale = np.divide(1, sd[row], out=np.zeros_like(sd[row]), where=~close)
             np.multiply(moved, scale.astype(np.float32)[:, None], out=moved)
@@ -223,12 +223,12 @@ class RankedReplicates:
             np.maximum(self._largest[others], moved, out=self._largest[others])
 
     def _sds(self, some: slice, others: slice) -> Floats:
-        """Standard deviation of each difference between two entries' replicates, shape (n_some, n_others)."""
+        """Compute the standard deviation of each difference of two entries' replicates, shape (n_some, n_others)."""
         left, right = self._deviations[some], self._deviations[others]
         scale = self._squares[some, None] + self._squares[others]
         squares = scale - 2 * left @ right.T - left.shape[1] * (self._means[some, None] - self._means[others]) ** 2
         sd = np.sqrt(np.maximum(squares, 0) / left.shape[1])
-        # The product loses the difference of entries that hardly differ.
+        # The product of matrices loses the small difference of entries that nearly coincide.
         close = squares < _CLOSE**2 * scale
         same = self._kinds[some][:, None] == self._kinds[others]
         sd[same] = 0
@@ -253,7 +253,7 @@ def _training_noise(training: Floats, deviations: Floats) -> Floats:
 
 
 def _student(normal: Floats, per_df: Floats) -> Floats:
-    """Quantiles of Student's t from those of the normal (Cornish and Fisher), ``per_df`` being 1 / df."""
+    """Compute quantiles of Student's t from those of the normal (Cornish and Fisher), ``per_df`` being 1 / df."""
     z = normal
     terms = (
         (z**3 + z) / 4,

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 _BLOCK_CELLS = 2**22
 """Weights held at once; small blocks would make the product with counts slower by far."""
 _PIECE_CELLS = 2**15
-"""Weights drawn at once; what is at work on them then stays in the cache."""
+"""Weights drawn at once, so that the working arrays stay in the processor's cache."""
 
 
 def group_weights(n_groups: int, n_draws: int, rng: np.random.Generator) -> Floats:
@@ -34,7 +34,7 @@ def group_weights(n_groups: int, n_draws: int, rng: np.random.Generator) -> Floa
 
 
 def replicate_counts(counts: ArrayLike, n_draws: int, rng: np.random.Generator) -> Floats:
-    """Counts of every replicate: ``group_weights(...) @ counts`` without holding all weights at once.
+    """Compute the counts of every replicate: ``group_weights(...) @ counts`` without holding all weights at once.
 
     Args:
         counts: additive counts of each group, shape (n_groups, ...).
@@ -81,7 +81,7 @@ def half_weights(n_groups: int, n_splits: int, rng: np.random.Generator) -> Floa
 
 
 def _weight_blocks(n_groups: int, n_draws: int, rng: np.random.Generator) -> Iterator[NDArray[np.float32]]:
-    """Draw weights, a large block at a time for the sake of what multiplies them, each filled in small pieces."""
+    """Draw weights a large block at a time, for fast products; each block is filled in small pieces."""
     _check_groups(n_groups)
     rows, piece = (max(1, cells // n_groups) for cells in (_BLOCK_CELLS, _PIECE_CELLS))
     for start in range(0, n_draws, rows):

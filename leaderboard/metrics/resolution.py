@@ -1,4 +1,4 @@
-"""Which scenario of a shift is shown by its intervals, and not by its point figures alone."""
+"""Scenarios of shifts that their intervals, not only their point figures, show."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,7 +9,7 @@ UNRESOLVED = "Unresolved"
 
 
 def resolved_scenario(source_drop: ArrayLike, target_drop: ArrayLike) -> NDArray[np.str_]:
-    """Name the scenario of each shift when both of its drops have an interval without 0, else ``Unresolved``.
+    """Return the scenario of each shift when both of its drops have an interval without 0, otherwise ``Unresolved``.
 
     A scenario is the signs of two drops. That both are as stated is an intersection-union test: it is wrong only where
     a drop whose true sign is another one (or 0) has an interval on the stated side of 0, so two intervals of level

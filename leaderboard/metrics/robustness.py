@@ -22,7 +22,7 @@ SCENARIOS = ("Classic", "Observed", "Unobserved", "No Challenge", "Tie", "Unknow
 
 
 def source_drop(cross_domain: ArrayLike, source_in_domain: ArrayLike) -> Floats:
-    """Score lost against the model's own in-domain score: ``SS - ST``.
+    """Compute the score lost against the model's own in-domain score: ``SS - ST``.
 
     It mixes the harm of the shift with the target simply being harder or easier than the source.
 
@@ -40,7 +40,7 @@ def source_drop(cross_domain: ArrayLike, source_in_domain: ArrayLike) -> Floats:
 
 
 def target_drop(cross_domain: ArrayLike, target_in_domain: ArrayLike) -> Floats:
-    """Score lost on a target domain by not having trained on it: ``TT - ST``.
+    """Compute the score lost on a target domain by not having trained on it: ``TT - ST``.
 
     Positive: the shift hurt. Negative: the source taught the target better than its own data did.
 
@@ -58,7 +58,7 @@ def target_drop(cross_domain: ArrayLike, target_in_domain: ArrayLike) -> Floats:
 
 
 def reference_target_drop(cross_domain: ArrayLike, reference_in_domain: ArrayLike) -> Floats:
-    """Distance to a pinned reference model at home on the target: ``TT of the reference - ST``.
+    """Compute the distance to a pinned reference model at home on the target: ``TT of the reference - ST``.
 
     For entries that have no TT of their own (one source only, or no training at all). It mixes what the shift
     costs with how good the two models are, so it is shown apart, named and flagged, and is never averaged,
@@ -79,7 +79,7 @@ def reference_target_drop(cross_domain: ArrayLike, reference_in_domain: ArrayLik
 
 
 def in_domain_difference(source_in_domain: ArrayLike, target_in_domain: ArrayLike) -> Floats:
-    """How much harder the target is than the source for models at home there: ``SS - TT = SD - TD``.
+    """Compute how much harder the target is than the source for models at home there: ``SS - TT = SD - TD``.
 
     Args:
         source_in_domain: SS, shape (n_shifts,), fractions in [0, 1] or NaN where unknown.
@@ -95,7 +95,7 @@ def in_domain_difference(source_in_domain: ArrayLike, target_in_domain: ArrayLik
 
 
 def scenario(source_drops: ArrayLike, target_drops: ArrayLike) -> list[str]:
-    """Name the quadrant of (SD, TD) that each shift falls in.
+    """Return the scenario of each shift, the quadrant of (SD, TD).
 
     Classic: both positive. Observed: only SD positive (the target is harder, the shift itself did no harm).
     Unobserved: only TD positive (harm hidden by an easier target). No Challenge: both negative. Tie: a drop is
@@ -185,7 +185,7 @@ def summarise(scores: ArrayLike) -> TaskSummary:
     mean_ss, mean_st = _over_known(np.mean, in_domain), _over_known(np.mean, st)
     return TaskSummary(
         n_domains=n,
-        n_shifts=int(_known(st).sum()),
+        n_shifts=int(_known_throughout(st).sum()),
         complete=complete,
         mean_ss=mean_ss,
         highest_ss=_over_known(np.max, in_domain),
@@ -214,7 +214,7 @@ def summarise(scores: ArrayLike) -> TaskSummary:
 
 
 def shift_scores(scores: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Lay a score matrix out by shift: ST, SS and TT of every ordered pair of different domains.
+    """Arrange a score matrix by shift: ST, SS and TT of every ordered pair of different domains.
 
     Args:
         scores: as for ``summarise``.
@@ -232,7 +232,7 @@ def shift_scores(scores: ArrayLike) -> tuple[Floats, Floats, Floats]:
 
 
 def scenario_shares(names: Sequence[str]) -> dict[str, float]:
-    """Share of each scenario among the shifts where it is known.
+    """Count the share of each scenario among the shifts where it is known.
 
     Args:
         names: a scenario for each shift, ``Unknown`` where it is not known.
@@ -245,18 +245,18 @@ def scenario_shares(names: Sequence[str]) -> dict[str, float]:
     return {name: known.count(name) / len(known) if known else float("nan") for name in SCENARIOS if name != "Unknown"}
 
 
-def _known(values: Floats) -> NDArray[np.bool_]:
-    """Mark the entries of the last axis that are known in every replicate."""
+def _known_throughout(values: Floats) -> NDArray[np.bool_]:
+    """Find the entries of the last axis that are known in every replicate."""
     return np.asarray(~np.isnan(values).reshape(-1, values.shape[-1]).any(axis=0))
 
 
 def _over_known(statistic: Callable[..., Floats], values: Floats) -> Floats:
-    known = _known(values)
+    known = _known_throughout(values)
     return np.asarray(statistic(values[..., known], axis=-1)) if known.any() else np.full(values.shape[:-1], np.nan)
 
 
 def _where_both(statistic: Callable[[Floats, Floats], Floats], x: Floats, y: Floats) -> Floats:
-    known = _known(x) & _known(y)
+    known = _known_throughout(x) & _known_throughout(y)
     return statistic(x[..., known], y[..., known]) if known.any() else np.full(x.shape[:-1], np.nan)
 
 
@@ -266,7 +266,7 @@ def _sample_std(values: Floats, axis: int) -> Floats:
 
 
 def _average_worst(drops: Floats, source: NDArray[np.intp]) -> Floats:
-    """Mean over sources of the worst drop of each; sources without a known drop take no part."""
+    """Average over sources the worst drop of each; sources without a known drop are left out."""
     worst = np.stack([_over_known(np.max, drops[..., source == row]) for row in np.unique(source)], axis=-1)
     return _over_known(np.mean, worst)
 

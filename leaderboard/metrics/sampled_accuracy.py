@@ -1,4 +1,4 @@
-"""Accuracy from the few texts of a domain that were drawn and labelled, helped by the confidences of all of them.
+"""Accuracy on a domain from a few labelled texts, helped by the confidences of all texts.
 
 The labelled texts weigh the inverse of their probability of having been drawn; what the model's confidence explains of
 being right is known of every text, so that chance in drawing touches the rest alone. How far the confidence is
@@ -87,7 +87,7 @@ def sampled_accuracy(
         trust = float(by_draw @ (off_right * off_sure)) / spread if spread > 0 else 0.0
     value = min(max(right_mean + trust * (float(everyone.mean()) - sure_mean), 0.0), 1.0)
     n_groups, tuned = pi.size, trust != 0
-    # Mean and lambda were fitted to the same groups; what they took of the spread is given back.
+    # Mean and lambda were fitted to the same groups, so the variance is corrected for the fitted parameters.
     scale = n_groups / max(n_groups - 1 - tuned, 1)
     drawing = scale * float(by_draw @ (off_right - trust * off_sure) ** 2) / texts**2
     around = np.bincount(owners, weights=right - value) ** 2
@@ -103,7 +103,7 @@ def sampled_accuracy(
 def _interval(
     value: float, variance: float, weight: Floats, groups: NDArray[np.int64], level: float
 ) -> tuple[float, float]:
-    """Build Wilson's interval of as many independent texts as have this variance; without spread, of the groups."""
+    """Compute Wilson's interval of as many independent texts as have this variance; without spread, of the groups."""
     n_groups = int(groups.max()) + 1
     if n_groups < MIN_GROUPS:
         return float("nan"), float("nan")

@@ -1,4 +1,4 @@
-"""Whether confidences rank: can a model that abstains where it is least sure avoid its errors?
+"""Ranking by confidence: whether a model that abstains where it is least sure avoids its errors.
 
 *Failure AUROC*: the chance that a right prediction is more confident than a wrong one. *AURC*: the error rate among
 the most confident predictions, averaged over all shares of texts answered; *excess* AURC is what remains above the
@@ -25,7 +25,7 @@ class Ranked:
 
 
 def failure_auroc(confidence: ArrayLike, correct: ArrayLike) -> Ranked:
-    """Area under the ROC curve of telling right from wrong predictions by confidence; ties count half.
+    """Compute the area under the ROC curve of separating right from wrong predictions by confidence; ties count half.
 
     Args:
         confidence: shape (n,), any finite scores.
@@ -55,7 +55,7 @@ def failure_auroc(confidence: ArrayLike, correct: ArrayLike) -> Ranked:
 
 
 def risk_coverage(confidence: ArrayLike, correct: ArrayLike) -> Floats:
-    """Error rate among the k most confident predictions, for every k.
+    """Compute the error rate among the k most confident predictions, for every k.
 
     Args:
         confidence: shape (n,), any finite scores.
@@ -73,7 +73,7 @@ def risk_coverage(confidence: ArrayLike, correct: ArrayLike) -> Floats:
 
 
 def excess_aurc(confidence: ArrayLike, correct: ArrayLike) -> Ranked:
-    """Area under the risk-coverage curve, less that of the best order of the same errors.
+    """Compute the area under the risk-coverage curve, less that of the best order of the same errors.
 
     ``AURC = mean over k of risk(k)``; the best order answers all right predictions first.
 
@@ -98,11 +98,11 @@ def excess_aurc(confidence: ArrayLike, correct: ArrayLike) -> Ranked:
 
 
 def _aurc_influence(sure: Floats, right: Floats) -> Floats:
-    """Influence on AURC: an example's own error at its place, and its push on the places of all below it."""
+    """Compute the influence on AURC: an example's error at its place, and its effect on all places below."""
     _, level, sizes = np.unique(sure, return_inverse=True, return_counts=True)
     n = right.size
     above = np.cumsum(sizes[::-1])[::-1] / n  # the share as confident or more
-    middle = above - 0.5 * sizes / n  # of equal ones half counts as before
+    middle = above - 0.5 * sizes / n  # half of equal confidences count as ranked before
     errors = np.bincount(level, weights=1 - right) / n
     at_place = (1 - right) * -np.log(middle)[level]
     pushed = np.cumsum(errors / middle) - 0.5 * errors / middle
@@ -111,13 +111,13 @@ def _aurc_influence(sure: Floats, right: Floats) -> Floats:
 
 
 def _best_influence(right: Floats) -> Floats:
-    """Influence on the best AURC: its derivative -ln(1 - r) in the error rate; 0 where nothing is right."""
+    """Compute the influence on the best AURC: its derivative -ln(1 - r) in the error rate; 0 where nothing is right."""
     share = right.mean()
     return np.asarray((right.mean() - right) * -np.log(share) if share > 0 else np.zeros(right.size))
 
 
 def _in_order(sure: Floats, right: Floats) -> Floats:
-    """List errors by falling confidence, equal confidences by their mean error."""
+    """Sort errors by falling confidence; equal confidences get their mean error."""
     _, level, sizes = np.unique(sure, return_inverse=True, return_counts=True)
     means = np.bincount(level, weights=1 - right) / sizes
     return np.asarray(np.repeat(means[::-1], sizes[::-1]))

@@ -94,7 +94,7 @@ def order_chi_square(
 
 
 def bonferroni(p_values: ArrayLike) -> Floats:
-    """Bonferroni's correction: p values times their number, to be held against the uncorrected level.
+    """Compute Bonferroni's correction: p values times their number, to be compared with the uncorrected level.
 
     ``comparison.holm`` keeps the same promise and rejects no less; this one reproduces the paper, where 14 tests
     at 0.05 give 0.0036.

@@ -40,7 +40,7 @@ does."""
 
 @dataclass(frozen=True)
 class TagScheme:
-    """What each tag code means; made by ``tag_scheme``.
+    """The meaning of each tag code; made by ``tag_scheme``.
 
     Attributes:
         types: names of the span types, in the order of their type codes.
@@ -81,7 +81,7 @@ def tag_scheme(
     strict: bool = True,
     merge: Mapping[str, str] | None = None,
 ) -> TagScheme:
-    """Work out what tag names mean, once per task.
+    """Find the meaning of tag names, once per task.
 
     Args:
         tags: names of the tags in the order of their codes; ``O`` is outside.
@@ -227,7 +227,7 @@ def span_counts(
 
 
 def span_f1(counts: ArrayLike) -> Counts:
-    """F1 of spans, ``2 right / (gold + predicted)``, from summed counts.
+    """Compute F1 of spans, ``2 right / (gold + predicted)``, from summed counts.
 
     Micro F1 when the counts are summed over types, each type's F1 when they are not. Precision and recall are
     ``right / predicted`` and ``right / gold`` of the same counts.

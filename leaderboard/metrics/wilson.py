@@ -40,7 +40,7 @@ class Moments(NamedTuple):
 
     @property
     def dispersion(self) -> float:
-        """Variance of x in units of ``p (1 - p)``, p being its mean: 1 of right or wrong, less of graded scores."""
+        """Return the variance of x in units of ``p (1 - p)``, p its mean: 1 for right or wrong, below for grades."""
         mean = self.total / self.n
         most = mean * (1 - mean)
         return min((self.squares / self.n - mean**2) / most, 1.0) if most > 0 else 0.0
@@ -127,7 +127,7 @@ def intraclass_correlation(cells: Sequence[Moments]) -> float:
 
 
 def effective_n(n_texts: float, n_groups: float, correlation: float, dispersion: float = 1.0) -> float:
-    """Number of independent right-or-wrong examples that would be as precise: ``n / design effect``.
+    """Compute the number of equally precise independent right-or-wrong examples: ``n / design effect``.
 
     Args:
         n_texts: effective number of examples, ``(sum w)^2 / sum w^2`` of their weights (n of equal ones).
@@ -149,7 +149,7 @@ def effective_n(n_texts: float, n_groups: float, correlation: float, dispersion:
 
 
 def relative_square(n: float, df: float, *, level: float = 0.95) -> float:
-    """Return ``t^2 / n``: what a score's interval needs to know of its test set.
+    """Compute ``t^2 / n``, the property of a test set that a score's interval depends on.
 
     Args:
         n: effective number of examples, > 0.
@@ -170,7 +170,7 @@ def relative_square(n: float, df: float, *, level: float = 0.95) -> float:
 
 
 def square_of_mean(coefficients: ArrayLike, squares: ArrayLike, correlation: ArrayLike) -> float:
-    """Return the ``relative_square`` of a weighted mean of scores, as if the scores were equal.
+    """Compute the ``relative_square`` of a weighted mean of scores, as if the scores were equal.
 
     Where they differ it errs on the wide side: ``p (1 - p)`` of the mean is at least the mean of theirs.
 
@@ -187,7 +187,7 @@ def square_of_mean(coefficients: ArrayLike, squares: ArrayLike, correlation: Arr
 
 
 def wilson_interval(score: float, square: float) -> tuple[float, float]:
-    """Wilson's score interval, with Student's quantile in the place of the normal one.
+    """Compute Wilson's score interval, with Student's quantile in the place of the normal one.
 
     Args:
         score: observed share or mean in [0, 1].
@@ -210,7 +210,7 @@ def wilson_interval(score: float, square: float) -> tuple[float, float]:
 
 
 def square_of_interval(score: float, low: float, high: float) -> float:
-    """Return the ``relative_square`` that a Wilson interval was made with.
+    """Compute the ``relative_square`` that a Wilson interval was made with.
 
     Args:
         score: that the interval is of.

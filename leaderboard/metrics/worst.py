@@ -15,7 +15,7 @@ _WIDEST = 3.0
 
 
 def posterior_worst(drops: ArrayLike, covariance: ArrayLike, rng: np.random.Generator, *, n_draws: int = 4000) -> float:
-    """Return the posterior mean of the largest true drop, under a normal model over shifts.
+    """Compute the posterior mean of the largest true drop, under a normal model over shifts.
 
     Observed drops are normal around true ones with a known covariance, and true ones normal around a common mean with
     a spread ``tau``. Mean and tau are not known: both have flat priors and are integrated over (tau on a grid), so
@@ -60,7 +60,7 @@ def posterior_worst(drops: ArrayLike, covariance: ArrayLike, rng: np.random.Gene
 
 
 def _spread_posterior(turned: Floats, ones: Floats, lengths: Floats, spreads: Floats) -> tuple[Floats, Floats, Floats]:
-    """Weigh each spread by its posterior, and find mean and precision of the common mean given it."""
+    """Compute each spread's posterior weight, and mean and precision of the common mean given it."""
     total = lengths + spreads[:, None] ** 2  # (n_spreads, k)
     precisions = (ones**2 / total).sum(axis=1)
     means = (ones * turned / total).sum(axis=1) / precisions

@@ -1,4 +1,4 @@
-"""How a benchmark's data sets are chosen from candidates (BOSS paper, sec. 2.2 and appendix D), as software.
+"""Choosing a benchmark's data sets from candidates (BOSS paper, sec. 2.2 and appendix D), as software.
 
 rule.py       the rule: facts and scores in, decisions out
 reported/     candidates from the paper's own tables

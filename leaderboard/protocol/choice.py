@@ -1,7 +1,7 @@
-"""From candidates and the ID model's scores to a choice: decisions with margins, intervals and frequencies.
+"""A choice made from candidates and the ID model's scores: decisions with margins, intervals and frequencies.
 
-``Choice`` is what ``shiftbench protocol --json`` prints and other programs may rely on. Scores, drops, margins and
-similarities are fractions, unrounded; null where undefined or not measured.
+``DatasetChoice`` is what ``shiftbench protocol --json`` prints and other programs may rely on. Scores, drops, margins
+and similarities are fractions, unrounded; null where undefined or not measured.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import pydantic
 
-from leaderboard.protocol.rule import UNFIT, Candidate, Verdict, allowed, choose_id, explain, frequencies
+from leaderboard.protocol.rule import UNFIT, Candidate, OodVerdict, choose_id, explain, frequencies, may_be_ood
 from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.intervals import Figure, difference, estimates
 from validation.report import InvalidInput, Problem, did_you_mean
@@ -24,14 +24,14 @@ class _Shape(pydantic.BaseModel):
 
 
 class MeanWords(_Shape):
-    """Mean length of an input field; null where there are no rows."""
+    """Mean length of an input field in words; null where there are no rows."""
 
     train: float | None
     test: float | None
 
 
 class Decision(_Shape):
-    """One candidate: its facts, and what was decided. ``domain`` is its name in the dataset folder."""
+    """One candidate with its facts and the decision on it. ``domain`` is its name in the dataset folder."""
 
     name: str
     domain: str | None
@@ -43,21 +43,21 @@ class Decision(_Shape):
     test: int
     n_classes: int | None
     smallest_class: int | None = pydantic.Field(description="Train rows of the smallest class")
-    smallest_class_is_bound: bool = pydantic.Field(description="Whether it is only the most that it can be")
+    smallest_class_is_bound: bool = pydantic.Field(description="Whether 'smallest_class' is only an upper bound")
     words: dict[str, MeanWords] = pydantic.Field(description="By input field")
     similarity: float | None = pydantic.Field(description="Cosine of its centroid with the ID's")
     score: Estimate | None = pydantic.Field(description="The ID model's score on its test rows")
     drop: Estimate | None = pydantic.Field(description="The ID model's score on the ID minus that")
     could_be_id: bool
-    id_reason: str = pydantic.Field(description="What decided whether the rule makes it the ID")
+    id_reason: str = pydantic.Field(description="Why the rule makes it the ID, or not")
     chosen: bool = pydantic.Field(description="As OOD")
-    reason: str | None = pydantic.Field(description="What decided whether it is OOD; null without scores")
-    rival: str | None = pydantic.Field(description="Whom it lost to, or who would take its place")
+    reason: str | None = pydantic.Field(description="Why it is OOD, or not; null without scores")
+    rival: str | None = pydantic.Field(description="The data set that it lost to, or that would replace it")
     margin: Estimate | None = pydantic.Field(description="Score by which it lost to the rival, or won")
     frequency: float | None = pydantic.Field(description="Share of replicates in which it is chosen as OOD")
 
 
-class Choice(_Shape):
+class DatasetChoice(_Shape):
     """A task's ID and OOD data sets; ``id`` is null where no candidate is eligible, ``ood`` without scores."""
 
     task: str
@@ -76,7 +76,7 @@ class Choice(_Shape):
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a candidate beside its scores. ``task`` and ``domain`` say where it lies in a folder."""
+    """Facts on a candidate beside its scores. ``task`` and ``domain`` locate it in a folder."""
 
     candidate: Candidate
     test: int
@@ -87,7 +87,7 @@ class Facts:
 
     @property
     def name(self) -> str:
-        """Give the candidate's name."""
+        """Return the candidate's name."""
         return self.candidate.name
 
 
@@ -119,7 +119,7 @@ class Study:
         return [facts.candidate for facts in self.facts]
 
     def named(self, text: str) -> str:
-        """Give the name of a candidate by its name or domain; InvalidInput when there is none."""
+        """Find a candidate's name by its name or domain; InvalidInput when there is none."""
         names = {facts.domain: facts.name for facts in self.facts if facts.domain} | {
             facts.name: facts.name for facts in self.facts
         }
@@ -129,7 +129,7 @@ class Study:
         return names[text]
 
 
-def choose(study: Study, id_name: str | None, n_ood: int) -> Choice:
+def choose(study: Study, id_name: str | None, n_ood: int) -> DatasetChoice:
     """Choose OOD data sets for an ID, and explain every candidate.
 
     Args:
@@ -140,13 +140,13 @@ def choose(study: Study, id_name: str | None, n_ood: int) -> Choice:
     rule_id, reasons = choose_id(study.candidates)
     probe = study.probe if id_name is not None else None
     scores = dict(probe.scores) if probe else {}
-    verdicts: dict[str, Verdict] = {}
+    verdicts: dict[str, OodVerdict] = {}
     shares: dict[str, float] = {}
     if probe and id_name is not None:
-        points = [scores[name].values[0] if name in scores else np.nan for name in _names(study)]
+        points = [scores[name].values[0] if name in scores else np.nan for name in _candidate_names(study)]
         verdicts = explain(study.candidates, points, id_name, n_ood)
         shares = _frequencies(study, scores, id_name, n_ood)
-    found = estimates(_figures(scores, id_name, verdicts))
+    found = estimates(_all_figures(scores, id_name, verdicts))
     decisions = [
         _decision(
             facts,
@@ -158,7 +158,7 @@ def choose(study: Study, id_name: str | None, n_ood: int) -> Choice:
         )
         for facts in study.facts
     ]
-    return Choice(
+    return DatasetChoice(
         task=study.task,
         metric=study.metric,
         basis=study.basis,
@@ -169,17 +169,19 @@ def choose(study: Study, id_name: str | None, n_ood: int) -> Choice:
         n_ood=n_ood,
         ood=tuple(decision.name for decision in decisions if decision.chosen) if probe else None,
         candidates=tuple(decisions),
-        similarity=_rows(study.similarity),
+        similarity=_similarity_rows(study.similarity),
         notes=(*study.notes, *_shortage(decisions, probe, n_ood)),
     )
 
 
-def _names(study: Study) -> list[str]:
+def _candidate_names(study: Study) -> list[str]:
     return [facts.name for facts in study.facts]
 
 
-def _figures(scores: Mapping[str, Figure], id_name: str | None, verdicts: Mapping[str, Verdict]) -> dict[str, Figure]:
-    """Give every score, drop and margin with its replicates, by kind and name."""
+def _all_figures(
+    scores: Mapping[str, Figure], id_name: str | None, verdicts: Mapping[str, OodVerdict]
+) -> dict[str, Figure]:
+    """Return every score, drop and margin with its replicates, by kind and name."""
     figures = {f"score {name}": figure for name, figure in scores.items()}
     if id_name is not None and id_name in scores:
         figures |= {
@@ -193,19 +195,21 @@ def _figures(scores: Mapping[str, Figure], id_name: str | None, verdicts: Mappin
 
 
 def _frequencies(study: Study, scores: Mapping[str, Figure], id_name: str, n_ood: int) -> dict[str, float]:
-    """Share of replicates that choose a candidate; none where one that may be chosen has no replicates."""
-    free = allowed(study.candidates, id_name)
-    running = [name for name, may in zip(_names(study), free, strict=True) if may and name in scores]
+    """Count the share of replicates that choose a candidate; empty where one that may be chosen has no replicates."""
+    free = may_be_ood(study.candidates, id_name)
+    running = [name for name, may in zip(_candidate_names(study), free, strict=True) if may and name in scores]
     if not running or not all(scores[name].has_interval for name in running):
         return {}
     n = min(len(scores[name].values) for name in running)
     absent = np.full(n - 1, np.nan)
-    table = np.stack([scores[name].values[1:n] if name in running else absent for name in _names(study)], axis=-1)
+    table = np.stack(
+        [scores[name].values[1:n] if name in running else absent for name in _candidate_names(study)], axis=-1
+    )
     shares = frequencies(study.candidates, table, id_name, n_ood)
-    return {name: float(share) for name, share in zip(_names(study), shares, strict=True) if name in running}
+    return {name: float(share) for name, share in zip(_candidate_names(study), shares, strict=True) if name in running}
 
 
-def _rows(similarity: Mapping[tuple[str, str], float]) -> dict[str, dict[str, float]]:
+def _similarity_rows(similarity: Mapping[tuple[str, str], float]) -> dict[str, dict[str, float]]:
     rows: dict[str, dict[str, float]] = {}
     for (a, b), value in similarity.items():
         rows.setdefault(a, {})[b] = value
@@ -215,7 +219,7 @@ def _rows(similarity: Mapping[tuple[str, str], float]) -> dict[str, dict[str, fl
 def _decision(
     facts: Facts,
     id_reason: str,
-    verdict: Verdict | None,
+    verdict: OodVerdict | None,
     found: Mapping[str, Estimate],
     share: float | None,
     similarity: float | None,

@@ -21,13 +21,13 @@ from validation.vocabulary import ELSEWHERE, NO_SOURCE, OUTSIDE_SOURCES, TOKENS,
 
 
 def candidate_tasks(folder: DatasetFolder, task: str) -> list[str]:
-    """Name a task and the tasks that hold candidates for it; InvalidInput when the folder has no such task."""
+    """Find a task and the tasks that hold candidates for it; InvalidInput when the folder has no such task."""
     folder.task(task)
     return [task, *(name for name, info in folder.manifest.tasks.items() if info.candidates_for == task)]
 
 
 def measured_study(folder: DatasetFolder, task: str) -> Study:
-    """Count and measure the rows of a task's candidates; similarity and scores are yet to come."""
+    """Count and measure the rows of a task's candidates; similarity and scores are added later."""
     facts: list[Facts] = []
     for name in candidate_tasks(folder, task):
         info = folder.task(name)
@@ -39,7 +39,7 @@ def measured_study(folder: DatasetFolder, task: str) -> Study:
             title = provenance.title if provenance else domain
             if title in {known.name for known in facts}:
                 title = f"{name}.{domain}"
-            facts.append(_facts(info, name, domain, title, rows))
+            facts.append(_count_facts(info, name, domain, title, rows))
     return Study(
         task=task,
         metric=folder.task(task).metric,
@@ -61,11 +61,11 @@ def _notes(folder: DatasetFolder, task: str) -> list[str]:
         for domain in (*folder.task(name).withheld, *folder.task(name).absent_domains)
     ]
     if absent:
-        notes.append(f"Not in the folder, so no candidates here: {', '.join(absent)}.")
+        notes.append(f"Not in the folder, and so not considered: {', '.join(absent)}.")
     return notes
 
 
-def _facts(info: TaskInfo, task: str, domain: str, title: str, rows: dict[str, pl.DataFrame]) -> Facts:
+def _count_facts(info: TaskInfo, task: str, domain: str, title: str, rows: dict[str, pl.DataFrame]) -> Facts:
     provenance = info.domains[domain].provenance
     n_classes, smallest = _classes(info, rows)
     return Facts(
@@ -110,7 +110,7 @@ def _classes(info: TaskInfo, rows: dict[str, pl.DataFrame]) -> tuple[int | None,
 
 
 def with_similarity(study: Study, folder: DatasetFolder, encoder: Encoder) -> Study:
-    """Add the cosine of each two candidates' centroids; candidates without test rows have none."""
+    """Add the cosine of each pair of candidates' centroids; candidates without test rows have none."""
     centroids = {
         facts.name: _centroid(encoder, folder, facts) for facts in study.facts if facts.test and facts.task is not None
     }
@@ -119,7 +119,7 @@ def with_similarity(study: Study, folder: DatasetFolder, encoder: Encoder) -> St
 
 
 def protocol_text(inputs: Sequence[str]) -> str:
-    """Name the input whose texts are compared: the first, so of a pair the premise; of questions the context.
+    """Return the input column whose texts are compared: the first (of a pair the premise); of questions the context.
 
     >>> protocol_text(("premise", "hypothesis")), protocol_text(("title", "context", "question"))
     ('premise', 'context')
@@ -128,7 +128,7 @@ def protocol_text(inputs: Sequence[str]) -> str:
 
 
 def _centroid(encoder: Encoder, folder: DatasetFolder, facts: Facts) -> Floats:
-    """Give the direction of the mean unit embedding of a data set's distinct test texts, shape (d,)."""
+    """Compute the direction of the mean unit embedding of a data set's distinct test texts, shape (d,)."""
     assert facts.task is not None
     assert facts.domain is not None
     column = protocol_text(folder.task(facts.task).inputs)
@@ -178,7 +178,7 @@ def measured_scores(
 
 
 def _common_runs(predictions: pl.DataFrame) -> pl.DataFrame:
-    """Keep the runs (seeds) that are on every target, or drops would mix runs; all where none is."""
+    """Return the runs (seeds) that are on every target, so that drops do not mix runs; all runs where there is none."""
     n_targets = predictions.select(pl.struct("task", "target").n_unique()).item()
     counts = predictions.group_by("seed").agg(n=pl.struct("task", "target").n_unique())
     common = counts.filter(n=n_targets)["seed"].to_list()
@@ -191,5 +191,5 @@ def _source(path: Path, sources: Sequence[str], domain: str) -> str:
     if len(sources) == 1 and sources[0] in OUTSIDE_SOURCES:
         return sources[0]
     found = f"predictions of {', '.join(repr(source) for source in sources)}"
-    cure = f"predict with a model trained on '{domain}', or name the ID that these are of with --id"
+    cure = f"predict with a model trained on '{domain}', or give the training domain of these with --id"
     raise InvalidInput(Problem("the ID's own model is not in the file", str(path), found, cure, column="source"))

@@ -7,7 +7,7 @@ out. What the picture shows is in the command's tables and JSON, too.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from leaderboard.protocol.choice import Choice, Decision
+from leaderboard.protocol.choice import DatasetChoice, Decision
 from validation.png import draw_panels
 from validation.report import InvalidInput, Problem
 
@@ -22,7 +22,7 @@ _MOST_CELLS = 14
 _LONGEST = 18
 
 
-def choice_picture(choice: Choice) -> bytes:
+def choice_picture(choice: DatasetChoice) -> bytes:
     """Draw a choice: a heatmap where similarity was measured, bars where an ID model was tested.
 
     Args:
@@ -42,7 +42,7 @@ def choice_picture(choice: Choice) -> bytes:
     return draw_panels(panels, columns=len(panels), width=_WIDTH * len(panels), heights=[height])
 
 
-def _heatmap(axis: "Axes", choice: Choice) -> None:
+def _heatmap(axis: "Axes", choice: DatasetChoice) -> None:
     from matplotlib import colormaps
     from matplotlib.colors import Normalize
 
@@ -62,13 +62,13 @@ def _heatmap(axis: "Axes", choice: Choice) -> None:
     axis.set_yticks(range(len(items)), names)
     for labels in (axis.get_xticklabels(), axis.get_yticklabels()):
         for label, item in zip(labels, items, strict=True):
-            _mark(label, item, choice)
+            _set_bold(label, item, choice)
     axis.tick_params(length=0)
     axis.spines[:].set_visible(False)
     axis.set_title(f"{choice.task}: similarity of test texts (cosine x 100)", loc="left")
 
 
-def _bars(axis: "Axes", choice: Choice) -> None:
+def _bars(axis: "Axes", choice: DatasetChoice) -> None:
     from matplotlib.patches import Patch
 
     items = choice.candidates
@@ -76,7 +76,7 @@ def _bars(axis: "Axes", choice: Choice) -> None:
         _bar(axis, place, item, choice)
     axis.set_yticks(range(len(items)), [_cut(item.name) for item in items])
     for label, item in zip(axis.get_yticklabels(), items, strict=True):
-        _mark(label, item, choice)
+        _set_bold(label, item, choice)
     axis.set_ylim(len(items) - 0.5, -0.5)
     axis.tick_params(axis="y", length=0)
     axis.set_xlim(0, 118)  # room for the numbers
@@ -91,7 +91,7 @@ def _bars(axis: "Axes", choice: Choice) -> None:
     axis.set_title(f"{choice.metric} of the ID model, points; lines: 95% intervals", loc="left", pad=22)
 
 
-def _bar(axis: "Axes", place: int, item: Decision, choice: Choice) -> None:
+def _bar(axis: "Axes", place: int, item: Decision, choice: DatasetChoice) -> None:
     if item.score is None or item.score.value is None:
         axis.text(1, place, "no score", va="center", fontsize=8)
         return
@@ -105,12 +105,12 @@ def _bar(axis: "Axes", place: int, item: Decision, choice: Choice) -> None:
     axis.text(100 * end, place, f" {100 * value:.1f}", va="center")
 
 
-def _colour(item: Decision, choice: Choice) -> str:
+def _colour(item: Decision, choice: DatasetChoice) -> str:
     return _ID if item.name == choice.id else _ACCENT if item.chosen else _REST
 
 
-def _mark(label: Any, item: Decision, choice: Choice) -> None:
-    """Set the names of ID and OOD data sets in bold, OOD in the accent colour (orange would be too faint on white)."""
+def _set_bold(label: Any, item: Decision, choice: DatasetChoice) -> None:
+    """Format names of ID and OOD data sets in bold, OOD in the accent colour (orange is too faint on white)."""
     if item.chosen or item.name == choice.id:
         label.set_fontweight("bold")
     if item.chosen:

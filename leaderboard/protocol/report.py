@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from leaderboard.protocol.choice import Choice, Decision
+from leaderboard.protocol.choice import DatasetChoice, Decision
 from leaderboard.protocol.rule import BREADTH, CHOSEN, DROP, SOURCE_TAKEN, TRAIN_ROWS, UNFIT
 from leaderboard.scoring.estimate import Estimate
 from leaderboard.views.numbers import plain_points, plain_score
@@ -13,7 +13,7 @@ _NONE = "-"
 _LESS = {BREADTH: "less breadth", TRAIN_ROWS: "not more train rows"}
 
 
-def print_choice(choice: Choice, console: Console) -> None:
+def print_choice(choice: DatasetChoice, console: Console) -> None:
     """Print the candidates' statistics, similarity and scores, the selection with its reasons, and the notes.
 
     Args:
@@ -32,7 +32,7 @@ def print_choice(choice: Choice, console: Console) -> None:
     console.print(f"\n{choice.task}: {choice.id or '?'} -> {ood}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _print_statistics(choice: Choice, console: Console) -> None:
+def _print_statistics(choice: DatasetChoice, console: Console) -> None:
     fields = list(dict.fromkeys(field for item in choice.candidates for field in item.words))
     columns = (_NAME, "train", "test", "classes", "smallest\nclass")
     rows = []
@@ -51,21 +51,21 @@ def _print_statistics(choice: Choice, console: Console) -> None:
     print_table(console, title, (*columns, *lengths, "breadth", "text source"), rows, texts=("text source",))
 
 
-def _print_similarity(choice: Choice, console: Console) -> None:
+def _print_similarity(choice: DatasetChoice, console: Console) -> None:
     names = [item.name for item in choice.candidates if item.name in choice.similarity]
     rows = [[a, *(plain_points(choice.similarity[a][b]) for b in names)] for a in names]
     encoder, _, revision = (choice.encoder or "").rpartition("@")
-    title = f"{choice.task}: cosine x 100 of mean embeddings of test texts ({encoder or revision}); decides nothing"
+    title = f"{choice.task}: cosine x 100 of mean embeddings of test texts ({encoder or revision}); no part of the rule"
     print_table(console, title, (_NAME, *names), rows)
 
 
-def _print_scores(choice: Choice, console: Console) -> None:
+def _print_scores(choice: DatasetChoice, console: Console) -> None:
     rows = [[item.name, _points(item.score), _points(item.drop)] for item in choice.candidates]
     title = f"{choice.task}: {choice.model}, {choice.metric} in points"
     print_table(console, title, (_NAME, "score", "drop"), rows)
 
 
-def _print_selection(choice: Choice, console: Console) -> None:
+def _print_selection(choice: DatasetChoice, console: Console) -> None:
     scored = choice.ood is not None
     columns = (_NAME, "could be the ID", *(("OOD", "why", "margin", "chosen in") if scored else ()))
     rows = []
@@ -78,22 +78,22 @@ def _print_selection(choice: Choice, console: Console) -> None:
         else:
             rows.append([item.name, could])
     title = f"{choice.task}: selection" + (
-        "; margin in points: score by which it lost, or is ahead of who would take its place" if scored else ""
+        "; margin in points: how far its score is from changing the decision" if scored else ""
     )
     print_table(console, title, columns, rows, texts=("could be the ID", "OOD", "why"))
 
 
 def id_words(item: Decision) -> str:
-    """Say whether a candidate could be the ID, and what decided."""
+    """Describe whether a candidate could be the ID, and the deciding reason."""
     if item.id_reason in UNFIT:
         return f"no: {item.id_reason}"
     return "the rule's ID" if item.id_reason == CHOSEN else f"yes; {_LESS[item.id_reason]}"
 
 
 def reason_words(item: Decision) -> str:
-    """Say why a candidate is OOD or not, with its rival."""
+    """Describe why a candidate is OOD or not, with its rival."""
     if item.reason == CHOSEN:
-        return f"{CHOSEN}; next: {item.rival}" if item.rival else f"{CHOSEN}; nobody else"
+        return f"{CHOSEN}; next: {item.rival}" if item.rival else f"{CHOSEN}; no other candidate"
     if item.reason == SOURCE_TAKEN:
         return f"{SOURCE_TAKEN} by {item.rival}"
     return f"smaller {DROP} than {item.rival}" if item.reason == DROP else item.reason or ""

@@ -20,13 +20,13 @@ MIN_TRAIN = 10_000
 CHOSEN = "chosen"
 CLASSES, SIZE, CHALLENGE, BREADTH, TRAIN_ROWS = "classes", "size", "challenge", "breadth", "train rows"
 UNFIT = (CLASSES, SIZE, CHALLENGE)
-"""What keeps a candidate from being the ID."""
+"""The reasons why a candidate cannot be the ID."""
 THE_ID, ID_SOURCE, SOURCE_TAKEN, DROP, NO_SCORE = "the ID", "source of the ID", "source taken", "drop", "no score"
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """What the rule needs to know of a data set.
+    """The properties of a data set that the rule needs.
 
     Attributes:
         name: its name, unique among the candidates.
@@ -51,13 +51,13 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """Whether and why a candidate is chosen as OOD.
+class OodVerdict:
+    """The decision whether a candidate is chosen as OOD, with its reason.
 
     Attributes:
         chosen: whether it is.
         reason: what decided; one of this module's words.
-        rival: whom it lost to, or who would take its place if it left; None where nobody.
+        rival: the data set that it lost to, or that would replace it; None without one.
         margin: score of the rival minus its own where it is chosen, else its own minus the rival's: how far scores
             are from another choice, in the units of the scores. None without a rival.
     """
@@ -85,7 +85,7 @@ def choose_id(candidates: Sequence[Candidate], min_train: int = MIN_TRAIN) -> tu
     eligible = [candidate for candidate in candidates if not reasons[candidate.name]]
     if not eligible:
         return None, reasons
-    # The first of equals wins.
+    # Of equal scores the first one wins.
     best = max(eligible, key=lambda candidate: (candidate.breadth, candidate.train))
     for candidate in eligible:
         reasons[candidate.name] = BREADTH if candidate.breadth < best.breadth else TRAIN_ROWS
@@ -101,8 +101,8 @@ def _unfit(candidate: Candidate, all_classes: int, min_train: int) -> str:
     return CHALLENGE if candidate.challenge else ""
 
 
-def allowed(candidates: Sequence[Candidate], id_name: str) -> NDArray[np.bool_]:
-    """Tell which candidates may be OOD, shape (n,): not the ID, nor of its text sources unless made from it."""
+def may_be_ood(candidates: Sequence[Candidate], id_name: str) -> NDArray[np.bool_]:
+    """Return which candidates may be OOD, shape (n,): neither the ID nor its text sources, unless made from it."""
     sources = next(set(candidate.text_sources) for candidate in candidates if candidate.name == id_name)
     return np.array(
         [
@@ -128,12 +128,12 @@ def choose_ood(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str,
     """
     table = np.asarray(scores, dtype=np.float64)
     flat = table.reshape(-1, len(candidates))
-    free = allowed(candidates, id_name) & ~np.isnan(flat)
+    free = may_be_ood(candidates, id_name) & ~np.isnan(flat)
     sources = _source_table(candidates)
     chosen = np.zeros(flat.shape, dtype=bool)
     taken = np.zeros((len(flat), sources.shape[1]), dtype=bool)
     rows = np.arange(len(flat))
-    for place in np.argsort(flat, axis=1, kind="stable").T:  # (n_replicates,): who is next in each
+    for place in np.argsort(flat, axis=1, kind="stable").T:  # (n_replicates,): the next candidate of each replicate
         own = sources[place]
         fits = free[rows, place] & ~(taken & own).any(axis=1) & (chosen.sum(axis=1) < n_ood)
         chosen[rows, place] = fits
@@ -147,8 +147,8 @@ def _source_table(candidates: Sequence[Candidate]) -> NDArray[np.bool_]:
     return np.array(table, dtype=bool).reshape(len(candidates), len(every))
 
 
-def explain(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str, n_ood: int) -> dict[str, Verdict]:
-    """Say of every candidate whether it is chosen as OOD, what decided, and by how much.
+def explain(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str, n_ood: int) -> dict[str, OodVerdict]:
+    """Explain for every candidate whether it is chosen as OOD, the deciding reason, and the margin.
 
     Args:
         candidates: n of them, as for ``choose_ood``.
@@ -160,39 +160,39 @@ def explain(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str, n_
     values = np.asarray(scores, dtype=np.float64)
     by_name = {candidate.name: float(value) for candidate, value in zip(candidates, values, strict=True)}
     chosen = choose_ood(candidates, values, id_name, n_ood)
-    free = allowed(candidates, id_name)
-    kept = [candidate for candidate, is_chosen in zip(candidates, chosen, strict=True) if is_chosen]
+    free = may_be_ood(candidates, id_name)
+    winners = [candidate for candidate, is_chosen in zip(candidates, chosen, strict=True) if is_chosen]
     verdicts = {}
     for number, candidate in enumerate(candidates):
         if candidate.name == id_name:
-            verdict = Verdict(chosen=False, reason=THE_ID)
+            verdict = OodVerdict(chosen=False, reason=THE_ID)
         elif not free[number]:
-            verdict = Verdict(chosen=False, reason=ID_SOURCE)
+            verdict = OodVerdict(chosen=False, reason=ID_SOURCE)
         elif np.isnan(values[number]):
-            verdict = Verdict(chosen=False, reason=NO_SCORE)
+            verdict = OodVerdict(chosen=False, reason=NO_SCORE)
         elif chosen[number]:
             rival = _next_in_line(candidates, values, number, id_name, n_ood)
-            verdict = Verdict(True, CHOSEN, rival, _minus(by_name, rival, candidate.name))
+            verdict = OodVerdict(True, CHOSEN, rival, _minus(by_name, rival, candidate.name))
         else:
-            verdict = _rejected(candidate, kept, by_name)
+            verdict = _explain_rejection(candidate, winners, by_name)
         verdicts[candidate.name] = verdict
     return verdicts
 
 
-def _rejected(candidate: Candidate, kept: Sequence[Candidate], scores: Mapping[str, float]) -> Verdict:
-    """Explain a candidate that lost to those of the same source, or else to the last that was chosen."""
-    same = [other for other in kept if not set(other.text_sources).isdisjoint(candidate.text_sources)]
+def _explain_rejection(candidate: Candidate, winners: Sequence[Candidate], scores: Mapping[str, float]) -> OodVerdict:
+    """Explain a candidate that lost to those of the same source, or otherwise to the last one chosen."""
+    same = [other for other in winners if not set(other.text_sources).isdisjoint(candidate.text_sources)]
     if same:
         rival, reason = min(same, key=lambda other: scores[other.name]), SOURCE_TAKEN
     else:
-        rival, reason = max(kept, key=lambda other: scores[other.name]), DROP
-    return Verdict(False, reason, rival.name, _minus(scores, candidate.name, rival.name))
+        rival, reason = max(winners, key=lambda other: scores[other.name]), DROP
+    return OodVerdict(False, reason, rival.name, _minus(scores, candidate.name, rival.name))
 
 
 def _next_in_line(
     candidates: Sequence[Candidate], scores: Floats, leaving: int, id_name: str, n_ood: int
 ) -> str | None:
-    """Name who would take the place of a chosen candidate that left: of those newly chosen the lowest score."""
+    """Find who would replace a chosen candidate that left: of those newly chosen the one with the lowest score."""
     before = choose_ood(candidates, scores, id_name, n_ood)
     without = scores.copy()
     without[leaving] = np.nan
@@ -205,7 +205,7 @@ def _minus(scores: Mapping[str, float], one: str | None, other: str) -> float | 
 
 
 def frequencies(candidates: Sequence[Candidate], replicates: ArrayLike, id_name: str, n_ood: int) -> Floats:
-    """Share of replicates in which each candidate is chosen as OOD.
+    """Count the share of replicates in which each candidate is chosen as OOD.
 
     Args:
         candidates: n of them, as for ``choose_ood``.

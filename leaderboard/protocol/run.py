@@ -1,11 +1,11 @@
-"""The work of ``shiftbench protocol``: candidates, the ID, scores, the choice."""
+"""The steps of ``shiftbench protocol``: candidates, the ID, scores, the choice."""
 
 from dataclasses import replace
 from pathlib import Path
 
 from builders.encoder import Encoder
 from builders.folder.reader import DatasetFolder
-from leaderboard.protocol.choice import Choice, Study, choose
+from leaderboard.protocol.choice import DatasetChoice, Study, choose
 from leaderboard.protocol.measured import measured_scores, measured_study, with_similarity
 from leaderboard.protocol.reported import reported_study
 from leaderboard.protocol.rule import MIN_TRAIN, choose_id
@@ -14,7 +14,7 @@ from validation.report import InvalidInput, Problem
 from validation.vocabulary import TaskKind
 
 
-def choose_reported(task: str, n_ood: int, id_: str | None = None) -> Choice:
+def choose_reported(task: str, n_ood: int, id_: str | None = None) -> DatasetChoice:
     """Choose from the paper's tables.
 
     Args:
@@ -43,7 +43,7 @@ def choose_measured(
     id_: str | None = None,
     encoder: Encoder | None = None,
     predictions: Path | None = None,
-) -> Choice:
+) -> DatasetChoice:
     """Choose from a dataset folder.
 
     Args:
@@ -58,7 +58,7 @@ def choose_measured(
     """
     folder.refuse_withheld()
     study = measured_study(folder, task)
-    id_name, note = settled(study, folder, id_)
+    id_name, note = resolve_id_domain(study, folder, id_)
     notes = [*study.notes, note]
     if predictions is None:
         notes.append("No OOD data set is chosen: that needs the ID model's predictions (--predictions).")
@@ -67,26 +67,26 @@ def choose_measured(
     else:
         tokens = token_encoder(folder) if folder.task(task).kind is TaskKind.GENERATION else None
         study = replace(study, probe=measured_scores(predictions, folder, study, id_name, tokens))
-        notes.append("Intervals and frequencies: other test texts, the same trained models.")
-    if encoder is not None:  # last, because it may take long
+        notes.append("Intervals and frequencies: over resampled test texts, for the same trained models.")
+    if encoder is not None:  # similarity comes last, because embedding may take long
         study = with_similarity(study, folder, encoder)
     return choose(replace(study, notes=tuple(notes)), id_name, n_ood)
 
 
-def settled(study: Study, folder: DatasetFolder, id_: str | None) -> tuple[str | None, str]:
-    """Settle the ID by name, and say who chose it: ``id_``, the folder, or else the rule; None where no one can."""
+def resolve_id_domain(study: Study, folder: DatasetFolder, id_: str | None) -> tuple[str | None, str]:
+    """Return the ID's name and who chose it: ``id_``, the folder, or else the rule; None where nobody can."""
     rule_id, _ = choose_id(study.candidates)
     choice = (
         f"the rule would choose {rule_id}"
         if rule_id
-        else f"the rule finds none that is fit: all classes, {MIN_TRAIN:,} train rows a class, not made to be hard"
+        else f"no candidate fits the rule: all classes, {MIN_TRAIN:,} train rows a class, not made to be hard"
     )
     own = folder.task(study.task).id_domain
     if id_ is None and own is None:
-        return rule_id, f"ID: {rule_id}, by the rule." if rule_id else f"No ID: {choice}. Name one with --id."
+        return rule_id, f"ID: {rule_id}, by the rule." if rule_id else f"No ID: {choice}. Choose one with --id."
     by_domain = {facts.domain: facts.name for facts in study.facts if facts.task == study.task}
     if id_ is None and own not in by_domain:
-        return None, f"No ID: the folder's, {own}, is not in it; {choice}. Name one with --id."
+        return None, f"No ID: the folder's, {own}, is not in it; {choice}. Choose one with --id."
     name = study.named(id_) if id_ else by_domain[own]
     who = "as --id says" if id_ else "as the folder says"
     return name, f"ID: {name}, {who}; the rule agrees." if name == rule_id else f"ID: {name}, {who}; but {choice}."

@@ -1,12 +1,12 @@
-"""The two halves of withheld test labels: one that feedback comes from, and one that rounds are ranked by.
+"""The two halves of withheld test labels: one for feedback between rounds, and one that rounds are ranked on.
 
-A group of texts belongs to a half once and for ever: which one follows from its name and the key in the gold folder's
+A group of texts belongs to the same half for good: the half follows from its name and the key in the gold folder's
 manifest (``label_key``), which a rebuild keeps. A text that lies in both halves, because two groups hold it, belongs
 to the ranking half.
 
-A *gold key* names a label whatever id it has: it is made of the text alone, so copies of a row under another task,
-subset or version of the data have the same one. Texts that differ in case, spaces, characters that do not show or the
-form in which Unicode writes them (NFC, NFKC) are one text.
+A *gold key* identifies a label whatever its id: it is made of the text alone, so copies of a row under another task,
+subset or version of the data have the same key. Texts that differ only in case, spaces, invisible characters or their
+Unicode form (NFC, NFKC) count as one text.
 """
 
 import hashlib
@@ -32,11 +32,11 @@ MIN_TEXTS, MIN_GROUPS = 500, 10
 """Texts and groups that each half of a target must have: of fewer texts a step would hide little, and of fewer groups
 its standard errors would often be too small by chance."""
 _BESIDE_THE_TEXT = "title"
-"""An input column that may differ where the text and what is asked of it do not."""
+"""An input column in which copies of the same text and question may differ."""
 
 
 def released_tasks(folder: DatasetFolder) -> list[str]:
-    """List the tasks that anything is told of: those with a board. Placebos and candidates have none."""
+    """List the tasks that feedback is given on: those with a board. Placebos and candidates have none."""
     tasks = folder.manifest.tasks.items()
     return [name for name, info in tasks if info.candidates_for is None and not name.endswith(PLACEBO)]
 
@@ -84,7 +84,7 @@ def _gold_key(texts: Sequence[str]) -> int:
 
 
 def _folded(text: str) -> str:
-    """Fold what spells a text alike: Unicode's NFKC_Casefold (standard, sec. 3.13), without format characters.
+    """Return a text in Unicode's NFKC_Casefold form without format characters, so that spelling variants are equal.
 
     >>> _folded("ＣＡＦE\\u0301\\u200b"), _folded("caf\\xe9")
     ('café', 'café')
@@ -97,7 +97,7 @@ def _folded(text: str) -> str:
 
 
 def secret_draws(folder: DatasetFolder, *names: str) -> np.random.Generator:
-    """Return random numbers that nobody without the folder's key can foresee, the same ones for the same names."""
+    """Return random numbers that depend on the folder's secret key and the names alone."""
     key, message = str(folder.manifest.label_key), "draws" + json.dumps(names)
     return np.random.default_rng(list(hmac.new(key.encode(), message.encode(), hashlib.sha256).digest()))
 
@@ -114,7 +114,7 @@ def both_halves(folder: DatasetFolder, task: str, subset: str, target: str) -> p
 
 
 def why_too_small(folder: DatasetFolder, task: str, subset: str, target: str) -> str:
-    """Return why nothing may be told of a target: a half of it is too small. Empty where none is."""
+    """Return why feedback on a target is impossible: a half of it is too small. Empty where it is possible."""
     rows = both_halves(folder, task, subset, target)
     parts = [rows.filter(pl.col("feedback") == half) for half in (True, False)]
     if min(part.height for part in parts) < MIN_TEXTS:
@@ -130,7 +130,7 @@ def gold_keys(rows: pl.DataFrame) -> GoldKeys:
 
 
 def refuse_split_twice(folders: Sequence[DatasetFolder]) -> None:
-    """Refuse folders that lay the same labels in different halves: one would tell what the other ranks by.
+    """Raise InvalidInput for folders that put the same labels in different halves: one would reveal the other.
 
     Folders of different keys that share any label are refused, and those of one key where a text has got a second
     group in one of them.
@@ -147,6 +147,6 @@ def refuse_split_twice(folders: Sequence[DatasetFolder]) -> None:
         shared = halves(first).select("gold", "feedback").unique().join(halves(second).unique("gold"), on="gold")
         moved = shared.filter(pl.col("feedback") != pl.col("feedback_right"))["gold"].n_unique()
         if moved:
-            what = "two folders lay the same labels in different halves, because their groups differ"
+            what = "two folders put the same labels in different halves, because their groups differ"
             cure = "serve one of them, or build both with the same groups"
             raise InvalidInput(Problem(what, places, f"{moved:,} labels", cure))

@@ -1,12 +1,11 @@
-"""What an account was told of labels, whatever id they have: numbers follow a label, and so does the Ladder.
+"""The figures on withheld labels that an account has received, counted by label whatever its id.
 
-Data come in variants: versions, subsets, tasks that share texts, targets. Looks are counted for each label, but a
-Ladder for each variant would begin anew for each: its first number has little or nothing to be better than, so each
-would tell about as much as the first look did. Therefore variants that share labels share one Ladder: what a file
-must be better than is the best number that its account was told of any of them. Scores of variants are compared as they
-are, though the texts differ: a sender may be told less than one Ladder on the same texts would tell, never more.
-Variants share labels where these are a part (``MIN_SHARED``) of the smaller one; the odd text that two domains have in
-common joins nothing, but its looks are counted together all the same.
+Data come in variants: versions, subsets, tasks that share texts, targets. If each variant had its own Ladder, each
+would start without a hurdle, and its first number would reveal about as much as the very first one. Therefore variants
+that share labels share one Ladder: a file must beat the best number that its account received on any of them. Scores
+of variants are compared although their texts differ, which can only release less than one Ladder on the same texts
+would. Variants share a Ladder if they share at least the part ``MIN_SHARED`` of the smaller one's labels. Below that
+the Ladders are separate, but the figures on a shared label are still counted together.
 """
 
 import hashlib
@@ -20,27 +19,27 @@ from leaderboard.release.halves import GoldKeys
 from leaderboard.store import Store
 
 LOOKS_A_YEAR = 12
-"""As many numbers as one account is told in 365 days, at most, that depend on one and the same label."""
+"""The most numbers depending on one label that an account receives in 365 days."""
 YEAR = timedelta(days=365)
 LABELS_A_NUMBER = 1_000
-"""Labels, of both halves, for each number that is told a year where labels cannot be guessed."""
+"""Labels of both halves for each number that a year allows where labels cannot be guessed."""
 MIN_SHARED = 0.05
-"""Share of the smaller variant's labels from which on two variants have one Ladder."""
+"""The smallest shared part of the smaller variant's labels at which two variants share a Ladder."""
 _LABELS_PREFIX = "gold-"
 Place = tuple[str, str, str, str]
 """A variant: content hash of the data, subset, task and target."""
 
 
 @dataclass(frozen=True)
-class Telling:
-    """A number that was asked of labels.
+class ReceivedFigure:
+    """One figure on some labels that an account received.
 
     Attributes:
         place: the variant.
         entry: the entry that it was asked for.
-        number: what was told, a fraction; None where nothing new was.
+        number: the figure, a fraction; None where there was no new one.
         day: when.
-        labels: keys of all labels of the variant, of both halves: nothing that is counted by them tells a half.
+        labels: keys of all labels of the variant, of both halves, so that counts by label do not reveal a half.
     """
 
     place: Place
@@ -51,7 +50,7 @@ class Telling:
 
 
 def numbers_a_year(n_labels: int, *, can_be_guessed: bool) -> int:
-    """Return how many numbers that depend on one label an account may be told in 365 days.
+    """Return how many figures that depend on one label an account may receive in 365 days.
 
     Where labels can be guessed, a file has to be better than guessing, and nobody without knowledge climbs. Where they
     cannot, as of answers to questions, anybody climbs: by answers that are surely wrong and that fewer and fewer texts
@@ -66,39 +65,39 @@ def numbers_a_year(n_labels: int, *, can_be_guessed: bool) -> int:
 
 
 class History:
-    """All that one account was told, in order."""
+    """All figures that one account received, in order."""
 
-    def __init__(self, tellings: Iterable[Telling]) -> None:
+    def __init__(self, tellings: Iterable[ReceivedFigure]) -> None:
         self.tellings = list(tellings)
 
-    def add(self, telling: Telling) -> None:
-        """Add what is told now."""
+    def add(self, telling: ReceivedFigure) -> None:
+        """Add a figure that is released now."""
         self.tellings.append(telling)
 
-    def looks(self, labels: GoldKeys, after: date) -> int:
-        """Count the looks at that one of some labels which was looked at most, after a day."""
+    def label_access_count(self, labels: GoldKeys, after: date) -> int:
+        """Count how often the account received figures on these labels since a day: the highest count of any label."""
         counts = np.zeros(labels.size, dtype=np.int64)
         for each in self.tellings:
             if each.day > after:
                 counts += np.isin(labels, each.labels)
         return int(counts.max(initial=0))
 
-    def best(self, labels: GoldKeys, place: Place) -> Telling | None:
-        """Return the telling of the best number on labels shared with these; of equal ones that of the same place."""
+    def best(self, labels: GoldKeys, place: Place) -> ReceivedFigure | None:
+        """Return the best figure received on labels shared with these; of equal ones that of the same place."""
         return max(self._shared(labels), key=lambda each: (each.number, each.place == place), default=None)
 
-    def last(self, labels: GoldKeys) -> Telling | None:
-        """Return the telling of the last number on labels shared with these."""
+    def last(self, labels: GoldKeys) -> ReceivedFigure | None:
+        """Return the last figure received on labels shared with these."""
         shared = self._shared(labels)
         return shared[-1] if shared else None
 
-    def _shared(self, labels: GoldKeys) -> list[Telling]:
+    def _shared(self, labels: GoldKeys) -> list[ReceivedFigure]:
         numbers = [each for each in self.tellings if each.number is not None]
         return [each for each in numbers if _share(each.labels, labels) >= MIN_SHARED]
 
 
 def labels_digest(labels: GoldKeys) -> str:
-    """Return what records name some labels by: the SHA-256 of their sorted keys."""
+    """Return the digest by which records refer to some labels: the SHA-256 of their sorted keys."""
     return hashlib.sha256(labels.tobytes()).hexdigest()
 
 
@@ -108,7 +107,7 @@ def labels_record(digest: str) -> str:
 
 
 def read_labels(store: Store, digests: Iterable[str]) -> Mapping[str, GoldKeys]:
-    """Read the keys of labels that records name by digest."""
+    """Read the keys of labels that records refer to by digest."""
     wanted = set(digests)
     contents: Mapping[str, bytes] = store.records(_LABELS_PREFIX) if wanted else {}
     return {digest: np.frombuffer(contents[labels_record(digest)], dtype=np.uint64) for digest in wanted}

@@ -1,6 +1,6 @@
-"""The Ladder: what may be told of scores on withheld labels to somebody who sends file after file.
+"""The Ladder: which scores on withheld labels may be released to somebody who submits file after file.
 
-A sender learns the best score so far, and a new one only when it is better by a step: as much as chance could give.
+A submitter learns the best score so far, and a new one only if it is better by a step: as much as chance could add.
 Pure functions: scores, and scores with one group left out, in; numbers out.
 Source: Blum and Hardt, The Ladder: A Reliable Leaderboard for Machine Learning Competitions (ICML 2015), sec. 3; the
 step is that of their parameter-free variant (sec. 4) with two standard errors in place of one, and never below a point.
@@ -34,7 +34,7 @@ class Measured:
 
     @property
     def is_defined(self) -> bool:
-        """Whether the score and all that its standard error needs are numbers."""
+        """Return whether the score and all that its standard error needs are numbers."""
         return bool(np.isfinite(self.value) and self.without.size > 1 and np.isfinite(self.without).all())
 
 
@@ -64,17 +64,17 @@ def step_between(first: Measured, second: Measured) -> float:
 
 
 def own_step(score: Measured) -> float:
-    """Return what a score is as exact as: a point, or two of its standard errors if that is more."""
+    """Return a score's resolution: a point, or two of its standard errors if that is more."""
     return step_between(score, Measured(score.value, np.full_like(score.without, score.value)))
 
 
 @dataclass(frozen=True)
 class Rung:
-    """What a sender was last told of some labels.
+    """The last score that a submitter received on some labels.
 
     Attributes:
-        told: the number, a fraction.
-        file: the score of the file that it was told of, on the same groups as those that are compared with it; None
+        told: the released number, a fraction.
+        file: the exact score of that file, on the same groups as the scores compared with it; None
             where that file is for another variant of the data, and so on other groups.
     """
 
@@ -82,21 +82,21 @@ class Rung:
     file: Measured | None = None
 
     def hurdle(self, score: Measured) -> tuple[float, float]:
-        """Return what a score must be better than, and by how much."""
+        """Return the score to beat, and by how much."""
         if self.file is None:
-            # On other groups nothing cancels, and the score behind the number is not at hand: a step for either.
+            # The number was measured on other labels and its exact score is unknown: one step for each of the two.
             return self.told, 2 * own_step(score)
-        # The number was rounded: neither it nor the score behind it is enough to be better than.
+        # The released number was rounded, so a new score must beat both it and the exact score behind it.
         return max(self.told, self.file.value), step_between(score, self.file)
 
 
 def next_rung(score: Measured, rung: Rung | None, guess: Measured | None, draw: float) -> float | None:
-    """Return what is told of a file's score: a number in whole points where it clears every hurdle, else None.
+    """Return the released score of a file: a number in whole points where it clears every hurdle, else None.
 
     Args:
         score: the file's score.
-        rung: the best that was told of these labels; None before anything was.
-        guess: the score of its own labels dealt at random; None where labels cannot be guessed. It counts for every
+        rung: the best number released on these labels; None before the first one.
+        guess: the score of its own labels in random order; None where labels cannot be guessed. It counts for every
             file: a poor one that was told of opens no way to climb by guesses.
         draw: a secret number in [0, 1). Of labels that cannot be guessed the first number has nothing to be better
             than, so it is told in steps in place of points: where these begin is drawn, so that nobody can lay their
@@ -110,13 +110,13 @@ def next_rung(score: Measured, rung: Rung | None, guess: Measured | None, draw: 
     if guess is not None:
         hurdles.append((guess.value, step_between(score, guess)))
     if not hurdles:
-        return in_steps(score.value, own_step(score), draw)
+        return round_to_steps(score.value, own_step(score), draw)
     cleared = all(is_better(score.value, value, step) for value, step in hurdles)
-    return in_steps(score.value, MIN_STEP, 0) if cleared else None
+    return round_to_steps(score.value, MIN_STEP, 0) if cleared else None
 
 
 def is_apart(score: Measured, rung: Rung) -> bool:
-    """Test whether a score is a step above or below the one behind a number that was told."""
+    """Test whether a score is a step above or below the one behind a released number."""
     value, step = rung.told if rung.file is None else rung.file.value, rung.hurdle(score)[1]
     return is_better(score.value, value, step) or is_better(value, score.value, step)
 
@@ -127,8 +127,8 @@ def is_better(score: float, other: float, step: float) -> bool:
     return score > other + step + 1e-12
 
 
-def in_steps(score: float, step: float, draw: float) -> float:
-    """Round a score to whole points, as many apart as fill a step, of which the first is drawn (``draw`` in [0, 1)).
+def round_to_steps(score: float, step: float, draw: float) -> float:
+    """Round a score to whole points, a step apart; the first is drawn at random (``draw`` in [0, 1)).
 
     >>> in_steps(0.734, 0.01, 0.9), in_steps(0.734, 0.042, 0.0), in_steps(0.734, 0.042, 0.5)
     (0.73, 0.75, 0.72)
@@ -145,12 +145,12 @@ def round_figure(score: Measured, last: Rung | None, guess: Measured | None, dra
     Args:
         score: the entry's score.
         last: what rounds released last of its account on these labels. A score that is not a step away from it, up or
-            down, gets that number again: files that differ by chance alone are told nothing new.
-        guess: the score of its own labels dealt at random; None where labels cannot be guessed.
+            down, gets that number again, so that files which differ only by chance reveal nothing new.
+        guess: the score of its own labels in random order; None where labels cannot be guessed.
         draw: a secret number in [0, 1), one for all entries of a round.
     """
     if last is not None and not is_apart(score, last):
         return last.told
     if guess is not None and not is_better(score.value, guess.value, step_between(score, guess)):
         return None
-    return in_steps(score.value, own_step(score), draw)
+    return round_to_steps(score.value, own_step(score), draw)

@@ -48,7 +48,7 @@ def append(store: Store, kind: str, account: str, write: Callable[[Sequence[Reco
 def _files(
     store: Store, kind: str, account: str, before: Sequence[Record], record: Record, beside: Mapping[str, bytes]
 ) -> dict[str, bytes] | None:
-    """Return what is to be added; None where the records are not those that it was written for."""
+    """Return the files to add; None where the records have changed since they were made."""
     if len(records_of(store, kind, account)) != len(before):
         return None
     name = f"{kind}-{_digest(account)}-{len(before) + 1:06d}.json"
@@ -61,7 +61,7 @@ def record_bytes(record: Mapping[str, Any]) -> bytes:
 
 
 def parse_record(name: str, content: bytes) -> Record:
-    """Read a record; InvalidInput when it is damaged: what is told of withheld labels depends on all records."""
+    """Parse a record; InvalidInput when it is damaged, because feedback on withheld labels depends on all records."""
     try:
         read = json.loads(content)
     except ValueError as error:

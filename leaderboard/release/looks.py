@@ -1,11 +1,11 @@
 """Feedback between rounds: one number per target and file, from the feedback half, through a Ladder.
 
-A *look* is a number asked of some labels: ``numbers_a_year`` for each account and label, whatever task, subset or
-version the label stands in, and what a file must be better than follows the labels too (``history``). A file sent
-again gets the answer that it got, and costs no look. What an account was told is a record of the store, and so are the
-keys of the labels that it asked about:
+A *look* is one number computed from some labels. Each account has ``numbers_a_year`` of them for each label, whatever
+task, subset or version the label belongs to; the score to beat follows the labels, too (``history``). The same file
+gets the same answer again, which is not counted. The store records what an account received, and the keys of the
+labels behind it:
 
-    ROOT/records/look-<account>-<number>.json   the file, the day, and of each target what was told
+    ROOT/records/look-<account>-<number>.json   the file, the day, and what each target's answer was
     ROOT/records/gold-<digest>.bin              the keys of a target's labels, sorted, 8 bytes each
 """
 
@@ -31,7 +31,7 @@ from leaderboard.release.history import (
     YEAR,
     History,
     Place,
-    Telling,
+    ReceivedFigure,
     labels_digest,
     labels_record,
     numbers_a_year,
@@ -46,15 +46,15 @@ from leaderboard.release.measuring import (
     can_be_guessed,
     measure,
     predicted_targets,
-    shuffled,
+    shuffle_predictions,
 )
 from leaderboard.scoring.score import token_encoder
 from leaderboard.store import Entry, Store
 
 
 @dataclass(frozen=True)
-class Told:
-    """What an account is told of a file on one target.
+class TargetFeedback:
+    """The feedback on a file on one target.
 
     Attributes:
         task, target: names.
@@ -73,8 +73,8 @@ class Told:
     why_not: str = ""
 
 
-def feedback(store: Store, entry: Entry, folder: DatasetFolder) -> tuple[Told, ...]:
-    """Return what the sender of an entry may be told of it; the same file gets the same answer.
+def feedback(store: Store, entry: Entry, folder: DatasetFolder) -> tuple[TargetFeedback, ...]:
+    """Return the feedback that an entry's submitter may receive; the same file gets the same answer.
 
     Args:
         store: holds the entry.
@@ -82,21 +82,21 @@ def feedback(store: Store, entry: Entry, folder: DatasetFolder) -> tuple[Told, .
         folder: the gold folder that it is for.
     Raises: InvalidInput for a damaged record.
     """
-    asked = _Asked(store, entry, folder)
+    asked = _FeedbackRequest(store, entry, folder)
     append(store, "look", entry.submitter, asked.write)
-    return tuple(Told(**{name: each[name] for name in Told.__annotations__}) for each in asked.told)
+    return tuple(TargetFeedback(**{name: each[name] for name in TargetFeedback.__annotations__}) for each in asked.told)
 
 
 def file_digest(predictions: pl.DataFrame, data: str, subset: str) -> str:
-    """Name a file by its predictions alone, in whatever order and with whatever card they come."""
+    """Compute a file's digest from its predictions alone, in whatever order and with whatever card they come."""
     rows = predictions.select("source", "seed", "id", "prediction").sort("source", "seed", "id")
     digest = hashlib.sha256(f"{data}/{subset}".encode())
     digest.update(rows.write_ndjson().encode())
     return digest.hexdigest()
 
 
-class _Asked:
-    """One file whose sender asks how good it is."""
+class _FeedbackRequest:
+    """A file whose submitter asks for feedback."""
 
     def __init__(self, store: Store, entry: Entry, folder: DatasetFolder) -> None:
         self.store, self.entry, self.folder = store, entry, folder
@@ -108,7 +108,7 @@ class _Asked:
         self.told: list[dict[str, Any]] = []
 
     def write(self, before: Sequence[Record]) -> Written | None:
-        """Answer, given the account's earlier looks; returns the record of what is told now, None where nothing is.
+        """Compute the feedback, given the account's earlier figures; return a new figure's record, None without one.
 
         A number that the file got before is its answer for ever, and so is that its score is undefined, which depends
         on labels. Other reasons why it got none may change, and are not recorded.
@@ -121,10 +121,10 @@ class _Asked:
             for target, predicted in predicted_targets(self.predictions, task, self.folder.task(task)).items():
                 each = known.get((task, target))
                 if each is None:
-                    each, keys = self._told(task, target, predicted, history, day)
+                    each, keys = self._feedback_on(task, target, predicted, history, day)
                     if each["gold"] is not None:
                         number = each["best"] if each["is_new"] else None
-                        history.add(Telling(self._place(task, target), self.entry.id, number, day, keys))
+                        history.add(ReceivedFigure(self._place(task, target), self.entry.id, number, day, keys))
                         labels[labels_record(each["gold"])] = keys.tobytes()
                         new.append(each)
                 self.told.append(each)
@@ -135,16 +135,20 @@ class _Asked:
     def _place(self, task: str, target: str) -> Place:
         return self.folder.content_hash, self.subset, task, target
 
-    def _told(
+    def _feedback_on(
         self, task: str, target: str, predicted: Predicted, history: History, day: date
     ) -> tuple[dict[str, Any], GoldKeys]:
         keys = gold_keys(both_halves(self.folder, task, self.subset, target))
-        best, looks = history.best(keys, self._place(task, target)), history.looks(keys, day - YEAR)
+        best, looks = history.best(keys, self._place(task, target)), history.label_access_count(keys, day - YEAR)
         limit = numbers_a_year(keys.size, can_be_guessed=can_be_guessed(self.folder.task(task)))
         facts = {"task": task, "target": target, "best": best and best.number, "is_new": False, "gold": None}
-        why_not = self._why_not(task, target, predicted)
+        why_not = self._refusal(task, target, predicted)
         if not why_not and looks >= limit:
-            why_not = f"all {limit} looks of a year are used up" if limit > 1 else "the one look of a year is used up"
+            why_not = (
+                f"all {limit} numbers of a year have been received"
+                if limit > 1
+                else "the one number of a year has been received"
+            )
         if why_not:
             return {**facts, "looks_left": max(limit - looks, 0), "why_not": why_not}, keys
         facts |= {"looks_left": limit - looks - 1, "gold": labels_digest(keys)}
@@ -154,13 +158,13 @@ class _Asked:
         draws = secret_draws(self.folder, "look", self.file, task, target)
         first, guess = draws.random(), None
         if can_be_guessed(self.folder.task(task)):
-            guess = self._measure(task, target, shuffled(predicted, draws))
-        number = next_rung(own, self._rung(task, target, best), guess, first)
+            guess = self._measure(task, target, shuffle_predictions(predicted, draws))
+        number = next_rung(own, self._score_to_beat(task, target, best), guess, first)
         if number is not None:
             facts |= {"best": number, "is_new": True}
         return {**facts, "why_not": ""}, keys
 
-    def _why_not(self, task: str, target: str, predicted: Predicted) -> str:
+    def _refusal(self, task: str, target: str, predicted: Predicted) -> str:
         """Return why a file gets no number on a target; no reason depends on a label."""
         if too_small := why_too_small(self.folder, task, self.subset, target):
             return too_small
@@ -176,24 +180,24 @@ class _Asked:
     def _measure(self, task: str, target: str, predicted: Predicted) -> Measured | None:
         return measure(predicted, self.folder, task, self.subset, target, feedback=True, encoder=self.encoder)
 
-    def _rung(self, task: str, target: str, best: Telling | None) -> Rung | None:
-        """Return what the file must be better than: what was told, and of the same variant the file behind it."""
+    def _score_to_beat(self, task: str, target: str, best: ReceivedFigure | None) -> Rung | None:
+        """Return the score that the file must beat: the last released one; for one variant also the file behind it."""
         if best is None or best.number is None:
             return None
         if best.place != self._place(task, target):
             return Rung(best.number)
-        # Withdrawn or not: what an account was told of a file stays what it must be better than.
+        # A withdrawn file counts too: the account still has to beat the number released on it.
         rows = self.store.checked_rows(best.entry, self.folder)
         file = predicted_targets(rows, task, self.folder.task(task))[target]
         return Rung(best.number, self._measure(task, target, file))
 
 
 def _history(store: Store, looks: Sequence[Record]) -> History:
-    """Return an account's history from the records of its looks."""
+    """Return an account's history from the records of its feedback."""
     asked = [(look, each) for look in looks for each in look["told"]]
     labels = read_labels(store, [each["gold"] for _, each in asked])
     return History(
-        Telling(
+        ReceivedFigure(
             place=(look["data"], look["subset"], *_target(each)),
             entry=look["entry"],
             number=each["best"] if each["is_new"] else None,

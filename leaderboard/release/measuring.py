@@ -1,4 +1,4 @@
-"""The one number of a file on a target that its sender is told: the mean score under shift, on one half of the labels.
+"""The one number released on a file and a target: the mean score under shift, on one half of the labels.
 
 Only the rows of that half are scored, with the classes that their own labels have; the other labels play no part.
 """
@@ -18,13 +18,13 @@ from leaderboard.scoring.outcomes import outcomes
 from validation.vocabulary import GOLD, OUTSIDE_SOURCES, UNPARSED, TaskKind, source_parts
 
 MAX_UNPARSED = 0.01
-"""A file with a larger share of unusable outputs on a target is told nothing there: it asks about few texts only."""
+"""The largest share of unusable outputs that gets a number on a target: more would ask about a few texts only."""
 TOO_MANY_UNPARSED = f"more than {100 * MAX_UNPARSED:.0f}% of its outputs are unusable"
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """What a file predicts on one target: the shifts whose scores are averaged, and how usable its outputs are.
+    """The predictions of a file on one target: the shifts whose scores are averaged, and the share of usable outputs.
 
     Attributes:
         rows: its predictions of those shifts: source, id, prediction and seed.
@@ -61,7 +61,7 @@ def predicted_targets(predictions: pl.DataFrame, task: str, info: TaskInfo) -> d
 
 
 def is_complete(predicted: Mapping[str, Predicted], info: TaskInfo) -> bool:
-    """Whether a file has every shift that the task's board ranks by."""
+    """Return whether a file has every shift that the task's board ranks by."""
     tested = {domain for domain, facts in info.domains.items() if "test" in facts.splits}
     trained = {domain for domain, facts in info.domains.items() if "train" in facts.splits}
     sources = trained if info.id_domain is None else {info.id_domain}
@@ -99,15 +99,15 @@ def measure(
     return found if found is not None and found.is_defined else None
 
 
-def shuffled(predicted: Predicted, rng: np.random.Generator) -> Predicted:
-    """Deal the predictions of each run among its texts at random: what guessing with the same labels would give."""
+def shuffle_predictions(predicted: Predicted, rng: np.random.Generator) -> Predicted:
+    """Draw predictions for each run by exchanging its own among texts, to measure what guessing scores."""
     runs = predicted.rows.sort("source", "seed", "id").partition_by("source", "seed", maintain_order=True)
     dealt = [run.with_columns(pl.Series("prediction", rng.permutation(run["prediction"].to_numpy()))) for run in runs]
     return Predicted(pl.concat(dealt), predicted.unparsed)
 
 
 def can_be_guessed(info: TaskInfo) -> bool:
-    """Whether a file without any knowledge has a score that its sender could climb from: labels can be guessed."""
+    """Return whether guessing scores above zero, so that a submitter without any knowledge could climb from there."""
     return info.kind is TaskKind.CLASSIFICATION
 
 

@@ -1,10 +1,11 @@
-"""One board's nominated entries on the ranking half: their figures, their places, and which may lead.
+"""One board's nominated entries on the ranking half: their figures, their places, and the possible leaders.
 
-Figures of files that are dealt at random could be weighed as votes at the next round, so three things keep them few:
-one that cannot be told apart from guessing has none; one that cannot be told apart from what rounds told its account
-last of these labels repeats that; all others are in steps of two standard errors (``ladder.round_figure``). Where
-labels cannot be guessed, ``history.numbers_a_year`` are told besides. Places and the leading set compare the scores
-themselves: entries further apart than the step between them keep their order.
+Released figures of random files would show which of them to weigh more in a vote at the next round. Three rules keep
+the figures few: an entry that cannot be told apart from guessing has none; an entry that cannot be told apart from the
+last figure that its account received on these labels repeats that figure; all others are rounded to steps of two
+standard errors (``ladder.round_figure``). Where labels cannot be guessed, a year has only ``history.numbers_a_year``
+new figures. Places and the leading set compare exact scores: entries further apart than the step between them keep
+their order.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +18,7 @@ from leaderboard.release.history import (
     YEAR,
     History,
     Place,
-    Telling,
+    ReceivedFigure,
     labels_digest,
     labels_record,
     numbers_a_year,
@@ -32,7 +33,7 @@ from leaderboard.release.measuring import (
     is_complete,
     measure,
     predicted_targets,
-    shuffled,
+    shuffle_predictions,
 )
 from leaderboard.release.releases import LeftOut, Released, ReleasedBoard, Round
 from leaderboard.release.ties import leading_set, places, steps_between
@@ -47,7 +48,7 @@ DECIMALS = 3
 
 @dataclass
 class Scored:
-    """An entry on the ranking half: its predictions and scores by target, and whether it has all that ranks it."""
+    """An entry on the ranking half: its predictions and scores by target, and whether it is complete."""
 
     entry: Entry
     predicted: dict[str, Predicted] = field(default_factory=dict)
@@ -70,7 +71,7 @@ class Ranking:
         name: str,
         day: date,
     ) -> None:
-        """Prepare it.
+        """Find the board's targets, their labels, and what earlier rounds released of them.
 
         Args:
             store: holds the entries.
@@ -78,7 +79,7 @@ class Ranking:
             task: the board's task.
             subset: its subset of the test ids.
             closed: the rounds before.
-            histories: what rounds told each account; what is told here is added.
+            histories: figures that rounds released to each account; new ones are added.
             name: the round's name.
             day: its day.
         """
@@ -88,7 +89,7 @@ class Ranking:
         self.title = f"{folder.manifest.benchmark}/{task}"
         tested = [target for target, facts in self.info.domains.items() if "test" in facts.splits]
         self.targets = [each for each in tested if not why_too_small(folder, task, subset, each)]
-        """Targets with enough texts in both halves; of others nothing is released."""
+        """Targets with enough texts in both halves; nothing is released of others."""
         self.labels = {each: gold_keys(both_halves(folder, task, subset, each)) for each in self.targets}
         self.left_out: list[LeftOut] = []
         key = (folder.content_hash, subset, task)
@@ -98,7 +99,7 @@ class Ranking:
 
     def board(self, entries: Iterable[Entry]) -> ReleasedBoard | None:
         """Rank entries; None where nothing can be released: no target has enough texts, or no entry is sound."""
-        scored = [each for entry in entries if (each := self._scored(entry)) is not None] if self.targets else []
+        scored = [each for entry in entries if (each := self._score_entry(entry)) is not None] if self.targets else []
         if not scored:
             return None
         return ReleasedBoard(
@@ -115,7 +116,7 @@ class Ranking:
         return {labels_record(labels_digest(keys)): keys.tobytes() for keys in self.labels.values()}
 
     def _ranked(self, scored: Sequence[Scored]) -> tuple[Released, ...]:
-        figures = {each.entry.id: self._released(each) for each in scored}
+        figures = {each.entry.id: self._released_figures(each) for each in scored}
         ranked = [each for each in scored if figures[each.entry.id].mean is not None and each.is_complete]
         scores = [sum(one.value for one in each.measured.values()) / len(each.measured) for each in ranked]
         measured = [[one for _, one in sorted(each.measured.items())] for each in ranked]
@@ -127,8 +128,8 @@ class Ranking:
             sorted(figures.values(), key=lambda each: (each.place is None, each.place, -(each.mean or 0), each.entry))
         )
 
-    def _scored(self, entry: Entry) -> Scored | None:
-        """Score an entry on each target; None where its files are damaged, which is said and stops nobody else."""
+    def _score_entry(self, entry: Entry) -> Scored | None:
+        """Score an entry on each target; None where its files are damaged, which is recorded and stops nobody else."""
         try:
             rows = self.store.checked_rows(entry.id, self.folder)
         except InvalidInput as error:
@@ -147,18 +148,18 @@ class Ranking:
         found.is_complete = is_complete(predicted, self.info) and found.measured.keys() == found.predicted.keys()
         return found
 
-    def _released(self, scored: Scored) -> Released:
-        """Return what is released of an entry, without its place: what was before, or else its figures now."""
+    def _released_figures(self, scored: Scored) -> Released:
+        """Return an entry's released figures, without its place: the earlier ones, or otherwise its figures now."""
         entry = scored.entry
         if entry.id in self.earlier:
             return self.earlier[entry.id].model_copy(update={"place": None, "with_leader": None})
         figures, repeated = {}, []
         for target, measured in sorted(scored.measured.items()):
-            last = self._last(entry, target)
+            last = self._last_released(entry, target)
             is_repeated = last is not None and not is_apart(measured, last)
             if not is_repeated and self._is_used_up(entry, target):
                 self._leave_out(
-                    entry, target, "its account has been told all that a year of rounds tells of these labels"
+                    entry, target, "its account has received all figures that rounds release on these labels in a year"
                 )
                 continue
             figure = self._figure(scored, target, measured, last)
@@ -169,7 +170,7 @@ class Ranking:
             if is_repeated:
                 repeated.append(target)
             else:
-                telling = Telling(self._place(target), entry.id, figure, self.day, self.labels[target])
+                telling = ReceivedFigure(self._place(target), entry.id, figure, self.day, self.labels[target])
                 self.histories.setdefault(entry.submitter, History([])).add(telling)
         is_whole = scored.is_complete and figures.keys() == scored.measured.keys()
         return Released(
@@ -188,18 +189,18 @@ class Ranking:
         labels = self.labels[target]
         limit = numbers_a_year(labels.size, can_be_guessed=can_be_guessed(self.info))
         history = self.histories.get(entry.submitter, History([]))
-        return history.looks(labels, self.day - YEAR) >= limit
+        return history.label_access_count(labels, self.day - YEAR) >= limit
 
     def _figure(self, scored: Scored, target: str, measured: Measured, last: Rung | None) -> float | None:
         guess = None
         if can_be_guessed(self.info):
             draws = secret_draws(self.folder, "round", scored.entry.id, self.task, target)
-            guess = self._measure(shuffled(scored.predicted[target], draws), target)
+            guess = self._measure(shuffle_predictions(scored.predicted[target], draws), target)
         first = secret_draws(self.folder, "round", self.name, self.task, target).random()
         return round_figure(measured, last, guess, first)
 
-    def _last(self, entry: Entry, target: str) -> Rung | None:
-        """Return what rounds told an account last of these labels, with the score behind it where they are the same."""
+    def _last_released(self, entry: Entry, target: str) -> Rung | None:
+        """Return the figures that rounds released last to an account on these labels, with the scores behind them."""
         history = self.histories.get(entry.submitter, History([]))
         last = history.last(self.labels[target])
         if last is None or last.number is None:
@@ -209,7 +210,7 @@ class Ranking:
     def _score_of(self, identity: str, target: str) -> Measured | None:
         try:
             rows = self.store.checked_rows(identity, self.folder)
-        except InvalidInput:  # damaged since: the number is compared with, as if it were one of another variant
+        except InvalidInput:  # the earlier entry was damaged since, so only its released number is compared with
             return None
         return self._measure(predicted_targets(rows, self.task, self.info)[target], target)
 
@@ -226,12 +227,12 @@ class Ranking:
 
 
 def damage(error: InvalidInput) -> str:
-    """Say in a round's record why an entry's files could not be read, without a path of the server."""
+    """Format for a round's record why an entry's files could not be read, without a path of the server."""
     return f"its files are damaged: {error.problems[0].what}"
 
 
 def round_histories(store: Store, closed: Sequence[Round]) -> dict[str, History]:
-    """Return what rounds told each account, in order; figures that repeat an earlier one are left out."""
+    """Return the figures that rounds released to each account, in order; repeated figures are left out."""
     boards = [(each, board) for each in closed for board in each.boards]
     labels = read_labels(store, {digest for _, board in boards for digest in board.labels.values()})
     found: dict[str, History] = {}
@@ -242,6 +243,6 @@ def round_histories(store: Store, closed: Sequence[Round]) -> dict[str, History]
                 if target in entry.repeated or target not in board.labels:
                     continue
                 place = (*board.key, target)
-                telling = Telling(place, entry.entry, number, each.closed_on, labels[board.labels[target]])
+                telling = ReceivedFigure(place, entry.entry, number, each.closed_on, labels[board.labels[target]])
                 found.setdefault(entry.account, History([])).add(telling)
     return found

@@ -1,4 +1,4 @@
-"""What rounds released, as the store's records have it: ``records/round-<year>-Q<quarter>.json``, for ever."""
+"""The figures that rounds released, as permanent records: ``records/round-<year>-Q<quarter>.json``."""
 
 from datetime import date
 from typing import Any
@@ -15,7 +15,7 @@ class _Shape(pydantic.BaseModel):
 
 
 class Released(_Shape):
-    """What a round released of an entry on one board.
+    """The released figures of an entry on one board.
 
     ``targets``: mean score under shift by target, fractions, in steps (``ladder.round_figure``). ``repeated``: targets
     whose figure is that of an earlier entry of the account, for nothing tells the two apart. ``mean`` over the targets,
@@ -44,7 +44,7 @@ class Released(_Shape):
 
 
 class ReleasedBoard(_Shape):
-    """What a round released on one board: content hash of the data, subset, and task.
+    """The released figures of one board: content hash of the data, subset, and task.
 
     ``labels``: digests of the targets' label keys, which records ``gold-<digest>.bin`` hold.
     """
@@ -58,7 +58,7 @@ class ReleasedBoard(_Shape):
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Content hash, subset and task."""
+        """Return content hash, subset and task."""
         return self.data, self.subset, self.task
 
 
@@ -82,7 +82,7 @@ class Round(_Shape):
 
 
 def round_name(day: date) -> str:
-    """Name the round of a day.
+    """Return the name of the round of a day.
 
     >>> round_name(date(2026, 11, 22))
     '2026-Q4'
@@ -90,7 +90,7 @@ def round_name(day: date) -> str:
     return f"{day.year}-Q{(day.month + 2) // 3}"
 
 
-def rounds(store: Store) -> list[Round]:
+def closed_rounds(store: Store) -> list[Round]:
     """Return the closed rounds, the last one at the end."""
     found = store.records("round-").items()
     try:
@@ -101,5 +101,5 @@ def rounds(store: Store) -> list[Round]:
 
 def last_release(store: Store, key: tuple[str, str, str]) -> tuple[str, ReleasedBoard] | None:
     """Return the name of the last round that released anything on a board, and what; None before the first."""
-    every = [(each.name, board) for each in rounds(store) for board in each.boards if board.key == key]
+    every = [(each.name, board) for each in closed_rounds(store) for board in each.boards if board.key == key]
     return every[-1] if every else None

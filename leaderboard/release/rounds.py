@@ -1,10 +1,10 @@
-"""Rounds: four times a year the nominated entries are ranked on the ranking half, of which nothing else is released.
+"""Rounds: four times a year the nominated entries are ranked on the ranking half, the only release from it.
 
     ROOT/records/nomination-<account>-<number>.json   one entry and task of an account; the last one counts
-    ROOT/records/round-<year>-Q<quarter>.json         what the round released, for ever
+    ROOT/records/round-<year>-Q<quarter>.json         what the round released, permanently
 
-Boards are rebuilt from entries, but for this: a released figure is what the round's record has, and no later metric,
-rescoring or round changes it. An entry that stays nominated keeps the figures that it was released with.
+Boards are computed from entries, with one exception: a released figure is read from the round's record, and no later
+metric, rescoring or round changes it. An entry that stays nominated keeps its released figures.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,18 +16,18 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.release.halves import MIN_TEXTS, halves, released_tasks
 from leaderboard.release.ledger import Record, Written, append, record_bytes, records_of, today
 from leaderboard.release.ranking import Ranking, damage, round_histories
-from leaderboard.release.releases import LeftOut, Round, round_name, rounds
+from leaderboard.release.releases import LeftOut, Round, closed_rounds, round_name
 from leaderboard.store import Entry, Store, folder_of
 from validation.report import InvalidInput, Problem, did_you_mean
 
 
 def nominate(store: Store, identity: str, account: str, folders: Sequence[DatasetFolder], task: str = "") -> list[str]:
-    """Nominate an entry for the next round: each account has one for a task, the last that it named.
+    """Add an entry to the next round: each account has one for a task, the last that it nominated.
 
     Args:
         store: holds the entry.
         identity: its id.
-        account: who asks; only who sent an entry may nominate it.
+        account: who asks; only the submitter of an entry may nominate it.
         folders: the datasets at hand.
         task: one of its tasks; empty for all of them.
     Returns: the tasks, as ``benchmark/task``.
@@ -36,9 +36,11 @@ def nominate(store: Store, identity: str, account: str, folders: Sequence[Datase
     entry = store.entry(identity)
     folder = folder_of(entry.card, folders)
     if entry.submitter != account:
-        raise InvalidInput(Problem("only who sent an entry may nominate it", identity, cure="sign in as who sent it"))
+        raise InvalidInput(
+            Problem("only the submitter of an entry may nominate it", identity, cure="sign in as its submitter")
+        )
     if folder.has_public_labels:
-        cure = "nothing is to be done: its scores are on the board"
+        cure = "no nomination is needed: its scores are on the board"
         raise InvalidInput(Problem("rounds are for withheld labels", identity, folder.manifest.benchmark, cure))
     offered = [
         f"{folder.manifest.benchmark}/{name}" for name in entry_tasks(store, entry) & set(released_tasks(folder))
@@ -52,7 +54,7 @@ def nominate(store: Store, identity: str, account: str, folders: Sequence[Datase
     return chosen
 
 
-def nominated(store: Store) -> dict[tuple[str, str], str]:
+def nominated_entries(store: Store) -> dict[tuple[str, str], str]:
     """Return the nominated entries that are not withdrawn, by account and task (``benchmark/task``)."""
     last = {(each["account"], each["task"]): str(each["entry"]) for each in records_of(store, "nomination")}
     present = set(store.ids())
@@ -66,7 +68,7 @@ def entry_tasks(store: Store, entry: Entry) -> set[str]:
 
 
 def close_round(store: Store, folders: Sequence[DatasetFolder], day: date | None = None) -> Round:
-    """Rank the nominated entries on their ranking halves, and write down what that gives, for ever.
+    """Rank the nominated entries on their ranking halves, and write the permanent record.
 
     An entry whose files are damaged is left out, and so is a target of an entry with more than 1% of unusable outputs:
     ``Round.left_out`` says so.
@@ -79,12 +81,12 @@ def close_round(store: Store, folders: Sequence[DatasetFolder], day: date | None
         nominated, or nothing that is nominated can be ranked. Nothing is written then.
     """
     day = day or today()
-    name, closed = round_name(day), rounds(store)
+    name, closed = round_name(day), closed_rounds(store)
     _refuse_out_of_order(name, closed)
     withheld = [folder for folder in folders if not folder.has_public_labels]
     if not withheld:
         raise InvalidInput(Problem("no labels are withheld here", "--data", cure="give the gold folder of a build"))
-    by_account = nominated(store)
+    by_account = nominated_entries(store)
     entries, left_out = _read_entries(store, by_account)
     histories = round_histories(store, closed)
     labels: dict[str, bytes] = {}
@@ -113,7 +115,7 @@ def close_round(store: Store, folders: Sequence[DatasetFolder], day: date | None
 
 
 def _refuse_out_of_order(name: str, closed: Sequence[Round]) -> None:
-    """Refuse a round that is closed, or one before it: figures of a later round are compared with earlier ones."""
+    """Raise InvalidInput for a round that is closed, or earlier than a closed one, whose figures it would change."""
     last = max((each.name for each in closed), default="")
     if name in {each.name for each in closed}:
         raise InvalidInput(Problem("the round of this quarter is closed", name, cure="close the next one next quarter"))
@@ -125,7 +127,9 @@ def _refuse_out_of_order(name: str, closed: Sequence[Round]) -> None:
 def _nothing_ranked(name: str, left_out: Sequence[LeftOut], n_rankings: int) -> Problem:
     if left_out:
         whys = "; ".join(sorted({f"{each.entry}: {each.why}" for each in left_out})[:5])
-        return Problem("no nominated entry can be ranked", name, whys, "restore their files, or have them sent again")
+        return Problem(
+            "no nominated entry can be ranked", name, whys, "restore their files, or ask for them to be submitted again"
+        )
     if n_rankings:
         cure = "build with more test texts; feedback and rounds need them in each half"
         return Problem(f"no test set has {MIN_TEXTS} texts in each half", name, cure=cure)

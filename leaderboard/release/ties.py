@@ -1,4 +1,4 @@
-"""Which entries of a round can be told apart: places from scores and the steps between them, and the leading set."""
+"""Places of a round's entries from scores and the steps between them, and the set of possible leaders."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ def steps_between(entries: Sequence[Sequence[Measured]]) -> NDArray[np.float64]:
 
 
 def places(scores: Sequence[float], steps: NDArray[np.float64]) -> list[int]:
-    """Return the place of each entry: 1 and as many more as there are entries ahead by more than a step.
+    """Return the place of each entry: 1 plus the number of entries ahead by more than a step.
 
     >>> places([0.70, 0.695, 0.60], np.full((3, 3), 0.01))
     [1, 1, 3]
@@ -37,7 +37,7 @@ def places(scores: Sequence[float], steps: NDArray[np.float64]) -> list[int]:
 
 
 def leading_set(entries: Sequence[Sequence[Measured]]) -> list[bool]:
-    """Mark the entries that cannot be told apart from the one with the highest score, that one included.
+    """Find the entries that cannot be told apart from the one with the highest score, that one included.
 
     Ties between pairs are not transitive, so there is one set, as on boards of public labels (``metrics.ranking``): the
     leader was chosen as the best of all, so an entry is apart from it by more than a multiple of their paired standard
@@ -64,7 +64,7 @@ def leading_set(entries: Sequence[Sequence[Measured]]) -> list[bool]:
 
 
 def _influences(leader: Sequence[Measured], entry: Sequence[Measured]) -> NDArray[np.float64]:
-    """Return what each group of each target moves the difference of two mean scores by (jackknife)."""
+    """Compute each group's influence, target by target, on the difference of two mean scores (jackknife)."""
     parts = []
     for first, second in zip(leader, entry, strict=True):
         apart = first.without - second.without

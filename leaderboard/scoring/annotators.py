@@ -1,4 +1,4 @@
-"""What single annotators score, to stand beside what models do: where the dataset folder knows upstream's votes."""
+"""Scores of single annotators, for comparison with models, where the dataset folder has upstream's votes."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from validation.vocabulary import PLACEBO
 
 
 def add_annotators(scores: Scores, folder: DatasetFolder) -> Scores:
-    """Add to a file's scores what single annotators score on the same test texts.
+    """Add single annotators' scores on the same test texts to a file's scores.
 
     Args:
         scores: of any tasks of the dataset.
@@ -24,7 +24,7 @@ def add_annotators(scores: Scores, folder: DatasetFolder) -> Scores:
 
 
 def single_annotators(folder: DatasetFolder, task: str, metric: str) -> Annotators | None:
-    """Return what single annotators score by a task's metric.
+    """Return single annotators' scores by a task's metric.
 
     Args:
         folder: the dataset.

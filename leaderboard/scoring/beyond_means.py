@@ -1,4 +1,4 @@
-"""Figures of a task that no mean of its shifts tells: its worst true drop, its next domain, how depth matters."""
+"""Figures of a task that are not means over its shifts: its worst true drop, its next domain, the effect of depth."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from leaderboard.metrics.new_domain import next_domain
 from leaderboard.metrics.wilson import MIN_GROUPS
 from leaderboard.metrics.worst import posterior_worst
 from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.intervals import DROP, SCORE, Figure, Reason, known
+from leaderboard.scoring.intervals import DROP, SCORE, Figure, Reason, none_if_nan
 from leaderboard.scoring.partial_grid import Drops, known_figures
 from leaderboard.scoring.precision import Precision
 from leaderboard.scoring.replicates import Cell
@@ -24,7 +24,7 @@ _REACH = 1.959964
 
 
 def beyond_means(task: str, chosen: Sequence[Drops], precision: Precision, *, whole: bool) -> dict[str, Any]:
-    """Find the figures of a summary that need all shifts at once and are no means.
+    """Find the figures of a summary that need all shifts at once.
 
     Args:
         task: its name, which seeds what is drawn.
@@ -51,7 +51,8 @@ def split_half_drops(chosen: Sequence[Drops], precision: Precision) -> dict[str,
     Returns: the fields of ``Summary``.
     """
     empty = np.full((1, 2), np.nan)
-    halves = {cell: scores[precision.kept_runs(*cell)].mean(axis=0) for cell, scores in precision.values.halves.items()}
+    runs = precision.averaged_runs
+    halves = {cell: scores[runs(*cell)].mean(axis=0) for cell, scores in precision.values.halves.items()}
     found: dict[str, float | None] = {}
     for name, homes in (
         ("worst_sd_split_half", [drops.source for drops in chosen]),
@@ -62,7 +63,7 @@ def split_half_drops(chosen: Sequence[Drops], precision: Precision) -> dict[str,
             for home, drops in zip(homes, chosen, strict=True)
         ]
         known_drops = [own - cross for own, cross in pairs if not np.isnan(own - cross).any()]
-        found[name] = known(split_half_worst(np.stack(known_drops, axis=-1))) if known_drops else None
+        found[name] = none_if_nan(split_half_worst(np.stack(known_drops, axis=-1))) if known_drops else None
     return found
 
 
@@ -78,12 +79,12 @@ def slope_estimate(cells: Sequence[Cell], precision: Precision) -> Estimate | No
     for source, target in cells:
         slope = precision.values.depth_slopes.get((source, target))
         if slope is not None:
-            by_target.setdefault(target, []).append((slope, precision.kept_runs(source, target)))
+            by_target.setdefault(target, []).append((slope, precision.averaged_runs(source, target)))
     if not by_target:
         return None
     mean, low, high = mean_slope(list(by_target.values()), min_groups=MIN_GROUPS)
     reason = Reason.FEW_GROUPS if np.isnan(low) else None
-    return Estimate(value=mean, low=known(low), high=known(high), no_interval=reason)
+    return Estimate(value=mean, low=none_if_nan(low), high=none_if_nan(high), no_interval=reason)
 
 
 def _posterior(drops: Sequence[Figure], rng: np.random.Generator) -> float | None:
@@ -109,7 +110,7 @@ def _next_domain(chosen: Sequence[Drops]) -> NextDomain | None:
 
 
 def _expected(by_target: Sequence[Sequence[float]], bounds: tuple[float, float]) -> Estimate:
-    """Predict a figure of one more target from its means by target; unknown where one is."""
+    """Predict a figure of one more target from its means by target; unknown where one of these is."""
     means = np.array([np.mean(values) for values in by_target])
     if np.isnan(means).any():
         return Estimate(value=None)

@@ -1,4 +1,4 @@
-"""One model's scores by domain: which differences hold up, how far domains lie apart, what drops are made of."""
+"""One model's scores by domain: which differences are shown, how far domains lie apart, and the parts of drops."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from leaderboard.scoring.domain_shape import (
     Confusion,
     DomainCheck,
     DomainScore,
+    DomainSpread,
     ExplainedDomain,
     ProbeScores,
-    Spread,
 )
 from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.floors import at_floor, constant_runs, task_floors
+from leaderboard.scoring.floors import constant_runs, is_at_floor, task_floors
 from leaderboard.scoring.gaps import small_domains
 from leaderboard.scoring.intervals import Figure, difference, estimate, mean
 from leaderboard.scoring.precision import Precision
@@ -38,7 +38,7 @@ N_CONFUSIONS = 3
 
 @dataclass(frozen=True)
 class ProbePredictions:
-    """What a probe predicted on each domain that it was trained on.
+    """A probe's predictions on each domain that it was trained on.
 
     Attributes:
         name: the probe, as readers know it.
@@ -53,7 +53,7 @@ class ProbePredictions:
 
 @dataclass(frozen=True)
 class Probes:
-    """The probes, and the domains that none was trained on, with the reason."""
+    """The probes, and the domains without one, with the reason."""
 
     found: Sequence[ProbePredictions]
     without: Mapping[str, str]
@@ -69,7 +69,7 @@ def check_domains(
     titles: Mapping[str, str] | None = None,
     n_draws: int = N_DRAWS,
 ) -> DomainCheck:
-    """Find what one model's predictions show.
+    """Compute scores by domain, drops and verdicts from one model's predictions.
 
     Args:
         model: what the model is called.
@@ -111,7 +111,7 @@ class _Check:
         return task_values(self.name, plain, self.folder, n_draws=self.n_draws)
 
     def found(self) -> DomainCheck:
-        tested = self._tested()
+        tested = self._tested_scores()
         figures = [self.figures[domain] for domain in self.counted]
         is_known = bool(figures) and not any(np.isnan(figure.values[0]) for figure in figures)
         return DomainCheck(
@@ -126,13 +126,13 @@ class _Check:
             mean_drop=self._mean_drop() if is_known else None,
             spread=_spread(dict(zip(self.counted, figures, strict=True))) if is_known and len(figures) > 1 else None,
             probes=tuple(self._probe(probe) for probe in self.probes.found),
-            explained=tuple(self._explained()),
+            explained=tuple(self._explain_drops()),
             without_probe=dict(self.probes.without),
         )
 
     @cached_property
     def figures(self) -> dict[str, Figure]:
-        """The model's score on each domain."""
+        """Return the model's score on each domain."""
         metric = self.info.metric
         return {domain: self.precision.figure(metric, (self.source, domain)) for domain in self.values.domains}
 
@@ -142,8 +142,8 @@ class _Check:
             return None
         return estimate(difference(self.figures[str(self.home)], mean(away)))
 
-    def _tested(self) -> dict[str, tuple[Figure, float]]:
-        """Return what is tested of each domain that counts, with its corrected p value."""
+    def _tested_scores(self) -> dict[str, tuple[Figure, float]]:
+        """Return the figure tested on each domain that counts, with its corrected p value."""
         found: dict[str, Figure] = {}
         if self.home in self.counted:
             at_home = self.figures[str(self.home)]
@@ -156,7 +156,7 @@ class _Check:
             every = [self.figures[domain] for domain in self.counted]
             found = {name: weighted_sum(every, list(row)) for name, row in zip(self.counted, weights, strict=True)}
         p_values = [_p_value(figure) for figure in found.values()]
-        # Of two domains each is the other's rest: one test.
+        # With two domains, each against the rest is the same test, so one is enough.
         is_one = self.home not in self.counted and len(found) == 2
         corrected = p_values if is_one else holm(p_values).tolist()
         return {domain: (figure, p) for (domain, figure), p in zip(found.items(), corrected, strict=True)}
@@ -195,21 +195,23 @@ class _Check:
     def _confusions(self, domain: str) -> tuple[Confusion, ...]:
         if self.info.kind is not TaskKind.CLASSIFICATION:
             return ()
-        gold = self._gold.filter(domain=domain).join(self.predictions.select("id", "prediction"), on="id", how="inner")
+        gold = self._gold_labels.filter(domain=domain).join(
+            self.predictions.select("id", "prediction"), on="id", how="inner"
+        )
         wrong = gold.filter(pl.col("label") != pl.col("prediction")).group_by("label", "prediction").len()
         most = wrong.sort("len", "label", "prediction", descending=[True, False, False]).head(N_CONFUSIONS)
         return tuple(Confusion(gold=label, predicted=said, n=n) for label, said, n in most.iter_rows())
 
     @cached_property
-    def _gold(self) -> pl.DataFrame:
-        """The test rows' labels by name: id, domain, label."""
+    def _gold_labels(self) -> pl.DataFrame:
+        """Return the test rows' labels by name: id, domain, label."""
         rows = self.folder.test(self.name, columns=["id", "domain", "label"])
         names = dict(enumerate(self.info.labels))
         return rows.with_columns(pl.col("label").replace_strict(names, return_dtype=pl.String))
 
     @cached_property
-    def _of_probes(self) -> dict[str, tuple[dict[str, Figure], set[str]]]:
-        """Each probe's score on its domains, and the domains on which it is at chance."""
+    def _score_probes(self) -> dict[str, tuple[dict[str, Figure], set[str]]]:
+        """Score each probe on its domains, and find the domains on which it is at chance."""
         found = {}
         floors = task_floors(self.folder, self.name) if self.probes.found else {}
         for probe in self.probes.found:
@@ -223,7 +225,7 @@ class _Check:
             low = {
                 domain
                 for domain, figure in figures.items()
-                if at_floor(
+                if is_at_floor(
                     float(figure.values[0]) if figure.low is None else figure.low,
                     floors.get(domain),
                     constant=domain in constant,
@@ -233,7 +235,7 @@ class _Check:
         return found
 
     def _probe(self, probe: ProbePredictions) -> ProbeScores:
-        figures, low = self._of_probes[probe.name]
+        figures, low = self._score_probes[probe.name]
         return ProbeScores(
             name=probe.name,
             n_train=probe.n_train,
@@ -244,19 +246,19 @@ class _Check:
             at_floor=tuple(sorted(low)),
         )
 
-    def _explained(self) -> list[ExplainedDomain]:
-        """Part the drop from home to each domain that all probes were trained on; nothing without a home."""
+    def _explain_drops(self) -> list[ExplainedDomain]:
+        """Split the drop from home to each domain that all probes were trained on; nothing without a home."""
         home = self.home
         if home not in self.counted or not self.probes.found:
             return []
-        trained = set.intersection(*(set(figures) for figures, _ in self._of_probes.values()))
+        trained = set.intersection(*(set(figures) for figures, _ in self._score_probes.values()))
         away = [domain for domain in self.counted if domain != home and {domain, home} <= trained]
         return [self._explained_domain(str(home), domain) for domain in away]
 
     def _explained_domain(self, home: str, domain: str) -> ExplainedDomain:
         model = TwoScores(self.figures[home], self.figures[domain])
-        probes = {name: TwoScores(figures[home], figures[domain]) for name, (figures, _) in self._of_probes.items()}
-        is_low = any(low & {home, domain} for _, low in self._of_probes.values())
+        probes = {name: TwoScores(figures[home], figures[domain]) for name, (figures, _) in self._score_probes.items()}
+        is_low = any(low & {home, domain} for _, low in self._score_probes.values())
         found = explain_drop(model, probes, is_probe_at_chance=is_low)
         reason = found.explanation.reason
         return ExplainedDomain(
@@ -271,7 +273,7 @@ class _Check:
 
 
 def _with_titles(check: DomainCheck, titles: Mapping[str, str]) -> DomainCheck:
-    """Return a check in which domains are called by their titles."""
+    """Return a check in which domains are shown by their titles."""
 
     def titled(name: str) -> str:
         return titles.get(name, name)
@@ -309,7 +311,7 @@ def _p_value(figure: Figure) -> float:
     return p_of_interval(float(figure.values[0]), figure.low, figure.high, figure.effective_groups - 1)
 
 
-def _spread(figures: Mapping[str, Figure]) -> Spread:
+def _spread(figures: Mapping[str, Figure]) -> DomainSpread:
     """Describe how far domains lie apart; chance is the mean of the scores' squared standard errors."""
     from scipy.special import stdtrit
 
@@ -322,7 +324,7 @@ def _spread(figures: Mapping[str, Figure]) -> Spread:
         if figure.low is not None and figure.high is not None
     ]
     chance = float(np.mean(np.square(errors))) if len(errors) == len(figures) else None
-    return Spread(
+    return DomainSpread(
         highest=highest,
         lowest=lowest,
         range=values[highest] - values[lowest],

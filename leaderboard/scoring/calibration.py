@@ -1,4 +1,4 @@
-"""What the confidences of a prediction file are worth: in domain, out of domain, and by how much a shift changes it.
+"""Quality of the confidences in a prediction file: in domain, out of domain, and the change under shift.
 
 Files without confidences pass unchanged, at no cost.
 """
@@ -22,8 +22,8 @@ from leaderboard.scoring.confidence_shape import (
 )
 from leaderboard.scoring.confidences import BOUNDS, target_confidence
 from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.gaps import kept_seeds
-from leaderboard.scoring.intervals import DROP, Figure, alike, estimate, estimates, sampled
+from leaderboard.scoring.gaps import averaged_seeds
+from leaderboard.scoring.intervals import DROP, Figure, broadcast_replicates, estimate, estimates, percentile_figure
 from leaderboard.scoring.label_shift import LabelShifts
 from leaderboard.scoring.replicates import Cell, Floats, TaskValues
 from leaderboard.scoring.shape import Scores, TaskScores
@@ -59,17 +59,17 @@ def add_confidence(
     def added(task: TaskScores) -> TaskScores:
         values = found[task.task]
         rows = predictions.filter(pl.col("task") == task.task)
-        given = _given(rows, values.info)
-        if given is None:
+        column = _confidence_column(rows, values.info)
+        if column is None:
             return task
-        here = _Task(values, rows, given, folder, subset, n_draws)
+        here = _Task(values, rows, column, folder, subset, n_draws)
         return task.model_copy(update={"confidence": here.summary()})
 
     return scores.model_copy(update={"tasks": tuple(added(task) for task in scores.tasks)})
 
 
-def _given(rows: pl.DataFrame, info: TaskInfo) -> str | None:
-    """Name the column that a task's confidences are in; None where they are not there, or not for every row."""
+def _confidence_column(rows: pl.DataFrame, info: TaskInfo) -> str | None:
+    """Find the column of a task's confidences; None where it is missing, or not filled in every row."""
     if info.kind is not TaskKind.CLASSIFICATION:
         return None
     if "probabilities" in rows.columns and rows["probabilities"].is_not_null().any():
@@ -78,13 +78,13 @@ def _given(rows: pl.DataFrame, info: TaskInfo) -> str | None:
 
 
 class _Task:
-    """Summarises the confidences of one task, which stand in the column ``given``."""
+    """The confidences of one task, in the column ``given``, and their summary."""
 
     def __init__(
         self, values: TaskValues, rows: pl.DataFrame, given: str, folder: DatasetFolder, subset: str, n_draws: int
     ) -> None:
         self.values, self.given, self.folder = values, given, folder
-        self.kept = kept_seeds(values)
+        self.seeds = averaged_seeds(values)
         order = ["target", "source", "seed", "id"]
         parts = rows.select(*order, given).sort(order).partition_by("target", as_dict=True)
         plain = rows.select(*order, "prediction", "task")
@@ -101,12 +101,15 @@ class _Task:
         self.figures: dict[Cell, dict[str, Figure]] = {cell: self._of_cell(cell) for cell in sorted(values.rows)}
 
     def _runs(self, cell: Cell) -> list[int]:
-        return self.targets[cell[1]].runs_of(cell[0], self.kept[cell[0]])
+        return self.targets[cell[1]].runs_of(cell[0], self.seeds[cell[0]])
 
     def _of_cell(self, cell: Cell) -> dict[str, Figure]:
         n_groups, runs = self.values.effective_groups[cell[1]], self._runs(cell)
         found = self.targets[cell[1]].figures
-        return {name: sampled(found[name][:, runs].mean(axis=1), n_groups, bounds) for name, bounds in BOUNDS.items()}
+        return {
+            name: percentile_figure(found[name][:, runs].mean(axis=1), n_groups, bounds)
+            for name, bounds in BOUNDS.items()
+        }
 
     def summary(self) -> Confidence:
         """Summarise domains and shifts."""
@@ -114,7 +117,7 @@ class _Task:
         shifts = self.values.shift_cells
         single = [cell for cell in shifts if cell[0] in self.values.domains] or shifts
         differences = {cell: found for cell in shifts if (found := self._difference(cell)) is not None}
-        split = LabelShifts(self.values, self.targets, self.kept, self.folder)
+        split = LabelShifts(self.values, self.targets, self.seeds, self.folder)
         splits = {cell: parts for cell in shifts if (parts := split.parts(*cell)) is not None}
         # Means of both parts are over the same shifts, so that they add up to a mean TD.
         both = [splits[cell] for cell in single if cell in splits and not np.isnan(splits[cell].rest.values[0])]
@@ -144,17 +147,17 @@ class _Task:
         )
 
     def _difference(self, cell: Cell) -> dict[str, Figure] | None:
-        """Out of domain less at home, which of a joined source is the mean over its parts."""
+        """Compute out of domain less at home; the home of a joined source is the mean over its parts."""
         homes = [(cell[0], part) for part in source_parts(cell[0])]
         if not homes or any(home not in self.figures for home in homes):
             return None
         found = {}
         for name, out in self.figures[cell].items():
             figures = [self.figures[home][name] for home in homes]
-            at_home = np.mean(alike(*(figure.values for figure in figures)), axis=0)
-            values = np.subtract(*alike(out.values, at_home))
+            at_home = np.mean(broadcast_replicates(*(figure.values for figure in figures)), axis=0)
+            values = np.subtract(*broadcast_replicates(out.values, at_home))
             n_groups = min(figure.effective_groups for figure in (out, *figures))
-            found[name] = sampled(values, n_groups, _TWICE if name == "brier" else DROP)
+            found[name] = percentile_figure(values, n_groups, _TWICE if name == "brier" else DROP)
         return found
 
     def _curves(self, cells: Sequence[Cell]) -> ConfidenceCurves | None:
@@ -197,5 +200,5 @@ def _mean_estimate(figures: Sequence[Figure]) -> Estimate | None:
 
 def _mean_figure(figures: Sequence[Figure]) -> Figure:
     """Average figures, at least one, replicate by replicate."""
-    values = np.mean(alike(*(figure.values for figure in figures)), axis=0)
-    return sampled(values, min(figure.effective_groups for figure in figures), figures[0].bounds)
+    values = np.mean(broadcast_replicates(*(figure.values for figure in figures)), axis=0)
+    return percentile_figure(values, min(figure.effective_groups for figure in figures), figures[0].bounds)

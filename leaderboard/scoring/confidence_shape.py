@@ -6,7 +6,7 @@ from leaderboard.scoring.estimate import Estimate, Record
 
 
 class ConfidenceFigures(Record):
-    """Whether confidences are right, and whether they rank."""
+    """Figures of calibration, and of ranking by confidence."""
 
     overconfidence: Estimate = pydantic.Field(description="Mean confidence less accuracy")
     calibration_error: Estimate = pydantic.Field(
@@ -38,7 +38,7 @@ class HomeConfidence(Record):
 
 
 class ShiftConfidence(Record):
-    """Confidences on one shift: out of domain, and there less at home (null without predictions at home)."""
+    """Confidences on one shift: out of domain, and out of domain less at home (null without predictions at home)."""
 
     source: str
     target: str
@@ -59,7 +59,7 @@ class ConfidenceCurves(Record):
 
 
 class Confidence(Record):
-    """What confidences are worth, in domain, out and in their difference; means are over domains and shifts.
+    """Figures of confidences in domain, out of domain and of their difference; means are over domains and shifts.
 
     ``given`` is 'probabilities' (of all labels: Brier is multi-class, in [0, 2]) or 'confidence' (of the prediction
     alone: Brier is that of the top label, in [0, 1]). Means over shifts are over single sources where there are any.

@@ -1,4 +1,4 @@
-"""How sure each run is of each prediction on a target's test rows, with the groups' weights that replicate all figures.
+"""Confidence of each run in each prediction on a target's test rows, with the weights that replicate all figures.
 
 Of probabilities of all labels, the confidence is that of the predicted label; an unusable output without any counts as
 sure of nothing: every label equally likely.
@@ -41,14 +41,14 @@ _DRAWS = 4
 
 
 def _with_even(lists: pl.Series, n_classes: int) -> pl.Series:
-    """Put equal probabilities in the place of missing ones."""
+    """Return probabilities with even ones in the place of missing ones."""
     even = pl.Series([[1 / n_classes] * n_classes], dtype=lists.dtype)
     return lists.zip_with(lists.is_not_null(), even.new_from_index(0, len(lists)))
 
 
 @dataclass(frozen=True)
 class TargetConfidence:
-    """What all runs say of one target's n test rows, and how sure they are.
+    """The predictions of all runs on one target's n test rows, with their confidences.
 
     Attributes:
         runs: source and seed of each run.
@@ -76,7 +76,7 @@ class TargetConfidence:
 
     @cached_property
     def correct(self) -> NDArray[np.bool_]:
-        """Whether each prediction is right, shape (n_runs, n)."""
+        """Return whether each prediction is right, shape (n_runs, n)."""
         return np.asarray(self.predicted == self.labels)
 
     def runs_of(self, source: str, seeds: Collection[int]) -> list[int]:
@@ -85,12 +85,12 @@ class TargetConfidence:
 
     @cached_property
     def figures(self) -> dict[str, Floats]:
-        """All figures of all runs: on the test set, then on its replicates, shape (1 + n_draws, n_runs) each."""
+        """Compute all figures of all runs: on the test set, then on replicates, shape (1 + n_draws, n_runs) each."""
         pairs = list(zip(self.confidence, self.correct, strict=True))
         brier = top_label_brier_scores(self.confidence, self.correct)
         if self.probabilities is not None:
             brier = brier_scores(self.probabilities, self.labels)
-        # Means, and figures that move with the mean of their influences.
+        # Replicates of means, and of figures that vary with the mean of their influences.
         rows = {"overconfidence": self.confidence - self.correct, "brier": brier}
         for name, figure in (("failure_auroc", failure_auroc), ("excess_aurc", excess_aurc)):
             found = [figure(sure, right) for sure, right in pairs]
@@ -122,7 +122,7 @@ class TargetConfidence:
 
     @cached_property
     def scores(self) -> Floats:
-        """The task's metric of all runs, shape (1 + n_draws, n_runs)."""
+        """Compute the task's metric of all runs, shape (1 + n_draws, n_runs)."""
         return self.scores_of(self.predicted)
 
     def scores_of(self, predicted: NDArray[np.int64]) -> Floats:
@@ -140,7 +140,7 @@ class TargetConfidence:
 
 
 def _on_logits(values: Floats) -> Floats:
-    """Move replicates (all but the first) as far on the scale of logits: areas near 1 vary downwards, not beyond."""
+    """Move replicates (all but the first) by the same distance in logits: areas near 1 vary downwards, not beyond."""
     point = values[0]
     slope = point * (1 - point)
     inside = slope > 0
@@ -151,7 +151,7 @@ def _on_logits(values: Floats) -> Floats:
 
 
 def _on_logs(values: Floats) -> Floats:
-    """Move replicates (all but the first) as far on the scale of logarithms: what is close to 0 varies upwards."""
+    """Move replicates (all but the first) by the same distance in logarithms: values close to 0 vary upwards."""
     point = values[0]
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         moved = point * np.exp((values - point) / point)

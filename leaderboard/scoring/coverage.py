@@ -1,4 +1,4 @@
-"""Whether an entry's scores cover what a board ranks by."""
+"""Check of whether an entry's scores cover what a board ranks by."""
 
 from leaderboard.scoring.shape import OUTSIDE_BASES
 

@@ -1,4 +1,4 @@
-"""The smallest true drop that a score's test would find: from the standard error behind its interval alone."""
+"""The smallest true drop that a score's test would detect, from the standard error behind its interval alone."""
 
 from collections.abc import Mapping
 

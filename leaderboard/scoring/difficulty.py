@@ -1,4 +1,4 @@
-"""What a model's drop from home is made of: difficulty, by probes that are trained on each domain, and a rest."""
+"""The parts of a model's drop from home: difficulty, measured by probes trained on each domain, and a rest."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ SCALES: tuple[Scale, ...] = ("raw", "logit")
 
 
 class TwoScores(NamedTuple):
-    """Scores at home and on another domain: of a model SS and ST, of a probe, which has a home in both, SS and TT."""
+    """Scores at home and on another domain: SS and ST of a model; SS and TT of a probe, which has a home in both."""
 
     home: Figure
     away: Figure
@@ -42,7 +42,7 @@ class ExplainedDrop:
 
 
 def explain_drop(model: TwoScores, probes: Mapping[str, TwoScores], *, is_probe_at_chance: bool) -> ExplainedDrop:
-    """Part a model's drop into difficulty and a rest, and judge it (``metrics.difficulty_verdict``).
+    """Split a model's drop into difficulty and a rest, and judge it (``metrics.difficulty_verdict``).
 
     All scores are of the same test texts with the same replicates, so what models share of a text's difficulty is in
     the intervals (paired over test groups).
@@ -55,12 +55,12 @@ def explain_drop(model: TwoScores, probes: Mapping[str, TwoScores], *, is_probe_
     scales: dict[str, OnScale] = {scale: _on_scale(model, probes, scale) for scale in SCALES}
     found = {name: weighted_sum([*probe], [1.0, -1.0]) for name, probe in probes.items()}
     drop = weighted_sum([*model], [1.0, -1.0])
-    difficulty, rest = _parts(model, probes, "raw")
+    difficulty, rest = _mean_parts(model, probes, "raw")
     explanation = difficulty_verdict(_bounded(drop), scales, is_probe_at_chance=is_probe_at_chance)
     return ExplainedDrop(drop, difficulty, rest, found, explanation)
 
 
-def _parts(model: TwoScores, probes: Mapping[str, TwoScores], scale: Scale) -> tuple[Figure, Figure]:
+def _mean_parts(model: TwoScores, probes: Mapping[str, TwoScores], scale: Scale) -> tuple[Figure, Figure]:
     """Return the mean difficulty and the rest on a scale."""
     figures = [figure for probe in probes.values() for figure in probe]
     idd = [sign / len(probes) for _ in probes for sign in (1.0, -1.0)]
@@ -69,8 +69,8 @@ def _parts(model: TwoScores, probes: Mapping[str, TwoScores], scale: Scale) -> t
 
 
 def _on_scale(model: TwoScores, probes: Mapping[str, TwoScores], scale: Scale) -> OnScale:
-    difficulty, rest = _parts(model, probes, scale)
-    alone = [_parts(model, {name: probe}, scale) for name, probe in probes.items()]
+    difficulty, rest = _mean_parts(model, probes, scale)
+    alone = [_mean_parts(model, {name: probe}, scale) for name, probe in probes.items()]
     difficulties, rests = ([float(part.values[0]) for part in parts] for parts in zip(*alone, strict=True))
     return OnScale(_bounded(difficulty), _bounded(rest), difficulties, rests)
 

@@ -1,4 +1,4 @@
-"""The shape of what ``shiftbench check`` finds of one model: its scores by domain, and what can be said of them.
+"""The shape of what ``shiftbench check`` finds of one model: its scores by domain, and the conclusions.
 
 Values are fractions, unrounded; ``low`` and ``high`` bound 95% intervals over other test texts, the model as it is.
 """
@@ -11,7 +11,7 @@ from leaderboard.scoring.shape import FloorLevels
 
 
 class Confusion(Record):
-    """How often one label was predicted where another is right."""
+    """The number of times that one label was predicted where another is right."""
 
     gold: str
     predicted: str
@@ -40,8 +40,8 @@ class DomainScore(Record):
     confusions: tuple[Confusion, ...] = ()
 
 
-class Spread(Record):
-    """How far domains lie apart, of those that count.
+class DomainSpread(Record):
+    """The spread of scores over the domains that count.
 
     ``observed`` is the standard deviation of the scores, ``by_chance`` what test texts alone would give,
     ``beyond_chance`` what is left of it, at least 0; null without intervals.
@@ -69,7 +69,7 @@ class ProbeScores(Record):
 
 
 class ExplainedDomain(Record):
-    """What a drop is made of: ``drop = difficulty + rest``, and the verdict (``metrics.difficulty_verdict``)."""
+    """The parts of a drop, ``drop = difficulty + rest``, and the verdict (``metrics.difficulty_verdict``)."""
 
     domain: str
     drop: Estimate
@@ -81,7 +81,7 @@ class ExplainedDomain(Record):
 
 
 class Leaks(Record):
-    """Test texts that stand in the training texts word for word, or nearly: they were left out, by domain."""
+    """Test texts left out, by domain, because the training texts contain them exactly or nearly."""
 
     n_train: int
     exact: dict[str, int]
@@ -89,7 +89,7 @@ class Leaks(Record):
 
 
 class DomainCheck(Record):
-    """What one model's predictions on all domains show.
+    """The findings on one model's predictions on all domains.
 
     ``home`` is the domain that the model was trained on, null where it was trained elsewhere. ``few_texts`` are the
     domains with fewer than ``min_texts`` test texts: listed, and left out of all else. ``mean`` is over the others.
@@ -106,7 +106,7 @@ class DomainCheck(Record):
     mean_drop: Estimate | None = pydantic.Field(
         description="Score at home less the mean of the others; null without home"
     )
-    spread: Spread | None
+    spread: DomainSpread | None
     probes: tuple[ProbeScores, ...] = ()
     explained: tuple[ExplainedDomain, ...] = ()
     without_probe: dict[str, str] = pydantic.Field(default={}, description="Domains that no probe was trained on: why")

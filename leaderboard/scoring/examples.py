@@ -13,14 +13,14 @@ from leaderboard.scoring.outcomes import outcomes
 from validation.vocabulary import GOLD, SPLITS, TOKENS, UNPARSED, TaskKind
 
 MAX_LETTERS = 300
-"""Longer texts are clipped: a page quotes, it does not publish."""
+"""Longer texts are clipped, because a page should quote texts, not publish them."""
 _AT_FIRST = 300
 _NO_ANSWER, _NO_SPANS, _UNPARSED = "(no answer)", "(no spans)", "(unusable output)"
 
 
 @dataclass(frozen=True)
 class WrongExample:
-    """One test row that was predicted wrong.
+    """One test row with a wrong prediction.
 
     Attributes:
         id: its example id.
@@ -60,7 +60,7 @@ def why_hidden(folder: DatasetFolder, task: str, domain: str) -> str:
 def wrong_examples(
     predictions: Path, folder: DatasetFolder, task: str, source: str, target: str, n: int = 5
 ) -> tuple[WrongExample, ...]:
-    """Find test rows of a shift that were predicted wrong, those first that show the shift best.
+    """Find test rows of a shift with wrong predictions, the most telling first.
 
     Where the entry has a model of the target, too, these are the rows on which it is furthest ahead of the model of the
     source: right when trained on the target, wrong when trained on the source. Otherwise, and among equals, the worst
@@ -84,14 +84,14 @@ def wrong_examples(
         return ()
     info = folder.task(task)
     gold = folder.split(task, target, "test")
-    # A subset's predictions are fewer than the rows.
+    # A subset has predictions for only some of the rows.
     rows = gold.join(said, on="id", how="inner", maintain_order="left")
     if rows.is_empty():
         return ()
     home = _one_run(predictions, prefix, target) if target != source else said.clear()
     rows = rows.join(home.select("id", at_home="prediction"), on="id", how="left", maintain_order="left")
     worst = _worst(rows.head(_AT_FIRST), gold, info, n)
-    # With enough rows that could not show more among the first ones the others need not be looked at.
+    # The remaining rows need no check once the first ones hold enough of the best kind.
     if (worst["score"] - worst["at_home"].fill_null(1) == -1).sum() < n:
         worst = _worst(rows, gold, info, n)
     return tuple(_example(row, info) for row in worst.iter_rows(named=True))
@@ -125,7 +125,7 @@ def sample_rows(folder: DatasetFolder, task: str, domain: str, n: int = 3) -> tu
     return tuple(
         SampleRow(
             row["id"],
-            tuple((name, _clipped(_as_text(row[name]))) for name in _shown(info)),
+            tuple((name, _clipped(_as_text(row[name]))) for name in _quoted_columns(info)),
             _gold(row, info) if has_gold else "",
         )
         for row in folder.split(task, domain, split).head(n).iter_rows(named=True)
@@ -155,12 +155,12 @@ def _one_run(predictions: Path, prefix: str, source: str) -> pl.DataFrame:
 
 
 def _example(row: dict[str, Any], info: TaskInfo) -> WrongExample:
-    texts = tuple((name, _clipped(_as_text(row[name]))) for name in _shown(info))
+    texts = tuple((name, _clipped(_as_text(row[name]))) for name in _quoted_columns(info))
     return WrongExample(row["id"], texts, _gold(row, info), _predicted(row, info), float(row["score"]), row["at_home"])
 
 
-def _shown(info: TaskInfo) -> list[str]:
-    """List the columns to quote, a question before the long text that it is about."""
+def _quoted_columns(info: TaskInfo) -> list[str]:
+    """List the columns to quote, a question before its long context."""
     names = [name for name in info.inputs if name != "title" or info.kind is not TaskKind.EXTRACTIVE_QA]
     return sorted(names, key=lambda name: name == "context")
 

@@ -1,4 +1,4 @@
-"""What a model without skill reaches on a test set: an entry at that level is shown, and nothing concluded from it.
+"""Scores of a model without skill on a test set: an entry at that level is shown, but nothing concluded from it.
 
 A constant predictor drops nowhere, since it learned nothing that a shift could take away.
 """
@@ -33,12 +33,12 @@ class Floor(NamedTuple):
 
     @property
     def level(self) -> float:
-        """The higher one: what no skill is needed for."""
+        """Return the higher of the two levels."""
         return max(self.chance, self.majority)
 
 
 def floor_of(kind: TaskKind, metric: str, gold: pl.DataFrame) -> Floor | None:
-    """Return the levels of a test set.
+    """Compute the levels of a test set.
 
     Accuracy: one in the number of classes, and the largest class's share. Macro-F1: one in the number of classes, which
     no predictions that are independent of the texts exceed on average (a class's F1 is then at most the harmonic mean
@@ -68,7 +68,7 @@ def floor_of(kind: TaskKind, metric: str, gold: pl.DataFrame) -> Floor | None:
 
 
 def task_floors(folder: DatasetFolder, task: str, subset: str = "all") -> dict[str, Floor]:
-    """Return the levels of a task's test sets, by domain; none of generated text.
+    """Compute the levels of a task's test sets, by domain; empty for generated text.
 
     Args:
         folder: the dataset; InvalidInput where it withholds its labels.
@@ -85,7 +85,7 @@ def task_floors(folder: DatasetFolder, task: str, subset: str = "all") -> dict[s
 
 
 def constant_runs(predictions: pl.DataFrame, kind: TaskKind) -> set[tuple[str, str, int]]:
-    """Find runs that predict one thing for every text of a test set of at least two.
+    """Find runs that predict the same for every text of a test set of at least two.
 
     Args:
         predictions: rows as ``validation.predictions.CHECKED_PREDICTIONS`` has them, of one task.
@@ -101,7 +101,7 @@ def constant_runs(predictions: pl.DataFrame, kind: TaskKind) -> set[tuple[str, s
     return {(str(source), str(target), int(seed)) for source, target, seed in found.iter_rows()}
 
 
-def at_floor(lower_end: float | NDArray[np.float64], floor: Floor | None, *, constant: bool = False) -> bool:
+def is_at_floor(lower_end: float | NDArray[np.float64], floor: Floor | None, *, constant: bool = False) -> bool:
     """Check whether a score is not shown to be above the level that needs no skill.
 
     Args:
@@ -113,7 +113,7 @@ def at_floor(lower_end: float | NDArray[np.float64], floor: Floor | None, *, con
 
 
 def mark_floors(scores: Scores, folder: DatasetFolder, predictions: pl.DataFrame) -> Scores:
-    """Add to scores the levels of their test sets, and mark what is not shown to be above them.
+    """Add the levels of the test sets to scores, and mark the scores that are not shown to be above them.
 
     Args:
         scores: of any tasks of the dataset.
@@ -133,12 +133,12 @@ def mark_floors(scores: Scores, folder: DatasetFolder, predictions: pl.DataFrame
 
 
 def _mark_task(task: TaskScores, floors: Mapping[str, Floor], varied: set[tuple[str, str]]) -> TaskScores:
-    """Mark one task; ``varied`` are the cells with a run that does not predict one thing."""
+    """Add the marks to one task; ``varied`` are the cells with a run whose predictions vary."""
 
     def is_low(estimate: Estimate, source: str, targets: Sequence[str]) -> bool:
         constant = all((source, target) not in varied for target in targets)
         end = estimate.value if estimate.low is None else estimate.low
-        return end is not None and at_floor(end, _mean_floor(floors, targets), constant=constant)
+        return end is not None and is_at_floor(end, _mean_floor(floors, targets), constant=constant)
 
     homes = {home.domain: is_low(home.score, home.domain, [home.domain]) for home in task.in_domain}
     shifts = []
@@ -153,7 +153,7 @@ def _mark_task(task: TaskScores, floors: Mapping[str, Floor], varied: set[tuple[
     end = mean.value if end is None else end
     whole = _mean_floor(floors, [shift.target for shift in ranked])
     constant = bool(ranked) and all((shift.source, shift.target) not in varied for shift in ranked)
-    marked = end is not None and at_floor(end, whole, constant=constant)
+    marked = end is not None and is_at_floor(end, whole, constant=constant)
     return task.model_copy(
         update={
             "floors": {name: FloorLevels(**floor._asdict()) for name, floor in floors.items()},

@@ -1,4 +1,4 @@
-"""What a complete grid of predictions would have beside what is here: every gap is named, none is scored around."""
+"""The gaps of a prediction file: what a complete grid would have in addition. Each gap is reported."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,12 +8,12 @@ from leaderboard.scoring.shape import Missing
 from validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
 LEFT_OUT = "left out of the means"
-"""How the gap of a domain begins that is too small to decide anything."""
+"""The first words of the gap of a domain that is too small for the means."""
 NO_DEPTHS = "the dataset folder has no depth tables"
 
 
-def kept_seeds(values: TaskValues) -> dict[str, set[int]]:
-    """Choose each source's seeds that are averaged: those on all of its targets, or its drops would mix runs.
+def averaged_seeds(values: TaskValues) -> dict[str, set[int]]:
+    """Choose each source's seeds that are averaged: those on all of its targets, so that its drops do not mix runs.
 
     Where no seed is on all of them, each score is the mean over what is there.
     """
@@ -24,19 +24,19 @@ def kept_seeds(values: TaskValues) -> dict[str, set[int]]:
 
 
 def gaps(values: TaskValues, *, has_depth: bool) -> Iterator[Missing]:
-    """Name a task's gaps."""
+    """List a task's gaps."""
     for domain, n in small_domains(values.info, values.domains).items():
         what = f"{LEFT_OUT}: {n} test texts, fewer than {values.info.min_texts}"
         yield Missing(task=values.name, source=None, target=domain, what=what)
     yield from _score_gaps(values)
     if has_depth:
         yield from _depth_gaps(values)
-    elif values.info.min_texts is None:  # own data have depths only where they were asked for
+    elif values.info.min_texts is None:  # own data have depths only if they were requested
         yield Missing(task=values.name, source=None, target=None, what=NO_DEPTHS)
 
 
 def small_domains(info: TaskInfo, domains: Iterable[str]) -> dict[str, int]:
-    """Find those of some domains of own data that have too few test texts for a mean: their number of texts by name."""
+    """Find domains of own data with too few test texts for a mean: their number of texts by name."""
     least = info.min_texts or 0
     tests = {name: facts.splits["test"].rows for name, facts in info.domains.items() if "test" in facts.splits}
     return {domain: tests[domain] for domain in domains if tests.get(domain, least) < least}
@@ -62,7 +62,7 @@ def _score_gaps(values: TaskValues) -> Iterator[Missing]:
                 yield gap("no predictions", source, target)
     if trained:
         yield from map(gap, _home_gaps(values) if one_source else _pairing_gaps(values))
-    for source, kept in kept_seeds(values).items():
+    for source, kept in averaged_seeds(values).items():
         by_target = {target: set(seeds) for (name, target), seeds in values.seeds.items() if name == source}
         for target, seeds in by_target.items():
             for seed in sorted(set.union(*by_target.values()) - seeds):
@@ -71,13 +71,13 @@ def _score_gaps(values: TaskValues) -> Iterator[Missing]:
 
 
 def _at_home_only(values: TaskValues, source: str) -> bool:
-    """Whether a source has nothing to predict beyond its own test: one that gives TT to models trained elsewhere."""
+    """Return whether a source has only its own test to predict: it gives TT to models trained elsewhere."""
     info = values.info
     return source in values.domains and bool(info.id_domain or info.candidates_for) and source != info.id_domain
 
 
 def _pairing_gaps(values: TaskValues) -> Iterator[str]:
-    """Name, once each, what a pairing has not; nothing of other tasks."""
+    """List, once each, what a pairing lacks; nothing of other tasks."""
     whole = values.info.joined_source
     if whole is None:
         return
@@ -87,7 +87,7 @@ def _pairing_gaps(values: TaskValues) -> Iterator[str]:
 
 
 def _home_gaps(values: TaskValues) -> Iterator[str]:
-    """Name, once each, the in-domain scores that a model trained on one domain alone has no drops without."""
+    """List, once each, the missing in-domain scores without which single sources have no drops."""
     home = values.info.id_domain
     if home is None:
         elsewhere = sorted({part for source in values.sources for part in _from_elsewhere(values, source)})
@@ -114,7 +114,7 @@ def _depth_gaps(values: TaskValues) -> Iterator[Missing]:
         yield Missing(task=values.name, source=source, target=None, what=what)
     for source, target in values.shift_cells:
         if _from_elsewhere(values, source):
-            continue  # named once, with SS
+            continue  # already listed as a missing SS
         if source not in OUTSIDE_SOURCES and (source, target) not in values.effective_n:
             few = [part for part in source_parts(source) if n_train(values.info, part) < 2]
             what = (

@@ -1,4 +1,4 @@
-"""A task's home advantage with its intervals, on three scales, and whether all of them show one."""
+"""A task's home advantage with its intervals on three scales, and whether all of them show one."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
@@ -88,7 +88,7 @@ def _totals(values: TaskValues, domains: Sequence[str], figures: dict[Scale, Fig
 
 
 def shown_sign(ends: Iterable[tuple[float | None, float | None]]) -> Literal["advantage", "disadvantage"] | None:
-    """Name the sign that all of some intervals show; None without such a sign, or where one has no ends."""
+    """Return the sign that all intervals show; None without such a sign, or where an interval has no ends."""
     pairs = list(ends)
     if all(low is not None and low > 0 for low, _ in pairs):
         return "advantage"

@@ -14,7 +14,7 @@ import numpy as np
 from builders.folder.manifest import Manifest
 from leaderboard.scoring.detectable import detectable_drops
 from leaderboard.scoring.estimate import Estimate, Interval, Total
-from leaderboard.scoring.intervals import Figure, TotalBounds, difference, estimates, known, mean, total_bounds
+from leaderboard.scoring.intervals import Figure, TotalBounds, difference, estimates, mean, none_if_nan, total_bounds
 from leaderboard.scoring.partial_grid import Drops, known_figures, of_shifts
 from leaderboard.scoring.replicates import Cell, Floats, TaskValues
 from leaderboard.scoring.shape import OUTSIDE_BASES, FourTypes, IdOod
@@ -34,7 +34,7 @@ ScoreFigure = Callable[[str, str], Figure]
 
 @dataclass(frozen=True)
 class IdModel:
-    """The model whose ID and OOD scores are told, of one task and prediction file.
+    """The model of a task and prediction file whose ID and OOD scores are reported.
 
     Attributes:
         id_domain: the domain that models of the task are trained on.
@@ -48,7 +48,7 @@ class IdModel:
 
     @property
     def basis(self) -> str:
-        """Name the shifts of the summary."""
+        """Describe the shifts of the summary."""
         if self.source in OUTSIDE_BASES:
             return OUTSIDE_BASES[self.source]
         return ID_OOD if self.source in (self.id_domain, None) else "joined"
@@ -64,19 +64,19 @@ class IdModel:
         return [cell for cell in cells if cell in values.rows]
 
     def cells(self, values: TaskValues) -> list[Cell]:
-        """List the same, with the ID domain before them."""
+        """List the cells: the ID domain, then the shifts."""
         home = (self.source or "", self.id_domain)
         return [*([home] if home in values.rows else []), *self.shift_cells(values)]
 
     def complete(self, values: TaskValues) -> bool:
-        """Whether no score is missing: on the ID domain (but of candidates), and on every other domain."""
+        """Return whether no score is missing: on the ID domain (but of candidates), and on every other domain."""
         wanted = {domain for domain in values.domains if domain != self.id_domain}
         wanted |= set() if self.candidates else {self.id_domain}
         covered = {target for _, target in self.cells(values)}
         return covered == wanted and len(covered) + self.candidates > 1
 
     def scores(self, values: TaskValues, figure: ScoreFigure, score: Score) -> IdOod | None:
-        """Give the ID score, the OOD ones, their mean and the drop to it; None of candidates, and without a model."""
+        """Return the ID score, the OOD ones, their mean and the drop to it; None for candidates or without a model."""
         if self.source is None or self.candidates:
             return None
         source, home = self.source, self.id_domain
@@ -100,7 +100,7 @@ class IdModel:
             ood={target: told[f"ood.{target}"] for target in found},
             mean_ood=told.get("mean_ood", nothing),
             drop=told.get("drop", nothing),
-            total=_named(totals),
+            total=_by_shape_name(totals),
             detectable=detectable_drops({"drop": figures["drop"]}, totals) if "drop" in figures else {},
             four_types=_four_types(source, home, found, score) if FOUR_TYPES in values.scores else None,
         )
@@ -116,17 +116,17 @@ class IdModel:
             return np.asarray(matrix.mean(axis=-1))
 
         bounds = total_bounds(values, [self.source], found, statistic, [mean(known_scores)])
-        return _named({"mean_st": bounds[0]}) if bounds else {}
+        return _by_shape_name({"mean_st": bounds[0]}) if bounds else {}
 
     def _total(self, values: TaskValues, found: Sequence[str], figures: Mapping[str, Figure]) -> dict[str, TotalBounds]:
-        """Find the intervals over training runs too, of the figures that there are."""
+        """Find the intervals over training runs too, of the figures present."""
         keys = [key for key in ("id", *(f"ood.{target}" for target in found), "mean_ood", "drop") if key in figures]
 
         def statistic(matrix: Floats) -> Floats:
             own, away = matrix[..., 0, :1], matrix[..., 0, 1:]
             centre = away.mean(axis=-1, keepdims=True)
             every = np.concatenate([own, away, centre, own - centre], axis=-1)
-            return every[..., : len(keys)]  # the drop, which is last, may not be there
+            return every[..., : len(keys)]  # the drop is last, and may be missing
 
         assert self.source is not None
         targets, of_keys = [self.id_domain, *found], [figures[key] for key in keys]
@@ -134,7 +134,7 @@ class IdModel:
         return dict(zip(keys, bounds, strict=True)) if bounds else {}
 
 
-def _named(bounds: Mapping[str, TotalBounds]) -> Total:
+def _by_shape_name(bounds: Mapping[str, TotalBounds]) -> Total:
     return {key: Interval(low=each.low, high=each.high) for key, each in bounds.items() if not np.isnan(each.low)}
 
 
@@ -172,7 +172,7 @@ def id_figures(chosen: Sequence[Drops], found: IdOod | None, *, complete: bool) 
 
 
 def _four_types(source: str, home: str, found: Sequence[str], score: Score) -> FourTypes:
-    away = {target: known(score(source, target, FOUR_TYPES)[0]) for target in found}
+    away = {target: none_if_nan(score(source, target, FOUR_TYPES)[0]) for target in found}
     values = [value for value in away.values() if value is not None]
     mean_ood = float(np.mean(values)) if values and len(values) == len(away) else None
-    return FourTypes(id=known(score(source, home, FOUR_TYPES)[0]), ood=away, mean_ood=mean_ood)
+    return FourTypes(id=none_if_nan(score(source, home, FOUR_TYPES)[0]), ood=away, mean_ood=mean_ood)

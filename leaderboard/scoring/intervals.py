@@ -37,7 +37,7 @@ MAX_UNDEFINED = 0.01
 
 
 class Reason(StrEnum):
-    """Why a figure has no interval: the words that stand in the scores."""
+    """The reason why a figure has no interval, in the words that scores use."""
 
     FEW_GROUPS = "fewer than 5 effective groups"
     RARE_CLASS = "a class has fewer than 10 effective gold groups"
@@ -72,7 +72,7 @@ class Figure:
 
     @property
     def df(self) -> float:
-        """Degrees of freedom that its interval was made with, the least of its parts'.
+        """Return the degrees of freedom of the interval, the least of its parts'.
 
         Groups less 1, or what the rarest class leaves: macro-F1 is as sure as its fewest gold examples, however many
         groups there are. Other levels, and standard errors, must be taken off the interval at this same number.
@@ -81,7 +81,7 @@ class Figure:
 
     @property
     def has_interval(self) -> bool:
-        """Whether it has an interval."""
+        """Return whether the figure has an interval."""
         return self.low is not None and self.high is not None
 
 
@@ -89,8 +89,8 @@ UNKNOWN = Figure(np.array([np.nan]), np.inf)
 """A score without predictions."""
 
 
-def sampled(values: Floats, effective_groups: float, bounds: tuple[float, float]) -> Figure:
-    """Return a figure with the percentile interval of its replicates: one that no scores add up to.
+def percentile_figure(values: Floats, effective_groups: float, bounds: tuple[float, float]) -> Figure:
+    """Return a figure with the percentile interval of its replicates, for figures that are not sums of scores.
 
     Args:
         values: the figure, then its replicates, shape (1 + n_draws,).
@@ -118,16 +118,16 @@ def mean(figures: Sequence[Figure], bounds: tuple[float, float] = SCORE) -> Figu
     """
     if len(figures) == 1:
         return figures[0]
-    table = np.stack(alike(*(figure.values for figure in figures)))
+    table = np.stack(broadcast_replicates(*(figure.values for figure in figures)))
     return _combined(figures, [1 / len(figures)] * len(figures), bounds, table, table.mean(axis=0))
 
 
 def difference(one: Figure, other: Figure) -> Figure:
-    """Take one figure from another, replicate by replicate, with the interval that their own make (``metrics.mover``).
+    """Compute the difference of two figures, replicate by replicate, with its interval (``metrics.mover``).
 
     Returns: the difference; unknown where one is, and without interval, for the first reason, where one has none.
     """
-    table = np.stack(alike(one.values, other.values))
+    table = np.stack(broadcast_replicates(one.values, other.values))
     return _combined([one, other], [1.0, -1.0], DROP, table, table[0] - table[1])
 
 
@@ -158,15 +158,15 @@ def _combined(
     return Figure(total, groups, bounds, low=low, high=high, own_df=df)
 
 
-def alike(*arrays: Floats) -> list[Floats]:
-    """Bring a score without replicates (an unknown one) to the length of the others."""
+def broadcast_replicates(*arrays: Floats) -> list[Floats]:
+    """Return replicates of equal length: a score without any (an unknown one) is repeated."""
     return [np.asarray(array) for array in np.broadcast_arrays(*arrays)]
 
 
 def estimate(figure: Figure) -> Estimate:
     """Return a figure as the shape of scores has it: without replicates."""
     return Estimate(
-        value=known(figure.values[0]), low=figure.low, high=figure.high, no_interval=figure.no_interval or None
+        value=none_if_nan(figure.values[0]), low=figure.low, high=figure.high, no_interval=figure.no_interval or None
     )
 
 
@@ -203,7 +203,7 @@ def bounds_of(name: str) -> tuple[float, float]:
 
 
 class TotalBounds(NamedTuple):
-    """Ends of a total interval, with what training runs alone would change; NaN where there is no interval."""
+    """Ends of a total interval, with the interval over training runs alone; NaN where there is none."""
 
     low: float
     high: float
@@ -288,8 +288,8 @@ def total_bounds(
     return [_with_runs(*each) for each in zip(figures, training.variance, training.df, strict=True)]
 
 
-def known(value: float | NDArray[np.float64]) -> float | None:
-    """Return a number as a Python float.
+def none_if_nan(value: float | NDArray[np.float64]) -> float | None:
+    """Return a number as a Python float; None for NaN.
 
     Args:
         value: a number; NaN where it is undefined.
@@ -315,7 +315,7 @@ def _spread(drop: Figure) -> Spread:
 
 
 def _defined(values: Floats) -> Floats:
-    """Put the first defined replicates in the place of the few undefined ones."""
+    """Return replicates in which the first defined ones replace the few undefined ones."""
     undefined = np.isnan(values)
     if not undefined.any():
         return values

@@ -1,4 +1,4 @@
-"""TD of each shift split in two: what the target's class shares cost, and the rest (``metrics.label_shift``)."""
+"""TD of each shift split in two: the cost of the target's class shares, and the rest (``metrics.label_shift``)."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -9,7 +9,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature, label_shift_parts
 from leaderboard.scoring.confidence_shape import LabelShift
 from leaderboard.scoring.confidences import TargetConfidence
-from leaderboard.scoring.intervals import DROP, SCORE, alike, estimates, sampled
+from leaderboard.scoring.intervals import DROP, SCORE, broadcast_replicates, estimates, percentile_figure
 from leaderboard.scoring.replicates import Floats, TaskValues
 from validation.vocabulary import source_parts
 
@@ -18,9 +18,9 @@ class Parts:
     """The parts of one shift's TD, with their replicates."""
 
     def __init__(self, st: Floats, adjusted: Floats, tt: Floats, n_groups: float, temperature: float) -> None:
-        shift, rest = label_shift_parts(*alike(st, adjusted, tt))
-        self.adjusted, self.temperature = sampled(adjusted, n_groups, SCORE), temperature
-        self.label_shift, self.rest = sampled(shift, n_groups, DROP), sampled(rest, n_groups, DROP)
+        shift, rest = label_shift_parts(*broadcast_replicates(st, adjusted, tt))
+        self.adjusted, self.temperature = percentile_figure(adjusted, n_groups, SCORE), temperature
+        self.label_shift, self.rest = percentile_figure(shift, n_groups, DROP), percentile_figure(rest, n_groups, DROP)
 
     def estimated(self) -> LabelShift:
         """Estimate the intervals."""
@@ -29,16 +29,16 @@ class Parts:
 
 
 class LabelShifts:
-    """Splits the TD of a task's shifts, where probabilities of all labels are there."""
+    """The split of TD of a task's shifts, where probabilities of all labels are known."""
 
     def __init__(
         self,
         values: TaskValues,
         targets: Mapping[str, TargetConfidence],
-        kept: Mapping[str, set[int]],
+        seeds: Mapping[str, set[int]],
         folder: DatasetFolder,
     ) -> None:
-        self._values, self._targets, self._kept, self._folder = values, targets, kept, folder
+        self._values, self._targets, self._seeds, self._folder = values, targets, seeds, folder
         self._counts = cache(self._train_counts)
         self._temperature = cache(self._fit_temperature)
 
@@ -55,13 +55,14 @@ class LabelShifts:
         after = np.bincount(here.labels, minlength=n_classes) / here.labels.size
         if np.any((before == 0) & (after > 0)):
             return None
-        runs = here.runs_of(source, self._kept[source])
+        runs = here.runs_of(source, self._seeds[source])
         temperatures = [self._temperature(*here.runs[run]) for run in runs]
         adjusted = []
         for run, temperature in zip(runs, temperatures, strict=True):
             chosen = adjust_to_prior(here.probabilities[run], before, after, temperature).argmax(axis=-1)
-            adjusted.append(np.where(here.predicted[run] == n_classes, n_classes, chosen))  # unusable stays so
-        at_home = here.runs_of(target, self._kept.get(target, ()))
+            # Unusable outputs stay unusable.
+            adjusted.append(np.where(here.predicted[run] == n_classes, n_classes, chosen))
+        at_home = here.runs_of(target, self._seeds.get(target, ()))
         return Parts(
             here.scores[:, runs].mean(axis=1),
             here.scores_of(np.stack(adjusted)).mean(axis=1),
@@ -86,7 +87,7 @@ class LabelShifts:
         return np.bincount(labels, minlength=len(self._values.info.labels)).astype(np.float64)
 
     def _fit_temperature(self, source: str, seed: int) -> float:
-        """Set the temperature of a run on its predictions at home; 1 where there are none."""
+        """Fit the temperature of a run on its predictions at home; 1 where there are none."""
         tables, labels = [], []
         for part in source_parts(source):
             home = self._targets.get(part)

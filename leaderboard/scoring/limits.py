@@ -1,4 +1,4 @@
-"""Whether scores and drops by domain keep limits that were fixed beforehand: what a gate asks.
+"""Tests of whether scores and drops by domain keep limits fixed beforehand: what ``shiftbench gate`` checks.
 
 Each limit of each domain is tested from both sides. It is *broken* where the test excludes that it is kept, corrected
 over all tests of the gate (Holm): with 20 domains exactly at the limit an uncorrected gate would fail most of the time.
@@ -17,13 +17,13 @@ import pydantic
 
 from leaderboard.metrics.comparison import holm
 from leaderboard.metrics.limits import exact_p
-from leaderboard.scoring.intervals import Figure, difference, known, mean
+from leaderboard.scoring.intervals import Figure, difference, mean, none_if_nan
 from leaderboard.scoring.non_inferiority import AT_CHANCE, one_sided
 from leaderboard.scoring.precision import Precision
 from validation.report import InvalidInput, Problem
 
 LEVEL = 0.05
-"""Chance that a gate fails although every limit is kept, at most."""
+"""The highest probability that a gate fails although every limit is kept."""
 LIMITS = ("max_drop", "min_score", "max_regression")
 _LEAST_P = 1e-12
 Outcome = Literal["broken", "kept", "cannot tell"]
@@ -31,7 +31,7 @@ LimitName = Literal["max_drop", "min_score", "max_regression"]
 
 
 class Limits(NamedTuple):
-    """What a gate asks for, as fractions; None is not asked for."""
+    """The limits of a gate, as fractions; None means no limit."""
 
     max_drop: float | None = None
     min_score: float | None = None
@@ -58,15 +58,15 @@ class LimitTest(pydantic.BaseModel):
     reason: str | None = None
 
 
-class Verdict(LimitTest):
-    """A test with what it shows; ``p_corrected`` is ``p_broken`` after Holm's correction over all tests of the gate."""
+class LimitVerdict(LimitTest):
+    """A test with its conclusion; ``p_corrected`` is ``p_broken`` after Holm's correction over the gate's tests."""
 
     p_corrected: float | None
     outcome: Outcome
 
 
 class GateReport(pydantic.BaseModel):
-    """What a gate decided: what ``shiftbench gate --json`` prints.
+    """The decision of a gate: what ``shiftbench gate --json`` prints.
 
     ``home`` are the domains that drops are from, empty where none was asked for; ``left_out`` are domains of too few
     test texts, with their number, which decide nothing.
@@ -82,27 +82,27 @@ class GateReport(pydantic.BaseModel):
     source: str
     home: tuple[str, ...]
     strict: bool
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[LimitVerdict, ...]
     left_out: dict[str, int]
 
     @property
-    def broken(self) -> tuple[Verdict, ...]:
-        """Limits that are shown to be broken."""
+    def broken(self) -> tuple[LimitVerdict, ...]:
+        """Return the limits that are shown to be broken."""
         return tuple(each for each in self.verdicts if each.outcome == "broken")
 
     @property
-    def undecided(self) -> tuple[Verdict, ...]:
-        """Limits of which the test cannot tell."""
+    def undecided(self) -> tuple[LimitVerdict, ...]:
+        """Return the limits on which the test is undecided."""
         return tuple(each for each in self.verdicts if each.outcome == "cannot tell")
 
     @property
     def passed(self) -> bool:
-        """Whether the gate passes: no limit is broken and, where it is strict, every limit is shown to be kept."""
+        """Return whether the gate passes: no limit is broken and, if it is strict, every limit is shown to be kept."""
         return not self.broken and not (self.strict and self.undecided)
 
 
 def refuse_limits(limits: Limits) -> None:
-    """Raise InvalidInput, everything wrong at once, for limits that are no fractions or where none is asked for."""
+    """Raise InvalidInput, everything wrong at once, for limits that are not fractions, or when there is no limit."""
     if all(limit is None for limit in limits):
         what, cure = "a gate needs a limit", "give --max-drop, --min-score or --baseline with --max-regression"
         raise InvalidInput(Problem(what, "gate", cure=cure))
@@ -110,14 +110,14 @@ def refuse_limits(limits: Limits) -> None:
     for name, limit in limits._asdict().items():
         low_enough = limit is None or (limit < 1 and (limit > 0 if name == "min_score" else limit >= 0))
         if not low_enough:
-            where, cure = f"--{name.replace('_', '-')}", "give points: 5 is 5 of 100"
-            problems.append(Problem("this is no limit in points", where, f"{100 * limit:g}", cure))
+            where, cure = f"--{name.replace('_', '-')}", "give points: 5 means 5 of 100"
+            problems.append(Problem("this is not a limit in points", where, f"{100 * limit:g}", cure))
     if problems:
         raise InvalidInput(problems)
 
 
-def decide(tests: Sequence[LimitTest]) -> tuple[Verdict, ...]:
-    """Decide what tests of limits show, all of one gate together.
+def decide(tests: Sequence[LimitTest]) -> tuple[LimitVerdict, ...]:
+    """Compute what the tests of one gate show, with their common correction.
 
     Args:
         tests: every limit of every domain.
@@ -129,7 +129,7 @@ def decide(tests: Sequence[LimitTest]) -> tuple[Verdict, ...]:
     """
     corrected = holm([np.nan if test.p_broken is None else test.p_broken for test in tests])
     return tuple(
-        Verdict(**test.model_dump(), p_corrected=known(p), outcome=_outcome(test, p))
+        LimitVerdict(**test.model_dump(), p_corrected=none_if_nan(p), outcome=_outcome(test, p))
         for test, p in zip(tests, corrected, strict=True)
     )
 
@@ -192,7 +192,7 @@ def check_score(score: Figure, domain: str, limit: float) -> LimitTest:
     """
     from scipy.special import stdtrit
 
-    found = _tested("min_score", domain, limit, score, lambda level: one_sided(score, level))
+    found = _test_figure("min_score", domain, limit, score, lambda level: one_sided(score, level))
     if found.p_broken is None or found.p_kept is None or score.square is None:
         return found
     n = float(stdtrit(score.effective_groups - 1, 0.975) ** 2 / score.square)
@@ -218,10 +218,10 @@ def check_drop(
     def at(level: float) -> Figure:
         return difference(mean([one_sided(home, level) for home in homes]), one_sided(there, level))
 
-    return _tested("max_drop", domain, limit, difference(mean(homes), there), at, reason)
+    return _test_figure("max_drop", domain, limit, difference(mean(homes), there), at, reason)
 
 
-def _tested(
+def _test_figure(
     name: LimitName,
     domain: str,
     limit: float,
@@ -230,7 +230,7 @@ def _tested(
     reason: str | None = None,
 ) -> LimitTest:
     """Test one figure; ``at`` returns it with an interval each end of which is a one-sided bound of a level."""
-    value = known(figure.values[0])
+    value = none_if_nan(figure.values[0])
     reason = reason or (None if figure.has_interval else str(figure.no_interval or "no predictions"))
     shown = LimitTest(limit=name, domain=domain, bound=limit, value=value, low=figure.low, high=figure.high)
     if reason is not None or value is None:
@@ -248,16 +248,16 @@ def _beyond_p(at: Callable[[float], Figure], value: float, limit: float) -> floa
     if value == limit:
         return 0.5
 
-    def room(log_p: float) -> float:
-        """How far the bound of this p value still is on the observed side; above 0 where it excludes the limit."""
+    def distance_past_limit(log_p: float) -> float:
+        """Compute how far the bound at this p value lies past the limit; positive where it excludes the limit."""
         bounds = at(1 - float(np.exp(log_p)))
         assert bounds.low is not None
         assert bounds.high is not None
         return bounds.low - limit if value > limit else limit - bounds.high
 
     least, most = np.log(_LEAST_P), np.log(0.5)
-    if room(least) >= 0:
+    if distance_past_limit(least) >= 0:
         return _LEAST_P
-    if room(most) <= 0:
+    if distance_past_limit(most) <= 0:
         return 0.5
-    return float(np.exp(brentq(room, least, most, xtol=1e-3)))
+    return float(np.exp(brentq(distance_past_limit, least, most, xtol=1e-3)))

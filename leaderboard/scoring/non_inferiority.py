@@ -1,4 +1,4 @@
-"""Whether no drop exceeds a margin that was fixed beforehand: one-sided 95% bounds, on all shifts at once.
+"""Test of whether no drop exceeds a margin fixed beforehand: one-sided 95% bounds, on all shifts at once.
 
 Every shift's upper bound must lie below the margin (an intersection-union test), so nothing is corrected for their
 number. Below 5 runs of every source the claim is about these trained models; from there on also about the recipe.
@@ -39,7 +39,8 @@ def add_non_inferiority(scores: Scores, found: Mapping[str, TaskValues], margin:
         return scores
     refuse_margin(margin)
     tasks = [
-        task.model_copy(update={"non_inferiority": _of_task(task, found[task.task], margin)}) for task in scores.tasks
+        task.model_copy(update={"non_inferiority": _bound_task(task, found[task.task], margin)})
+        for task in scores.tasks
     ]
     return scores.model_copy(update={"tasks": tuple(tasks)})
 
@@ -49,7 +50,7 @@ def refuse_margin(margin: float) -> None:
     try:
         check_margin(margin)
     except ValueError as error:
-        raise InvalidInput(Problem("this is no margin", "margin", f"{margin:g}", str(error))) from error
+        raise InvalidInput(Problem("this is not a margin", "margin", f"{margin:g}", str(error))) from error
 
 
 def one_sided(score: Figure, level: float = _LEVEL) -> Figure:
@@ -112,7 +113,7 @@ def _with_runs(drop: Figure, total: TotalBounds) -> float:
     return min(value + float(np.hypot(drop.high - value, reach)), 1.0)
 
 
-def _of_task(task: TaskScores, values: TaskValues, margin: float) -> NonInferiority:
+def _bound_task(task: TaskScores, values: TaskValues, margin: float) -> NonInferiority:
     small = small_domains(values.info, values.domains)
     shifts = [
         shift
@@ -133,7 +134,7 @@ def _of_task(task: TaskScores, values: TaskValues, margin: float) -> NonInferior
 
 
 class _Grid:
-    """The drops of some shifts with 90% intervals, and what training runs add."""
+    """The drops of some shifts with 90% intervals, and the part of training runs."""
 
     def __init__(self, values: TaskValues, shifts: Sequence[Shift]) -> None:
         self.values = values
@@ -143,7 +144,7 @@ class _Grid:
         self.targets = list(dict.fromkeys([*self.sources, *(target for _, target in self.cells)]))
 
     def over_shifts(self, name: str, shifts: Sequence[Shift], margin: float) -> BoundedDrop:
-        """Bound one drop of all shifts that have it."""
+        """Find the bound of one drop over all shifts that have it."""
         if any(set(_NEEDED[name]) & set(shift.at_floor) for shift in shifts):
             return BoundedDrop(figure=name, n_shifts=len(shifts), margin_holds=None, reason=AT_CHANCE)
         cells = [(shift.source, shift.target) for shift in shifts]
@@ -152,7 +153,7 @@ class _Grid:
         return highest_bound(name, cells, drops, self._totals(homes, cells, drops), margin)
 
     def on_average(self, margin: float, *, at_chance: bool) -> BoundedDrop:
-        """Bound the average drop: mean in-domain score less mean ST."""
+        """Find the bound of the average drop: mean in-domain score less mean ST."""
         name = "average_drop"
         if at_chance:
             return BoundedDrop(figure=name, n_shifts=len(self.cells), margin_holds=None, reason=AT_CHANCE)
@@ -169,7 +170,7 @@ class _Grid:
     def _totals(
         self, homes: Sequence[Cell], cells: Sequence[Cell], drops: Sequence[Figure], *, average: bool = False
     ) -> list[TotalBounds] | None:
-        """Find what training runs add; None where not every score of the matrix has 5 runs."""
+        """Find the part of training runs; None where not every score of the matrix has 5 runs."""
         if any(source not in self.sources for source, _ in homes) or any(not drop.has_interval for drop in drops):
             return None
         (home_rows, home_columns), (rows, columns) = (self._places(each) for each in (homes, cells))

@@ -1,4 +1,4 @@
-"""What runs did on test rows, as counts that add up; one class of outcomes, filled by task kind.
+"""Outcomes of runs on test rows, as counts that add up; one class of outcomes, filled by task kind.
 
 Every score of a kind is a formula over sums of counts. Plain scores, depth-weighted scores, bootstrap replicates and
 swap tests differ only in what is summed: rows with weights, by group or in total.
@@ -91,18 +91,18 @@ class Outcomes:
                 sums[:, number, column] = np.bincount(groups, weights=row * counts, minlength=n_groups)
         return sums
 
-    def of_rows(self, kept: NDArray[np.bool_]) -> "Outcomes":
+    def of_rows(self, wanted: NDArray[np.bool_]) -> "Outcomes":
         """Return the outcomes on some rows, without the unweighted scores, which are those of all rows.
 
         Args:
-            kept: which rows, shape (n,).
+            wanted: which rows, shape (n,).
         """
         return replace(
             self,
-            example_scores=self.example_scores[:, kept],
-            unparsed=self.unparsed[:, kept],
-            cells=None if self.cells is None else self.cells[:, kept],
-            values=None if self.values is None else self.values[:, kept],
+            example_scores=self.example_scores[:, wanted],
+            unparsed=self.unparsed[:, wanted],
+            cells=None if self.cells is None else self.cells[:, wanted],
+            values=None if self.values is None else self.values[:, wanted],
             unweighted={},
         )
 
@@ -171,7 +171,7 @@ def _classification(
 
 
 def folded_codes(info: TaskInfo, classes: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return each label's code, or that of the label it counts as where gold never has it; unusable output's last.
+    """Return each label's code; a label that gold never has counts as its coarser one, and unusable output comes last.
 
     Args:
         info: the task, of labels.
@@ -269,7 +269,7 @@ def _generation(gold: pl.DataFrame, predictions: pl.Series, n_runs: int, encoder
 
 
 def _bert_score(candidates: list[str], references: list[str], encoder: Encoder) -> Floats:
-    """BERTScore-F1 of every pair; each distinct text is embedded once, and each distinct pair scored once."""
+    """Compute BERTScore-F1 of every pair; each distinct text is embedded once, and each distinct pair scored once."""
     pairs = pl.DataFrame({"candidate": candidates, "reference": references})
     distinct = pairs.unique(maintain_order=True)
     known = distinct["reference"].unique(maintain_order=True)

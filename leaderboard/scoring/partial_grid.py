@@ -46,7 +46,7 @@ def of_shifts(drops: Sequence[Drops]) -> dict[str, Any]:
 
 
 def mean_by_lambda(shifts: Sequence[Drops], group: str) -> dict[str, Estimate]:
-    """Give the mean over shifts of a depth-weighted figure, by lambda."""
+    """Return the mean over shifts of a depth-weighted figure, by lambda."""
     means: dict[str, Figure] = {}
     for key in map(str, LAMBDAS):
         found = [drops.depth[f"{group}@{key}"] for drops in shifts if f"{group}@{key}" in drops.depth]
@@ -56,7 +56,7 @@ def mean_by_lambda(shifts: Sequence[Drops], group: str) -> dict[str, Estimate]:
 
 
 def worst_drops(drops: Sequence[Drops]) -> dict[str, Estimate]:
-    """Give the worst SD and TD of some shifts, as far as they are known."""
+    """Return the worst SD and TD of some shifts, as far as they are known."""
     found = {}
     for name in ("sd", "td"):
         chosen = known_figures(drops, name)

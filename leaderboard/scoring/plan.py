@@ -1,4 +1,4 @@
-"""What a benchmark can find, before any model is trained: minimum detectable drops, and the runs or texts they take.
+"""Detectable drops before any model is trained: the smallest ones, and the runs or texts that they take.
 
 The sizes come from a dataset folder, what models do from assumptions: typed, or measured on an earlier prediction file.
 Everything is computed from standard errors (``leaderboard.metrics.power``); nothing depends on a drop that was seen.
@@ -32,13 +32,13 @@ from leaderboard.scoring.target_runs import TargetRuns, target_runs
 from validation.report import InvalidInput, Problem
 
 WANTED = (0.01, 0.02, 0.05)
-"""Drops for which the needed runs and texts are told."""
+"""Drops for which the needed runs and texts are listed."""
 _MOST_RUNS = 1_000
 _LEAST_TEXTS, _MOST_TEXTS = 10, 10_000_000
 
 
 class Assumptions(pydantic.BaseModel):
-    """What is assumed of the models to be trained; all are fractions.
+    """The assumptions on the models to be trained; all are fractions.
 
     Attributes:
         accuracy: mean score of a text.
@@ -69,7 +69,7 @@ class PlannedDrop(DetectableDrop):
 
 
 class Need(pydantic.BaseModel):
-    """What it takes to find a drop in a figure; of SD and TD the task's median shift.
+    """The runs or texts needed to detect a drop in a figure; for SD and TD in the task's median shift.
 
     Attributes:
         figure: ``SD``, ``TD`` or ``average drop``.
@@ -85,7 +85,10 @@ class Need(pydantic.BaseModel):
 
 
 class TaskPlan(pydantic.BaseModel):
-    """What a task can find. ``test_texts`` are the texts of each domain, ``assumed`` what is assumed of its models."""
+    """The detectable drops of a task.
+
+    ``test_texts`` are each domain's texts, ``assumed`` the assumptions on its models.
+    """
 
     task: str
     test_texts: dict[str, int]
@@ -94,8 +97,8 @@ class TaskPlan(pydantic.BaseModel):
     needs: tuple[Need, ...]
 
 
-class Plan(pydantic.BaseModel):
-    """What a benchmark can find with so many training runs of each source domain."""
+class DetectionPlan(pydantic.BaseModel):
+    """The drops that a benchmark can detect with so many training runs of each source domain."""
 
     data: str
     runs: int
@@ -109,8 +112,8 @@ def plan(
     like: Path | None = None,
     task: str | None = None,
     encoder: Encoder | None = None,
-) -> Plan:
-    """Compute what a dataset folder can find.
+) -> DetectionPlan:
+    """Compute the detectable drops of a dataset folder.
 
     Args:
         folder: the dataset.
@@ -135,7 +138,7 @@ def plan(
     if not found:
         what, cure = "no task here has a train split and test texts of another domain", "build one with two domains"
         raise InvalidInput(Problem(what, str(folder.path), ", ".join(names), cure))
-    return Plan(data=folder.content_hash, runs=runs, tasks=tuple(found))
+    return DetectionPlan(data=folder.content_hash, runs=runs, tasks=tuple(found))
 
 
 def _shifts(info: TaskInfo) -> list[tuple[str, str]]:
@@ -175,7 +178,7 @@ def _test_sets(folder: DatasetFolder, task: str, icc: float) -> dict[str, Evalua
 
 
 VarianceAtRuns = Callable[[int], Variance]
-"""Runs -> the variance with training; 0 runs leave training out."""
+"""A function from number of runs to the variance with training; 0 runs leave training out."""
 
 
 class _Figures:
@@ -185,7 +188,7 @@ class _Figures:
         self.shifts, self.sets, self.assumed = shifts, sets, assumed
 
     def all(self) -> Iterator[tuple[str, str | None, str | None, VarianceAtRuns]]:
-        """Yield each figure with its source, its target and its variance."""
+        """List each figure with its source, its target and its variance."""
         for source, target in self.shifts:
             yield "SD", source, target, self.source_drop(self.sets[source], self.sets[target])
             yield "TD", source, target, self.target_drop(self.sets[target])
@@ -202,7 +205,7 @@ class _Figures:
         return lambda runs: target_drop_variance(target, self.assumed.discordance, *self._run_part(runs))
 
     def average(self) -> VarianceAtRuns:
-        """Average drop of the grid, or of the shifts from the one source."""
+        """Compute the variance of the average drop of the grid, or of the shifts from the one source."""
         sources = list(dict.fromkeys(source for source, _ in self.shifts))
         if len(sources) > 1 and len(self.shifts) == len(sources) * (len(sources) - 1):
             return lambda runs: mean_drop_variance(
@@ -232,7 +235,7 @@ def _resized(test_set: EvaluationSet, texts: int) -> EvaluationSet:
 def _mean_of_source_drops(
     sets: dict[str, EvaluationSet], shifts: Sequence[tuple[str, str]], accuracy: float, run_sd: float, runs: int
 ) -> Variance:
-    """Compute the variance of the mean of SS - ST over shifts that are no complete grid: test sets enter as often."""
+    """Compute the variance of mean SS - ST over shifts that form no complete grid, so that test sets recur."""
     weight: dict[tuple[str, str], float] = {}
     for source, target in shifts:
         weight[source, source] = weight.get((source, source), 0.0) + 1 / len(shifts)
@@ -281,7 +284,7 @@ def _smallest(found: Callable[[int], float], wanted: float, low: int, high: int)
 
 
 def _measure(path: Path, folder: DatasetFolder, encoder: Encoder | None) -> dict[str, dict[str, float]]:
-    """Measure assumptions on a prediction file, by task; what the file cannot show is left out."""
+    """Measure assumptions on a prediction file, by task; those that the file cannot show are left out."""
     folder.refuse_withheld()
     predictions = checked_predictions(path, folder)
     return {

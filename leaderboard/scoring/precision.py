@@ -1,4 +1,4 @@
-"""How precise each score of a task is: its effective number of examples, and from it its interval.
+"""Precision of each score of a task: its effective number of examples, and its interval.
 
 Scores that are means over examples take their spread from the examples: one correlation of examples of a group, pooled
 over the task's cells, since one test set with few groups or few errors knows too little of it. Other scores (macro-F1,
@@ -19,13 +19,13 @@ from leaderboard.metrics.wilson import (
     relative_square,
     wilson_interval,
 )
-from leaderboard.scoring.gaps import kept_seeds
+from leaderboard.scoring.gaps import averaged_seeds
 from leaderboard.scoring.intervals import MAX_UNDEFINED, SCORE, Figure, Reason
 from leaderboard.scoring.replicates import Cell, Floats, TaskValues
 
 
 class Precision:
-    """Intervals of one task's scores, averaged over the runs that are kept (see ``gaps.kept_seeds``).
+    """Intervals of one task's scores, averaged over the seeds of ``gaps.averaged_seeds``.
 
     Args:
         values: the task's scores.
@@ -33,15 +33,15 @@ class Precision:
 
     def __init__(self, values: TaskValues) -> None:
         self.values = values
-        self._runs = _kept_runs(values)
+        self._runs = _averaged_runs(values)
         self._means: dict[tuple[str, Cell], Floats] = {}
         self._figures: dict[tuple[str, Cell], Figure] = {}
-        self._moments = {cell: sums.of(self.kept_runs(*cell)) for cell, sums in sorted(values.run_moments.items())}
+        self._moments = {cell: sums.of(self.averaged_runs(*cell)) for cell, sums in sorted(values.run_moments.items())}
         self._correlation = intraclass_correlation(list(self._moments.values()))
         self._dispersion = _pooled_dispersion(list(self._moments.values()))
         self._ratio = self._pooled_ratio()
 
-    def kept_runs(self, source: str, target: str) -> list[int]:
+    def averaged_runs(self, source: str, target: str) -> list[int]:
         """List the runs of a cell that its mean is over."""
         return self._runs[source, target]
 
@@ -49,7 +49,7 @@ class Precision:
         """Return a score averaged over runs, first on the test set itself, then on its replicates."""
         if (metric, cell) not in self._means:
             scores = self.values.scores[metric][cell]
-            runs = self.kept_runs(self._trained_on(metric, cell), cell[1])
+            runs = self.averaged_runs(self._trained_on(metric, cell), cell[1])
             self._means[metric, cell] = scores[runs[0]] if len(runs) == 1 else scores[runs].mean(axis=0)
         return self._means[metric, cell]
 
@@ -73,7 +73,7 @@ class Precision:
         score = float(np.clip(scores[0], *SCORE))
         if self.values.formulas[metric] == self.values.example_metric:
             moments = self._moments[self._trained_on(metric, cell), cell[1]]
-            # Graded scores of a cell may be nearer to right-or-wrong than those of the others.
+            # A cell's graded scores may be closer to 0 and 1 than those of other cells, so its own dispersion counts.
             dispersion = max(self._dispersion, moments.dispersion)
             n, df = effective_n(n_texts, n_groups, self._correlation, dispersion), n_groups - 1
         else:
@@ -109,7 +109,7 @@ class Precision:
         return n_groups if gold is None or not gold.size else float(gold.size**2 / (1 / gold).sum())
 
     def _pooled_ratio(self) -> float:
-        """Pool, over the task's cells, the variance over replicates in units of that of ``_base`` examples."""
+        """Average over the task's cells the variance over replicates, in units of that of ``_base`` examples."""
         metric = self.values.info.metric
         over = under = 0.0
         for cell in sorted(self.values.scores.get(metric, {})):
@@ -127,10 +127,10 @@ class Precision:
         return cell[1] if metric.startswith("tt_") else cell[0]
 
 
-def _kept_runs(values: TaskValues) -> dict[Cell, list[int]]:
-    kept = kept_seeds(values)
+def _averaged_runs(values: TaskValues) -> dict[Cell, list[int]]:
+    averaged = averaged_seeds(values)
     return {
-        (source, target): [run for run, seed in enumerate(seeds) if seed in kept[source]]
+        (source, target): [run for run, seed in enumerate(seeds) if seed in averaged[source]]
         for (source, target), seeds in values.seeds.items()
     }
 

@@ -1,4 +1,4 @@
-"""One task's scores by metric, source and target: on the test sets as they are, on resampled ones, on halves.
+"""One task's scores by metric, source and target: on the test sets, on resampled ones, on halves.
 
 One draw of weights over a domain's groups serves every score on its test set: the TT, each ST into it, all runs, and
 all entries, because the generator is seeded by task and domain alone.
@@ -45,7 +45,7 @@ class TaskValues:
             in ``@<lambda>``; ``tt_depth_...`` is the target's own runs, weighted by the depths in the source.
         halves: the primary metric on halves of the groups, by source and target, shape (n_runs, n_splits, 2).
         seeds, rows: seeds of the runs, and number of test rows, by source and target.
-        kept_rows: number of test texts left under depth weights, by source and target, then by lambda.
+        texts_left: number of test texts left under depth weights, by source and target, then by lambda.
         effective_n: the effective number of them.
         flips: transfer loss and gain of each shift, by source and target, where there are runs of both domains.
         effective_groups: effective number of groups of each target's test set.
@@ -69,7 +69,7 @@ class TaskValues:
     halves: dict[Cell, Floats] = field(default_factory=dict)
     seeds: dict[Cell, tuple[int, ...]] = field(default_factory=dict)
     rows: dict[Cell, int] = field(default_factory=dict)
-    kept_rows: dict[Cell, dict[str, int]] = field(default_factory=dict)
+    texts_left: dict[Cell, dict[str, int]] = field(default_factory=dict)
     effective_n: dict[Cell, dict[str, float]] = field(default_factory=dict)
     flips: dict[Cell, FlipLedger] = field(default_factory=dict)
     effective_groups: dict[str, float] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class TaskValues:
         return [cell for cell in sorted(self.rows) if cell[1] not in source_parts(cell[0])]
 
     def put(self, metric: str, cell: Cell, scores: Floats) -> None:
-        """Keep the scores of a metric's runs."""
+        """Add the scores of a metric's runs."""
         self.scores.setdefault(metric, {})[cell] = scores
 
 
@@ -128,9 +128,9 @@ def task_values(
     for target in target_runs(task, predictions, folder, subset, encoder=encoder):
         score_target(values, target, folder, n_draws)
         if values.unrepeated is not None and repeated is not None:
-            kept = ~target.ids.is_in(repeated["id"].implode()).to_numpy()
-            if kept.any():
-                _Target(values.unrepeated, target.of_rows(kept), folder, n_draws).fill_primary()
+            fresh = ~target.ids.is_in(repeated["id"].implode()).to_numpy()
+            if fresh.any():
+                _Target(values.unrepeated, target.of_rows(fresh), folder, n_draws).fill_primary()
     return values
 
 
@@ -157,7 +157,7 @@ class _Block:
 
 
 class _Target:
-    """Fills the scores of all runs on one target."""
+    """Scoring of all runs on one target."""
 
     def __init__(self, values: TaskValues, target: TargetRuns, folder: DatasetFolder, n_draws: int) -> None:
         self.values, self.target, self.folder, self.n_draws = values, target, folder, n_draws
@@ -182,14 +182,14 @@ class _Target:
             self._score(block, drawn)
 
     def fill_primary(self) -> None:
-        """Fill the primary metric alone, without depths."""
+        """Score the primary metric alone, without depths."""
         self.values.effective_groups[self.target.target] = effective_size(np.bincount(self.target.groups))
         blocks = [self._counts(source) for source in self.sources]
         for block, drawn in zip(blocks, self._replicates(blocks), strict=True):
             self._score(block, drawn)
 
     def _has_depth(self, source: str) -> bool:
-        """Whether a shift into the target has depth tables: they need two train texts of every part."""
+        """Return whether a shift into the target has depth tables: they need two train texts of every part."""
         parts = source_parts(source)
         texts = [n_train(self.values.info, part) for part in self._depth_sources(source)]
         tables = self.folder.has_depth and all(n_texts >= 2 for n_texts in texts)
@@ -200,7 +200,7 @@ class _Target:
         return (source,) if source == self.values.info.joined_source else source_parts(source)
 
     def _counts(self, source: str) -> _Block:
-        """Counts of a source's runs, and what is known of the cell beside its scores."""
+        """Count a source's runs, and collect what is known of the cell beside its scores."""
         target, values, found = self.target, self.values, self.target.outcomes
         runs = target.of_source(source)
         cell = (source, target.target)
@@ -212,7 +212,7 @@ class _Target:
         return _Block(counts, {self.primary: self.primary} if self.primary else {}, cell, ("",))
 
     def _plain(self, source: str) -> _Block:
-        """Counts of a source's runs; its secondary metrics, which have no replicates, are scored at once."""
+        """Count a source's runs; its secondary metrics, which have no replicates, are scored at once."""
         block = self._counts(source)
         target, values, found = self.target, self.values, self.target.outcomes
         runs, cell, counts = target.of_source(source), block.cell, block.counts
@@ -243,7 +243,7 @@ class _Target:
         return np.moveaxis(self.target.outcomes.score(self.primary, sums), -1, 0)
 
     def _depth(self, source: str, tables: Mapping[str, pl.DataFrame]) -> Iterator[_Block]:
-        """Depth-weighted counts of a shift into the target, and of the target's own runs under the same weights."""
+        """Count with depth weights: a shift into the target, and the target's own runs under the same weights."""
         target, values, found = self.target, self.values, self.target.outcomes
         parts = self._depth_sources(source)
         depth = depth_in(parts, target, tables, self.folder)
@@ -257,11 +257,11 @@ class _Target:
             deepest = deepest_of_parts(parts, target, tables, self.folder)
         if not (depth < deepest).any():
             return
-        kept = np.stack([least_deep(depth, lambda_) for lambda_ in LAMBDAS])
-        weights = depth_weights(depth, deepest) * kept
+        least = np.stack([least_deep(depth, lambda_) for lambda_ in LAMBDAS])
+        weights = depth_weights(depth, deepest) * least
         cell = (source, target.target)
         names = [str(lambda_) for lambda_ in LAMBDAS]
-        values.kept_rows[cell] = dict(zip(names, map(int, kept.sum(axis=1)), strict=True))
+        values.texts_left[cell] = dict(zip(names, map(int, least.sum(axis=1)), strict=True))
         values.effective_n[cell] = dict(zip(names, map(effective_size, weights), strict=True))
         by_group = [np.bincount(target.groups, weights=row) for row in weights]
         values.depth_groups[cell] = dict(zip(names, map(effective_size, by_group), strict=True))
@@ -270,11 +270,11 @@ class _Target:
             runs = target.of_source(trained_on)
             if runs:
                 counts = np.stack([found.by_group(run, target.groups, weights) for run in runs], axis=1)
-                kept_metrics = {prefix + name: formula for name, formula in metrics.items()}
-                yield _Block(counts, kept_metrics, cell, [f"@{name}" for name in names])
+                block_metrics = {prefix + name: formula for name, formula in metrics.items()}
+                yield _Block(counts, block_metrics, cell, [f"@{name}" for name in names])
 
     def _replicates(self, blocks: Sequence[_Block]) -> Sequence[Floats | None]:
-        """Replicate all blocks under the same weights, shape (n_draws, n_runs, n_weightings, k) each."""
+        """Compute the replicates of all blocks under shared weights, shape (n_draws, n_runs, n_weightings, k) each."""
         if not self.n_draws or self.n_groups < 2:
             return [None] * len(blocks)
         shapes = [block.counts.shape[1:] for block in blocks]
@@ -311,7 +311,7 @@ def _effective_sizes(counts: Floats) -> Floats:
 
 
 def n_train(info: TaskInfo, source: str) -> int:
-    """Give the number of a source's train rows; a domain of another task has none."""
+    """Return the number of a source's train rows; 0 for a domain of another task."""
     found = [info.domains[part].splits for part in source_parts(source) if part in info.domains]
     return sum(splits["train"].rows for splits in found if "train" in splits)
 
@@ -345,9 +345,7 @@ def depth_in(
 def deepest_of_parts(
     parts: Sequence[str], target: TargetRuns, tables: Mapping[str, pl.DataFrame], folder: DatasetFolder
 ) -> float:
-    """Return the depth of one part's deepest text, or the mean over several, which stands for the pool's where that is
-    not to be had.
-    """
+    """Return the depth of one part's deepest text, or the mean over several in place of the unknown pooled one."""
     sizes = [n_train(folder.task(target.task), part) for part in parts]
     deepest = [float(tables[part]["depth"][:size].to_numpy().max()) for part, size in zip(parts, sizes, strict=True)]
     return deepest[0] if len(parts) == 1 else float(np.average(deepest, weights=sizes))  # a mean of one may round

@@ -1,4 +1,4 @@
-"""From a prediction file to scores: a long table (one value a row) and the nested shape with intervals."""
+"""Scores of a prediction file: a long table (one value a row) and the nested shape with intervals."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -96,7 +96,7 @@ def score_file(
     if not isinstance(folder, DatasetFolder):
         folder = DatasetFolder.open(folder)
     frame = checked_predictions(Path(path), folder, subset, labels_by_index=labels_by_index)
-    folder.refuse_withheld()  # after the check: what is wrong with the file can be told without labels
+    folder.refuse_withheld()  # after the check, because the file's problems can be listed without labels
     pinned = checked_predictions(Path(reference), folder, subset) if reference else None
     scored = score_predictions(frame, folder, subset, encoder=encoder, n_draws=n_draws, reference=pinned, margin=margin)
     return scored.scores
@@ -118,12 +118,12 @@ def token_encoder(folder: DatasetFolder, name: str = DEFAULT_ENCODER) -> Encoder
 
 @cache
 def _encoder(name: str, vectors: Path) -> Encoder:
-    """Give one encoder a process: naming it reads all its weights, and it loads its model once."""
+    """Return the process's one encoder: naming it reads all its weights, and it loads its model once."""
     return Encoder(name, vectors)
 
 
 def encoder_name(encoder: Encoder | None) -> str | None:
-    """Name an encoder as ``Scores.token_encoder`` does.
+    """Return an encoder's name as ``Scores.token_encoder`` has it.
 
     Args:
         encoder: the encoder; None where there is none.
@@ -150,7 +150,7 @@ def checked_predictions(
 
 
 def prediction_tasks(folder: DatasetFolder, subset: str = "all") -> list[PredictionTask]:
-    """Return what checking predictions for a subset needs; InvalidInput when no task has it."""
+    """Return the facts needed to check predictions for a subset; InvalidInput when no task has it."""
     tasks = [
         folder.prediction_task(task, subset) for task, info in folder.manifest.tasks.items() if subset in info.subsets
     ]
@@ -161,7 +161,7 @@ def prediction_tasks(folder: DatasetFolder, subset: str = "all") -> list[Predict
 
 
 class FileChecks:
-    """What a server asks of a prediction file; here it is answered by this process."""
+    """Checks and scores of a prediction file for a server, computed in this process."""
 
     def predictions(
         self, path: Path, folder: DatasetFolder, subset: str = "all", *, labels_by_index: bool = False
@@ -183,7 +183,7 @@ IN_THIS_PROCESS = FileChecks()
 
 
 def data_versions(path: Path, folder: DatasetFolder) -> str:
-    """Say which version of the data the folder has, and for which one a card beside the file was written."""
+    """Describe the folder's version of the data, and the one that a card beside the file was written for."""
     here = f"this folder has content {folder.content_hash[:12]}"
     card, _ = card_beside(path)
     if card is None:
@@ -224,7 +224,7 @@ def score_predictions(
         }
 
     found = by_task(predictions.drop("probabilities", strict=False))
-    # Of a reference only its models at home matter.
+    # A reference is needed only for its models' scores at home.
     pinned = by_task(reference.filter(pl.col("source") == pl.col("target"))) if reference is not None else None
     rows = [row for values in found.values() for row in _long_rows(values)]
     table = pl.DataFrame(rows, schema=SCORE_COLUMNS, orient="row").sort("task", "source", "target", "seed", "metric")
@@ -243,14 +243,14 @@ def _long_rows(values: TaskValues) -> Iterator[Row]:
         for (source, target), scores in by_cell.items():
             trained_on = target if metric.startswith("tt_") else source
             seeds = values.seeds[trained_on, target]
-            n = values.kept_rows[source, target][metric.rpartition("@")[2]] if "@" in metric else None
+            n = values.texts_left[source, target][metric.rpartition("@")[2]] if "@" in metric else None
             has_interval = metric == values.info.metric and precision.figure(metric, (source, target)).has_interval
             for seed, row in zip(seeds, scores, strict=True):
-                kept = row[1 : 1 + N_STORED].astype(np.float32).tolist() if has_interval else None
+                replicates = row[1 : 1 + N_STORED].astype(np.float32).tolist() if has_interval else None
                 rows = values.rows[source, target] if n is None else n
-                yield (values.name, source, target, seed, metric, float(row[0]), rows, kept or None)
+                yield (values.name, source, target, seed, metric, float(row[0]), rows, replicates or None)
     for (source, target), by_lambda in values.effective_n.items():
         for lambda_ in map(str, LAMBDAS):
             for seed in values.seeds[source, target]:
-                n = values.kept_rows[source, target][lambda_]
+                n = values.texts_left[source, target][lambda_]
                 yield (values.name, source, target, seed, f"effective_n@{lambda_}", by_lambda[lambda_], n, None)

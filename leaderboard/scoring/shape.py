@@ -20,7 +20,7 @@ METRIC_VERSION = "5"
 """Changes when the same predictions on the same data would score differently, or the shape of scores changes."""
 
 OUTSIDE_BASES = {NO_SOURCE: "zero-shot", ELSEWHERE: "elsewhere"}
-"""What ``Summary.basis`` calls shifts from the sources that name no domain of the dataset."""
+"""Values of ``Summary.basis`` for shifts from sources that are not domains of the dataset."""
 
 
 class DetectableDrop(Record):
@@ -55,7 +55,7 @@ class InDomain(Record):
 
 
 class Flips(Record):
-    """TD of the per-example score split in two: loss - gain, beside what two runs of one source differ by.
+    """TD of the per-example score as loss - gain, with the turnover of two runs of one source.
 
     The per-example score is 1 or 0 for labels and for tag sequences (all spans right), else token F1, BERTScore-F1 or
     ROUGE-L. Churn is that of seeds, null with a single run. Models of different training texts differ by more than that
@@ -86,7 +86,7 @@ class ShiftWithoutRepeats(Record):
 
 
 class WithoutRepeats(Record):
-    """What is left of scores and drops without the test texts that repeat, nearly or exactly, a train text at home.
+    """Scores and drops without the test texts that repeat, nearly or exactly, a train text of their own domain.
 
     The means are those of ``Summary``, over the same shifts; they are null where a domain has no other test text.
     """
@@ -163,7 +163,7 @@ class Shift(Record):
 
 
 class NextDomain(Record):
-    """What to expect of one more target domain: the mean over target domains, with a 95% prediction interval.
+    """Prediction for one more target domain: the mean over target domains, with a 95% prediction interval.
 
     All other intervals are for the domains at hand. ``drop`` is SS - ST, averaged over sources; null without an SS.
     """
@@ -259,7 +259,7 @@ class Summary(Record):
     )
     unparsed: float
     at_floor: bool = pydantic.Field(
-        default=False, description="Mean ST is not shown to be above the level that needs no skill: drops say nothing"
+        default=False, description="Mean ST is not shown to be above the level that needs no skill: drops mean nothing"
     )
     detectable: Detectable = pydantic.Field(
         default={}, description="Smallest detectable 'average_drop', 'mean_sd' and 'mean_td'"
@@ -305,14 +305,14 @@ class IdOod(Record):
 
 
 class FloorLevels(Record):
-    """What needs no skill on a test set: labels at random, and the most frequent label for every text."""
+    """Scores without skill on a test set: labels at random, and the most frequent label for every text."""
 
     chance: float
     majority: float
 
 
 class BoundedDrop(Record):
-    """Whether a drop stays below a margin on all shifts, by the highest of their one-sided 95% upper bounds.
+    """Result of testing that a drop stays below a margin on all shifts, by the highest one-sided 95% upper bound.
 
     ``source`` and ``target`` have that bound; of the average drop they are null. ``upper`` and ``margin_holds`` are
     about these trained models, null with the ``reason``; ``..._recipe`` about other training runs as well, null where
@@ -331,14 +331,14 @@ class BoundedDrop(Record):
 
 
 class NonInferiority(Record):
-    """Whether no drop is above a margin that was fixed beforehand: of SD and TD on all shifts, and on average."""
+    """Result of testing that no drop is above a margin fixed beforehand: SD and TD on all shifts, and on average."""
 
     margin: float
     claims: tuple[BoundedDrop, ...]
 
 
 class Annotators(Record):
-    """What single annotators score on the test texts, by the task's metric, of the domains whose votes upstream has.
+    """Scores of single annotators on the test texts, by the task's metric, for domains whose votes upstream has.
 
     ``others`` judges each annotator by the majority of the others, ``gold`` by the gold label, which the annotator's
     own vote helped to make. On all test texts that have two votes, whatever the subset.
@@ -374,7 +374,7 @@ class TaskScores(Record):
 
 
 class Missing(Record):
-    """Something that was not there to be scored."""
+    """A prediction that was missing when the file was scored."""
 
     task: str
     source: str | None
@@ -389,7 +389,7 @@ class Scores(Record):
     data: str = pydantic.Field(description="Content hash of the dataset folder")
     partial_data: bool
     unverified_data: bool = pydantic.Field(
-        default=False, description="Of some upstream file of the data nobody could tell whether it is whole"
+        default=False, description="Whether some upstream file of the data could not be verified"
     )
     synthetic_data: bool
     subset: str

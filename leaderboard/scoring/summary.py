@@ -1,4 +1,4 @@
-"""From a task's scores to the nested shape: drops, scenarios, intervals, task summaries, what is missing."""
+"""The nested shape of a task's scores: drops, scenarios, intervals, task summaries, what is missing."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,8 +32,8 @@ from leaderboard.scoring.intervals import (
     difference,
     estimate,
     estimates,
-    known,
     mean,
+    none_if_nan,
     support_of_scenarios,
     total_intervals,
 )
@@ -76,7 +76,7 @@ def summarise_values(
     reference: Mapping[str, TaskValues] | None = None,
     token_encoder: str | None = None,
 ) -> Scores:
-    """Nest the scores of all tasks that there are predictions for; runs are averaged over seeds.
+    """Build the nested scores of all tasks that there are predictions for; runs are averaged over seeds.
 
     Args:
         found: scores by task.
@@ -89,7 +89,7 @@ def summarise_values(
     missing: list[Missing] = []
     for name in folder.manifest.tasks:
         if name not in found:
-            if not folder.task(name).candidates_for:  # which are a further test, asked of nobody
+            if not folder.task(name).candidates_for:  # candidates are an optional test, so no gap is reported
                 missing.append(Missing(task=name, source=None, target=None, what="no predictions for this task"))
             continue
         task = _Task(found[name], (reference or {}).get(name), id_model(found[name], folder.manifest))
@@ -111,12 +111,12 @@ def summarise_values(
 
 
 def task_scores(values: TaskValues, manifest: Manifest | None = None) -> TaskScores:
-    """Nest the scores of a task (see ``summarise_values``); without the folder's manifest, of one without ID domain."""
+    """Build the nested scores of a task (see ``summarise_values``); a folder without manifest has no ID domain."""
     return _Task(values, None, id_model(values, manifest) if manifest else None).scores()
 
 
 def depth_encoder_name(folder: DatasetFolder) -> str | None:
-    """Name the encoder that a folder's depths were computed with, as ``Scores.depth_encoder`` does.
+    """Return the name of the encoder behind a folder's depths, as ``Scores.depth_encoder`` has it.
 
     Args:
         folder: the dataset.
@@ -171,7 +171,7 @@ class _Task:
         return self.precision.figure(name, (source, target)) if known_cell else UNKNOWN
 
     def score(self, source: str, target: str, metric: str | None = None) -> Floats:
-        """Give the mean over runs, first on the test set itself, then on replicates; NaN without predictions."""
+        """Return the mean over runs, first on the test set itself, then on replicates; NaN without predictions."""
         found: Mapping[Cell, Floats] = self.means.get(metric or self.info.metric, {})
         return found.get((source, target), _UNKNOWN)
 
@@ -191,7 +191,7 @@ class _Task:
         return InDomain(
             domain=domain,
             n=self.values.rows[cell],
-            runs=len(self.precision.kept_runs(*cell)),
+            runs=len(self.precision.averaged_runs(*cell)),
             score=estimate(self.figure(*cell)),
             total=self._total_of(domain, domain, {"ss": "score"}),
             secondary=self._secondary(cell),
@@ -199,13 +199,13 @@ class _Task:
         )
 
     def _secondary(self, cell: Cell) -> dict[str, float | None]:
-        found = {metric: known(self.score(*cell, metric)[0]) for metric in self.secondary}
-        if LENIENT in found and cell not in self.means[LENIENT]:  # where both readings agree
-            found[LENIENT] = known(self.score(*cell)[0])
+        found = {metric: none_if_nan(self.score(*cell, metric)[0]) for metric in self.secondary}
+        if LENIENT in found and cell not in self.means[LENIENT]:  # strict and lenient reading agree in all other cells
+            found[LENIENT] = none_if_nan(self.score(*cell)[0])
         return found
 
     def _drops(self, source: str, target: str) -> Drops:
-        """SS is, of a joined source, the mean over its parts' tests; of a model trained on no domain unknown."""
+        """Compute a shift's drops. SS of a joined source is the mean over its parts' tests; None without sources."""
         parts = source_parts(source)
         st, tt = self.figure(source, target), self.figure(target, target)
         ss = mean([self.figure(source, part) for part in parts]) if parts else UNKNOWN
@@ -216,7 +216,7 @@ class _Task:
         return Drops(source, target, figures, self._depth((source, target), ss), named, False, support)
 
     def _is_resolved(self, drops: Drops) -> bool:
-        """Whether neither drop's interval has 0 in it: the one over training runs too, where that was measured."""
+        """Return whether neither drop's interval contains 0, nor the one over training runs where that was measured."""
         ends = []
         for name in ("sd", "td"):
             own = drops.figures[name]
@@ -237,7 +237,7 @@ class _Task:
             source=drops.source,
             target=drops.target,
             n=self.values.rows[cell],
-            runs=len(self.precision.kept_runs(*cell)),
+            runs=len(self.precision.averaged_runs(*cell)),
             total=self._total_of(*cell, {name: name for name in FIGURES}),
             scenario=drops.scenario,
             resolved=drops.resolved,
@@ -266,8 +266,8 @@ class _Task:
         return Flips(
             loss=float(ledger.transfer_loss),
             gain=float(ledger.transfer_gain),
-            churn_in_domain=known(ledger.churn_in_domain),
-            churn_cross_domain=known(ledger.churn_cross_domain),
+            churn_in_domain=none_if_nan(ledger.churn_in_domain),
+            churn_cross_domain=none_if_nan(ledger.churn_cross_domain),
         )
 
     def _prior_fixed(self, cell: Cell) -> PriorFixed | None:
@@ -278,7 +278,9 @@ class _Task:
         parts = source_parts(source)
         st, tt = float(self.score(source, target, metric)[0]), float(self.score(target, target, metric)[0])
         ss = float(np.mean([self.score(source, part, metric)[0] for part in parts])) if parts else float("nan")
-        return PriorFixed(st=known(st), ss=known(ss), tt=known(tt), sd=known(ss - st), td=known(tt - st))
+        return PriorFixed(
+            st=none_if_nan(st), ss=none_if_nan(ss), tt=none_if_nan(tt), sd=none_if_nan(ss - st), td=none_if_nan(tt - st)
+        )
 
     def _reference_td(self, drops: Drops) -> Estimate | None:
         home = (drops.target, drops.target)
@@ -309,7 +311,7 @@ class _Task:
         found = {"mean_ss": own} | {f"mean_{name}": known_figures(single, name) for name in ("st", "sd", "td")}
         means = {name: mean(figures, bounds_of(name)) for name, figures in found.items() if figures}
         if len(own) == len(self.counted) and len(found["mean_st"]) == len(own) * (len(own) - 1) > 0:
-            # Of a complete grid the three are one figure.
+            # In a complete grid the three are one figure.
             drop = difference(means["mean_ss"], means["mean_st"])
             means |= dict.fromkeys(("average_drop", "mean_sd", "mean_td"), drop)
         return means
@@ -319,7 +321,7 @@ class _Task:
         total = self._total_of(None, None, {name: name for name in MEANS}) if basis == "single-source" else {}
         cells = list(self.values.rows)
         if basis == "single-source":
-            figures = self._of_grid(chosen) | split_half_drops(chosen, self.precision)
+            figures = self._summarise_grid(chosen) | split_half_drops(chosen, self.precision)
         elif self.id_model:
             figures, total = id_figures(chosen, self.id_ood, complete=self.id_model.complete(self.values))
             figures |= split_half_drops(chosen, self.precision)
@@ -335,9 +337,9 @@ class _Task:
         return Summary(
             basis=basis,
             n_shifts=len(chosen),
-            scenario_shares={name: known(np.asarray(share)) for name, share in shares.items()},
+            scenario_shares={name: none_if_nan(np.asarray(share)) for name, share in shares.items()},
             total=total,
-            scenario_chi_square_p=known(scenario_chi_square(names).p_value),
+            scenario_chi_square_p=none_if_nan(scenario_chi_square(names).p_value),
             resolved_share=_share([drops.resolved for drops in chosen if drops.scenario != "Unknown"]),
             depth_f1=mean_by_lambda(chosen, "depth_f1"),
             depth_score=mean_by_lambda(chosen, "depth_score"),
@@ -363,10 +365,10 @@ class _Task:
                 return basis, outside
         return "joined", meant
 
-    def _of_grid(self, drops: Sequence[Drops]) -> dict[str, Any]:
+    def _summarise_grid(self, drops: Sequence[Drops]) -> dict[str, Any]:
         """Summarise the matrix of single sources."""
         matrix = np.array([[self.score(source, target)[0] for target in self.counted] for source in self.counted])
-        if len(self.counted) < 2:  # of a partial build, or where domains are small: a grid of which all else is unknown
+        if len(self.counted) < 2:  # a partial build, or small domains: a grid without any shift
             matrix = np.full((2, 2), np.nan)
             for domain in self.counted:
                 matrix[0, 0] = self.score(domain, domain)[0]
@@ -374,16 +376,16 @@ class _Task:
         means = {name: figure for name, figure in self.of_grid.items() if bounds_of(name) == DROP}
         return {
             "complete": point.complete,
-            **{name: Estimate(value=known(getattr(point, name))) for name in ESTIMATED},
+            **{name: Estimate(value=none_if_nan(getattr(point, name))) for name in ESTIMATED},
             "home_advantage": task_home_advantage(self.values, self.counted, self.figure),
             **estimates(self.of_grid),
             "detectable": detectable_drops(means, {name: self.total.get((None, None, name)) for name in means}),
             **worst_drops(drops),
-            **{name: known(getattr(point, name)) for name in PLAIN},
+            **{name: none_if_nan(getattr(point, name)) for name in PLAIN},
         }
 
     def _total_of(self, source: str | None, target: str | None, names: Mapping[str, str]) -> dict[str, Interval]:
-        """Give total intervals of a cell (None: of the task), figures renamed."""
+        """Return total intervals of a cell (None: of the task), under the names of the shape."""
         found = {name: self.total.get((source, target, figure)) for figure, name in names.items()}
         return {
             name: Interval(low=bounds.low, high=bounds.high)

@@ -1,4 +1,4 @@
-"""Checked predictions arranged by target: what all runs did on one domain's test rows."""
+"""Checked predictions arranged by target: the outputs of all runs on one domain's test rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ Run = tuple[str, int]
 
 @dataclass(frozen=True)
 class TargetRuns:
-    """What all runs predicted on one target's test rows (n of them, in id order).
+    """The predictions of all runs on one target's test rows (n of them, in id order).
 
     Attributes:
         task, target: names.
@@ -39,11 +39,11 @@ class TargetRuns:
         """List the runs of a source, by seed."""
         return [index for index, (trained_on, _) in enumerate(self.runs) if trained_on == source]
 
-    def of_rows(self, kept: NDArray[np.bool_]) -> "TargetRuns":
+    def of_rows(self, wanted: NDArray[np.bool_]) -> "TargetRuns":
         """Return the same of some rows, at least one; shape (n,)."""
-        groups = np.unique(self.groups[kept], return_inverse=True)[1]
-        chosen = self.ids.filter(pl.Series(kept))
-        return replace(self, ids=chosen, groups=groups, outcomes=self.outcomes.of_rows(kept))
+        groups = np.unique(self.groups[wanted], return_inverse=True)[1]
+        chosen = self.ids.filter(pl.Series(wanted))
+        return replace(self, ids=chosen, groups=groups, outcomes=self.outcomes.of_rows(wanted))
 
 
 def target_runs(

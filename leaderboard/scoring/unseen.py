@@ -50,7 +50,7 @@ def seen_domains(card: Card, task: str, domains: Iterable[str]) -> tuple[str, ..
 
 
 def unseen_drops(table: pl.DataFrame, card: Card, folder: DatasetFolder, task: TaskScores) -> Unseen | None:
-    """Give the means over shifts between domains that a card does not name.
+    """Compute the means over shifts between domains that a card does not list as seen in pretraining.
 
     Args:
         table: the entry's long table of scores (``leaderboard.scoring.score.SCORE_COLUMNS``), whose stored replicates
@@ -62,28 +62,28 @@ def unseen_drops(table: pl.DataFrame, card: Card, folder: DatasetFolder, task: T
     """
     seen = seen_domains(card, task.task, task.domains)
     single = [
-        (shift.source, shift.target) for shift in task.shifts if _shown(shift.st) and shift.source in task.domains
+        (shift.source, shift.target) for shift in task.shifts if _has_value(shift.st) and shift.source in task.domains
     ]
-    kept = [cell for cell in single if not set(cell) & set(seen)]
-    if not seen or not kept:
+    unseen = [cell for cell in single if not set(cell) & set(seen)]
+    if not seen or not unseen:
         return None
-    homes = {(own.domain, own.domain) for own in task.in_domain if _shown(own.score)}
-    found = _scores(table, task, {*kept, *homes})
-    kept = [cell for cell in kept if cell in found]
-    if not kept:
+    homes = {(own.domain, own.domain) for own in task.in_domain if _has_value(own.score)}
+    found = _primary_scores(table, task, {*unseen, *homes})
+    unseen = [cell for cell in unseen if cell in found]
+    if not unseen:
         return None
-    figures = _figures(found, task)
-    st = _mean([figures[cell] for cell in kept], SCORE)
-    sd = _mean(_drops(figures, [((source, source), (source, target)) for source, target in kept]), DROP)
-    td = _mean(_drops(figures, [((target, target), (source, target)) for source, target in kept]), DROP)
-    return Unseen(seen, len(kept), len(single), st, sd, td)
+    figures = _with_intervals(found, task)
+    st = _mean([figures[cell] for cell in unseen], SCORE)
+    sd = _mean(_differences(figures, [((source, source), (source, target)) for source, target in unseen]), DROP)
+    td = _mean(_differences(figures, [((target, target), (source, target)) for source, target in unseen]), DROP)
+    return Unseen(seen, len(unseen), len(single), st, sd, td)
 
 
-def _shown(estimate: Estimate) -> bool:
+def _has_value(estimate: Estimate) -> bool:
     return estimate.value is not None
 
 
-def _scores(table: pl.DataFrame, task: TaskScores, cells: set[tuple[str, str]]) -> Scored:
+def _primary_scores(table: pl.DataFrame, task: TaskScores, cells: set[tuple[str, str]]) -> Scored:
     """Read the primary scores of cells, each averaged over the runs that its source has on all of them."""
     sources = sorted({source for source, _ in cells})
     wanted = (pl.col("task") == task.task) & (pl.col("metric") == task.metric) & pl.col("source").is_in(sources)
@@ -92,12 +92,12 @@ def _scores(table: pl.DataFrame, task: TaskScores, cells: set[tuple[str, str]]) 
     runs: dict[str, list[set[int]]] = {}
     for _, part in rows.group_by("source", "target", maintain_order=True):
         runs.setdefault(part["source"][0], []).append(set(part["seed"]))
-    # As in the scores themselves: runs on all targets, or else whatever there is (see gaps.kept_seeds).
-    kept = {source: set.intersection(*seeds) or set.union(*seeds) for source, seeds in runs.items()}
+    # The same runs as in the scores: those on all targets, otherwise all (see gaps.averaged_seeds).
+    seeds_of = {source: set.intersection(*seeds) or set.union(*seeds) for source, seeds in runs.items()}
     found: Scored = {}
     for (source, target), part in rows.group_by("source", "target", maintain_order=True):
         if (source, target) in cells:
-            chosen = part.filter(pl.col("seed").is_in(list(kept[str(source)])))
+            chosen = part.filter(pl.col("seed").is_in(list(seeds_of[str(source)])))
             found[str(source), str(target)] = _over_runs(chosen)
     return found
 
@@ -110,7 +110,7 @@ def _over_runs(runs: pl.DataFrame) -> Floats:
     return np.asarray(np.concatenate([values, replicates], axis=1).mean(axis=0))
 
 
-def _figures(found: Scored, task: TaskScores) -> dict[tuple[str, str], Figure]:
+def _with_intervals(found: Scored, task: TaskScores) -> dict[tuple[str, str], Figure]:
     """Join stored replicates with the intervals that the scores have."""
     known = {(own.domain, own.domain): own.score for own in task.in_domain}
     known |= {(shift.source, shift.target): shift.st for shift in task.shifts}
@@ -124,10 +124,10 @@ def _figure(values: Floats, score: Estimate) -> Figure:
     return Figure(values, np.nan, low=score.low, high=score.high, square=square)
 
 
-def _drops(
+def _differences(
     figures: Mapping[tuple[str, str], Figure], pairs: Sequence[tuple[tuple[str, str], tuple[str, str]]]
 ) -> list[Figure]:
-    """Take the differences home - away of the pairs that have both."""
+    """Compute the differences home - away of the pairs that have both."""
     return [difference(figures[home], figures[away]) for home, away in pairs if home in figures]
 
 

@@ -1,4 +1,4 @@
-"""What a task's figures are without any shift: flips beside those of its placebo, and texts that training has seen.
+"""Figures of a task without any shift: flips beside those of its placebo, and test texts seen in training.
 
 A placebo's domains are samples of one, so models of two of them turn over texts for no other reason than their training
 samples. What it cannot show is near-duplicates between train and test of one domain: they raise scores at home, and

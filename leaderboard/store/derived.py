@@ -1,4 +1,4 @@
-"""The derived files of a store: whatever of them is missing, damaged or outdated is made again."""
+"""The derived files of a store. Missing, damaged or outdated ones are made again."""
 
 import io
 import json
@@ -16,7 +16,7 @@ _MADE_WITH = "made_with"
 
 
 def scores_path(identity: str, version: str = METRIC_VERSION) -> str:
-    """Return the place of an entry's nested scores in a store.
+    """Return the path of an entry's nested scores in a store.
 
     Args:
         identity: the entry's id.
@@ -27,7 +27,7 @@ def scores_path(identity: str, version: str = METRIC_VERSION) -> str:
 
 
 def table_path(identity: str, version: str = METRIC_VERSION) -> str:
-    """Return the place of an entry's long table of scores in a store.
+    """Return the path of an entry's long table of scores in a store.
 
     Args:
         identity: the entry's id.
@@ -38,17 +38,17 @@ def table_path(identity: str, version: str = METRIC_VERSION) -> str:
 
 
 def index_path(name: str) -> str:
-    """Return the place in a store of a table that an index keeps."""
+    """Return the path in a store of a table that an index keeps."""
     return f"{SCORES}/{METRIC_VERSION}/index/{name}.parquet"
 
 
 def comparison_path(first: str, other: str) -> str:
-    """Return the place in a store of the comparison of an entry with another one."""
+    """Return the path in a store of the comparison of an entry with another one."""
     return f"{COMPARISONS}/{METRIC_VERSION}/{check_id(first)}--{check_id(other)}.json"
 
 
 def derived_files(identity: str, scored: Scored) -> Files:
-    """Give the files of an entry's scores."""
+    """Build the files of an entry's scores."""
     made_with = json.dumps([scored.scores.depth_encoder, scored.scores.token_encoder])
     table = io.BytesIO()
     scored.table.write_parquet(table, metadata={_MADE_WITH: made_with})

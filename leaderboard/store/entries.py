@@ -1,4 +1,4 @@
-"""An entry, its id, the files it is made of, and what others may learn of it without reading its card."""
+"""An entry, its id, its files, and what others may learn of it without reading its card."""
 
 import hashlib
 import io
@@ -19,13 +19,13 @@ ENTRIES, WITHDRAWN, SCORES, RECORDS = "entries", "withdrawn", "scores", "records
 COMPARISONS = "comparisons"
 """Folders of a store."""
 DERIVED = (SCORES, COMPARISONS)
-"""Those of which everything is made again when it is lost."""
+"""Folders whose content is computed again when it is lost."""
 CARD, PREDICTIONS = "card.json", "predictions.parquet"
 ENTRY_ID = re.compile(r"[0-9a-f]{16}")
 RECORD = re.compile(r"[a-z]+-[0-9a-zA-Z-]{1,80}\.(json|bin)")
-"""What the name of a record looks like."""
+"""The pattern of a record's name."""
 VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){0,3}", re.ASCII)
-"""What a metric version looks like."""
+"""The pattern of a metric version."""
 
 
 @dataclass(frozen=True)
@@ -38,18 +38,18 @@ class Entry:
     card: Card
 
 
-class Sending(NamedTuple):
-    """Who sent an entry, on which UTC day (ISO): what quotas count."""
+class SubmissionRecord(NamedTuple):
+    """The record that quotas count: who submitted an entry, on which UTC day (ISO)."""
 
     submitter: str
     day: str
 
 
 def entry_id(submitter: str, card: Card, rows: pl.DataFrame) -> str:
-    """Compute an entry's id: who sends the same predictions with the same card again gets the same one.
+    """Compute an entry's id: the same for the same submitter, predictions and card.
 
     Args:
-        submitter: who sends it.
+        submitter: the submitter's identity.
         card: its card.
         rows: its predictions, sorted.
     Returns: 16 hex digits.
@@ -61,14 +61,14 @@ def entry_id(submitter: str, card: Card, rows: pl.DataFrame) -> str:
 
 
 def check_id(identity: str) -> str:
-    """Give back an entry's id; InvalidInput when it cannot be one, so that no name leads out of the store."""
+    """Check an entry's id, and return it; InvalidInput when it cannot be one, so that no id leads out of the store."""
     if not ENTRY_ID.fullmatch(identity):
         raise InvalidInput(Problem("this is no entry id", "entry", repr(identity[:40]), "ids are 16 hex digits"))
     return identity
 
 
 def card_path(identity: str) -> str:
-    """Return the place of an entry's card in a store.
+    """Return the path of an entry's card in a store.
 
     Args:
         identity: the entry's id.
@@ -78,7 +78,7 @@ def card_path(identity: str) -> str:
 
 
 def predictions_path(identity: str) -> str:
-    """Return the place of an entry's predictions in a store.
+    """Return the path of an entry's predictions in a store.
 
     Args:
         identity: the entry's id.
@@ -87,8 +87,8 @@ def predictions_path(identity: str) -> str:
     return f"{ENTRIES}/{check_id(identity)}/{PREDICTIONS}"
 
 
-def kept_rows(checked: pl.DataFrame) -> pl.DataFrame:
-    """Return checked predictions as an entry keeps them, which its id is made of."""
+def stored_rows(checked: pl.DataFrame) -> pl.DataFrame:
+    """Return checked predictions as an entry stores them; its id depends on them."""
     return checked.drop("task", "target").sort("source", "seed", "id")
 
 
@@ -100,19 +100,19 @@ def predictions_bytes(rows: pl.DataFrame) -> bytes:
 
 
 def tombstone_path(identity: str) -> str:
-    """Give the place of a withdrawn entry's tombstone in a store."""
+    """Return the path of a withdrawn entry's tombstone in a store."""
     return f"{WITHDRAWN}/{check_id(identity)}.json"
 
 
 def record_path(name: str) -> str:
-    """Return the place of a record in a store; InvalidInput for a name that none has."""
+    """Return the path of a record in a store; InvalidInput for an impossible name."""
     if not RECORD.fullmatch(name):
-        raise InvalidInput(Problem("this names no record", "store", repr(name[:80]), "see leaderboard/release"))
+        raise InvalidInput(Problem("this is not a record's name", "store", repr(name[:80]), "see leaderboard/release"))
     return f"{RECORDS}/{name}"
 
 
 def now() -> str:
-    """Give the time as entries have it."""
+    """Return the current time in the form that entries use."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -133,7 +133,7 @@ def entry_bytes(entry: Entry) -> bytes:
 
 
 def parse_entry(content: bytes, identity: str) -> Entry:
-    """Read an entry's card file; InvalidInput when it is damaged or another entry's."""
+    """Parse an entry's card file; InvalidInput when it is damaged or another entry's."""
     try:
         read = json.loads(content)
         entry = Entry(
@@ -151,23 +151,23 @@ def _damaged(identity: str, found: str) -> InvalidInput:
     return InvalidInput(Problem("the entry's card is damaged", identity, found, "submit the file again"))
 
 
-def parse_sending(content: bytes, identity: str) -> Sending | None:
-    """Read who sent an entry; None when its card file is damaged or another entry's, which then counts for nobody."""
+def parse_submission_record(content: bytes, identity: str) -> SubmissionRecord | None:
+    """Parse who sent an entry; None when its card file is damaged or another entry's, and so counts for nobody."""
     try:
         read = json.loads(content)
-        sending = Sending(str(read["submitter"]), str(read["submitted_at"])[:10])
-        return sending if read["id"] == identity else None
+        record = SubmissionRecord(str(read["submitter"]), str(read["submitted_at"])[:10])
+        return record if read["id"] == identity else None
     except (ValueError, KeyError, TypeError):
         return None
 
 
 def tombstone_bytes(identity: str) -> bytes:
-    """Give the content of a tombstone written now."""
+    """Write the content of a tombstone dated now."""
     return json.dumps({"id": identity, "withdrawn_at": now()}, indent=2).encode()
 
 
 def parse_tombstone(content: bytes) -> str:
-    """Read when an entry was withdrawn, as ISO 8601; empty where the tombstone is damaged."""
+    """Parse when an entry was withdrawn, as ISO 8601; empty where the tombstone is damaged."""
     try:
         return str(json.loads(content)["withdrawn_at"])
     except (ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""A store's files in a dataset repository of the Hub, with a copy of what is read often on this machine.
+"""A store's files in a dataset repository of the Hub, with a local copy of what is read often.
 
 Every addition is one commit on top of the one that was looked at before (``parent_commit``), so whoever is second is
 refused, looks again, and counts again. After a failure the repository is looked at, too: a commit that landed though
@@ -36,7 +36,7 @@ from validation.report import InvalidInput, Problem
 T = TypeVar("T")
 
 OVERTAKEN_TRIES = 30
-"""How often a commit is made where others get ahead of it: each time one of theirs was accepted."""
+"""The most attempts at a commit that other commits overtake."""
 PATIENCE, COMMIT_PATIENCE = 60.0, 300.0
 """Seconds after which a request without an answer counts as failed; the Hub's client would wait for ever."""
 _THREADS, _BATCH, _COMMITTED = 8, 64, 500
@@ -56,11 +56,11 @@ class HubPlace:
         self._processes = FileLock(copy.root / ".sending.lock", timeout=2 * COMMIT_PATIENCE)
 
     def ids(self) -> set[str]:
-        """Give the ids of all entries."""
+        """Return the ids of all entries."""
         return self._copy.ids()
 
     def withdrawn(self) -> set[str]:
-        """Give the ids of withdrawn entries."""
+        """Return the ids of withdrawn entries."""
         return self._copy.withdrawn()
 
     def records(self) -> set[str]:
@@ -68,19 +68,22 @@ class HubPlace:
         return self._copy.records()
 
     def add(self, make: Callable[[], Files | None]) -> bool:
-        """Add files in one commit; see ``Place``. ``make`` is called anew on each version that is built upon."""
+        """Add files in one commit; see ``Place``.
+
+        ``make`` is called again for each newer version that is built upon.
+        """
         sent: list[Files] = []
 
         def attempt(_: int) -> bool:
             with self._locked():
-                head = self._look()
+                head = self._update_copy()
                 files = make()
                 if files is None:
-                    return self._landed(sent)
+                    return self._has_landed(sent)
                 sent.append(files)
                 made = self._commit(files, head)
                 self._copy.keep(files)
-                self._head = made  # not before the copy has it, or it would not be looked for
+                self._head = made  # set only after the copy has the commit, otherwise it would not be fetched
                 return True
 
         try:
@@ -96,39 +99,39 @@ class HubPlace:
         self._copy.keep(files)
 
     def fetch(self, path: str) -> Path:
-        """Give a file's path in the copy, where it is put when it is not there."""
+        """Return a file's path in the copy; a file that is not there is fetched."""
         if not (self.root / path).is_file():
             with writing_to_hub(self._repo_id, "try again later"):
-                content = self._get(path, self._head or "main")
+                content = self._content(path, self._head or "main")
             if content is None:
                 raise InvalidInput(Problem("the store has no such file", self._repo_id, path, "submit it again"))
             self._copy.keep({path: content})
         return self.root / path
 
     def refresh(self) -> None:
-        """Bring the copy to what the repository holds now."""
+        """Update the copy to what the repository holds now."""
 
         def attempt(_: int) -> str:
             with self._locked():
-                return self._look()
+                return self._update_copy()
 
         with writing_to_hub(self._repo_id, "try again later"):
             retry(attempt)
 
     def check_writable(self) -> None:
-        """Refuse a repository that the token may not write to."""
+        """Check that the token may write to the repository."""
         with writing_to_hub(self._repo_id, "try again later"):
             retry(lambda _: self._ask(lambda: self._api.auth_check(self._repo_id, repo_type="dataset", write=True)))
 
     def require_private(self) -> None:
-        """Refuse a public repository, now and whenever it is looked at."""
+        """Check that the repository is private, now and at every later update."""
         self._must_be_private = True
         self.refresh()
 
     def versions(self) -> set[str]:
-        """Give the metric versions of which the repository or the copy has scores."""
+        """Return the metric versions of which the repository or the copy has scores."""
         with writing_to_hub(self._repo_id, "try again later"):
-            names = retry(lambda _: self._names(SCORES, self._head or "main"))
+            names = retry(lambda _: self._listing(SCORES, self._head or "main"))
         return self._copy.versions() | {name for name in names if VERSION.fullmatch(name)}
 
     def fetch_scores(self, version: str) -> None:
@@ -137,11 +140,11 @@ class HubPlace:
             self._fetch_scores(version, self._head or "main", (".json",), self.ids() - self.withdrawn())
 
     def share(self, made: Collection[str]) -> None:
-        """Send scores of this metric version: those made anew, and those that the repository lacks."""
+        """Upload scores of this metric version: those made again, and those that the repository lacks."""
         folder = f"{SCORES}/{METRIC_VERSION}"
         self.refresh()
         with writing_to_hub(self._repo_id, "try again later"):
-            there = retry(lambda _: self._names(folder, self._head or "main"))
+            there = retry(lambda _: self._listing(folder, self._head or "main"))
         ids = self.ids() - self.withdrawn()
         lacking = {name for name in set(self._copy.names(folder)) - there if PurePosixPath(name).stem in ids}
         paths = sorted({*made, *(f"{folder}/{name}" for name in lacking)})
@@ -151,7 +154,7 @@ class HubPlace:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Let one at a time look and commit on this machine; the others would only be overtaken."""
+        """Run one update or commit at a time on this machine, as others would only conflict."""
         if self._copy.has_vanished():
             self._copy.forget_root()
             self._head = None  # so that everything is fetched again
@@ -160,10 +163,12 @@ class HubPlace:
             with self._threads, self._processes:
                 yield
         except Timeout as error:
-            raise InvalidInput(Problem("others keep writing to this store", str(self.root), cure=_CURE)) from error
+            raise InvalidInput(
+                Problem("other machines keep writing to this store", str(self.root), cure=_CURE)
+            ) from error
 
-    def _look(self) -> str:
-        """Bring the copy to the repository's newest commit; returns that."""
+    def _update_copy(self) -> str:
+        """Update the copy to the repository's newest commit; return that."""
         asked = {"repo_type": "dataset", "expand": ["sha", "private"]}
         info = self._ask(lambda: self._api.repo_info(self._repo_id, **asked))
         if self._must_be_private and not info.private:
@@ -175,27 +180,27 @@ class HubPlace:
         head = str(info.sha)
         if head == self._head:
             return head
-        if self._head is None and (foreign := sorted(self._names(None, head) - _OURS)):
+        if self._head is None and (foreign := sorted(self._listing(None, head) - _OURS)):
             found, cure = ", ".join(foreign[:3]), "give a repository of its own"
             raise InvalidInput(
                 Problem("this repository holds other files than a store's", self._repo_id, found[:200], cure)
             )
-        there = {name for name in self._names(ENTRIES, head) if ENTRY_ID.fullmatch(name)}
+        there = {name for name in self._listing(ENTRIES, head) if ENTRY_ID.fullmatch(name)}
         if self._head is not None and not there and (lost := self.ids()):
-            what, cure = "all entries are gone from the repository", "restart the server if they are meant to be"
+            what, cure = "all entries are gone from the repository", "restart the server if that is intended"
             raise InvalidInput(Problem(what, self._repo_id, f"none of {len(lost):,}", cure))
-        gone = {name.removesuffix(".json") for name in self._names(WITHDRAWN, head)}
+        gone = {name.removesuffix(".json") for name in self._listing(WITHDRAWN, head)}
         gone = {name for name in gone if ENTRY_ID.fullmatch(name)}
         self._copy.drop([f"{ENTRIES}/{identity}" for identity in self.ids() - there])
         self._copy.drop([tombstone_path(identity) for identity in self.withdrawn() - gone])
         self._fetch_all((tombstone_path(identity) for identity in gone - self.withdrawn()), head)
-        recorded = {name for name in self._names(RECORDS, head) if RECORD.fullmatch(name)}
+        recorded = {name for name in self._listing(RECORDS, head) if RECORD.fullmatch(name)}
         self._copy.drop([record_path(name) for name in self.records() - recorded])
         self._fetch_all((record_path(name) for name in recorded - self.records()), head)
         new = there - self.ids()
         if self._head is None:
             self._fetch_scores(METRIC_VERSION, head, (".json", ".parquet"), there - gone)
-        else:  # an entry comes with its scores: they need no listing, which is long
+        else:  # an entry is committed with its scores, so the long listing is not needed
             derived = (path(identity) for identity in new - gone for path in (scores_path, table_path))
             self._fetch_all(derived, head)
         self._fetch_all((card_path(identity) for identity in new), head)
@@ -205,7 +210,7 @@ class HubPlace:
     def _fetch_scores(self, version: str, head: str, kinds: tuple[str, ...], ids: set[str]) -> None:
         """Fetch the scores of some entries that are not here."""
         folder = f"{SCORES}/{version}"
-        missing = self._names(folder, head) - set(self._copy.names(folder))
+        missing = self._listing(folder, head) - set(self._copy.names(folder))
         wanted = (f"{identity}{kind}" for identity in ids for kind in kinds)
         self._fetch_all((f"{folder}/{name}" for name in wanted if name in missing), head)
 
@@ -213,7 +218,7 @@ class HubPlace:
         """Fetch files of a commit into the copy; what is no file there (an entry without a card) is left out."""
 
         def get(path: str) -> bytes | None:
-            return retry(lambda _: self._get(path, head))
+            return retry(lambda _: self._content(path, head))
 
         with ThreadPoolExecutor(_THREADS) as pool:
             wanted = sorted(paths)
@@ -222,8 +227,8 @@ class HubPlace:
                 contents = zip(some, pool.map(get, some), strict=True)
                 self._copy.keep({path: content for path, content in contents if content is not None})
 
-    def _get(self, path: str, revision: str) -> bytes | None:
-        """Give a file's content; None when it is not there."""
+    def _content(self, path: str, revision: str) -> bytes | None:
+        """Return a file's content; None when it is not there."""
         from huggingface_hub import get_session, hf_hub_url
         from huggingface_hub.errors import EntryNotFoundError
         from huggingface_hub.utils._headers import build_hf_headers
@@ -238,7 +243,7 @@ class HubPlace:
             return None
         return bytes(response.content)
 
-    def _names(self, folder: str | None, head: str) -> set[str]:
+    def _listing(self, folder: str | None, head: str) -> set[str]:
         """List what lies in a folder of a commit; nothing when it is not there."""
         from huggingface_hub.errors import EntryNotFoundError
 
@@ -262,8 +267,8 @@ class HubPlace:
 
         return str(self._ask(commit, COMMIT_PATIENCE).oid)
 
-    def _landed(self, sent: Sequence[Files]) -> bool:
-        """Say whether what is in the copy now is what was sent before, whose answer got lost."""
+    def _has_landed(self, sent: Sequence[Files]) -> bool:
+        """Return whether the copy holds what was sent before, when the answer to it was lost."""
 
         def is_here(path: str, content: bytes) -> bool:
             file = self.root / path
@@ -276,15 +281,15 @@ class HubPlace:
         return any(is_here(path, files[path]) for files in sent for path in marks(files))
 
     def _landed_after_all(self, sent: Sequence[Files]) -> bool:
-        """Look once more after the last failure; False when the Hub does not answer: accepted is not said then."""
+        """Check once more after the last failure; False when the Hub does not answer, as acceptance is then unknown."""
         try:
             self.refresh()
         except InvalidInput:
             return False
-        return self._landed(sent)
+        return self._has_landed(sent)
 
     def _ask(self, request: Callable[[], T], patience: float | None = None) -> T:
-        """Make a request, and wait for its answer no longer than ``patience`` seconds; default ``PATIENCE``."""
+        """Send a request, and wait for its answer no longer than ``patience`` seconds; default ``PATIENCE``."""
         import httpx2
 
         answers: list[T] = []
@@ -312,7 +317,7 @@ _TITLES = {ENTRIES: "Entry", WITHDRAWN: "Withdraw", RECORDS: "Record"}
 
 
 def _title(files: Files) -> str:
-    """Name a commit by the entry or record that it adds, or the entry that it withdraws."""
+    """Return a commit's title: the entry or record that it adds, or the entry that it withdraws."""
     for path in files:
         folder, name = PurePosixPath(path).parts[:2]
         if folder in _TITLES:

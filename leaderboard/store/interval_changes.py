@@ -1,4 +1,4 @@
-"""How 95% intervals changed between two metric versions, board by board: how many there are, and how wide they are."""
+"""Changes of 95% intervals between two metric versions, board by board: their number, and their width."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -50,14 +50,14 @@ def read_intervals(contents: Iterable[tuple[str, bytes]]) -> dict[tuple[str, str
             read = json.loads(content)
             for task in read["tasks"]:
                 board = found.setdefault((read["data"], read["subset"], task["task"]), {})
-                board |= {(identity, shift, figure): ends for shift, figure, ends in _of_task(task)}
+                board |= {(identity, shift, figure): ends for shift, figure, ends in _task_intervals(task)}
         except (ValueError, KeyError, TypeError):
-            continue  # damaged, or of a shape since forgotten
+            continue  # the scores are damaged, or of an unknown old shape
     return found
 
 
 def interval_changes(old: Mapping[Place, Ends], new: Mapping[Place, Ends]) -> tuple[IntervalChange, ...]:
-    """Compare the intervals of one board; figures whose intervals are all as they were are left out.
+    """Compare the intervals of one board; figures whose intervals are unchanged are left out.
 
     Args:
         old: ends by entry, shift and figure.
@@ -71,7 +71,7 @@ def interval_changes(old: Mapping[Place, Ends], new: Mapping[Place, Ends]) -> tu
     return tuple(found)
 
 
-def _of_task(task: Mapping[str, Any]) -> Iterator[tuple[str, str, Ends]]:
+def _task_intervals(task: Mapping[str, Any]) -> Iterator[tuple[str, str, Ends]]:
     for name, figure in _MEANS.items():
         yield from _ends("", figure, task["summary"][name])
     for shift in task["shifts"]:

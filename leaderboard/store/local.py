@@ -1,4 +1,4 @@
-"""A store's files in a local folder: written durably, seen whole or not at all, by one process at a time.
+"""A store's files in a local folder: written durably, visible whole or not at all, by one process at a time.
 
 Whatever is being written lies in ``.new`` until it is whole, and only who holds the lock writes there: what is found in
 it by the next holder is what a killed process left, and is deleted.
@@ -23,19 +23,19 @@ from validation.output_files import refuse_unwritable, replace_file, sync
 from validation.report import InvalidInput, Problem
 
 LOCK_SECONDS = 120
-"""How long a writer waits for the others; each of them needs a fraction of a second."""
+"""Seconds that a writer waits for others; each of them needs a fraction of a second."""
 
 Files = Mapping[str, bytes]
 """Contents by place in the store."""
 
 
 class Place(Protocol):
-    """Where a store's files are: what ``Store`` asks of a local folder and of a repository alike."""
+    """The place of a store's files: the interface that a local folder and a repository share."""
 
     root: Path
 
     def add(self, make: Callable[[], Files | None]) -> bool:
-        """Add what ``make`` gives, which is called when nobody else writes and may refuse or give None.
+        """Add the files that ``make`` returns. It is called while nobody else writes, and may raise or return None.
 
         Returns: whether the files came from this call. It returns only when they are durable.
         """
@@ -44,34 +44,34 @@ class Place(Protocol):
         """Write derived files beside the entries, on this machine alone."""
 
     def fetch(self, path: str) -> Path:
-        """Give a file's path on this machine."""
+        """Return a file's path on this machine."""
 
     def ids(self) -> set[str]:
-        """Give the ids of all entries, withdrawn ones too."""
+        """Return the ids of all entries, withdrawn ones too."""
 
     def withdrawn(self) -> set[str]:
-        """Give the ids of withdrawn entries."""
+        """Return the ids of withdrawn entries."""
 
     def records(self) -> set[str]:
         """Return the names of all records."""
 
     def refresh(self) -> None:
-        """Look for what others added."""
+        """Read what others added."""
 
     def check_writable(self) -> None:
-        """Refuse with InvalidInput where nothing can be added."""
+        """Raise InvalidInput where nothing can be added."""
 
     def require_private(self) -> None:
-        """Refuse with InvalidInput, from now on, a repository that everybody may read."""
+        """Raise InvalidInput, now and later, for a repository that everybody may read."""
 
     def fetch_scores(self, version: str) -> None:
-        """Have the nested scores of another metric version on this machine."""
+        """Fetch the nested scores of another metric version to this machine."""
 
     def share(self, made: Collection[str]) -> None:
-        """Let all who read the place have derived files that were made here; ``made`` are those made anew."""
+        """Upload derived files made here for all who read the place; ``made`` are those made again."""
 
     def versions(self) -> set[str]:
-        """Give the metric versions of which there are scores."""
+        """Return the metric versions of which there are scores."""
 
 
 class LocalPlace:
@@ -98,21 +98,21 @@ class LocalPlace:
             self._write(files)
 
     def fetch(self, path: str) -> Path:
-        """Give a file's path."""
+        """Return a file's path."""
         return self.root / path
 
     def ids(self) -> set[str]:
-        """Return the ids of all entries, by one look at a folder; InvalidInput when the store has vanished."""
+        """Return the ids of all entries in one listing of a folder; InvalidInput when the store has vanished."""
         self.refresh()
         return {name for name in self.names(ENTRIES) if ENTRY_ID.fullmatch(name)}
 
     def withdrawn(self) -> set[str]:
-        """Give the ids of withdrawn entries."""
+        """Return the ids of withdrawn entries."""
         names = (name.removesuffix(".json") for name in self.names(WITHDRAWN) if name.endswith(".json"))
         return {name for name in names if ENTRY_ID.fullmatch(name)}
 
     def records(self) -> set[str]:
-        """Return the names of all records; InvalidInput when the store has vanished, so that no look is forgotten."""
+        """Return the names of all records; InvalidInput when the store has vanished, so that none is forgotten."""
         self.refresh()
         return {name for name in self.names(RECORDS) if RECORD.fullmatch(name)}
 
@@ -131,7 +131,7 @@ class LocalPlace:
             raise InvalidInput(Problem("the store's folder is gone, or is another one", str(self.root), cure=cure))
 
     def has_vanished(self) -> bool:
-        """Return whether the folder that was there once is gone, or another one lies in its place."""
+        """Return whether the folder that was there once is gone, or replaced by another one."""
         if self._opened is None:
             self._note_root()
             return False
@@ -141,17 +141,17 @@ class LocalPlace:
             return True
 
     def forget_root(self) -> None:
-        """Begin anew with whatever is there now; for a copy, which may be lost."""
+        """Accept whatever folder is there now as the root; for a copy, which may be lost."""
         self._opened = None
 
     def fetch_scores(self, version: str) -> None:
-        """Do nothing: scores in a local folder are here."""
+        """Do nothing: a local folder has its scores."""
 
     def share(self, made: Collection[str]) -> None:
-        """Do nothing: who reads a local folder reads what was made."""
+        """Do nothing: readers of a local folder see what was made."""
 
     def versions(self) -> set[str]:
-        """Give the metric versions of which there are scores."""
+        """Return the metric versions of which there are scores."""
         return {name for name in self.names(SCORES) if VERSION.fullmatch(name)}
 
     def drop(self, paths: Collection[str]) -> None:
@@ -165,12 +165,12 @@ class LocalPlace:
                     whole.unlink(missing_ok=True)
 
     def check_writable(self) -> None:
-        """Refuse a folder that cannot be written."""
+        """Check that the folder can be written."""
         with self._locked():
             self._write({})
 
     def require_private(self) -> None:
-        """Take any folder: the system knows who may read it."""
+        """Accept any folder: the operating system controls who may read it."""
 
     def make_folder(self) -> None:
         """Make the folder where it is not there."""
@@ -180,7 +180,7 @@ class LocalPlace:
         self._note_root()
 
     def _note_root(self) -> None:
-        """Open the folder if it is there: while it is open, no other one can have its number."""
+        """Open the folder if it exists: while it is open, no other one can have its number."""
         if self._opened is None and self.root.is_dir():
             self._opened = os.open(self.root, os.O_RDONLY)
             weakref.finalize(self, os.close, self._opened)
@@ -192,7 +192,7 @@ class LocalPlace:
             yield
 
     def _write(self, files: Files) -> None:
-        """Write files; the folder of a new entry appears last, and with all that is in it."""
+        """Write files; the folder of a new entry appears last, and complete."""
         scratch = self.root / ".new"
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir()

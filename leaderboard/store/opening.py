@@ -1,4 +1,4 @@
-"""Opening a store where it is: a local folder, or a dataset repository of the Hub."""
+"""Opening a store at its place: a local folder, or a dataset repository of the Hub."""
 
 import re
 import sys
@@ -18,7 +18,7 @@ _REPOSITORY = re.compile(r"hf://datasets/([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)
 
 
 def is_hub_place(place: str | Path) -> bool:
-    """Say whether a store's place is a repository on the Hub."""
+    """Return whether a store's place is a repository on the Hub."""
     return str(place).startswith(_HUB)
 
 
@@ -39,7 +39,7 @@ def open_store(place: str | Path, *, cache: Path | None = None, api: Any = None)
         return _open_repository(str(place), cache or cache_folder() / "stores", api)
     root = Path(place)
     if "://" in str(place) or (root.exists() and not root.is_dir()):
-        raise InvalidInput(Problem("this is no store", str(place), cure="give a folder, or hf://datasets/ORG/NAME"))
+        raise InvalidInput(Problem("this is not a store", str(place), cure="give a folder, or hf://datasets/ORG/NAME"))
     _refuse_other_folder(root)
     return Store(root)
 

@@ -1,4 +1,4 @@
-"""Scoring every entry of a store again, and what that does to ranks: no entry is left with scores of old metrics."""
+"""Scoring every entry of a store again, and the effect on ranks: no entry keeps scores of old metrics."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ from validation.report import InvalidInput
 
 
 class BoardKey(NamedTuple):
-    """One table of the leaderboard: content hash of the data, subset, task."""
+    """One board: content hash of the data, subset, task."""
 
     data: str
     subset: str
@@ -26,7 +26,7 @@ class BoardKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Change:
-    """An entry whose place on a board is another than before.
+    """An entry whose rank on a board changed.
 
     Ranks are among entries that cover their board (``leaderboard.scoring.coverage``); values are mean ST as fractions.
     None: not scored then, not ranked, or undefined.
@@ -42,7 +42,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Rescored:
-    """What scoring again did: ids that were ``scored`` and ``kept``, reasons of those that ``failed``.
+    """Result of scoring again: ids that were ``scored`` and ``kept``, reasons of those that ``failed``.
 
     ``changes`` and ``intervals`` have every board, in order; ``against`` is the metric version compared with, None when
     there is none.
@@ -57,7 +57,7 @@ class Rescored:
     intervals: dict[str, tuple[IntervalChange, ...]]
 
     def as_dict(self) -> dict[str, Any]:
-        """Give it as plain JSON data."""
+        """Return plain JSON data."""
         return asdict(self)
 
 
@@ -78,7 +78,7 @@ def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = Fal
             entry = store.entry(identity)
             names[identity] = entry.card.name
             folder = folder_of(entry.card, folders)
-            if not folder.has_public_labels or (not every and store.kept_scores(entry, folder) is not None):
+            if not folder.has_public_labels or (not every and store.stored_scores(entry, folder) is not None):
                 kept.append(identity)
             else:
                 store.score_again(entry, folder)
@@ -87,7 +87,7 @@ def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = Fal
             failed[identity] = str(error)
     store.share_scores(scored)
     against = next((version for version in store.versions() if version != METRIC_VERSION), None)
-    boards = _boards(folders) if against is not None else {}
+    boards = _possible_boards(folders) if against is not None else {}
     changes = _changes(store, boards, names, against) if against is not None else {}
     intervals = _interval_changes(store, boards, against) if against is not None else {}
     return Rescored(METRIC_VERSION, against, tuple(scored), tuple(kept), failed, changes, intervals)
@@ -117,7 +117,7 @@ class _Standing(NamedTuple):
 
 
 def _standings(store: Store, version: str) -> dict[BoardKey, dict[str, _Standing]]:
-    """Read who stands where from scores of any version; only what every version has is looked at."""
+    """Read scores of any version for ranks; only what every version has is read."""
     found: dict[BoardKey, dict[str, _Standing]] = {}
     for identity, content in store.scores_of_version(version):
         try:
@@ -126,7 +126,7 @@ def _standings(store: Store, version: str) -> dict[BoardKey, dict[str, _Standing
                 standing = _Standing(task["summary"]["mean_st"]["value"], _is_ranked(task))
                 found.setdefault(BoardKey(read["data"], read["subset"], task["task"]), {})[identity] = standing
         except (ValueError, KeyError, TypeError):
-            continue  # damaged scores are derived: they say nothing of the entry
+            continue  # damaged scores are skipped: they are derived, and the entry itself is intact
     return found
 
 
@@ -142,8 +142,8 @@ def _is_ranked(task: Mapping[str, Any]) -> bool:
     )
 
 
-def _boards(folders: Sequence[DatasetFolder]) -> dict[BoardKey, str]:
-    """Name the boards there can be; candidates for a benchmark's data sets have none."""
+def _possible_boards(folders: Sequence[DatasetFolder]) -> dict[BoardKey, str]:
+    """List the possible boards; candidates for a benchmark's data sets have none."""
     named = {}
     for folder in folders:
         for name, task in folder.manifest.tasks.items():

@@ -34,18 +34,18 @@ from leaderboard.store.derived import (
 from leaderboard.store.entries import (
     LOCAL_SUBMITTER,
     Entry,
-    Sending,
+    SubmissionRecord,
     card_path,
     entry_bytes,
     entry_id,
-    kept_rows,
     now,
     parse_entry,
-    parse_sending,
+    parse_submission_record,
     parse_tombstone,
     predictions_bytes,
     predictions_path,
     record_path,
+    stored_rows,
     tombstone_bytes,
     tombstone_path,
 )
@@ -55,7 +55,7 @@ from validation.report import InvalidInput, Problem
 
 
 class EntryFiles(NamedTuple):
-    """Where the files of an entry are on this machine."""
+    """The paths of an entry's files on this machine."""
 
     card: Path
     predictions: Path
@@ -64,7 +64,7 @@ class EntryFiles(NamedTuple):
 
 
 class Store:
-    """Entries in one place. Reading never changes them; a half-written entry is never seen.
+    """Entries in one place. Reading never changes them; a half-written entry is never visible.
 
     ``root`` is the local folder that is read; of a repository on the Hub, its copy on this machine. ``behind`` says
     why that copy may not be up to date; None where it is.
@@ -74,7 +74,7 @@ class Store:
         self.root = Path(root)
         self.behind: str | None = None
         self._place = place or LocalPlace(self.root)
-        self._sendings: dict[str, Sending] = {}
+        self._records_by_id: dict[str, SubmissionRecord] = {}
         self._records: dict[str, bytes] = {}
         self._lock = threading.Lock()
 
@@ -90,13 +90,13 @@ class Store:
         checks: FileChecks = IN_THIS_PROCESS,
         labels_by_index: bool = False,
     ) -> tuple[Entry, bool]:
-        """Check and score a prediction file, and keep it.
+        """Check and score a prediction file, and store it.
 
         Args:
             predictions: the file.
             card: its card; ``card.data`` says which dataset it is for.
             folders: the datasets this store has at hand.
-            submitter: who sends it.
+            submitter: the submitter's identity.
             daily_quota: as many entries as a submitter may send on one UTC day; None for any number.
             score: whether the checked predictions are scored now; else ``scores`` does so when it is asked. Those on
                 withheld labels never are (see ``leaderboard.release``).
@@ -110,7 +110,7 @@ class Store:
         frame = checks.predictions(predictions, folder, card.subset, labels_by_index=labels_by_index)
         folder.refuse_withheld()
         _refuse_candidates_alone(frame, folder, predictions)
-        rows = kept_rows(frame)
+        rows = stored_rows(frame)
         identity = entry_id(submitter, card, rows)
         if self._accepts(identity, submitter, daily_quota):  # before the work of scoring
             derived = {predictions_path(identity): predictions_bytes(rows)}
@@ -129,15 +129,15 @@ class Store:
         return self.entry(identity), new
 
     def withdraw(self, identity: str, submitter: str) -> None:
-        """Withdraw an entry: it is not shown any more, and the same file is not taken again. Twice is as once.
+        """Withdraw an entry: it is no longer shown, and the same file is not accepted again. Idempotent.
 
         Raises: InvalidInput when there is no such entry, or somebody else sent it.
         """
 
         def make() -> Files | None:
             if self._read(identity).submitter != submitter:
-                cure = "sign in as who sent it"
-                raise InvalidInput(Problem("only who sent an entry may withdraw it", identity, f"'{submitter}'", cure))
+                what, cure = "only the submitter of an entry may withdraw it", "sign in as its submitter"
+                raise InvalidInput(Problem(what, identity, f"'{submitter}'", cure))
             return None if self._withdrawn(identity) else {tombstone_path(identity): tombstone_bytes(identity)}
 
         self._place.add(make)
@@ -158,7 +158,7 @@ class Store:
         """Read one entry; InvalidInput when there is none of that id, or it was withdrawn."""
         entry = self._read(identity)
         if self._withdrawn(identity):
-            raise InvalidInput(Problem("this entry was withdrawn by who sent it", identity, cure="see the board"))
+            raise InvalidInput(Problem("this entry was withdrawn by its submitter", identity, cure="see the board"))
         return entry
 
     def withdrawn_at(self, identity: str) -> str | None:
@@ -167,7 +167,7 @@ class Store:
         return None if content is None else parse_tombstone(content)
 
     def predictions(self, entry: Entry) -> Path:
-        """Give the path of an entry's prediction file on this machine."""
+        """Return the path of an entry's prediction file on this machine."""
         return self._place.fetch(predictions_path(entry.id))
 
     def checked_rows(self, identity: str, folder: DatasetFolder) -> pl.DataFrame:
@@ -177,40 +177,41 @@ class Store:
         """
         entry = self._read(identity)
         frame = checked_predictions(self.predictions(entry), folder, entry.card.subset)
-        if entry_id(entry.submitter, entry.card, kept_rows(frame)) != identity:
-            cure = "restore the entry's files from a backup, or have it sent again"
-            raise InvalidInput(Problem("card and predictions are not those that were sent", identity, cure=cure))
+        if entry_id(entry.submitter, entry.card, stored_rows(frame)) != identity:
+            what = "card or predictions have changed since they were submitted"
+            cure = "restore the entry's files from a backup, or ask for it to be submitted again"
+            raise InvalidInput(Problem(what, identity, cure=cure))
         return frame
 
     def scores(self, entry: Entry, folder: DatasetFolder) -> Scores:
-        """Give an entry's scores: from the derived file, or computed again.
+        """Return an entry's scores: from the derived file, or computed again.
 
         They are computed again where the file is missing or damaged, or was made with other encoders than the folder
         and this machine have now: the content hash is of rows alone.
         """
-        return self.kept_scores(entry, folder) or self.score_again(entry, folder)
+        return self.stored_scores(entry, folder) or self.score_again(entry, folder)
 
-    def kept_scores(self, entry: Entry, folder: DatasetFolder) -> Scores | None:
-        """Give an entry's scores as far as they are there, and are what ``scores`` may give."""
+    def stored_scores(self, entry: Entry, folder: DatasetFolder) -> Scores | None:
+        """Return an entry's stored scores, if they exist and ``scores`` would return them."""
         content = self._bytes(scores_path(entry.id)) if folder.has_public_labels else None
         return None if content is None else read_scores(content, _made_with(folder))
 
     def score_again(self, entry: Entry, folder: DatasetFolder) -> Scores:
-        """Score an entry anew, whatever there is."""
+        """Score an entry again, whatever is stored."""
         return self._score(entry, folder).scores
 
     def table(self, entry: Entry, folder: DatasetFolder) -> pl.DataFrame:
-        """Give an entry's long table of scores, with replicates (``SCORE_COLUMNS``); computed again as ``scores``."""
+        """Return an entry's long table of scores, with replicates (``SCORE_COLUMNS``); computed again as ``scores``."""
         content = self._bytes(table_path(entry.id)) if folder.has_public_labels else None
-        kept = None if content is None else read_table(content, _made_with(folder))
-        return self._score(entry, folder).table if kept is None else kept
+        stored = None if content is None else read_table(content, _made_with(folder))
+        return self._score(entry, folder).table if stored is None else stored
 
     def versions(self) -> list[str]:
         """List the metric versions of which there are scores, the newest first."""
         return sorted(self._place.versions(), key=lambda name: [int(part) for part in name.split(".")], reverse=True)
 
     def scores_of_version(self, version: str) -> Iterator[tuple[str, bytes]]:
-        """Give id and nested scores of the entries that have some of a metric version, as they were written then."""
+        """Return id and nested scores of the entries that have some of a metric version, as they were written then."""
         self._place.fetch_scores(version)
         for identity in self.ids():
             content = self._bytes(scores_path(identity, version))
@@ -218,10 +219,10 @@ class Store:
                 yield identity, content
 
     def share_scores(self, made: Iterable[str] = ()) -> None:
-        """Send scores that were made on this machine to the repository, where the store is one.
+        """Upload scores made on this machine to the repository, if the store is one.
 
         Args:
-            made: ids of the entries that were scored anew; scores that the repository lacks are sent anyway.
+            made: ids of the entries that were scored again; scores that the repository lacks are sent anyway.
         """
         self._place.share([path for each in made for path in (scores_path(each), table_path(each))])
 
@@ -235,23 +236,23 @@ class Store:
         return self.root / index_path(name)
 
     def keep_index(self, tables: Mapping[str, bytes]) -> None:
-        """Keep tables of an index by name; InvalidInput when the store cannot be written."""
+        """Save tables of an index by name; InvalidInput when the store cannot be written."""
         self._place.keep({index_path(name): content for name, content in tables.items()})
 
     def comparison(self, first: str, other: str) -> bytes | None:
-        """Return what was kept of the comparison of an entry with another one, if anything was."""
+        """Return the saved comparison of an entry with another one, if there is one."""
         return self._bytes(comparison_path(first, other))
 
     def keep_comparison(self, first: str, other: str, content: bytes) -> None:
-        """Keep the comparison of an entry with another one; InvalidInput when the store cannot be written."""
+        """Save the comparison of an entry with another one; InvalidInput when the store cannot be written."""
         self._place.keep({comparison_path(first, other): content})
 
     def sent_on(self, submitter: str, day: date) -> int:
-        """Count the entries that somebody sent on a UTC day, withdrawn ones too: what a quota is compared with."""
-        return Counter((each.submitter, each.day) for each in self._all_sendings())[submitter, day.isoformat()]
+        """Count the entries that somebody sent on a UTC day, withdrawn ones too, for comparison with a quota."""
+        return Counter((each.submitter, each.day) for each in self._submission_records())[submitter, day.isoformat()]
 
     def records(self, beginning: str) -> dict[str, bytes]:
-        """Return the records whose names begin so, by name in order; each is read once, since they never change."""
+        """Return the records whose names begin with a prefix, sorted by name; each is read once, as none changes."""
         names = sorted(name for name in self._place.records() if name.startswith(beginning))
         with self._lock:
             for name in names:
@@ -260,7 +261,7 @@ class Store:
             return {name: self._records[name] for name in names}
 
     def add_records(self, make: Callable[[], Mapping[str, bytes] | None]) -> bool:
-        """Add records, which nobody ever changes or takes away.
+        """Add records, which are never changed or removed.
 
         Args:
             make: is called while nobody else writes, and gives contents by name; None adds nothing.
@@ -273,13 +274,15 @@ class Store:
             if found is None:
                 return None
             if taken := sorted(set(found) & self._place.records()):
-                raise InvalidInput(Problem("there is such a record", str(self.root), taken[0], "records never change"))
+                raise InvalidInput(
+                    Problem("this record exists already", str(self.root), taken[0], "records never change")
+                )
             return {record_path(name): content for name, content in found.items()}
 
         return self._place.add(files)
 
     def refresh(self) -> None:
-        """Look for what others added; InvalidInput when the place cannot be asked, or a local folder has vanished.
+        """Read what others added; InvalidInput when the place does not answer, or a local folder has vanished.
 
         ``behind`` says then why, so that what is here can be shown with it.
         """
@@ -291,21 +294,21 @@ class Store:
         self.behind = None
 
     def check_writable(self) -> None:
-        """Refuse, with InvalidInput, a place that would take no entry."""
+        """Raise InvalidInput for a place that accepts no entry."""
         self._place.check_writable()
 
     def require_private(self) -> None:
-        """Refuse, now and whenever entries are looked for or added, a place on the Hub that everybody may read.
+        """Raise InvalidInput, now and at every later update, for a place on the Hub that everybody may read.
 
         Raises: InvalidInput when it is public, or cannot be asked. Of a local folder the system says who may read it.
         """
         self._place.require_private()
 
     def _accepts(self, identity: str, submitter: str, daily_quota: int | None) -> bool:
-        """Say whether an entry may come in, False when it is there; InvalidInput when it is withdrawn or over quota."""
+        """Return whether an entry is new and may be added; InvalidInput when it is withdrawn or over quota."""
         if self._withdrawn(identity):
-            what = "this file with this card was withdrawn, and stays so"
-            raise InvalidInput(Problem(what, identity, cure="say in the card what is new, such as its name or step"))
+            what = "this file with this card was withdrawn and cannot be submitted again"
+            raise InvalidInput(Problem(what, identity, cure="state in the card what is new, such as its name or step"))
         if (self.root / card_path(identity)).is_file():
             return False
         today = date.fromisoformat(now()[:10])
@@ -335,15 +338,15 @@ class Store:
                 reasons[identity] = str(error)
         return entries, reasons
 
-    def _all_sendings(self) -> list[Sending]:
-        """Give who sent what; reads each card once, since they never change."""
+    def _submission_records(self) -> list[SubmissionRecord]:
+        """Return who sent what; each card is read once, since cards never change."""
         with self._lock:
             found = self._place.ids()
-            for identity in found - self._sendings.keys():
-                sending = parse_sending(self._bytes(card_path(identity)) or b"", identity)
-                if sending is not None:  # a damaged card may be restored while this runs, and then counts again
-                    self._sendings[identity] = sending
-            return [self._sendings[identity] for identity in found & self._sendings.keys()]
+            for identity in found - self._records_by_id.keys():
+                record = parse_submission_record(self._bytes(card_path(identity)) or b"", identity)
+                if record is not None:  # a damaged card is not remembered, as it may be restored while this runs
+                    self._records_by_id[identity] = record
+            return [self._records_by_id[identity] for identity in found & self._records_by_id.keys()]
 
     def _score(self, entry: Entry, folder: DatasetFolder) -> Scored:
         if not folder.has_public_labels:
@@ -371,7 +374,7 @@ def folder_of(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
     Raises: InvalidInput naming both versions when it is not there.
     """
     same = [folder for folder in folders if folder.content_hash == card.data]
-    if same:  # of a public and a gold folder, which have one hash, the one that can be scored with
+    if same:  # a public and a gold folder share a hash; the gold one can score
         return min(same, key=lambda folder: folder.manifest.withholds_labels)
     here = ", ".join(f"{folder.manifest.benchmark} {folder.content_hash[:12]}" for folder in folders) or "none"
     cure = f"the datasets here are {here}; predict on one of these, or build the same version"
@@ -387,9 +390,9 @@ def _made_with(folder: DatasetFolder) -> MadeWith:
 
 
 def _refuse_candidates_alone(predictions: pl.DataFrame, folder: DatasetFolder, file: Path) -> None:
-    """Refuse a file that no board would show: candidate data sets serve ``shiftbench protocol`` alone."""
+    """Raise InvalidInput for predictions of candidate data sets alone, which no board shows."""
     tasks = predictions["task"].unique().sort().to_list()
     if all(folder.task(task).candidates_for is not None for task in tasks):
-        what = "no board would show this: its predictions are for candidate data sets alone"
+        what = "no board would show this: it has predictions for candidate data sets only"
         cure = "give the file to 'shiftbench protocol', or predict the task that they are candidates for, too"
         raise InvalidInput(Problem(what, str(file), ", ".join(tasks), cure))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.board.submission import HEADLINES, Answer
+from leaderboard.board.submission import HEADLINES, SubmissionAnswer
 from leaderboard.scoring.estimate import Estimate
 from leaderboard.views.addresses import entry_address
 from leaderboard.views.cells import number_cell, scroll_box
@@ -25,7 +25,7 @@ def submit_html(folders: Sequence[DatasetFolder], *, sign_in: bool, daily_quota:
     return render("submit.html", folders=folders, sign_in=sign_in, daily_quota=daily_quota)
 
 
-def answer_html(answer: Answer) -> Markup:
+def answer_html(answer: SubmissionAnswer) -> Markup:
     """Show what a check, a submission or a withdrawal answered.
 
     Args:
@@ -41,7 +41,7 @@ def answer_html(answer: Answer) -> Markup:
     return tag("div", _head(answer), note, preview, class_="sb-answer sb-good", role="status")
 
 
-def _head(answer: Answer) -> Markup:
+def _head(answer: SubmissionAnswer) -> Markup:
     entry = answer["entry"]
     if entry is None:
         done = "No problems. This is what the board would show; nothing is stored yet."

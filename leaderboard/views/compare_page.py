@@ -8,7 +8,7 @@ Everything is drawn on the server and works by links and a form; who is better i
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from leaderboard.comparing.entries import MAX_ENTRIES, MAX_PAIRWISE, Side, command, distinct_names
+from leaderboard.comparing.entries import MAX_ENTRIES, MAX_PAIRWISE, ComparedEntry, compare_command, distinct_names
 from leaderboard.comparing.shape import (
     AVERAGE_DROP,
     DEPTH_F1,
@@ -74,7 +74,7 @@ class Compared:
     one of the two is not ranked or has no replicates.
     """
 
-    sides: Sequence[Side]
+    sides: Sequence[ComparedEntry]
     scores: Sequence[Scores]
     pairs: Sequence[Comparison]
     benchmark: str
@@ -304,7 +304,7 @@ def _said(said: Sequence[str], compared: Compared) -> Markup:
         "To check it, download the entries' predictions (",
         *[part for file in files for part in (file, ", ")][:-1],
         ") and run ",
-        tag("code", command(compared.sides, compared.task)),
+        tag("code", compare_command(compared.sides, compared.task)),
     )
     return tag("section", tag("h2", "In one sentence, to cite"), lines, check, class_="sb-verdict")
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.board.effective import AboveLine
-from leaderboard.board.places import Place
+from leaderboard.board.places import BoardPlace
 from leaderboard.scoring.shape import Scores, TaskScores
 from leaderboard.scoring.unseen import Unseen
 from leaderboard.store import Entry
@@ -32,7 +32,7 @@ def entry_page(
     examples: Examples | None = None,
     unseen: Callable[[TaskScores], Unseen | None] | None = None,
     above_line: Callable[[TaskScores], AboveLine | None] | None = None,
-    place: Callable[[TaskScores], Place | None] | None = None,
+    place: Callable[[TaskScores], BoardPlace | None] | None = None,
 ) -> Markup:
     """Build the page of an entry on one task.
 

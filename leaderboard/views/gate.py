@@ -11,7 +11,7 @@ from rich.console import Console
 
 from leaderboard.comparing.shape import p_text
 from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.limits import LIMITS, GateReport, Verdict
+from leaderboard.scoring.limits import LIMITS, GateReport, LimitVerdict
 from leaderboard.views.exports import markdown_text
 from leaderboard.views.numbers import metric_name, plain_score
 from leaderboard.views.plain_tables import PlainTable, markdown
@@ -126,16 +126,16 @@ def _reasons(report: GateReport) -> dict[str, list[str]]:
     return found
 
 
-def _asked(each: Verdict) -> str:
+def _asked(each: LimitVerdict) -> str:
     limit = f"{100 * each.bound:g}"
     return _ASKED[each.limit].format(f"{limit} {'point' if limit == '1' else 'points'}")
 
 
-def _shown(each: Verdict) -> str:
+def _shown(each: LimitVerdict) -> str:
     return plain_score(Estimate(value=each.value, low=each.low, high=each.high))
 
 
-def _sentence(each: Verdict) -> str:
+def _sentence(each: LimitVerdict) -> str:
     why = each.reason or f"corrected p {p_text(each.p_corrected)}"
     return f"{_FIGURES[each.limit]} {_shown(each)}, asked: {_asked(each)} ({why})"
 

@@ -7,7 +7,7 @@ say the same without colours.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from leaderboard.comparing.entries import Side, distinct_names
+from leaderboard.comparing.entries import ComparedEntry, distinct_names
 from leaderboard.comparing.shape import RECIPES, TRAINED_MODELS, Comparison, Difference, p_text, winner
 from leaderboard.views.addresses import compare_address, entry_address
 from leaderboard.views.cells import scroll_box
@@ -29,7 +29,7 @@ class Pairwise:
     A pair that shares no shift is not in ``pairs``; a score that is not defined is None.
     """
 
-    sides: Sequence[Side]
+    sides: Sequence[ComparedEntry]
     means: Sequence[float | None]
     pairs: Mapping[tuple[str, str], Comparison]
     task: str

@@ -1,6 +1,6 @@
 """An entry's rank on its board, with the ranks that it shares, and how the rank changed as others came."""
 
-from leaderboard.board.places import Place
+from leaderboard.board.places import BoardPlace
 from leaderboard.views.cells import scroll_box
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.pictures.axes import LEFT, RIGHT, TOP, WIDTH, frame, mark, path, picture, round_axis
@@ -8,10 +8,10 @@ from leaderboard.views.pictures.axes import LEFT, RIGHT, TOP, WIDTH, frame, mark
 _HEIGHT = 130
 
 
-def place_words(place: Place) -> str:
+def place_words(place: BoardPlace) -> str:
     """Format a rank.
 
-    >>> place_words(Place(2, 1, 4, 12, ()))
+    >>> place_words(BoardPlace(2, 1, 4, 12, ()))
     'Rank 2 of 12; with 95% confidence between 1 and 4'
     """
     words = f"Rank {place.rank} of {place.n_ranked}"
@@ -22,7 +22,7 @@ def place_words(place: Place) -> str:
     return f"{words}; with 95% confidence between {place.low} and {place.high}"
 
 
-def place_part(place: Place) -> Markup:
+def place_part(place: BoardPlace) -> Markup:
     """Build the line about an entry's rank, and behind it the ranks over time where they changed days.
 
     Args:
@@ -37,7 +37,7 @@ def place_part(place: Place) -> Markup:
     return join([line, tag("details", summary, about, _picture(place), _table(place), class_="sb-history")])
 
 
-def _picture(place: Place) -> Markup:
+def _picture(place: BoardPlace) -> Markup:
     x = round_axis((1, len(place.history)), LEFT, WIDTH - RIGHT, whole=True)
     # The best rank is at the top.
     y = round_axis((1, *(rank for _, rank, _ in place.history)), TOP, TOP + _HEIGHT, n_ticks=4, whole=True)
@@ -52,7 +52,7 @@ def _picture(place: Place) -> Markup:
     return picture("Rank over time", words, TOP + _HEIGHT + 44, below, path(where, "sb-curve sb-c0"), *marks)
 
 
-def _table(place: Place) -> Markup:
+def _table(place: BoardPlace) -> Markup:
     head = tag("tr", *(tag("th", name, scope="col") for name in ("Day", "Rank", "Ranked entries")))
     rows = [tag("tr", *(tag("td", str(cell)) for cell in row)) for row in place.history]
     table = tag("table", tag("thead", head), tag("tbody", *rows), class_="sb-table sb-plain")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.board.submission import Answer
+from leaderboard.board.submission import SubmissionAnswer
 from leaderboard.views.answer import answer_html
 from leaderboard.views.card_fields import card_fields
 from leaderboard.views.html import Markup, render
@@ -28,7 +28,7 @@ class Access:
 def plain_submit_html(
     folders: Sequence[DatasetFolder],
     values: Mapping[str, str],
-    answer: Answer | None = None,
+    answer: SubmissionAnswer | None = None,
     *,
     access: Access,
     daily_quota: int | None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from leaderboard.metrics.crossed import MIN_RUNS
-from leaderboard.scoring.plan import Need, Plan, PlannedDrop, TaskPlan
+from leaderboard.scoring.plan import DetectionPlan, Need, PlannedDrop, TaskPlan
 from leaderboard.views.numbers import plain_points
 from leaderboard.views.terminal import print_table
 from validation.png import draw_panels
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _COLOURS = {"SD": "#0072B2", "TD": "#D55E00", "average drop": "#000000"}
 
 
-def print_plan(plan: Plan, console: Console) -> None:
+def print_plan(plan: DetectionPlan, console: Console) -> None:
     """Print each task's minimum detectable drops, what finds 1, 2 and 5 points, and what was assumed.
 
     Args:
@@ -82,7 +82,7 @@ def _assumed(task: TaskPlan) -> str:
     )
 
 
-def plan_picture(plan: Plan) -> bytes:
+def plan_picture(plan: DetectionPlan) -> bytes:
     """Draw each task's minimum detectable drops: a dot a shift, the median as a bar, the average drop beside them.
 
     Args:

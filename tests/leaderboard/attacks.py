@@ -1,4 +1,4 @@
-"""What an attacker does to a running server, and what it left: plain sockets and requests, with counts.
+"""Attacks on a running server, and what they leave behind: plain sockets and requests, with counts.
 
 Each function takes the address of any server, so that the counts of another version can be taken with the same code.
 """
@@ -22,7 +22,7 @@ BOUNDARY = "x"
 
 
 def client() -> httpx.Client:
-    """Make a client; one that read the machine's certificates for each request would take longer than the request.
+    """Make a client without certificates, as reading them for each request would take longer than the request.
 
     It keeps no connection open, for an impatient server might end it just when it is used again.
     """
@@ -45,7 +45,7 @@ def upload_head(url: str, announced: int) -> bytes:
 
 @contextmanager
 def sockets(url: str, n: int, sent: bytes) -> Iterator[list[socket.socket]]:
-    """Open so many connections, send the same on each, and then nothing."""
+    """Open many connections, send the same on each, and then nothing."""
     opened = []
     try:
         for _ in range(n):
@@ -58,7 +58,7 @@ def sockets(url: str, n: int, sent: bytes) -> Iterator[list[socket.socket]]:
 
 
 def held(opened: Sequence[socket.socket], seconds: float = 0.0) -> int:
-    """Count the connections that the server still holds, after so many seconds or as soon as none is left."""
+    """Count the connections that the server still holds after some seconds, or at once when none is left."""
     deadline, left = time.monotonic() + seconds, list(opened)
     while True:
         left = [each for each in left if not _is_ended(each)]
@@ -68,7 +68,7 @@ def held(opened: Sequence[socket.socket], seconds: float = 0.0) -> int:
 
 
 def _is_ended(connection: socket.socket) -> bool:
-    """Read what came, and return whether that was all."""
+    """Read what came, and return whether the connection has ended."""
     while select.select([connection], [], [], 0)[0]:
         try:
             if not connection.recv(2**16):
@@ -84,25 +84,25 @@ def upload(url: str, content: bytes = b"id\n", name: str = "a.csv") -> httpx.Res
 
 
 def abort_uploads(url: str, n: int, n_bytes: int) -> None:
-    """Begin so many uploads, and go away when so many bytes of each are sent."""
+    """Begin many uploads, and disconnect when so many bytes of each are sent."""
     with sockets(url, n, upload_head(url, 2 * n_bytes + 1000) + b"a" * n_bytes):
         time.sleep(0.5)
     time.sleep(0.5)
 
 
 def files_in(folder: Path) -> list[Path]:
-    """List the files below a folder, but locks."""
+    """List the files below a folder, without locks."""
     return [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock"]
 
 
 def file_shaped(url: str) -> list[dict[str, Any]]:
-    """Return what looks like a file to Gradio, and names an address."""
+    """Return data that looks like a file to Gradio and points to an address."""
     meta = {"_type": "gradio.FileData"}
     return [{"path": url, "meta": meta}, {"path": url, "url": url, "meta": meta, "orig_name": "a.csv"}]
 
 
 def calls_with_files(url: str, address: str, ways: int = 6) -> dict[str, str]:
-    """Put an address in the place of every input of every function, by each way of calling; returns what is answered.
+    """Call every function, by each way of calling, with an address in place of every input; return the answers.
 
     Args:
         url: the server's.
@@ -125,7 +125,7 @@ def calls_with_files(url: str, address: str, ways: int = 6) -> dict[str, str]:
 
 
 def join(session: httpx.Client, url: str, fn_index: int, data: list[Any]) -> str:
-    """Call a function by the queue; returns what it answers."""
+    """Call a function through the queue; return its answer."""
     named = uuid4().hex
     body = {"data": data, "fn_index": fn_index, "session_hash": named}
     started = session.post(f"{url}/gradio_api/queue/join", json=body)
@@ -135,7 +135,7 @@ def join(session: httpx.Client, url: str, fn_index: int, data: list[Any]) -> str
 
 
 def call(session: httpx.Client, url: str, name: str, data: list[Any]) -> str:
-    """Call a named endpoint as programs without Gradio's client do; returns what it answers."""
+    """Call a named endpoint like programs without Gradio's client; return its answer."""
     base = f"{url}/gradio_api/call/{name.lstrip('/')}"
     started = session.post(base, json={"data": data})
     if started.status_code != 200:
@@ -144,12 +144,12 @@ def call(session: httpx.Client, url: str, name: str, data: list[Any]) -> str:
 
 
 def run(session: httpx.Client, url: str, name: str, data: list[Any]) -> str:
-    """Call a named endpoint past the queue; returns what it answers."""
+    """Call a named endpoint past the queue; return its answer."""
     return session.post(f"{url}/gradio_api/run/{name.lstrip('/')}", json={"data": data}).text
 
 
 def fail_in_many_ways(url: str, times: int) -> int:
-    """Send what no endpoint takes, so many times each; returns how many requests that were."""
+    """Send invalid requests to every endpoint; return how many requests that were."""
     base, n_sent = f"{url}/gradio_api", 0
     with client() as session:
         for _ in range(times):

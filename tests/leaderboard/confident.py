@@ -1,4 +1,4 @@
-"""Predictions with probabilities that are right at home, and too sure elsewhere."""
+"""Predictions with probabilities that are calibrated at home, and overconfident elsewhere."""
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,7 @@ TASK = "nli"
 
 
 def confident(folder: DatasetFolder, seeds: int = 2) -> pl.DataFrame:
-    """Predict every target from every source, with confidences and probabilities; away from home less is known."""
+    """Predict every target from every source, with confidences and probabilities; less is known away from home."""
     labels, parts = np.array(folder.task(TASK).labels), []
     for source in folder.task(TASK).domains:
         for target in folder.task(TASK).domains:

@@ -48,7 +48,7 @@ def synthetic(tmp_path_factory: pytest.TempPathFactory, word_encoder: WordEncode
 
 @dataclass(frozen=True)
 class Filled:
-    """A store with entries, by the names that tests use."""
+    """A store with entries, under the names that tests use."""
 
     store: Store
     folder: DatasetFolder
@@ -104,12 +104,12 @@ def id_folder(tmp_path_factory: pytest.TempPathFactory, word_encoder: Any) -> Da
 
 @pytest.fixture(scope="session")
 def sender(tmp_path_factory: pytest.TempPathFactory) -> Sender:
-    """A prediction file that is scored in a tenth of a second."""
+    """A sender of a prediction file that is scored in a tenth of a second."""
     return tiny_sender(tmp_path_factory.mktemp("sender"))
 
 
 class Visible(HTMLParser):
-    """Collects the elements that a browser would make, and the text it would show."""
+    """Collector of the elements that a browser would make, and of the text that it would show."""
 
     def __init__(self, markup: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Clients of a store in processes of their own, as servers are: many at once, and such as are killed."""
+"""Clients of a store in processes of their own, like servers: many at once, some of them killed."""
 
 import contextlib
 import json
@@ -29,7 +29,7 @@ NAMES = [f"model {number}" for number in range(4)]
 
 @dataclass(frozen=True)
 class Where:
-    """A store as a process opens it; ``url`` and ``cache`` are those of a repository on the loopback Hub."""
+    """The place of a store, as processes open it; ``url`` and ``cache`` are of a repository on the loopback Hub."""
 
     place: str
     cache: Path | None = None
@@ -37,7 +37,7 @@ class Where:
 
     @property
     def folder(self) -> Path:
-        """The local folder, or the copy of the repository."""
+        """Return the local folder, or the copy of the repository."""
         return Path(self.place) if self.cache is None else next(self.cache.iterdir())
 
     def open(self) -> Store:
@@ -54,7 +54,7 @@ class Where:
 
 @dataclass(frozen=True)
 class Job:
-    """What one client sends: models by name, one after the other; every ``withdraws``-th is withdrawn then.
+    """The models that one client submits, in order; it withdraws every ``withdraws``-th at once.
 
     ``clock``: before each, the clock jumps to some day within so many days.
     """
@@ -67,7 +67,7 @@ class Job:
 
 
 class Client:
-    """A process that works on jobs, each in a thread; tells what was accepted, as soon as it was."""
+    """A process that works on jobs, each in a thread; it reports each accepted entry at once."""
 
     def __init__(self, where: Where, sender: Sender, jobs: Sequence[Job]) -> None:
         # A server that has imported everything forks the processes: they begin at once.
@@ -80,7 +80,7 @@ class Client:
         told.close()
 
     def kill_after(self, n_told: int, seconds: float) -> None:
-        """Wait until it has begun and told so many things, and kill it so many seconds later."""
+        """Wait until the process has started and reported so many entries, then kill it so many seconds later."""
         with contextlib.suppress(EOFError, ConnectionResetError):
             for _ in range(1 + n_told):
                 self._early.append(self._heard.recv())
@@ -89,7 +89,7 @@ class Client:
             os.kill(self._process.pid or 0, signal.SIGKILL)
 
     def told(self) -> Iterator[tuple[str, str, str]]:
-        """Give what it told until its end: 'new', 'old', 'withdrawn' or 'refused', the name, and the id or reason."""
+        """Return its reports: 'new', 'old', 'withdrawn' or 'refused', the name, and the id or reason."""
         yield from (said for said in self._early if said != "begun")
         with contextlib.suppress(EOFError, ConnectionResetError):
             while True:
@@ -126,7 +126,7 @@ def _work(told: Connection, where: Where, sender: Sender, jobs: Sequence[Job]) -
 
 
 def set_clock(days: int) -> None:
-    """Have the store's clock in this process be so many days ahead."""
+    """Set the store's clock in this process so many days ahead."""
     from leaderboard.store import entries, store
 
     def now() -> str:
@@ -136,7 +136,7 @@ def set_clock(days: int) -> None:
 
 
 def check_whole(root: Path, *, copy: bool = False) -> set[str]:
-    """Check every entry of a store's folder against its own id, and every tombstone; gives the ids, withdrawn too.
+    """Check every entry of a store's folder against its own id, and every tombstone; return the ids, withdrawn too.
 
     The copy of a repository need not have the predictions.
     """
@@ -155,7 +155,7 @@ def check_whole(root: Path, *, copy: bool = False) -> set[str]:
 
 
 def crowd(where: Where, sender: Sender, n_processes: int, n_threads: int, n_each: int, quota: int) -> dict[str, Any]:
-    """Let many clients send entries of their own, and race for the quota of one identity besides.
+    """Run many clients that submit entries of their own, and also race for the quota of one identity.
 
     Returns: ids that were new, how often an answer was 'old', reasons of refusals, and the seconds it took.
     """
@@ -178,7 +178,7 @@ def crowd(where: Where, sender: Sender, n_processes: int, n_threads: int, n_each
 
 @dataclass
 class Killed:
-    """What killed clients had told: ids accepted, as often as they were, and withdrawn; how many kills hit at work."""
+    """The reports of killed clients: ids by how often they were accepted, withdrawn ids, and kills during work."""
 
     accepted: list[str]
     withdrawn: set[str]
@@ -186,7 +186,7 @@ class Killed:
 
 
 def kills(wheres: Sequence[Where], sender: Sender, n: int, longest: float, rng: random.Random) -> Killed:
-    """Kill so many clients at random moments of their work, one at each place at the same time.
+    """Run many clients, and kill each at a random moment of its work, one at each place at a time.
 
     The moment is up to ``longest`` seconds after the client told of any of the steps of its work.
 
@@ -201,7 +201,7 @@ def kills(wheres: Sequence[Where], sender: Sender, n: int, longest: float, rng: 
             list(pool.map(lambda client, moment: client.kill_after(*moment), clients, moments))
             for client in clients:
                 said = list(client.told())
-                # What the other one withdrew is refused.
+                # An entry that the other client withdrew is refused.
                 assert all("was withdrawn" in reason for what, _, reason in said if what == "refused")
                 found.accepted += [identity for what, _, identity in said if what == "new"]
                 found.withdrawn |= {identity for what, _, identity in said if what == "withdrawn"}
@@ -210,7 +210,7 @@ def kills(wheres: Sequence[Where], sender: Sender, n: int, longest: float, rng: 
 
 
 def send_again(store: Store, sender: Sender, n: int) -> int:
-    """Send all that ``kills`` were about again, as who was killed would; gives how many were new."""
+    """Submit again all that ``kills`` submitted, as killed clients would; return how many were new."""
     n_new = 0
     for number in range(n):
         for name in NAMES:

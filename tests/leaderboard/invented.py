@@ -54,7 +54,7 @@ def invent(store: Store, templates: Sequence[str], n: int, *, seed: int = 0, nam
         folder = store.root / "entries" / identity
         folder.mkdir()
         (folder / "card.json").write_text(json.dumps(card))
-        # Never read: scores are there.
+        # The predictions are never read, because the scores exist.
         (folder / "predictions.parquet").write_bytes(b"")
         (kept / f"{identity}.json").write_text(json.dumps(_moved(scores[place], lost)))
         noise = rng.normal(0, 0.01, size=(tables[place].height, 400)).astype(np.float32)

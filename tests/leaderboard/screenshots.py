@@ -1,4 +1,4 @@
-"""Take the README's screenshots, and one of every page: python -m tests.leaderboard.screenshots --data DIR --store DIR.
+"""Screenshots for the README, and one of every page: python -m tests.leaderboard.screenshots --data DIR --store DIR.
 
 They are of a store that is there, such as the one that ``shiftbench demo`` fills; needs Chromium.
 """

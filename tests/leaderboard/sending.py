@@ -1,4 +1,4 @@
-"""What tests of the store share: one small prediction file that is sent under many names."""
+"""A small prediction file that tests of the store submit under many names."""
 
 import threading
 from collections.abc import Sequence
@@ -31,13 +31,13 @@ class Sender:
         return store.submit(self.path, self.card.model_copy(update={"name": name}), [self.folder], submitter, **options)
 
     def of_one_source(self, out: Path) -> "Sender":
-        """Give another file, with a part of the predictions."""
+        """Return another file, with a part of the predictions."""
         frame = pl.read_parquet(self.path)
         frame.filter(pl.col("source") == frame["source"].min()).write_parquet(out / "part.parquet")
         return replace(self, path=out / "part.parquet")
 
     def race(self, stores: Sequence[Store], submitter: str, **options: Any) -> list[str]:
-        """Submit one model to each store, all at once; gives what the refused ones were told."""
+        """Submit one model to each store, all at once; return the refusals' messages."""
         refused: list[str] = []
 
         def one(number: int, store: Store) -> None:

@@ -1,4 +1,4 @@
-"""Dataset folders and predictions in the shapes that pages must bear: with a placebo, wide, one of every kind."""
+"""Dataset folders and predictions in shapes that pages must show: with a placebo, wide, one of every kind."""
 
 from collections.abc import Sequence
 from pathlib import Path

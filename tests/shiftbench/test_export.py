@@ -137,7 +137,7 @@ def test_nothing_is_written_over_what_is_there(synthetic: DatasetFolder, tmp_pat
     (tmp_path / "mine.txt").write_text("mine")
     done = run("export", synthetic.path, "--to", "inspect", "--out", tmp_path)
     assert (done.returncode, [path.name for path in tmp_path.iterdir()]) == (1, ["mine.txt"])
-    assert "there is something at --out already" in done.stderr
+    assert "--out exists and is not empty" in done.stderr
     done = run("export", synthetic.path, "--to", "inspect", "--task", "snli", "--out", tmp_path / "new")
     assert "the folder has no such task; found 'snli'; did you mean 'nli'?" in done.stderr
     assert not (tmp_path / "new").exists()

@@ -165,7 +165,7 @@ def test_the_filter_that_is_read_is_named(folder: DatasetFolder, ids: list[str],
     log, out = write_lm_eval(tmp_path, lines), tmp_path / "p.parquet"
     done = run("import", "lm-eval", log, "--data", folder.path, "--out", out)
     assert "1 answer of " in done.stderr
-    assert "by what was written; filter 'strict', not 'loose'; 1 unparsed" in done.stderr
+    assert "by the generated text; filter 'strict', not 'loose'; 1 unparsed" in done.stderr
     assert read_card(tmp_path / "p.card.yaml").run["filter"] == "strict"
     run("import", "lm-eval", log, "--data", folder.path, "--out", out, "--filter", "loose")
     assert pl.read_parquet(out)["prediction"].to_list() == ["positive"]
@@ -180,7 +180,7 @@ def test_other_items_are_refused(folder: DatasetFolder, ids: list[str], tmp_path
     error = refused("lm-eval", [log_of("a", "q0")], folder, out)
     assert "the items do not have the ids of a dataset folder; found 'q0'; run the task" in error
     error = refused("lm-eval", [log_of("b", ids[0], other)], folder, out)
-    assert f"none of the dataset's test rows; found '{other}'; run" in error
+    assert f"not among the dataset's test rows; found '{other}'; run" in error
     error = refused("lm-eval", [log_of("c", ids[0].replace("/sa/", "/qa/"))], folder, out)
     assert "the log is of another dataset; found 'synthetic/qa/" in error
 
@@ -189,7 +189,7 @@ def test_logs_of_two_runs_are_refused(folder: DatasetFolder, ids: list[str], tmp
     out = tmp_path / "p.parquet"
     line = lm_eval_text(0, "positive", doc={"id": ids[0]})
     first, second = (write_lm_eval(tmp_path / "m", [line], task) for task in ("one", "two"))
-    assert f"an item stands in two of the logs; found '{ids[0]}'" in refused("lm-eval", [first, second], folder, out)
+    assert f"an item occurs in two of the logs; found '{ids[0]}'" in refused("lm-eval", [first, second], folder, out)
     third = write_lm_eval(tmp_path / "other", [line])
     assert "the logs differ in their model; found 'other', where" in refused("lm-eval", [first, third], folder, out)
 
@@ -197,8 +197,8 @@ def test_logs_of_two_runs_are_refused(folder: DatasetFolder, ids: list[str], tmp
 def test_other_logs_are_refused(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
     out = tmp_path / "p.parquet"
     log = write_eval(tmp_path / "log.eval", [inspect_sample(1, id=ids[0])])
-    assert "this is no log of lm-eval; found a log of inspect" in refused("lm-eval", [log], folder, out)
+    assert "this is not a log of lm-eval; found a log of inspect" in refused("lm-eval", [log], folder, out)
     assert "did you mean 'inspect'?" in refused("inspekt", [log], folder, out, code=2)
     assert "only logs of lm-eval have filters" in refused("inspect", [log], folder, out, "--filter", "none")
     log.write_bytes(log.read_bytes()[:-60])
-    assert "this is no whole zip archive" in refused("inspect", [log], folder, out)
+    assert "this is not a complete zip archive" in refused("inspect", [log], folder, out)

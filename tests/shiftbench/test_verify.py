@@ -221,8 +221,8 @@ def test_what_cannot_be_checked_is_refused(
         verified(made, tmp_path, older_data)
     cut = tmp_path / "cut.json"
     cut.write_text((made / "claim.json").read_text()[:900])
-    with pytest.raises(InvalidInput, match="this is no claim: Invalid JSON"):
+    with pytest.raises(InvalidInput, match="this is not a claim: Invalid JSON"):
         run("verify", str(cut))
     cut.write_text('{"comparisons": []}')
-    with pytest.raises(InvalidInput, match="key 'hypothesis': this is no claim: Field required"):
+    with pytest.raises(InvalidInput, match="key 'hypothesis': this is not a claim: Field required"):
         run("verify", str(cut))

@@ -33,7 +33,7 @@ _SPREAD = {
 
 
 def reported_study(task: str) -> Study:
-    """Give a task's candidates as the paper prints them.
+    """Return a task's candidates as the paper prints them.
 
     Raises: InvalidInput when the paper has no such task.
     """
@@ -50,13 +50,13 @@ def reported_study(task: str) -> Study:
         task=task,
         metric=metric,
         basis="reported",
-        facts=[_facts(row, typed[row["dataset"]], by_class=metric == "accuracy") for row in rows],
+        facts=[_printed_facts(row, typed[row["dataset"]], by_class=metric == "accuracy") for row in rows],
         similarity={(a, b): float(value) / 100 for _, a, b, value in similarity.iter_rows()},
         encoder="SimCSE, as the paper prints it",
         probe=Probe(
             id_name=str(probe["train_dataset"][0]),
             model=f"{probe['model'][0]} trained on {probe['train_dataset'][0]}",
-            scores={row["dataset"]: _figure(task, row, float(scores[row["dataset"]]) / 100) for row in rows},
+            scores={row["dataset"]: _drawn_figure(task, row, float(scores[row["dataset"]]) / 100) for row in rows},
         ),
         notes=_notes(metric),
     )
@@ -66,14 +66,14 @@ def _notes(metric: str) -> tuple[str, ...]:
     spread = f"standard error sqrt(p (1 - p) / n), {_SPREAD[metric]}"
     notes = [
         f"The paper prints no standard errors: intervals and frequencies are from {N_DRAWS:,} normal replicates with "
-        f"the {spread}. The model is taken as it is: how another training run would score is not in them."
+        f"the {spread}. They do not include variation between training runs."
     ]
     if metric == "accuracy":
-        notes.append("The paper prints no class sizes: 'smallest class' is train rows / classes, the most it can be.")
+        notes.append("The paper prints no class sizes: 'smallest class' is train rows / classes, an upper bound.")
     return tuple(notes)
 
 
-def _facts(row: dict[str, str | None], typed: dict[str, str | None], *, by_class: bool) -> Facts:
+def _printed_facts(row: dict[str, str | None], typed: dict[str, str | None], *, by_class: bool) -> Facts:
     train, n_classes = int(row["train"] or 0), int(row["n_classes"]) if row["n_classes"] else None
     parts = [
         name[len("avg_len_") : -len("test")] for name in row if name.startswith("avg_len_") and name.endswith("test")
@@ -104,7 +104,7 @@ def _number(text: str | None) -> float | None:
     return float(text) if text else None
 
 
-def _figure(task: str, row: dict[str, str | None], score: float) -> Figure:
+def _drawn_figure(task: str, row: dict[str, str | None], score: float) -> Figure:
     """Draw normal replicates around a printed score; a data set's own do not depend on which others there are."""
     n = int(row["test"] or 0)
     rng = np.random.default_rng([*f"boss/{task}/{row['dataset']}".encode()])

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.analysis.entries import Analysed, Result, results_of
+from leaderboard.analysis.entries import Analysed, Result, find_results
 from leaderboard.scoring.score import score_predictions
 from leaderboard.scoring.shape import Scores
 from tests.leaderboard.id_folder import build_id_folder, id_predictions
@@ -74,7 +74,7 @@ def state(dealt: DatasetFolder, good: Scores) -> State:
         task = scores.tasks[0]
         task = task.model_copy(update={"summary": task.summary.model_copy(update=summary or {})})
         scores = scores.model_copy(update={"tasks": (task, *scores.tasks[1:])})
-        return results_of([entry(dealt, scores, name, **facts)], [dealt])[0]
+        return find_results([entry(dealt, scores, name, **facts)], [dealt])[0]
 
     return make
 

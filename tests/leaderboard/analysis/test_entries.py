@@ -1,4 +1,4 @@
-"""What is analysed: entries of files and stores, each once; series of states."""
+"""Entries to analyse, from files and stores, each once; series of states."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.analysis import entries
-from leaderboard.analysis.entries import Result, bounded, read_entries, results_of
+from leaderboard.analysis.entries import Result, find_results, read_entries, with_bounds
 from leaderboard.analysis.series import series_of, state_value
 from leaderboard.scoring.estimate import Estimate, Interval
 from leaderboard.scoring.shape import Scores
@@ -75,7 +75,7 @@ def test_every_problem_of_every_file_is_told_before_any_is_scored(
 
 def test_results_have_names_of_their_own_and_their_placebo(dealt: DatasetFolder, good: Scores, partial: Scores) -> None:
     same = [entry(dealt, good, "Same", step=1), entry(dealt, partial, "Same"), entry(dealt, partial, "Other")]
-    found = results_of(same, [dealt])
+    found = find_results(same, [dealt])
     assert [result.board for result in found] == ["dealt/moods"] * 3
     names = [result.entry for result in found]
     assert len(set(names)) == 3
@@ -94,7 +94,7 @@ def test_a_placebo_may_stand_in_another_file_of_the_same_model(dealt: DatasetFol
         entry(dealt, placebo, "Model", step=3, command="train moods.placebo"),
         entry(dealt, own, "Model", step=4),
     ]
-    first, other = results_of(apart, [dealt])
+    first, other = find_results(apart, [dealt])
     assert first.placebo is not None
     assert first.placebo.task == placebo.tasks[0]
     assert other.placebo is None
@@ -117,11 +117,11 @@ def test_a_zero_shot_entry_is_complete_with_every_domain(state: State, zero_shot
 
 def test_bounds_over_training_runs_come_first() -> None:
     estimate = Estimate(value=0.5, low=0.4, high=0.6)
-    assert bounded(estimate)["interval"] == "test sampling"
-    assert bounded(estimate, Interval(low=0.3, high=0.7)) == {
+    assert with_bounds(estimate)["interval"] == "test sampling"
+    assert with_bounds(estimate, Interval(low=0.3, high=0.7)) == {
         "value": 0.5, "low": 0.3, "high": 0.7, "interval": "total",
     }  # fmt: skip
-    assert bounded(Estimate(value=0.5))["interval"] is None
+    assert with_bounds(Estimate(value=0.5))["interval"] is None
 
 
 def names(series: dict[str, list[Result]]) -> dict[str, list[str]]:

@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.analysis.canvas import Margins, Panel, _apart, picture, value_range
-from leaderboard.analysis.entries import Result, results_of
+from leaderboard.analysis.canvas import Margins, Panel, _moved_apart, picture, value_range
+from leaderboard.analysis.entries import Result, find_results
 from leaderboard.analysis.figures import FIGURES, analyse, figures_of, write
 from leaderboard.commands import scores as commands
 from leaderboard.scoring.estimate import Estimate
@@ -38,7 +38,7 @@ def size(picture: bytes) -> tuple[int, int]:
 def results(
     state: State, zero_shot: Scores, boss: DatasetFolder, id_scores: Scores, dealt: DatasetFolder, good: Scores
 ) -> list[Result]:
-    """Entries that allow every figure, one of them with a name that means something to spreadsheets and to TeX."""
+    """Entries that allow every figure, one of them with a name that spreadsheets and TeX would interpret."""
     found = [
         state(f"T5 {n}, {steps}", family="=t5 $x$ {", parameters=n, step=steps,
               summary={"mean_ss": Estimate(value=0.1 * steps + n / 10_000)})
@@ -55,8 +55,8 @@ def results(
     frame = check_predictions(
         both_tasks(dealt, 0.15), [dealt.prediction_task(task) for task in dealt.manifest.tasks], "p"
     )
-    found += results_of([replace(entry(dealt, good, "At hand"), rows=lambda: frame)], [dealt])
-    return found + results_of([entry(boss, id_scores, f"B {n}", family="b", step=n) for n in (1, 2)], [boss])
+    found += find_results([replace(entry(dealt, good, "At hand"), rows=lambda: frame)], [dealt])
+    return found + find_results([entry(boss, id_scores, f"B {n}", family="b", step=n) for n in (1, 2)], [boss])
 
 
 def test_every_figure_is_drawn(results: list[Result], tmp_path: Path) -> None:
@@ -99,10 +99,10 @@ def test_the_same_rows_give_the_same_bytes(state: State, name: str) -> None:
     (analysis,) = analyse([state()], [name])
     draw = analysis.figure.draw
     assert draw is not None
-    first = draw(analysis.found.rows, [])
+    first = draw(analysis.findings.rows, [])
     with matplotlib.rc_context({"font.size": 30, "savefig.dpi": 50}):
-        assert draw(analysis.found.rows, []) == first
-    assert draw(analysis.found.rows, ["A note."]) != first
+        assert draw(analysis.findings.rows, []) == first
+    assert draw(analysis.findings.rows, ["A note."]) != first
 
 
 @pytest.mark.parametrize("n", [1, 20])
@@ -113,12 +113,12 @@ def test_any_number_of_models(state: State, n: int) -> None:
     ]  # fmt: skip
     (analysis,) = analyse(results, ["model-size"])
     assert analysis.figure.draw is not None
-    assert size(analysis.figure.draw(analysis.found.rows, []))[1] == pytest.approx(250 * n + 100, abs=40)
+    assert size(analysis.figure.draw(analysis.findings.rows, []))[1] == pytest.approx(250 * n + 100, abs=40)
 
 
 @pytest.mark.parametrize("places", [[0, 1, 2, 50], [10, 12, 23, 24, 40], [5], []])
 def test_labels_are_moved_apart_and_keep_their_order(places: list[float]) -> None:
-    moved = _apart(np.array(places, dtype=float), 11)
+    moved = _moved_apart(np.array(places, dtype=float), 11)
     assert all(high - low >= 11 - 1e-9 for low, high in pairwise(moved))
     assert np.mean(moved) == pytest.approx(np.mean(places)) if places else moved.size == 0
 
@@ -157,7 +157,10 @@ def test_the_command(dealt: DatasetFolder, tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (("p.parquet", "--figure", "shot"), "did you mean 'shots'"),
-        (("p.parquet", "--out", "FILE/deep"), "a file is in the place of this folder; found .*FILE; name another"),
+        (
+            ("p.parquet", "--out", "FILE/deep"),
+            "there is a file where this folder should be; found .*FILE; choose another",
+        ),
         (("p.parquet",), "there is no such prediction file"),
     ],
 )

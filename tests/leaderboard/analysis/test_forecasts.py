@@ -1,4 +1,4 @@
-"""Forecasts against truth: simulated shifts of known cause, and entries whose predictions are at hand."""
+"""Forecasts against truth: simulated shifts of known cause, and entries with their predictions."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.analysis.entries import results_of
+from leaderboard.analysis.entries import find_results
 from leaderboard.analysis.forecasts import BOARDS, draw_forecasts, find_forecasts
 from leaderboard.analysis.known_causes import CAUSES, known_shifts
 from leaderboard.forecasting.methods import METHODS
@@ -38,7 +38,7 @@ def test_each_method_sees_the_shift_that_it_assumes(errors: dict[str, dict[str, 
 
 
 def test_no_method_sees_concept_shift(errors: dict[str, dict[str, float]]) -> None:
-    """What looks at texts and predictions of the target alone is off by all that was lost."""
+    """Check that methods which see only the target's texts and predictions miss the whole drop."""
     found = errors["concept shift"]
     seen = {name: error for name, error in found.items() if name in METHODS}
     assert set(seen) == set(METHODS) - {"agreement-line"}
@@ -51,17 +51,17 @@ def test_entries_stand_beside_simulated_shifts(dealt: DatasetFolder, good: Score
     )
     known = replace(entry(dealt, good, "Good"), rows=lambda: rows)
     bare = entry(dealt, good, "Bare")
-    found = find_forecasts(results_of([known, bare], [dealt]))
+    found = find_forecasts(find_results([known, bare], [dealt]))
     assert set(found.rows["cause"]) == {BOARDS, *CAUSES}
     mine = found.rows.filter(cause=BOARDS)
     assert set(mine["entry"]) == {"Good"}
     assert {"source-accuracy", "mean-drop"} <= set(mine["method"])
-    assert any("1 entry of which no accuracy can be forecast" in line for line in found.left_out)
+    assert any("1 entry for which no accuracy can be forecast" in line for line in found.left_out)
     assert draw_forecasts(found.rows, ["A note."]).startswith(b"\x89PNG")
 
 
 def test_without_predictions_at_hand_there_is_no_figure(dealt: DatasetFolder, good: Scores) -> None:
-    found = find_forecasts(results_of([entry(dealt, good, "Bare")], [dealt]))
+    found = find_forecasts(find_results([entry(dealt, good, "Bare")], [dealt]))
     assert found.rows.is_empty()
     assert found.left_out[0].startswith("no entry has predictions")
     assert found.rows.schema["truth"] == pl.Float64

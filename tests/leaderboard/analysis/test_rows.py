@@ -11,7 +11,7 @@ from builders.folder.statistics import read_statistics
 from leaderboard.analysis.difficulty import find_drops_by_difficulty
 from leaderboard.analysis.divergence import find_divergence
 from leaderboard.analysis.effective import find_effective
-from leaderboard.analysis.entries import Result, results_of
+from leaderboard.analysis.entries import Result, find_results
 from leaderboard.analysis.grids import find_model_averages, find_rank_stability, find_theorem_one
 from leaderboard.analysis.scaling import find_over
 from leaderboard.analysis.scenarios import find_scenarios
@@ -49,7 +49,7 @@ def test_drops_by_difficulty_take_the_best_of_two_paradigms(state: State, zero_s
     assert found.rows["entry"].unique(maintain_order=True).to_list() == ["Majority", "Good"]
     found = find_drops_by_difficulty([*results, scoring("LLM", 0.1, "few-shot")])
     assert found.rows["entry"].unique(maintain_order=True).to_list() == ["Good", "LLM"]
-    assert found.left_out == ("dealt/moods: 2 entries beside the best of each paradigm",)
+    assert found.left_out == ("dealt/moods: 2 entries skipped: only the best of each paradigm is drawn",)
     nothing = find_drops_by_difficulty([state(scores=zero_shot)])
     assert nothing.rows.is_empty()
     assert nothing.left_out == ("no entry has two shifts with both drops",)
@@ -98,7 +98,7 @@ def test_figures_over_model_size(state: State, partial: Scores) -> None:
     assert dealt["mean_ss"] is None
     assert found.left_out == (
         "dealt/moods: 1 entry without parameters in the card",
-        "dealt/moods: 1 entry without every shift",
+        "dealt/moods: 1 entry with a missing shift",
     )
 
 
@@ -116,9 +116,9 @@ def test_nothing_over_steps(state: State) -> None:
     found = find_over([state("A"), state("B", step=3)], "step")
     assert found.rows.is_empty()
     assert found.left_out == (
-        "no model has entries that differ in training step, and in nothing else that cards tell",
+        "no model has two entries whose cards differ only in training step",
         "dealt/moods: 1 entry without training step in the card",
-        "dealt/moods: 1 entry alone: no other entry of that model differs in training step only",
+        "dealt/moods: 1 entry skipped: no other entry of that model differs only in training step",
     )
 
 
@@ -172,7 +172,7 @@ def test_effective_robustness_is_against_all_other_entries(
     assert few.rows.is_empty()
     assert "fewer than 3 other entries" in few.left_out[1]
     # With intervals, and on a benchmark with an ID domain, where equal entries leave no line.
-    alike = results_of([entry(boss, id_scores, f"B {n}") for n in range(4)], [boss])
+    alike = find_results([entry(boss, id_scores, f"B {n}") for n in range(4)], [boss])
     assert find_effective(alike).rows.is_empty()
 
 
@@ -182,14 +182,14 @@ def test_too_few_states_are_told_and_not_fitted(state: State) -> None:
     assert rows["expected"].to_list() == [None] * 3
     alone = find_states([state("A", family="t5"), state("B", family="bert")])
     assert alone.left_out == (
-        "no two entries with a score at home are states of one model",
-        "dealt/moods: 2 entries alone: no other entry is a state of that model",
+        "no two entries with an in-domain score are states of one model",
+        "dealt/moods: 2 entries skipped: no other entry is a state of the same model",
     )
 
 
 def test_out_of_distribution_scores_of_states(boss: DatasetFolder, id_scores: Scores) -> None:
     states = [entry(boss, id_scores, f"Step {step}", family="t5", step=step) for step in (1, 2)]
-    rows = find_states(results_of(states, [boss])).rows
+    rows = find_states(find_results(states, [boss])).rows
     own = id_scores.tasks[0].id_ood
     assert own is not None
     found = {row["ood"]: row for row in rows.iter_rows(named=True)}
@@ -219,7 +219,7 @@ def test_without_statistics_there_is_no_divergence(state: State, tmp_path: Any) 
     result = state()
     bare = Result(**{**vars(result), "folder": DatasetFolder(tmp_path, result.folder.manifest)})
     assert find_divergence([bare]).left_out == (
-        "no entry has a shift with both drops whose divergence the dataset tells",
+        "no entry has a shift with both drops and a known divergence",
         "dealt/moods: the dataset has no statistics",
     )
 
@@ -234,7 +234,7 @@ def test_theorem_one(state: State, partial: Scores) -> None:
     variance = found.rows.row(2, named=True)
     assert variance["left"] == pytest.approx(np.var([shift.sd.value for shift in result.shifts]))
     assert variance["holds"] == (variance["left"] > variance["right"])
-    assert found.left_out == ("dealt/moods: 1 entry without every score",)
+    assert found.left_out == ("dealt/moods: 1 entry with a missing score",)
 
 
 def test_rank_stability(state: State, good: Scores) -> None:
@@ -248,7 +248,7 @@ def test_rank_stability(state: State, good: Scores) -> None:
     assert found.rows["left_out"].unique(maintain_order=True).to_list() == ["none", "amber", "blue", "coral"]
     assert find_rank_stability([state()]).left_out == (
         "no task has two entries with every score on three domains or more",
-        "dealt/moods: 1 entry on 3 domains; ranks need 2 on 3",
+        "dealt/moods: 1 entry on 3 domains; ranks need 2 entries on 3 domains",
     )
 
 

@@ -200,6 +200,6 @@ def test_a_space_takes_entries_of_who_signs_in(
     assert (again["ok"], again["new"]) == (True, False)
 
     theirs = Client(url, verbose=False, token=READ).predict(mine["entry"], api_name="/withdraw")
-    assert "only who sent an entry may withdraw it" in theirs["problems"][0]
+    assert "only the submitter of an entry may withdraw it" in theirs["problems"][0]
     assert Client(url, verbose=False, token=False, headers=browser).predict(mine["entry"], api_name="/withdraw")["ok"]
     assert mine["entry"] not in httpx.get(f"{url}/rows", params={"board": "synthetic/nli"}).text

@@ -1,4 +1,4 @@
-"""What ``shiftbench coverage`` simulates: tasks drawn example by example, scored as submissions are."""
+"""The simulations of ``shiftbench coverage``: tasks drawn example by example, scored like submissions."""
 
 import io
 
@@ -13,7 +13,7 @@ from validation.report import InvalidInput
 
 
 def test_a_small_simulation_of_the_edges(monkeypatch: pytest.MonkeyPatch) -> None:
-    """30 texts of which 97% are right: intervals of replicates alone hold that in 60% of tasks."""
+    """Check 30 texts of which 97% are right: intervals of replicates alone would cover that in 60% of tasks."""
     monkeypatch.setitem(SETTINGS, "edges", [Setting("n = 30", 0.97, 0.97, (1,) * 30)])
     rows = {row.figure: row for row in simulate_intervals("edges", 60, 1, lambda: None)}
     for figure in ("SS", "ST", "SD", "TD", "mean ST", "average drop", "worst SD"):
@@ -50,7 +50,7 @@ def test_an_unknown_simulation_is_refused() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", SETTINGS)
 def test_intervals_hold_the_truth(name: str) -> None:
-    """Mean coverage over p is at least 94%, no cell's below 90% (85% at p = 0.995 of 30 texts)."""
+    """Check that mean coverage over p is at least 94%, no cell's below 90% (85% at p = 0.995 of 30 texts)."""
     rows = simulate_intervals(name, 400, 1, lambda: None)
     print_coverage(rows, 400, Console(width=240))
     shares = [row.share for row in rows if row.share is not None]

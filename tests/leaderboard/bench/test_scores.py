@@ -1,4 +1,4 @@
-"""The bench: what it measures is told apart, and targets hold at the paper's size alone."""
+"""The bench: what it measures separately, and targets that hold only at the paper's size."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def test_a_speedup_is_no_cost_ratio() -> None:
 
 @pytest.mark.long
 def test_yardsticks_start_from_joined_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of the dataset is read while a yardstick is timed."""
+    """Check that no file of the dataset is read while a yardstick is timed."""
     folder, path = bench._submission(tmp_path / "grid", 0.01)
     timed: list[bool] = []
     joining = bench._cells

@@ -1,4 +1,4 @@
-"""A store whose index has kept nothing, and the boards made of it."""
+"""A store without an index cache, and the boards made of it."""
 
 import shutil
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.leaderboard.conftest import Filled
 
 @pytest.fixture
 def store(filled: Filled, tmp_path: Path) -> Store:
-    """A copy of the filled store, without what an index kept."""
+    """A copy of the filled store, without its index cache."""
     shutil.copytree(filled.store.root, tmp_path / "store", ignore=shutil.ignore_patterns("index"))
     return Store(tmp_path / "store")
 
@@ -22,6 +22,6 @@ def board_of(index: Index, name: str = "synthetic/nli") -> Board:
     return find_board(name, index.boards())
 
 
-def settled(index: Index, name: str = "synthetic/nli") -> pl.DataFrame:
+def ready_frame(index: Index, name: str = "synthetic/nli") -> pl.DataFrame:
     assert index.settle()
     return index.frame(board_of(index, name))

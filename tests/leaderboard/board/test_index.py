@@ -18,7 +18,7 @@ from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store import Store
 from leaderboard.views.board_fragment import rows_fragment
 from leaderboard.views.board_query import BoardQuery
-from tests.leaderboard.board.conftest import board_of, settled
+from tests.leaderboard.board.conftest import board_of, ready_frame
 from tests.leaderboard.conftest import SCRIPT, Filled, predict
 from tests.leaderboard.id_folder import id_predictions
 from tests.leaderboard.invented import invent
@@ -71,11 +71,11 @@ def test_a_subset_has_a_board_of_its_own(filled: Filled, tmp_path: Path) -> None
 
 
 def test_equal_scores_share_a_rank_and_partial_entries_have_none(filled: Filled, store: Store) -> None:
-    frame = settled(Index([filled.folder], store))
+    frame = ready_frame(Index([filled.folder], store))
     names = ["Good model" if name == SCRIPT else name for name in frame["name"]]
     assert names == ["Good model", "Good model", "Zero-shot model", "Poor model", "Partial model"]
     assert frame["rank"].to_list() == [1, 1, 3, 4, None]
-    # The partial one scores highest, and still stands below.
+    # The partial entry has the highest score, and is still listed last.
     assert frame["mean_st"][4] > frame["mean_st"][0]
     assert frame["rank_low"].to_list() == [1, 1, 3, 4, None]
     assert frame["rank_high"].to_list() == [2, 2, 3, 4, None]
@@ -113,14 +113,14 @@ def test_boards_of_one_training_domain_rank_zero_shot_models_too(id_folder: Data
         store.submit(
             tmp_path / "p.parquet", Card(name=name, paradigm="other", data=id_folder.content_hash), [id_folder]
         )
-    frame = settled(Index([id_folder], store), "boss/sa")
+    frame = ready_frame(Index([id_folder], store), "boss/sa")
     assert frame["name"].to_list() == ["Good", "Zero", "Joined"]
     assert frame["rank"].to_list() == [1, 2, None]
     assert frame["rank_high"].null_count() == 1
     assert frame["mean_st"].to_list() == frame["mean_ood"].to_list()
     assert frame["ood.sst"].null_count() == 0
     assert frame["drop"][1] is None
-    assert "some data set is not OOD for it" in frame["missing"][2][0]
+    assert "it was trained on one of the OOD data sets" in frame["missing"][2][0]
 
 
 def test_a_figure_stands_beside_its_placebo_value(filled: Filled) -> None:
@@ -172,7 +172,7 @@ def test_rows_kept_while_labels_were_public_are_not_shown_when_they_are_withheld
     assert (row["mean_st"][0], row["rank"][0], row["complete"][0]) == (None, None, False)
     with pytest.raises(InvalidInput, match="scored in rounds alone"):
         closed.scores(identity)
-    # Nor the other way round.
+    # The same in the other order.
     assert closed.settle()
     again = Index([filled.folder], store)
     assert again.frame(board_of(again)).filter(pl.col("id") == identity)["mean_st"][0] is not None
@@ -207,10 +207,10 @@ def test_replicates_are_those_of_the_ranked_figure(filled: Filled, id_folder: Da
 
 def test_nobodys_scores_change_when_somebody_submits(filled: Filled, store: Store) -> None:
     index = Index([filled.folder], store)
-    before = settled(index)
+    before = ready_frame(index)
     invent(store, [filled.entries["good"].id], 5)
     index.refresh()
-    after = settled(index)
+    after = ready_frame(index)
     assert after.height == before.height + 5
     ranks = ("rank", "rank_low", "rank_high", "with_leader", "corrected")
     same = after.filter(pl.col("id").is_in(before["id"].implode())).sort("id")
@@ -256,7 +256,7 @@ def test_entries_that_cannot_be_scored_keep_their_place(filled: Filled, store: S
     assert str(tmp_path) not in str(index.unscored())
     assert index.frame(board_of(index)).height == 3
     assert index.entry(foreign).card.name == "Partial model"
-    # What it lacks may come back.
+    # A missing file may be restored.
     card.write_text(card.read_text().replace("0" * 64, filled.folder.content_hash))
     index.refresh()
     assert index.reasons(foreign) == ()
@@ -344,7 +344,7 @@ def test_many_entries_are_read_while_the_first_are_shown(
     assert index.unread == 7
     assert "7 entries are still to be read" in rows_fragment(index, BoardQuery.parse([], index))
     released.set()
-    assert settled(index).height == 11
+    assert ready_frame(index).height == 11
     assert index.unread == 0
     assert len(read) == len(set(read)) == 11
     assert "still to be read" not in rows_fragment(index, BoardQuery.parse([], index))
@@ -367,7 +367,7 @@ def test_an_entry_without_replicates_may_be_better_than_any(filled: Filled, stor
     lost = filled.entries["good"].id
     (store.root / "scores" / METRIC_VERSION / f"{lost}.parquet").unlink()
     (store.root / "entries" / lost / "predictions.parquet").write_bytes(b"")
-    frame = settled(Index([filled.folder], store)).filter("complete")
+    frame = ready_frame(Index([filled.folder], store)).filter("complete")
     by_name = {row["name"]: (row["rank"], row["rank_low"], row["rank_high"]) for row in frame.iter_rows(named=True)}
     assert by_name.pop("Zero-shot model")[0] == 3
     assert by_name == {"Good model": (1, None, None), SCRIPT: (1, 1, 2), "Poor model": (4, 3, 4)}

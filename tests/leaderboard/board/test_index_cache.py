@@ -1,4 +1,4 @@
-"""What an index keeps: it is read instead of the entries, and made again when anything is wrong with it."""
+"""The index cache: it is read instead of the entries, and made again when it is damaged or outdated."""
 
 import shutil
 import time
@@ -13,7 +13,7 @@ from leaderboard.board import Index
 from leaderboard.board.ranks import BoardRanks
 from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store import Store
-from tests.leaderboard.board.conftest import board_of, settled
+from tests.leaderboard.board.conftest import board_of, ready_frame
 from tests.leaderboard.conftest import Filled
 
 
@@ -23,7 +23,7 @@ def kept_files(store: Store) -> dict[str, Path]:
 
 
 def test_a_second_start_reads_no_entry(filled: Filled, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = settled(Index([filled.folder], store))
+    before = ready_frame(Index([filled.folder], store))
     assert all(path.is_file() for path in kept_files(store).values())
 
     def fail(*_: Any) -> None:
@@ -33,13 +33,13 @@ def test_a_second_start_reads_no_entry(filled: Filled, store: Store, monkeypatch
     for name in ("scores", "table", "entry"):
         monkeypatch.setattr(again, name, fail)
     monkeypatch.setattr(BoardRanks, "add", fail)
-    assert settled(Index([filled.folder], again)).equals(before)
+    assert ready_frame(Index([filled.folder], again)).equals(before)
 
 
 @pytest.mark.parametrize("name", ["rows", "replicates", "intervals"])
 @pytest.mark.parametrize("how", ["damaged", "cut", "foreign", "missing", "folder"])
 def test_what_is_kept_badly_is_made_again(filled: Filled, store: Store, name: str, how: str) -> None:
-    before = settled(Index([filled.folder], store))
+    before = ready_frame(Index([filled.folder], store))
     path = kept_files(store)[name]
     content = path.read_bytes()
     path.unlink()
@@ -51,17 +51,17 @@ def test_what_is_kept_badly_is_made_again(filled: Filled, store: Store, name: st
         pl.DataFrame({"id": ["a"], "task": [1]}).write_parquet(path)
     elif how == "folder":
         path.mkdir()
-    assert settled(Index([filled.folder], store)).equals(before)
+    assert ready_frame(Index([filled.folder], store)).equals(before)
 
 
 def test_a_store_that_cannot_be_written_is_still_shown(filled: Filled, store: Store) -> None:
     folder = kept_files(store)["rows"].parent
     folder.write_text("in the way")
-    assert settled(Index([filled.folder], store)).height == 5
+    assert ready_frame(Index([filled.folder], store)).height == 5
 
 
 def test_thousands_of_entries_start_and_answer_quickly(filled: Filled, store: Store) -> None:
-    """Bounds are generous: this machine may be busy."""
+    """Check speed within generous limits, as this machine may be busy."""
     templates = [filled.entries[name].id for name in ("good", "poor")]
     folder = store.root / "entries"
     first = Index([filled.folder], store)

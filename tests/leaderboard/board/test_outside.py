@@ -1,4 +1,4 @@
-"""Models trained on none of a board's domains: ranked on the targets that trained models' mean score weighs."""
+"""Models trained on none of a board's domains: ranked on targets weighted as in trained models' mean score."""
 
 from dataclasses import replace
 from pathlib import Path

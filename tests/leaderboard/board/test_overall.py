@@ -1,4 +1,4 @@
-"""The overall board: a line a model and submitter, its newest entries, who is ranked, and what depends on others."""
+"""The overall board: one line for each model and submitter, its newest entries, ranks, and dependencies."""
 
 from types import SimpleNamespace
 from typing import Any, cast

@@ -1,8 +1,8 @@
-"""Where an entry stands on its board, now and on earlier days."""
+"""An entry's place on its board, now and on earlier days."""
 
 import polars as pl
 
-from leaderboard.board.places import Place, place_of
+from leaderboard.board.places import BoardPlace, place_of
 from leaderboard.views.place_part import place_part, place_words
 from tests.leaderboard.conftest import Visible
 
@@ -28,9 +28,9 @@ def test_later_entries_move_a_rank_and_partial_ones_do_not() -> None:
 
 
 def test_a_rank_in_words_and_over_time() -> None:
-    assert place_words(Place(1, None, None, 3, ())) == "Rank 1 of 3"
-    assert place_words(Place(1, 1, 1, 3, ())) == "Rank 1 of 3, and with 95% confidence no other"
-    shown = Visible(place_part(Place(2, 1, 4, 9, (("2026-05-01", 1, 1), ("2026-06-01", 2, 9)))))
+    assert place_words(BoardPlace(1, None, None, 3, ())) == "Rank 1 of 3"
+    assert place_words(BoardPlace(1, 1, 1, 3, ())) == "Rank 1 of 3, and with 95% confidence no other"
+    shown = Visible(place_part(BoardPlace(2, 1, 4, 9, (("2026-05-01", 1, 1), ("2026-06-01", 2, 9)))))
     assert "with 95% confidence between 1 and 4" in shown.text
     assert "Rank 1 of 1 on 2026-05-01, 2 of 9 on 2026-06-01." in shown.text
-    assert "Rank over time" not in Visible(place_part(Place(2, 1, 4, 9, (("2026-05-01", 1, 1),)))).text
+    assert "Rank over time" not in Visible(place_part(BoardPlace(2, 1, 4, 9, (("2026-05-01", 1, 1),)))).text

@@ -1,4 +1,4 @@
-"""Submitting by the page: every problem at once, no path of the server in a message, known senders only."""
+"""Submitting by the page: every problem at once, no path of the server in a message, known submitters only."""
 
 import json
 import re
@@ -11,7 +11,7 @@ import pytest
 from builders.building.synthetic import build_synthetic
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index, submission
-from leaderboard.board.submission import MAX_PROBLEMS, Answer, check, nominate_entry, submit, withdraw
+from leaderboard.board.submission import MAX_PROBLEMS, SubmissionAnswer, check, nominate_entry, submit, withdraw
 from leaderboard.store import Store
 from leaderboard.views.answer import answer_html
 from tests.leaderboard.conftest import Filled, Visible, predict
@@ -37,11 +37,11 @@ def test_check_previews_and_keeps_nothing(index: Index, filled: Filled, card_tex
 def test_what_takes_minutes_is_not_previewed(
     index: Index, filled: Filled, card_text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before: anybody could have generated text scored for minutes, in one of two places."""
+    """Check that expensive scoring is not previewed: anybody could have kept the server busy for minutes."""
     monkeypatch.setattr(submission, "takes_long", lambda frame, folder: len(frame) > 0)
     answer = check(index, str(filled.files["good"]), card_text)
     assert (answer["ok"], answer["summary"]) == (True, {})
-    assert "takes minutes to score" in answer_html(answer)
+    assert "takes minutes" in answer_html(answer)
 
 
 def test_submit_keeps_it_once(filled: Filled, card_text: str, tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_who_sent_an_entry_withdraws_it(filled: Filled, card_text: str, tmp_path
     entry = str(sent["entry"])
     board = next(board for board in index.boards() if board.task == "nli")
     theirs = withdraw(index, entry, sender=lambda: "bob")
-    assert "only who sent an entry may withdraw it" in theirs["problems"][0]
+    assert "only the submitter of an entry may withdraw it" in theirs["problems"][0]
     assert index.frame(board).height == 1
     assert withdraw(index, f" {entry} ", sender=lambda: "ada")["ok"]
     assert index.frame(board).height == 0
@@ -83,7 +83,7 @@ def test_who_sent_an_entry_withdraws_it(filled: Filled, card_text: str, tmp_path
 def test_no_more_than_the_days_quota(filled: Filled, tmp_path: Path) -> None:
     index = Index([filled.folder], Store(tmp_path / "store"))
 
-    def send(name: str) -> Answer:
+    def send(name: str) -> SubmissionAnswer:
         card = filled.card("good").model_copy(update={"name": name})
         path = str(filled.files["good"])
         return submit(index, path, json.dumps(card.as_dict()), sender=lambda: "ada", daily_quota=2)
@@ -108,7 +108,7 @@ def test_scores_on_withheld_labels_are_not_previewed(tmp_path: Path, word_encode
     }
     assert "fewer than 500 texts" in answer_html(sent)
     theirs = nominate_entry(index, str(sent["entry"]), "", sender=lambda: "bob")
-    assert "only who sent an entry may nominate it" in theirs["problems"][0]
+    assert "only the submitter of an entry may nominate it" in theirs["problems"][0]
     mine = nominate_entry(index, f" {sent['entry']} ", "nli", sender=lambda: "ada")
     assert f"Entry {sent['entry']} is nominated for synthetic/nli" in mine["note"]
 
@@ -118,7 +118,7 @@ def test_every_problem_at_once(index: Index, filled: Filled, tmp_path: Path) -> 
     upload.parent.mkdir()
     frame = pl.read_parquet(filled.files["good"])
     frame.rename({"prediction": "predicton"}).write_parquet(upload)
-    # A wrong card and a wrong file: both are told.
+    # A wrong card and a wrong file: both are reported.
     answer = check(index, str(upload), "name: x\nparadigm: magic\ncolour: red\n")
     told = "\n".join(answer["problems"])
     for words in ("key 'data': required key", "key 'paradigm'", "'colour'", "did you mean 'prediction'?"):

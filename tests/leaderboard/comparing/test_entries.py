@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.comparing.entries import Side, compare_sides, distinct_names
+from leaderboard.comparing.entries import ComparedEntry, compare_with_first, distinct_names
 from leaderboard.comparing.files import Entrant, compare_entrants, compare_first
 from leaderboard.comparing.shape import Comparison, winner
 from leaderboard.scoring.score import score_file
@@ -21,12 +21,12 @@ from validation.report import InvalidInput
 SWAPS = 2000
 
 
-def side(filled: Filled, name: str) -> Side:
+def side(filled: Filled, name: str) -> ComparedEntry:
     entry = filled.entries[name]
-    return Side(entry.id, entry.card.name, filled.files[name], entry.card.data, entry.card.subset)
+    return ComparedEntry(entry.id, entry.card.name, filled.files[name], entry.card.data, entry.card.subset)
 
 
-def sides(filled: Filled, *names: str) -> list[Side]:
+def sides(filled: Filled, *names: str) -> list[ComparedEntry]:
     return [side(filled, name) for name in names]
 
 
@@ -35,11 +35,11 @@ def p_values(pairs: tuple[Comparison, ...], name: str) -> list[float]:
 
 
 def test_the_first_is_compared_with_each_other_one_in_one_family(filled: Filled, tmp_path: Path) -> None:
-    pairs = compare_sides(sides(filled, "good", "poor", "script"), filled.folder, Store(tmp_path), n_swaps=SWAPS)
+    pairs = compare_with_first(sides(filled, "good", "poor", "script"), filled.folder, Store(tmp_path), n_swaps=SWAPS)
     assert [(pair.a, pair.b) for pair in pairs] == [
         (filled.entries["good"].id, filled.entries[name].id) for name in ("poor", "script")
     ]
-    alone = compare_sides(sides(filled, "good", "poor"), filled.folder, Store(tmp_path), n_swaps=SWAPS)
+    alone = compare_with_first(sides(filled, "good", "poor"), filled.folder, Store(tmp_path), n_swaps=SWAPS)
     assert p_values(alone, "p") == p_values(pairs[:1], "p")
     # Each pair has half of the level.
     both = zip(p_values(alone, "p_corrected"), p_values(pairs[:1], "p_corrected"), strict=True)
@@ -53,19 +53,19 @@ def test_the_first_is_compared_with_each_other_one_in_one_family(filled: Filled,
 
 def test_a_pair_is_kept_and_made_again_when_it_is_damaged(filled: Filled, tmp_path: Path) -> None:
     chosen = sides(filled, "good", "poor")
-    first = compare_sides(chosen, filled.folder, Store(tmp_path), n_swaps=SWAPS)
+    first = compare_with_first(chosen, filled.folder, Store(tmp_path), n_swaps=SWAPS)
     path = tmp_path / "comparisons" / METRIC_VERSION / f"{chosen[0].id}--{chosen[1].id}.json"
     kept = json.loads(path.read_text())
     assert str(tmp_path) not in path.read_text()
     assert [item.name for item in path.parent.iterdir()] == [path.name]
     # Without the files it can only come from disk.
     gone = [dataclasses.replace(item, predictions=Path("/no/such/file")) for item in chosen]
-    assert compare_sides(gone, filled.folder, Store(tmp_path), n_swaps=SWAPS) == first
+    assert compare_with_first(gone, filled.folder, Store(tmp_path), n_swaps=SWAPS) == first
     path.write_text(json.dumps(kept)[:-5])
-    assert compare_sides(chosen, filled.folder, Store(tmp_path), n_swaps=SWAPS) == first
+    assert compare_with_first(chosen, filled.folder, Store(tmp_path), n_swaps=SWAPS) == first
     assert json.loads(path.read_text()) == kept
     # Other swaps are another comparison.
-    again = compare_sides(chosen, filled.folder, Store(tmp_path), n_swaps=SWAPS + 1)
+    again = compare_with_first(chosen, filled.folder, Store(tmp_path), n_swaps=SWAPS + 1)
     assert again[0].n_swaps == SWAPS + 1
 
 
@@ -80,7 +80,7 @@ def test_a_pair_is_kept_and_made_again_when_it_is_damaged(filled: Filled, tmp_pa
 def test_what_cannot_be_compared_is_refused(filled: Filled, tmp_path: Path, change: dict[str, str], words: str) -> None:
     a, b = sides(filled, "good", "poor")
     with pytest.raises(InvalidInput, match=words):
-        compare_sides([a, dataclasses.replace(b, **change)], filled.folder, Store(tmp_path), n_swaps=SWAPS)
+        compare_with_first([a, dataclasses.replace(b, **change)], filled.folder, Store(tmp_path), n_swaps=SWAPS)
     assert not list(tmp_path.rglob("*.json"))
 
 
@@ -88,9 +88,9 @@ def test_numbers_of_entries_and_shifts_that_are_not_shared(filled: Filled, tmp_p
     good = side(filled, "good")
     for chosen in ([], [good], [good] * 5):
         with pytest.raises(InvalidInput, match="this many entries cannot be compared"):
-            compare_sides(chosen, filled.folder, Store(tmp_path))
+            compare_with_first(chosen, filled.folder, Store(tmp_path))
     with pytest.raises(InvalidInput, match="with itself"):
-        compare_sides([good, good], filled.folder, Store(tmp_path))
+        compare_with_first([good, good], filled.folder, Store(tmp_path))
     first, second, *_ = filled.folder.task("nli").domains
     apart = []
     for source, identity in ((first, "1" * 16), (second, "2" * 16)):
@@ -98,17 +98,17 @@ def test_numbers_of_entries_and_shifts_that_are_not_shared(filled: Filled, tmp_p
         predict(filled.folder, [source], 0.1).write_parquet(path)
         apart.append(dataclasses.replace(good, id=identity, predictions=path))
     with pytest.raises(InvalidInput, match=f"{'1' * 16} and {'2' * 16}: the two files share no shift") as refused:
-        compare_sides(apart, filled.folder, Store(tmp_path))
+        compare_with_first(apart, filled.folder, Store(tmp_path))
     assert str(tmp_path) not in str(refused.value)
     with pytest.raises(InvalidInput, match="share no shift of task 'sa'"):
-        compare_sides(sides(filled, "good", "poor"), filled.folder, Store(tmp_path), "sa", n_swaps=SWAPS)
+        compare_with_first(sides(filled, "good", "poor"), filled.folder, Store(tmp_path), "sa", n_swaps=SWAPS)
 
 
 def test_few_swaps_are_refused(filled: Filled, tmp_path: Path) -> None:
     chosen = sides(filled, "good", "poor", "script")
     with pytest.raises(InvalidInput, match=r"can reach a corrected p below 0.05; found 199; draw at least 200"):
-        compare_sides(chosen, filled.folder, Store(tmp_path), n_swaps=199)
-    compare_sides(chosen, filled.folder, Store(tmp_path), n_swaps=200)
+        compare_with_first(chosen, filled.folder, Store(tmp_path), n_swaps=199)
+    compare_with_first(chosen, filled.folder, Store(tmp_path), n_swaps=200)
 
 
 def test_names_that_are_the_same_get_the_first_digits_of_their_ids(filled: Filled) -> None:
@@ -121,7 +121,7 @@ def test_entries_on_withheld_labels_are_not_compared(filled: Filled, tmp_path: P
     manifest = filled.folder.manifest.model_copy(update={"label_key": "0" * 64})
     withheld = dataclasses.replace(filled.folder, manifest=manifest)
     with pytest.raises(InvalidInput, match="entries on withheld labels are not compared"):
-        compare_sides(sides(filled, "good", "poor"), withheld, Store(tmp_path), n_swaps=SWAPS)
+        compare_with_first(sides(filled, "good", "poor"), withheld, Store(tmp_path), n_swaps=SWAPS)
 
 
 def test_mean_ood_scores_are_compared_where_a_task_has_an_id_domain(id_folder: DatasetFolder, tmp_path: Path) -> None:

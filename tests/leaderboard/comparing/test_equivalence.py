@@ -30,7 +30,7 @@ def entry(texts: np.ndarray, level: float, n_runs: int, run_sd: float, rng: np.r
 
 
 def equivalent(difference: float, n_runs: int, run_sd: float, n_studies: int, *, recipes: bool) -> float:
-    """Count in what share of studies a true difference is called smaller than the margin."""
+    """Count the share of studies in which a true difference is called smaller than the margin."""
     rng = np.random.default_rng(3)
     found = 0
     for _ in range(n_studies):
@@ -52,7 +52,7 @@ def test_a_difference_as_large_as_the_margin_is_called_equivalent_in_one_study_o
 
 
 def test_a_single_run_cannot_speak_of_recipes() -> None:
-    """The texts' errors alone call recipes equivalent too often: why five runs are asked for."""
+    """Check why five runs are required: the texts' errors alone call recipes equivalent too often."""
     assert equivalent(MARGIN, 1, 0.04, 600, recipes=False) > 0.1
 
 

@@ -1,4 +1,4 @@
-"""Comparing two prediction files: who is better where, and that equal files never differ."""
+"""Comparing two prediction files: which is better where, and that equal files never differ."""
 
 from pathlib import Path
 

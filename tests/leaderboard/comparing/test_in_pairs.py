@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.comparing.entries import MAX_PAIRWISE, compare_in_pairs, compare_sides
-from leaderboard.comparing.shape import Comparison, Difference, mirrored, winner
+from leaderboard.comparing.entries import MAX_PAIRWISE, compare_in_pairs, compare_with_first
+from leaderboard.comparing.shape import Comparison, Difference, mirror_comparison, winner
 from leaderboard.store import Store
 from tests.leaderboard.comparing.test_entries import sides
 from tests.leaderboard.conftest import Filled
@@ -33,10 +33,10 @@ def test_a_pair_has_the_test_of_its_own_comparison_and_its_share_of_the_level(fi
         turn=turn,
     )
     assert steps == [(number, 6) for number in range(1, 7)]
-    assert turn.acquire(blocking=False)  # given back
+    assert turn.acquire(blocking=False)  # the lock was released
     assert len(found) == 12
     good, poor = (side.id for side in chosen[:2])
-    alone = ranked(compare_sides(chosen[:2], filled.folder, Store(tmp_path / "other"), "nli", n_swaps=SWAPS)[0])
+    alone = ranked(compare_with_first(chosen[:2], filled.folder, Store(tmp_path / "other"), "nli", n_swaps=SWAPS)[0])
     difference = ranked(found[good, poor])
     assert (difference.value, difference.p) == (alone.value, alone.p)
     assert difference.p_corrected == pytest.approx(min(6 * alone.p_corrected, 1.0))
@@ -47,10 +47,10 @@ def test_a_pair_has_the_test_of_its_own_comparison_and_its_share_of_the_level(fi
 def test_exchanging_two_entries_changes_signs_alone(filled: Filled, tmp_path: Path) -> None:
     chosen = sides(filled, "good", "poor")
     one, other = (
-        compare_sides(each, filled.folder, Store(tmp_path / str(n)), n_swaps=SWAPS)[0]
+        compare_with_first(each, filled.folder, Store(tmp_path / str(n)), n_swaps=SWAPS)[0]
         for n, each in enumerate((chosen, chosen[::-1]))
     )
-    turned = mirrored(one)
+    turned = mirror_comparison(one)
     assert (turned.a, turned.b, turned.only_a, turned.tasks) == (other.a, other.b, other.only_a, other.tasks)
     pairs = [(a.difference, b.difference) for a, b in zip(turned.means, other.means, strict=True)]
     for a, b in zip(turned.shifts, other.shifts, strict=True):
@@ -60,16 +60,16 @@ def test_exchanging_two_entries_changes_signs_alone(filled: Filled, tmp_path: Pa
         assert (a.figure, a.at_floor) == (b.figure, b.at_floor)
         assert a.value == pytest.approx(b.value, abs=1e-12)
         assert a.p_corrected == pytest.approx(b.p_corrected)
-    assert mirrored(turned) == one
+    assert mirror_comparison(turned) == one
 
 
 def test_a_pair_that_is_kept_is_not_computed_again_the_other_way_round(
     filled: Filled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen, store = sides(filled, "good", "poor"), Store(tmp_path)
-    (one,) = compare_sides(chosen, filled.folder, store, n_swaps=SWAPS)
+    (one,) = compare_with_first(chosen, filled.folder, store, n_swaps=SWAPS)
     monkeypatch.setattr("leaderboard.comparing.entries.compare_entrants", None)
-    assert compare_sides(chosen[::-1], filled.folder, store, n_swaps=SWAPS) == (mirrored(one),)
+    assert compare_with_first(chosen[::-1], filled.folder, store, n_swaps=SWAPS) == (mirror_comparison(one),)
 
 
 @pytest.mark.parametrize("n", [1, MAX_PAIRWISE + 1])

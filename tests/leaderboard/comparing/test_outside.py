@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.comparing.entries import compare_sides
+from leaderboard.comparing.entries import compare_with_first
 from leaderboard.comparing.files import Entrant, compare_entrants
-from leaderboard.comparing.shape import TRAINED_MODELS, Comparison, mirrored
+from leaderboard.comparing.shape import TRAINED_MODELS, Comparison, mirror_comparison
 from leaderboard.comparing.words import sentence
 from leaderboard.store import Store
 from tests.leaderboard.comparing.test_entries import sides
@@ -28,7 +28,7 @@ def compared(folder: DatasetFolder, a: pl.DataFrame, b: pl.DataFrame, root: Path
 
 
 def test_a_zero_shot_model_is_compared_by_what_the_board_ranks_by(filled: Filled, tmp_path: Path) -> None:
-    (pair,) = compare_sides(sides(filled, "good", "zero-shot"), filled.folder, Store(tmp_path), n_swaps=SWAPS)
+    (pair,) = compare_with_first(sides(filled, "good", "zero-shot"), filled.folder, Store(tmp_path), n_swaps=SWAPS)
     means = [
         filled.store.scores(filled.entries[name], filled.folder).tasks[0].summary.mean_st.value
         for name in ("good", "zero-shot")
@@ -42,14 +42,14 @@ def test_a_zero_shot_model_is_compared_by_what_the_board_ranks_by(filled: Filled
         assert [(each.value, each.p) for each in shift.differences[1:]] == [(None, None)] * 2
     said = sentence(pair, ("Good", "Zero"), "synthetic")
     assert "Zero was trained on none of these domains" in said
-    assert "drops are not applicable" in said
+    assert "drops do not apply" in said
     assert "Good scores higher than Zero (mean ST, Good minus Zero: +" in said
     assert "runs of every source" not in said
-    assert (mirrored(pair).tasks[0].outside, pair.tasks[0].outside) == ("a", "b")
+    assert (mirror_comparison(pair).tasks[0].outside, pair.tasks[0].outside) == ("a", "b")
 
 
 def test_the_test_exchanges_all_runs_of_a_group_at_once(tmp_path: Path) -> None:
-    """Against a test written out: target by target, signs are drawn of what each group adds to the mean over shifts."""
+    """Test against a plain computation: target by target, each group's contribution gets a random sign."""
     build_repeating_folder(tmp_path / "data", 0.0)
     folder = DatasetFolder.open(tmp_path / "data")
     domains = list(folder.task("tales").domains)

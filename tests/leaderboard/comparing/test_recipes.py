@@ -1,4 +1,4 @@
-"""What a comparison speaks of: recipes from five runs on, these trained models below, nothing of drops at chance."""
+"""Claims of a comparison: about recipes from five runs on, below about these trained models; no drops at chance."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ RECIPE_WORDS = ("more robust", "recipe")
 
 
 def runs(folder: DatasetFolder, errors: float, n_runs: int, seed: int = 0, sd: float = 0.0) -> pl.DataFrame:
-    """Runs of every source that err on a share of texts, twice as many away; runs differ in that share by ``sd``."""
+    """Draw runs of every source with a share of errors, doubled away from home; ``sd`` is the spread between runs."""
     rng = np.random.default_rng(seed)
     labels = np.array(folder.task("nli").labels)
     parts = []
@@ -53,7 +53,7 @@ def compared(folder: DatasetFolder, root: Path, *frames: pl.DataFrame) -> Compar
 
 
 def everything(pair: Comparison) -> str:
-    """All that is written of a comparison."""
+    """Join all that is written of a comparison."""
     names = ("First", "Second")
     parts = [sentence(pair, names, "dr"), *about_lines([pair]), *(task.runs_missing for task in pair.tasks)]
     parts += [exports.latex([pair], names), exports.markdown([pair], names), exports.csv_table([pair], names)]
@@ -96,9 +96,10 @@ def test_fewer_runs_speak_of_these_trained_models_everywhere(
     assert winner(pair.means[0].difference) == "a"
     assert "These trained models, nli: First scores higher than Second" in written
     assert (
-        f"5 runs of every source on either side (seeds) would tell about recipes; here are {n_runs[0]} and" in written
+        f"claims about recipes need 5 runs (seeds) of every source in both entries; there are {n_runs[0]} and"
+        in written
     )
-    without = written.replace("would tell about recipes", "")
+    without = written.replace("claims about recipes need", "")
     assert not [word for word in RECIPE_WORDS if word in without]
     (task,) = json.loads(pair.model_dump_json())["tasks"]
     assert (task["about"], task["runs_needed"]) == (TRAINED_MODELS, 5)
@@ -112,10 +113,10 @@ def test_a_constant_predictor_wins_no_drop(synthetic: DatasetFolder, tmp_path: P
     drops = [each for shift in pair.shifts for each in shift.differences[1:]]
     drops += [mean.difference for mean in pair.means if mean.difference.figure == "average drop"]
     assert {(each.at_floor, each.p, each.p_corrected, winner(each)) for each in drops} == {("a", None, None, None)}
-    # They are shown all the same, and they do favour it.
+    # The drops are shown all the same, and they favour this entry.
     assert all(each.value is not None and each.value < 0.1 for each in drops)
     said = sentence(pair, ("Constant", "Model"), "dr")
-    assert "Constant: mean score not above chance or one label for all texts, so drops say nothing" in said
+    assert "Constant: the mean score is at chance or of one label for all texts: drops mean nothing" in said
     assert "average drop not compared: Constant is at chance" in said
     assert "Constant scores higher" not in said
     assert "lower for Constant" not in said

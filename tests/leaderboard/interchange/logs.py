@@ -17,7 +17,7 @@ def digest(text: str) -> str:
 
 
 def lm_eval_choice(place: int, likelihoods: Mapping[str, float], **more: Any) -> dict[str, Any]:
-    """A line of lm-eval: which of some texts is likeliest."""
+    """Write a line of lm-eval on the likeliest of some texts."""
     arguments = {f"gen_args_{n}": {"arg_0": f"Q{place}:", "arg_1": f" {name}"} for n, name in enumerate(likelihoods)}
     responses = [[str(value), "False"] for value in likelihoods.values()]
     return {
@@ -39,7 +39,7 @@ def lm_eval_choice(place: int, likelihoods: Mapping[str, float], **more: Any) ->
 
 
 def lm_eval_text(place: int, text: str, filter_name: str = "none", **more: Any) -> dict[str, Any]:
-    """A line of lm-eval: what a model wrote."""
+    """Write a line of lm-eval on a generated text."""
     line = lm_eval_choice(place, {"yes": -1.0})
     arguments = {"gen_args_0": {"arg_0": f"Q{place}:", "arg_1": {"until": ["\n\n"]}}}
     scores = {"metrics": ["exact_match"], "exact_match": 0.0, "filter": filter_name}
@@ -87,7 +87,7 @@ def write_eval(path: Path, samples: Iterable[Mapping[str, Any]], **header: Any) 
 
 
 def helm_state(place: int, text: str = "", **more: Any) -> dict[str, Any]:
-    """A request of HELM with its result: keys without a value are left out, as there."""
+    """Build a request of HELM with its result; as in HELM, keys without a value are left out."""
     references = [{"output": {"text": text}, "tags": tags} for text, tags in (("the cat", ["correct"]), ("a dog", []))]
     result = {"success": True, "embedding": [], "cached": False, "completions": [completion(text)]}
     return {

@@ -1,4 +1,4 @@
-"""Archives that lie: about lengths, checksums, names, or what they unpack to."""
+"""Archives that state false lengths, checksums, names or unpacked sizes."""
 
 import json
 import struct
@@ -20,7 +20,7 @@ _ZSTD = 93
 
 
 def write_zip(path: Path, content: bytes, *, says: int | None = None, crc: int | None = None, method: int = 8) -> Path:
-    """Write an archive of one entry whose directory says of it what the test wants."""
+    """Write an archive of one entry with any statements about it in the directory."""
     raw = zlib.compressobj(wbits=-15)
     if method == _ZSTD:
         packed = pyarrow.Codec("zstd").compress(content, asbytes=True)
@@ -44,7 +44,7 @@ def test_entries_are_read_whatever_packed_them(tmp_path: Path, method: int) -> N
 @pytest.mark.parametrize("says", [10, len(CONTENT) + 1])
 def test_lengths_that_are_not_so_are_refused(tmp_path: Path, method: int, says: int) -> None:
     path = write_zip(tmp_path / "a.zip", CONTENT, says=says, method=method)
-    message = r"entry 'a' (is not what the archive says|cannot be unpacked)"
+    message = r"entry 'a' (differs from its description in the archive|cannot be unpacked)"
     with BoundedArchive(path) as archive, pytest.raises(InvalidInput, match=message):
         archive.read("a")
 
@@ -57,7 +57,7 @@ def test_another_checksum_is_refused(tmp_path: Path, method: int) -> None:
 
 
 def test_no_more_is_unpacked_than_the_archive_says(tmp_path: Path) -> None:
-    """A megabyte that unpacks to a gigabyte, and says that it is ten bytes."""
+    """Check a megabyte that unpacks to a gigabyte, but states ten bytes."""
     path = write_zip(tmp_path / "a.zip", bytes(2**27), says=10, method=_ZSTD)
     before = pyarrow.total_allocated_bytes()
     with BoundedArchive(path) as archive, pytest.raises(InvalidInput, match="more than 10 bytes, where it says 10"):
@@ -71,7 +71,7 @@ def test_what_is_too_much_is_refused_unread(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(InvalidInput, match=r"entry 'header.json' is too long; found .* bytes; keep it under 100 bytes"):
         read_log(path)
     monkeypatch.setattr(archives, "MAX_TOTAL_BYTES", 100)
-    with pytest.raises(InvalidInput, match=r"the archive unpacks to too much; found .* bytes; split the log"):
+    with pytest.raises(InvalidInput, match=r"the archive is too large when unpacked; found .* bytes; split the log"):
         read_log(path)
 
 

@@ -17,7 +17,7 @@ from tests.leaderboard.shapes import build_dealt_folder
 SOLVERS = {"prompt_template", "system_message", "user_message", "chain_of_thought", "generate", "multiple_choice"}
 SCORERS = {"includes", "match", "pattern", "answer", "exact", "f1", "choice"}
 TASK_KEYS = {"id", "config", "split", "field_spec", "shuffle_choices", "epochs", "epoch_reducer", "solvers", "scorers"}
-"""What inspect_ai/_eval/task/hf.py (0.3.285) allows."""
+"""The keys that inspect_ai/_eval/task/hf.py (0.3.285) allows."""
 
 
 def read(folder: DatasetFolder) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Run folders of HELM, invented after its code: its repository carries none."""
+"""Run folders of HELM, invented from its code, because its repository has none."""
 
 import json
 from pathlib import Path
@@ -68,7 +68,7 @@ def test_perturbed_copies_are_other_items(tmp_path: Path) -> None:
 
 def test_folders_that_are_not_whole_are_refused(tmp_path: Path) -> None:
     path = write_helm(tmp_path / "run", [helm_state(0, "yes"), helm_state(0, "yes")], [helm_stats(0)])
-    with pytest.raises(InvalidInput, match=r"an item stands in the log twice; found 'id0', epoch 1"):
+    with pytest.raises(InvalidInput, match=r"an item occurs twice in the log; found 'id0', epoch 1"):
         read_log(path)
     (path / "per_instance_stats.json").write_text("[]")
     with pytest.raises(InvalidInput, match=r"an instance has no scores; found 'id0', trial 0"):

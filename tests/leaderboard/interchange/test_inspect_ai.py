@@ -60,7 +60,7 @@ def test_a_sample_that_failed_has_no_answer_and_older_logs_no_completion(tmp_pat
 
 
 def test_ids_in_the_metadata_come_first(tmp_path: Path) -> None:
-    """Tasks that Inspect makes of a dataset on the Hub count their samples, and keep ids as metadata."""
+    """Check ids in the metadata: Inspect numbers the samples of a dataset on the Hub."""
     samples = [inspect_sample(place, metadata={"id": f"x{place}"}) for place in (1, 2)]
     assert read_log(write_eval(tmp_path / "log.eval", samples)).samples["id"].to_list() == ["x1", "x2"]
 
@@ -88,7 +88,7 @@ def test_samples_in_chunks_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        ({"version": 3}, r"a version of Inspect's logs that is not known; found version 3; convert it"),
+        ({"version": 3}, r"this version of Inspect's logs is not supported; found version 3; convert it"),
         (
             {"status": "cancelled"},
             r"the evaluation did not finish; found status 'cancelled'; finish it with 'inspect eval-",
@@ -112,14 +112,14 @@ def test_what_is_cut_off_or_twice_is_refused(tmp_path: Path) -> None:
     text = json.dumps({**inspect_header(), "samples": [inspect_sample(1), inspect_sample(1)]})
     path = tmp_path / "log.json"
     path.write_text(text)
-    with pytest.raises(InvalidInput, match=r"an item stands in the log twice; found '1', epoch 1"):
+    with pytest.raises(InvalidInput, match=r"an item occurs twice in the log; found '1', epoch 1"):
         read_log(path)
     path.write_text(text[:-100])
     with pytest.raises(InvalidInput, match=r"the log is not JSON; .*cut off or was changed"):
         read_log(path)
     archive = write_eval(tmp_path / "log.eval", [inspect_sample(1)])
     archive.write_bytes(archive.read_bytes()[:-100])
-    with pytest.raises(InvalidInput, match=r"this is no whole zip archive; .*cut off or was changed"):
+    with pytest.raises(InvalidInput, match=r"this is not a complete zip archive; .*cut off or was changed"):
         read_log(archive)
     with zipfile.ZipFile(tmp_path / "running.eval", "w") as running:
         running.writestr("_journal/start.json", "{}")

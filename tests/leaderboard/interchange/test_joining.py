@@ -1,4 +1,4 @@
-"""Logs are joined by id and content; whatever else differs is refused, or named where it was allowed."""
+"""Joining of logs by id and content; other differences are refused, or noted where they were allowed."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -90,7 +90,7 @@ SHARED = "--shared-items compares on the 11 items that all have"
     ("change", "words"),
     [
         (without(4), f"the logs are not over the same items; found 1 item only in a, as 'q4'; {SHARED}"),
-        (other_content, f"found 1 item of one id and other content, as 'q4'; {SHARED}"),
+        (other_content, f"found 1 item with the same id but other content, as 'q4'; {SHARED}"),
         (other_id, "found 1 item only in a, as 'q4'; 1 item only in b, as 'q99'"),
         (no_score, "b: items have no score 'acc'; found 1 of 12, as 'q4'"),
     ],
@@ -126,7 +126,7 @@ def test_other_scorers_are_refused_with_all_that_differs(tmp_path: Path) -> None
 
 
 def test_what_one_log_does_not_state_is_named(tmp_path: Path) -> None:
-    """The results file beside a log that lm-eval wrote has version and shots; a log alone has neither."""
+    """Check a log with version and shots from its results file against a log without that file."""
     written = next((FIXTURES / "lm_eval").glob("samples_*.jsonl"))
     other = [json.loads(line) for line in written.read_text().splitlines()]
     for line in other:
@@ -143,7 +143,7 @@ def test_what_one_log_does_not_state_is_named(tmp_path: Path) -> None:
 def test_logs_without_a_shared_item_are_refused_whatever_is_allowed(tmp_path: Path) -> None:
     other = [{**line, "doc_hash": digest(f"other {n}")} for n, line in enumerate(lines())]
     (problem,) = problems(tmp_path, lines(), other, Joining(shared_items=True, any_prompts=True))
-    assert "12 items of one id and other content" in problem
+    assert "12 items with the same id but other content" in problem
     assert "--shared-items" not in problem
 
 
@@ -171,7 +171,7 @@ def test_one_log_is_not_compared_with_itself(tmp_path: Path) -> None:
 def test_an_item_that_stands_twice_is_refused(tmp_path: Path) -> None:
     twice = [*lines(), lines()[3]]
     (problem,) = problems(tmp_path, lines(), twice)
-    assert "an item stands in the log twice; found '3', epoch 1" in problem
+    assert "an item occurs twice in the log; found '3', epoch 1" in problem
 
 
 def test_logs_that_are_cut_off_are_all_named(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_a_field_of_one_value_or_of_one_an_item_is_no_domain(tmp_path: Path, val
             for line, value in zip(lines(np.full(N, float(name == "a"))), values, strict=True)
         ]
     (problem,) = problems(tmp_path, *logs.values(), Joining(by="topic"))
-    assert "--by topic: the values of this field are no domains" in problem
+    assert "--by topic: this field cannot be used for domains" in problem
     (problem, _) = problems(tmp_path, *logs.values(), Joining(by="topics"))
     assert "an item has no such field; found 'topics'; did you mean 'topic'?" in problem
 

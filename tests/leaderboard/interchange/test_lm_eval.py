@@ -63,7 +63,9 @@ def test_facts_come_from_the_results_file(tmp_path: Path) -> None:
     assert (facts.revision, facts.dtype, facts.batch_size, facts.engine) == ("abc", "bfloat16", "auto", "vllm")
 
     (tmp_path / f"results_{DATE}.json").write_text(json.dumps(results | {"lm_eval_version": "1.0.0"}))
-    with pytest.raises(InvalidInput, match=r"version of lm-eval that is not known; found '1\.0\.0'; use lm-eval 0\.4"):
+    with pytest.raises(
+        InvalidInput, match=r"this version of lm-eval is not supported; found '1\.0\.0'; use lm-eval 0\.4"
+    ):
         read_log(path)
 
 
@@ -84,10 +86,13 @@ def test_what_python_writes_as_nan_is_nothing(tmp_path: Path) -> None:
     ("change", "message"),
     [
         (lambda text: text[:-40], r"row 2: this line is not JSON; .*cut off or was changed"),
-        (lambda text: text + text.splitlines()[1] + "\n", r"an item stands in the log twice; found '1', epoch 1;"),
+        (lambda text: text + text.splitlines()[1] + "\n", r"an item occurs twice in the log; found '1', epoch 1;"),
         (lambda text: "", r"the log has no samples; run the evaluation with samples logged"),
         (lambda text: "[1]\n", r"row 1: this is not what lm-eval 0.4 writes.* found Expected `object`"),
-        (lambda text: text.replace('"doc_hash"', '"hash"'), r"row 1: .*not known; found .*required field `doc_hash`"),
+        (
+            lambda text: text.replace('"doc_hash"', '"hash"'),
+            r"row 1: .*not supported; found .*required field `doc_hash`",
+        ),
         (lambda text: text.replace('"-2.0"', '"soon"'), r"row 1: this is not what lm-eval 0.4 .*'soon'"),
         (lambda text: text.replace(', ["-2.0", "False"]], "filter"', '], "filter"'), r"2 choices have 1 responses"),
         (lambda text: text.replace('"doc_id": 1', '"doc_id": "b"'), r"row 2: this is .* at `\$.doc_id`"),
@@ -106,11 +111,11 @@ def test_a_log_that_is_not_as_written_is_refused(tmp_path: Path, change: object,
 
 def test_other_files_are_none(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello")
-    with pytest.raises(InvalidInput, match=r"this is no log of lm-eval, Inspect or HELM; give samples_\*\.jsonl"):
+    with pytest.raises(InvalidInput, match=r"this is not a log of lm-eval, Inspect or HELM; give samples_\*\.jsonl"):
         read_log(tmp_path / "notes.txt")
     with pytest.raises(InvalidInput, match="there is no such log"):
         read_log(tmp_path / "absent.jsonl")
-    with pytest.raises(InvalidInput, match="this is no log of inspect; found a log of lm-eval"):
+    with pytest.raises(InvalidInput, match="this is not a log of inspect; found a log of lm-eval"):
         read_log(write_lm_eval(tmp_path, [lm_eval_choice(0, YES)]), tool="inspect")
 
 

@@ -1,4 +1,4 @@
-"""A samples file of 2 GB: how much memory reading it takes, and how long beside parsing each line alone."""
+"""A samples file of 2 GB: the memory and time of reading it, compared with parsing each line alone."""
 
 import subprocess
 import sys
@@ -36,7 +36,7 @@ print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_m
 
 
 def choice(place: int) -> dict[str, Any]:
-    """Labels compared after four demonstrations, whose prompt stands in the line once a label."""
+    """Build a choice between labels after four demonstrations, whose prompt is repeated for each label."""
     line = lm_eval_choice(place, dict(zip(LABELS, (-1.0, -2.5, -4.0), strict=True)))
     example = f"Premise: {place} {WORDS * 4}\nHypothesis: {WORDS}\nAnswer:"
     prompt = f" {LABELS[0]}\n\n".join([example] * 5)
@@ -46,14 +46,14 @@ def choice(place: int) -> dict[str, Any]:
 
 
 def text(place: int) -> dict[str, Any]:
-    """A summary of some forty words that was written of a text."""
+    """Build a summary of some forty words of a text."""
     line = lm_eval_text(place, f"{place} {WORDS * 3}")
     line["arguments"]["gen_args_0"]["arg_0"] = f"{place} {WORDS * 10}"
     return {**line, "doc": {"id": f"synthetic/as/harbour/test/{place:012x}", "source_text": WORDS * 10}}
 
 
 def lines(make: Callable[[int], dict[str, Any]]) -> Iterator[bytes]:
-    """Write distinct lines until there are enough: one template, in which the number of the row is put."""
+    """Write distinct lines up to a size, from one template with the row's number."""
     mark = 123_456_789
     line = msgspec.json.encode(make(mark)) + b"\n"
     hashes = [digest(f"document {mark}").encode(), digest(f"Q{mark}:").encode()]

@@ -1,4 +1,4 @@
-"""The open archive: who is in it and who is not, that nothing personal is, that it loads, and the way back."""
+"""The open archive: which entries it holds, that nothing in it is personal, that it loads, and the way back."""
 
 import json
 import shutil
@@ -26,7 +26,7 @@ ACCOUNT, CONTACT = "ada-account", "ada@example.org"
 
 
 class Kept:
-    """A store with an entry for each answer to 'may everybody have the predictions?', and a withdrawn one."""
+    """A store with an entry for each answer on whether predictions may be shared, and a withdrawn one."""
 
     def __init__(self, root: Path) -> None:
         self.folder = build_dealt_folder(root / "data", DOMAINS)
@@ -186,7 +186,7 @@ def test_an_archive_that_is_cut_off_is_named(kept: Kept, archive: Path, tmp_path
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda folder: (folder / "entries.parquet").unlink(), "this is no archive"),
+        (lambda folder: (folder / "entries.parquet").unlink(), "this is not an archive"),
         (lambda folder: (folder / "entries.parquet").write_bytes(b"PAR1"), "cannot be read"),
         (lambda folder: (folder / "entries.parquet").write_bytes(b"x" * 20), "breaks off"),
     ],
@@ -206,7 +206,7 @@ def test_an_entry_that_was_changed_is_left_out_and_named(kept: Kept, archive: Pa
     n_filled, failed = fill_store(Store(tmp_path / "new"), copy, [kept.folder])
     assert n_filled == 1
     assert list(failed) == [path.stem]
-    assert "not those that were archived" in failed[path.stem]
+    assert "changed since they were archived" in failed[path.stem]
     assert path.stem not in Store(tmp_path / "new").ids()
     assert len(Store(tmp_path / "new").ids()) == 1
 
@@ -222,7 +222,7 @@ def test_a_withheld_board_is_in_no_archive(kept: Kept, tmp_path: Path) -> None:
     store.submit(tmp_path / "p.parquet", card, [gold])
     done = run("archive", "--store", store.root, "--data", gold.path, "--out", tmp_path / "out")
     assert done.returncode == 1
-    assert "no entry of the store may be archived" in done.stderr
+    assert "no entry of the store may be shared" in done.stderr
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
 
 

@@ -1,4 +1,4 @@
-"""Results in other tools' forms: their own readers give back the figures that were scored."""
+"""Results in other tools' formats: their own readers return the figures that were scored."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""How often compare-logs tells apart what does not differ: logs whose answers were dealt among models at random."""
+"""False positives of compare-logs: logs whose answers were exchanged among models at random."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +21,7 @@ GENRES = ("verse", "prose", "letters")
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> list[EvaluationLog]:
-    """Logs of three models over 300 invented questions about 60 passages: a passage suits one more than others."""
+    """Logs of three models over 300 invented questions about 60 passages, each passage easier for some models."""
     rng = np.random.default_rng(20)
     paths = []
     hard = rng.normal(0, 1, N_PASSAGES)
@@ -38,7 +38,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> list[EvaluationLog]:
 
 
 def dealt(logs: list[EvaluationLog], rng: np.random.Generator) -> list[EvaluationLog]:
-    """Deal the answers to each passage among the models at random: afterwards no model is better than another."""
+    """Draw the model of each passage's answers at random, so that no model is better than another."""
     tables = [log.samples.sort(pl.col("id").str.slice(1).cast(pl.Int64)) for log in logs]
     scores = np.stack([table["score.acc"].to_numpy() for table in tables]).reshape(len(logs), N_PASSAGES, SIZE)
     order = rng.permuted(np.tile(np.arange(len(logs)), (N_PASSAGES, 1)), axis=1).T
@@ -55,7 +55,7 @@ def first_pair(found: ItemComparison) -> ModelDifference:
 
 
 def leaves_out_zero(each: ModelDifference) -> bool:
-    """Check whether an interval of a difference says that there is one."""
+    """Check whether an interval of a difference excludes 0."""
     assert each.difference.low is not None
     assert each.difference.high is not None
     return not each.difference.low <= 0 <= each.difference.high

@@ -24,7 +24,7 @@ def ratio(sums):
 
 
 def macro_f1(sums):
-    """F1 of two classes: right and all of the first, right and all of the second, averaged."""
+    """Compute macro-F1 from four counts: right and all of the first class, right and all of the second."""
     right, gold = sums[..., [0, 2]], sums[..., [1, 3]]
     wrong = gold - right
     return (2 * right / (2 * right + wrong + wrong[..., ::-1])).mean(axis=-1)
@@ -32,7 +32,7 @@ def macro_f1(sums):
 
 @dataclass(frozen=True)
 class Setting:
-    """A simulated test: groups of ``size`` texts, runs of A and of B, and how runs come out."""
+    """A simulated test: groups of ``size`` texts, runs of A and of B, and the spread of runs."""
 
     name: str
     runs: tuple[int, int]
@@ -45,7 +45,7 @@ class Setting:
 
 
 class Texts:
-    """One test set that all models are tried on."""
+    """One test set that all models predict."""
 
     def __init__(self, n_groups, size, rng):
         self.group = np.repeat(np.arange(n_groups), size)
@@ -54,7 +54,7 @@ class Texts:
         self.first = rng.random(self.group.size) < 0.5  # the class
 
     def counts(self, effects, collapsed, score, rng):
-        """Counts by group of runs with these latent effects, shape (n_groups, n_runs, k)."""
+        """Count by group the right answers of runs with these latent effects, shape (n_groups, n_runs, k)."""
         chance = ndtr(np.asarray(effects)[:, None] + self.ease)
         right = rng.random(chance.shape) < chance
         right[collapsed] = self.first
@@ -72,12 +72,12 @@ LATENT_SD = np.sqrt(1 + GROUP_SD**2 + TEXT_SD**2)
 
 
 def effect_of(score):
-    """The latent effect whose expected accuracy is a score."""
+    """Return the latent effect whose expected accuracy is a score."""
     return LATENT_SD * ndtri(score)
 
 
 def drawn_runs(score, n, setting, rng, n_cells=1):
-    """Latent effects of n runs on ``n_cells`` cells, half of it shared, shape (n, n_cells), and which collapsed."""
+    """Draw latent effects of n runs on ``n_cells`` cells, half of it shared, shape (n, n_cells); which collapsed."""
     slope = np.exp(-0.5 * ndtri(score) ** 2) / np.sqrt(2 * np.pi) / LATENT_SD
     shared, own = rng.normal(size=(n, 1)), rng.normal(size=(n, n_cells))
     apart = own if n_cells == 1 else np.sqrt(0.5) * (shared + own)
@@ -94,7 +94,7 @@ def run_scores(tables, finish):
 
 
 def p_values(setting, rng, score=0.75, ahead=0.0, n_swaps=999):
-    """P of the swap test and of the t test on crossed components, of two entries on the same texts."""
+    """Compute p of the swap test and of the t test on crossed components, of two entries on the same texts."""
     finish = finish_of(setting)
     # ST is one cell; TD = TT - ST has two, by models of two sources on one test set.
     n_sources = 1 if setting.statistic == "ST" else 2
@@ -125,7 +125,7 @@ def p_values(setting, rng, score=0.75, ahead=0.0, n_swaps=999):
 
 
 def type_one(settings: Sequence[Setting], n_tasks: int, seed: int, n_swaps: int = 999):
-    """Share of p below .05 by setting, of two entries of one recipe: swap test, t on crossed components."""
+    """Count the share of p below .05 by setting, of two entries of one recipe: swap test, t on crossed components."""
     rng = np.random.default_rng(seed)
     found = {}
     for setting in settings:
@@ -136,7 +136,7 @@ def type_one(settings: Sequence[Setting], n_tasks: int, seed: int, n_swaps: int 
 
 @dataclass(frozen=True)
 class RankSetting:
-    """A simulated board: the entries' true scores, runs an entry, and how runs come out."""
+    """A simulated board: the entries' true scores, runs an entry, and the spread of runs."""
 
     name: str
     scores: tuple[float, ...]
@@ -148,7 +148,7 @@ class RankSetting:
 
 
 def board(setting, rng, n_draws=200):
-    """Points, replicates, training variance and what it is known by, of every entry of a board."""
+    """Simulate points, replicates, training variance and its degrees of freedom, of every entry of a board."""
     texts = Texts(setting.n_groups, setting.size, rng)
     weights = rng.multinomial(setting.n_groups, np.full(setting.n_groups, 1 / setting.n_groups), size=n_draws)
     weights = weights.astype(float)
@@ -167,13 +167,13 @@ def board(setting, rng, n_draws=200):
 
 
 def true_ranks(scores):
-    """Best and worst rank of each entry, entries of one score sharing all of theirs."""
+    """Return best and worst rank of each entry; entries of one score share all of theirs."""
     table = np.asarray(scores)
     return 1 + (table[None] > table[:, None]).sum(axis=1), table.size - (table[None] < table[:, None]).sum(axis=1)
 
 
 def rank_coverage(settings: Sequence[RankSetting], n_boards: int, seed: int):
-    """Share of entries whose interval holds all true ranks, and mean width: without and with training runs."""
+    """Count the entries whose interval holds all true ranks, and its mean width: without and with training runs."""
     rng = np.random.default_rng(seed)
     found = {}
     for setting in settings:
@@ -190,7 +190,7 @@ def rank_coverage(settings: Sequence[RankSetting], n_boards: int, seed: int):
 
 
 def family(n_tasks, seed, *, shifts=20, effect=0.0, n_groups=300, n_swaps=999):
-    """Claims about a mean and its shifts: by Holm over all, and by the graphical procedure with step-down max-t.
+    """Count claims about a mean and its shifts: by Holm over all, and by the graphical procedure with max-t.
 
     Returns: share of comparisons that claim anything, and that claim something of the mean: before, after; and the mean
         number of shifts claimed: before, after.

@@ -1,4 +1,4 @@
-"""The papers' own figures, for tests that hold ours against them."""
+"""The papers' own figures, which tests compare ours with."""
 
 import csv
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# A busy machine's pauses are no failures.
+# Pauses of a busy machine must not fail tests.
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
 
@@ -16,7 +16,7 @@ REPORTED = Path(__file__).parents[4] / "shared" / "reported"
 
 @pytest.fixture(scope="session")
 def reported() -> Callable[[str], list[dict[str, str]]]:
-    """Read a table of ../shared/reported by name; the test is skipped where it is absent."""
+    """A reader of the tables in ../shared/reported by name; the test is skipped where they are absent."""
 
     def read(name: str) -> list[dict[str, str]]:
         path = REPORTED / f"{name}.csv"

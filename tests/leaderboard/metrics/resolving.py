@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 class Drop(NamedTuple):
-    """True scores of a shift; ``alike`` is the share of target texts whose ease both models share."""
+    """True scores of a shift; ``alike`` is the share of target texts that are as easy for both models."""
 
     name: str
     ss: float
@@ -49,7 +49,7 @@ def _correlation(one: Floats, other: Floats) -> float:
 
 
 def _in_one_quadrant(ss: Floats, tt: Floats, st: Floats, level: float = 0.95) -> bool:
-    """Whether Hotelling's joint region of (SD, TD) touches neither axis: the rule of metric version 4."""
+    """Return whether Hotelling's joint region of (SD, TD) touches neither axis: the rule of metric version 4."""
     df = ss.size - 1
     radius = np.sqrt(df / (df - 1) * 2 * stats.f(2, df - 1).ppf(level))
     sd_error = np.sqrt((ss.var() + st.var()) / df)

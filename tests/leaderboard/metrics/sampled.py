@@ -27,7 +27,7 @@ class Domain(NamedTuple):
 
 
 class Simulated(NamedTuple):
-    """What many samples gave.
+    """The result of many samples.
 
     Attributes:
         covered, at_random: shares of 95% intervals that hold the truth, drawn by confidence and at random.

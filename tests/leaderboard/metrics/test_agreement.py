@@ -34,7 +34,7 @@ def test_tables_are_those_of_one_annotator_at_a_time() -> None:
 
 
 def test_gold_made_of_ones_own_vote_flatters() -> None:
-    """Five annotators who guess among three labels agree with the others by chance, with their majority by more."""
+    """Check that gold which includes an annotator's own vote overstates agreement, with five who guess labels."""
     rng = np.random.default_rng(2)
     counts = rng.multinomial(5, [1 / 3] * 3, size=4_000)
     tables = annotator_tables(counts, counts.argmax(axis=1))

@@ -18,12 +18,12 @@ def rng(seed=0):
 
 
 def source_and_target_drop(scores):
-    """SD and TD of the shift from domain 0 to domain 1."""
+    """Compute SD and TD of the shift from domain 0 to domain 1."""
     return np.stack([scores[..., 0, 0] - scores[..., 0, 1], scores[..., 1, 1] - scores[..., 0, 1]], axis=-1)
 
 
 def noiseless(runs, n_draws=4000):
-    """Replicates of runs whose test sets carry no sampling noise."""
+    """Build replicates of runs whose test sets have no sampling noise."""
     return [np.broadcast_to(scores, (n_draws, *scores.shape)) for scores in runs]
 
 

@@ -22,7 +22,7 @@ ROWS = st.lists(
 
 
 def pair_error(confidence: np.ndarray, correct: np.ndarray, bins: np.ndarray, groups: np.ndarray) -> float:
-    """The mean product of two examples of one bin and different groups, bin by bin, pair by pair."""
+    """Compute the mean product of two examples of one bin and different groups, bin by bin, pair by pair."""
     total, mass = 0.0, 0
     for each in set(bins.tolist()):
         rows = np.flatnonzero(bins == each)
@@ -65,7 +65,7 @@ def test_a_group_drawn_twice_makes_no_pair_with_itself() -> None:
 
 
 def simulate(n_tests: int, n: int, distance: float, size: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Errors with and without the bias on test sets whose groups of ``size`` texts have one confidence and one fate."""
+    """Simulate errors with and without bias on test sets whose groups of ``size`` texts are all right or all wrong."""
     rng, found, plain = np.random.default_rng(2), [], []
     for _ in range(n_tests):
         sure = np.repeat(0.5 + 0.45 * rng.random(n // size), size)

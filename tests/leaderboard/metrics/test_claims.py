@@ -1,4 +1,4 @@
-"""How often what is claimed of models is wrong: entries of known truth, before and after (``pytest -m long -s``)."""
+"""Error rates of claims about models: entries of known truth, before and after (``pytest -m long -s``)."""
 
 import numpy as np
 import pytest

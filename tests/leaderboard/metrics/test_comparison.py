@@ -20,7 +20,7 @@ def ratio(sums):
 
 
 def exact_p(counts_a, counts_b, finish):
-    """Two-sided p value over every possible swap of every test set."""
+    """Compute the two-sided p value over every possible swap of every test set."""
     observed = abs(finish(*(a.sum(axis=0) for a in counts_a)) - finish(*(b.sum(axis=0) for b in counts_b)))
     hits = total = 0
     for choice in itertools.product(*(itertools.product((False, True), repeat=len(a)) for a in counts_a)):
@@ -256,7 +256,7 @@ def test_entries_added_one_by_one_get_the_same_intervals():
 
 
 def slow_rank_intervals(points, replicates, level=0.95):
-    """The definition, entry by entry."""
+    """Compute intervals by the definition, entry by entry."""
     deviations = replicates - points[:, None]
     found = []
     for entry in range(len(points)):

@@ -70,7 +70,7 @@ def test_shapes_are_told_apart(ood, kind, boss_type, noise):
 
 @pytest.mark.parametrize(("slope", "intercept"), [(0.9, -1.5), (1.5, -1.0), (2.0, -2.0)])
 def test_a_line_on_logits_is_no_type_two(slope, intercept):
-    """It is a curve in scores, which straight lines and knees fit worse; without it 79 to 100% are typed II."""
+    """Check the curve, which lines and knees fit worse; without it 79 to 100% would be typed II."""
     rng = np.random.default_rng(18)
     kinds = {"I": 0, "II": 0, "straight or knee": 0}
     for n in (10, 20):
@@ -109,7 +109,7 @@ TYPES = {
 
 
 def share_typed(type_, n, times, rng):
-    """Share of curves of a type over n states, their noise a tenth of the range of OOD scores, that are typed so."""
+    """Count the share of curves of a type over n states, with noise a tenth of the OOD range, that get this type."""
     range_ = np.ptp(TYPES[type_](np.linspace(0.3, 0.9, 50)))
     found = 0
     for _ in range(times):

@@ -10,7 +10,7 @@ def mean(sums):
 
 
 def side(table):
-    """Runs of a score that is a plain mean over groups, ``table`` of shape (n_groups, n_runs)."""
+    """Build runs of a score that is a plain mean over groups, ``table`` of shape (n_groups, n_runs)."""
     counts = np.stack([table, np.ones_like(table)], axis=-1)
     return RunScores(table.mean(axis=0)[:, None], [influences(counts, mean)])
 

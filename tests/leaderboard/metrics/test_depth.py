@@ -26,7 +26,7 @@ from leaderboard.metrics.depth import (
 
 
 def pairwise_depth(source: np.ndarray, target: np.ndarray) -> list[float]:
-    """Equation 1 of the Depth F1 paper, read literally."""
+    """Compute equation 1 of the Depth F1 paper literally."""
     return [2 - np.mean([cosine(t, s) for s in source]) for t in target]
 
 
@@ -97,7 +97,7 @@ DEPTHS = st.lists(st.integers(0, 6), min_size=1, max_size=30)
 
 @given(DEPTHS, DEPTHS)
 def test_q_reference_ranks_target_texts_in_the_pool(source: list[int], target: list[int]) -> None:
-    """The authors' procedure: average ranks of the pool, and of each target's rank the share of ranks below it."""
+    """Test the authors' procedure: average ranks of the pool, and of each target's rank the share of ranks below it."""
     ranks = rankdata([*source, *target])
     expected = np.mean([np.mean(ranks < rank) for rank in ranks[len(source) :]])
     assert q_reference(source, target) == pytest.approx(expected, abs=1e-12)
@@ -116,7 +116,7 @@ def test_pooled_q_is_q_reference_without_ties(seed: int, n_source: int, n_target
     [(0.024, 0.341, 0.34), (0.241, 0.413, 0.42), (0.466, 0.488, 0.48), (0.135, 0.378, 0.38)],
 )
 def test_pooled_q_gives_the_papers_values(q: float, recomputed: float, paper: float) -> None:
-    """SiS-3, SiS-4, MuS-3, MuS-4: equation 8 on the real genres, and the authors' value on the same draw."""
+    """Test SiS-3, SiS-4, MuS-3, MuS-4: equation 8 on the real genres, and the authors' value on the same draw."""
     assert pooled_q(q, 500, 1_000) == pytest.approx(recomputed, abs=0.001)
     assert recomputed == pytest.approx(paper, abs=0.01)
 
@@ -199,8 +199,11 @@ def test_depth_f1_takes_right_or_wrong_only() -> None:
 
 
 def test_demonstration_models_of_the_paper() -> None:
-    """Sec. 4.3 in expectation: A is right with 0.83 anywhere, B with 0.95 at the most source-similar text and
-    ever less further out. Read literally (B's chance falls as depth grows), Depth F1 would favour B."""
+    """Test sec.
+
+    4.3 in expectation. A is right with 0.83 anywhere, B with 0.95 at the most source-similar text and ever less further
+    out. Read literally (B's chance falls as depth grows), Depth F1 would favour B.
+    """
     n = 1001
     depth = np.linspace(0.9, 1.3, n)
     weights = depth_weights(depth, 1.45)
@@ -222,7 +225,7 @@ def test_demonstration_models_of_the_paper() -> None:
 
 
 def test_two_models_with_equal_f1_part_in_depth_f1() -> None:
-    """Depth F1 paper, sec. 4.3: model B fails on source-dissimilar texts, model A errs anywhere."""
+    """Test the Depth F1 paper, sec. 4.3: model B fails on source-dissimilar texts, model A errs anywhere."""
     rng = np.random.default_rng(4)
     depth = np.sort(rng.normal(1.2, 0.1, 5000))[::-1]
     weights = depth_weights(depth, 1.6)

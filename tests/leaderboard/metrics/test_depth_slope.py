@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 def texts(
     rng: np.random.Generator, n: int, slope: float, per_group: int = 2
 ) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Draw right and wrong texts whose chance rises by ``slope`` per standard deviation of depth, groups alike."""
+    """Draw right and wrong texts whose chance rises by ``slope`` per standard deviation of depth, by group."""
     depth = rng.normal(1.4, 0.05, n)
     groups = np.arange(n) // per_group
     luck = rng.normal(size=n // per_group + 1)[groups]

@@ -1,4 +1,4 @@
-"""When a drop is called harder, shifted or both, and when nothing can be told."""
+"""When a drop is called harder, shifted or both, and when there is no verdict."""
 
 import pytest
 
@@ -10,7 +10,7 @@ NAN = Bounded(0.1, float("nan"), float("nan"))
 
 
 def parts(difficulty: Bounded, rest: Bounded, **signs: list[float]) -> OnScale:
-    """The parts on a scale; both probes agree with their mean unless told otherwise."""
+    """Build the parts on a scale; both probes agree with their mean by default."""
     return OnScale(
         difficulty, rest, signs.get("difficulties", [difficulty.value] * 2), signs.get("rests", [rest.value] * 2)
     )

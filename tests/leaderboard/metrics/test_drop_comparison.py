@@ -14,7 +14,7 @@ MATRICES = st.integers(2, 7).flatmap(
 
 
 def brute_force(matrix: np.ndarray) -> dict[str, tuple[float, float]]:
-    """The statements by numpy's covariance over a list of shifts."""
+    """Compute the statements by numpy's covariance over a list of shifts."""
     n = len(matrix)
     pairs = [(s, t) for s in range(n) for t in range(n) if s != t]
     st_, ss, tt = np.array([(matrix[s, t], matrix[s, s], matrix[t, t]) for s, t in pairs]).T
@@ -72,7 +72,7 @@ def test_equal_in_domain_scores_leave_nothing_to_compare() -> None:
 
 
 def test_easy_targets_make_all_statements_hold() -> None:
-    """Scores decided by the target alone: TD is 0, SD is not."""
+    """Test scores that depend on the target alone: TD is 0, SD is not."""
     found = theorem_one(np.tile([0.9, 0.7, 0.4], (3, 1)))
     assert all(statement.holds for statement in vars(found).values())
     found = theorem_one(np.tile([0.9, 0.7, 0.4], (3, 1)).T)  # by the source alone

@@ -13,7 +13,7 @@ def test_five_domains_cannot_tell() -> None:
 
 
 def test_flipped_ranks_are_the_signed_rank_test() -> None:
-    """With ranks in the place of differences, flipping signs exactly is Wilcoxon's signed-rank test."""
+    """Check that exact sign flips of ranks, in the place of differences, are Wilcoxon's signed-rank test."""
     rng = np.random.default_rng(1)
     for n in (7, 10):
         d = rng.normal(0.5, 1, n)

@@ -38,7 +38,7 @@ def test_rouge_l_perfect_empty_and_malformed():
 
 
 def plain_bert_score(candidate, reference):
-    """One pair, token by token."""
+    """Compute BERTScore of one pair, token by token."""
 
     def cosine(x, y):
         return float(np.dot(x, y) / np.sqrt(np.dot(x, x) * np.dot(y, y)))

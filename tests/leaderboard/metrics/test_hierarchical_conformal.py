@@ -1,4 +1,4 @@
-"""Intervals whose unit is the domain: the level that they promise, where shifts into a domain err alike."""
+"""Intervals whose unit is the domain: their level where errors into one domain are alike."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from leaderboard.metrics.hierarchical_conformal import coverage_by_domain, domai
 
 @pytest.mark.parametrize("k", [4, 5, 9])
 def test_the_interval_holds_for_a_new_domain(k: int) -> None:
-    """Errors share a part per domain that is far from normal; single shifts of other domains would promise too much."""
+    """Test errors with a large part shared by domain, for which intervals over single shifts would be too short."""
     rng = np.random.default_rng(k)
     level = interval_level(k)
     assert level is not None

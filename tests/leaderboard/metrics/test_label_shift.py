@@ -1,4 +1,4 @@
-"""Adjusting to class shares, where Bayes' rule says what must come out."""
+"""Adjusting to class shares, where Bayes' rule determines the result."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from leaderboard.metrics.priors import prior_fixed_accuracy
 
 
 def world(n: int, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two classes, each a normal distribution of its own, the second with a share of the texts."""
+    """Draw two classes, each a normal distribution of its own, the second with a share of the texts."""
     rng = np.random.default_rng(seed)
     labels = (rng.random(n) < share).astype(int)
     return rng.normal(1.5 * labels, 1.0), labels
@@ -28,7 +28,7 @@ def test_the_adjusted_posterior_is_the_targets(before: float, after: float) -> N
 
 
 def test_a_drop_by_class_shares_alone_is_all_label_shift() -> None:
-    """The same p(x|y): a model trained where 10% are positive loses to one trained where 50% are, for that alone."""
+    """Test equal p(x|y): a model trained with 10% positives loses to one with 50% by class shares alone."""
     x, labels = world(40_000, 0.5, 0)
 
     def score(table: np.ndarray) -> float:

@@ -7,7 +7,7 @@ from leaderboard.metrics.wilson import relative_square, wilson_interval
 
 
 def test_a_difference_of_shares_is_newcombes() -> None:
-    """Newcombe (1998), table II, column a, method 10: 56/70 - 48/80 is [0.0524, 0.3339]."""
+    """Test Newcombe (1998), table II, column a, method 10: 56/70 - 48/80 is [0.0524, 0.3339]."""
     shares = (56 / 70, 48 / 80)
     lows, highs = zip(
         *(wilson_interval(share, relative_square(n, 1e12)) for share, n in zip(shares, (70, 80), strict=True)),
@@ -49,7 +49,7 @@ def test_the_interval_of_the_worst_drop_is_the_reach_of_a_simultaneous_band() ->
 
 
 def test_paired_differences_hold_the_truth() -> None:
-    """Two models on the same 60 texts, right in 92% and 85% of them, together more often than by chance."""
+    """Test two models on the same 60 texts, right in 92% and 85%, with correlated errors."""
     generator, held = np.random.default_rng(8), 0
     for _ in range(400):
         hard = generator.random(60)

@@ -10,7 +10,7 @@ P = st.floats(0, 1)
 
 
 def graphical(main, others, level):
-    """The procedure as it is written down: reject, pass on, repeat. ``others`` are corrected among themselves."""
+    """Run the procedure as published: reject, pass on, repeat. ``others`` are corrected among themselves."""
     shares = {"main": 0.8 * level, "others": 0.2 * level}
     rejected = set()
     while True:

@@ -1,4 +1,4 @@
-"""The interval for the next domain holds as often as it says; the interval of the mean does not."""
+"""Coverage of the interval for the next domain, and of the interval of the mean, which covers less."""
 
 import numpy as np
 import pytest

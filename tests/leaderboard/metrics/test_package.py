@@ -1,4 +1,4 @@
-"""The whole package stays light, and its design note names every module."""
+"""The package as a whole: it imports no heavy library, and its design note lists every module."""
 
 import subprocess
 import sys

@@ -12,7 +12,7 @@ from leaderboard.metrics.placebo import placebo_domains
 
 @st.composite
 def pooled_rows(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int, int]:
-    """Rows of groups that each lie in one of three splits, in any order."""
+    """Build rows of groups that each lie in one of three splits, in any order."""
     n_domains = draw(st.integers(2, 5))
     groups, splits = [], []
     for split in (0, 1, 2):
@@ -51,7 +51,7 @@ def test_single_rows_are_dealt_evenly_and_by_seed() -> None:
 
 
 def test_every_group_comes_to_every_domain() -> None:
-    """Sizes all differ, and still neither the largest group nor a pair of groups is dealt by rule."""
+    """Test groups of different sizes: neither the largest group nor a pair of groups has a fixed domain."""
     sizes = np.arange(1, 11)
     groups = np.repeat(np.arange(10), sizes)
     first = np.cumsum(sizes) - sizes

@@ -51,7 +51,7 @@ def test_the_observed_prior_changes_nothing(labels: np.ndarray) -> None:
 
 @given(LABELS, st.integers(1, 9), st.integers(1, 9))
 def test_class_shares_of_the_test_set_do_not_matter(labels: np.ndarray, times: int, others: int) -> None:
-    """A change of class shares alone: the plain score moves, the prior-fixed one does not."""
+    """Test a change of class shares alone: the plain score moves, the prior-fixed one does not."""
     counts = confusion_counts(*labels.T, 3)
     resampled = counts * np.array([times, others, 1])[:, None]
     for score in (prior_fixed_accuracy, prior_fixed_macro_f1):

@@ -11,7 +11,7 @@ from leaderboard.metrics.qa import normalise_answers, qa_scores
 
 
 def plain_normalise(text):
-    """SQuAD's normalisation, one text at a time."""
+    """Normalise by SQuAD's rules, one text at a time."""
     kept = "".join(character for character in text.lower() if character not in set(string.punctuation))
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", kept).split())
 

@@ -116,7 +116,7 @@ def test_malformed_matrices(matrix: list[list[float]], message: str) -> None:
 
 
 def test_toy_table_as_printed(reported: Callable[[str], list[dict[str, str]]]) -> None:
-    """Every printed cell of Table 7, and the figures of its caption."""
+    """Test every printed cell of Table 7, and the figures of its caption."""
     rows = reported("dr_table7_toy")
     names = sorted({row["source"] for row in rows})
     matrix = np.zeros((3, 3))
@@ -162,7 +162,7 @@ def test_figures_of_tables_6_and_8_by_other_means() -> None:
 
 @given(MATRICES)
 def test_drops_leave_the_same_residuals_over_the_in_domain_difference(matrix: list[list[float]]) -> None:
-    """SD - TD = IDD, so (1 - R2) Var is one number for both: Table 6's last columns are no two findings."""
+    """Check that (1 - R2) Var is one number for both, since SD - TD = IDD: Table 6's last columns are one finding."""
     summary = summarise(matrix)
     if np.isnan(summary.r2_idd_sd) or np.isnan(summary.r2_idd_td):
         return

@@ -24,7 +24,7 @@ N, N_LABELLED = 2000, 100
 
 
 def oracle_domain() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Confidences of 2,000 texts and whether they are right; the first 100 are labelled."""
+    """Draw confidences of 2,000 texts and whether they are right; the first 100 are labelled."""
     rng = np.random.default_rng(5)
     confidence = np.round(0.5 + 0.5 * rng.beta(1, 0.67, size=N), 3)
     return confidence, (rng.random(N) < confidence).astype(float)
@@ -44,7 +44,10 @@ PPI_PYTHON = [
 def test_equal_probabilities_are_ppi_plus_plus(
     trust: float | None, estimate: float, interval: tuple[float, float]
 ) -> None:
-    """Ours takes the mean over all texts, theirs over the unlabelled ones: their lambda is ours times 1 - n / N."""
+    """Test against ppi-python.
+
+    Ours averages all texts, theirs unlabelled ones: their lambda is ours times 1 - n / N.
+    """
     confidence, correct = oracle_domain()
     share = N_LABELLED / N
     ours = None if trust is None else trust / (1 - share)
@@ -58,7 +61,7 @@ def test_equal_probabilities_are_ppi_plus_plus(
 
 
 def test_weights_of_ppi_python() -> None:
-    """Unequal weights, lambda 0.7: the same package's ppi_mean_pointestimate with w = 1 / pi."""
+    """Test unequal weights, lambda 0.7: the same package's ppi_mean_pointestimate with w = 1 / pi."""
     confidence, correct = oracle_domain()
     first = slice(N_LABELLED)
     chance = np.where(np.arange(N_LABELLED) % 2, 0.02, 0.08)
@@ -84,7 +87,7 @@ def test_everything_labelled_leaves_no_chance_of_drawing() -> None:
 
 
 def test_groups_are_the_unit() -> None:
-    """Pairs that are right or wrong together are half as many texts."""
+    """Test pairs that are right or wrong together, and so count as half as many texts."""
     correct = np.repeat([1.0] * 30 + [0.0] * 10, 2)
     pairs = sampled_accuracy(
         correct, np.full(80, 0.7), np.full(80, 0.1), np.repeat(np.arange(40), 2), np.full(800, 0.7)

@@ -50,7 +50,7 @@ def test_order_chi_square_agrees_with_scipy(rows: list[tuple[int, int, int]]) ->
 
 
 def test_equally_likely_orders_have_the_scenario_shares() -> None:
-    """A third, a sixth, a sixth and a third: the paper's expected shares."""
+    """Test the paper's expected shares: a third, a sixth, a sixth and a third."""
     orders = np.array(list(permutations([0.2, 0.5, 0.8])))
     st_, ss, tt = orders.T
     names = scenario(source_drop(st_, ss), target_drop(st_, tt))
@@ -67,7 +67,7 @@ def test_unknown_names_and_scores() -> None:
 
 
 def test_bonferroni_as_in_the_paper() -> None:
-    """14 tests: 0.004, which the paper counts as significant, is not."""
+    """Test 14 tests: 0.004, which the paper counts as significant, is not."""
     corrected = bonferroni([0.0009] * 13 + [0.004])
     assert (corrected[:13] < 0.05).all()
     assert corrected[13] == pytest.approx(0.056)
@@ -82,7 +82,7 @@ def test_holm_rejects_no_less(p_values: list[float]) -> None:
 
 
 def test_without_a_shift_effect_the_chi_square_test_rejects() -> None:
-    """Targets of unequal difficulty and noise, nothing else: ST depends on the target alone."""
+    """Test targets of unequal difficulty and noise, nothing else: ST depends on the target alone."""
     rng = np.random.default_rng(6)
     chi_square, advantage = [], []
     for _ in range(200):

@@ -12,7 +12,7 @@ POLARITY = ["O", "T-POS", "T-NEG", "T-NEU"]
 
 
 def sequences(n_tags):
-    """Pairs (gold, predicted) of equally long tag sequences."""
+    """Draw pairs (gold, predicted) of equally long tag sequences."""
     pair = st.tuples(st.integers(0, n_tags - 1), st.integers(0, n_tags - 1))
     return st.lists(st.lists(pair, min_size=1, max_size=9), min_size=1, max_size=6)
 
@@ -81,7 +81,7 @@ def test_a_span_never_crosses_sequences():
 
 
 def runs_by_hand(sequence):
-    """Maximal runs of one non-zero code, token by token."""
+    """Find maximal runs of one non-zero code, token by token."""
     found, start = [], 0
     for position in range(1, len(sequence) + 1):
         if position == len(sequence) or sequence[position] != sequence[start]:

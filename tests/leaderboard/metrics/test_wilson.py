@@ -114,7 +114,7 @@ def test_intervals_hold_the_share(share: float, alike: float, sizes: list[int], 
 
 @pytest.mark.long
 def test_intervals_hold_the_share_everywhere() -> None:
-    """Coverage by number and size of groups, their likeness, and the share: mean 94%, none below 90%."""
+    """Test coverage by number and size of groups, their correlation, and the share: mean 94%, none below 90%."""
     shapes = {"30 x 1": [1] * 30, "200 x 1": [1] * 200, "5 x 20": [20] * 5, "12 x 40": [40] * 12}
     shapes["2 x 60 + 14 x 10"] = [60, 60, *[10] * 14]
     found = {}

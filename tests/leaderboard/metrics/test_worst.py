@@ -68,7 +68,7 @@ def test_noise_decides_how_far_drops_are_drawn_together() -> None:
 
 
 def test_the_posterior_agrees_with_sampling_everything() -> None:
-    """An oracle: draw spread, mean and true drops from their priors, and weigh them by the likelihood."""
+    """Compare with an oracle: spread, mean and true drops are drawn from their priors, weighted by the likelihood."""
     rng = np.random.default_rng(3)
     seen = np.array([1.0, 2.5, 4.0])
     noise = np.array([[1.0, 0.4, 0.0], [0.4, 1.5, 0.2], [0.0, 0.2, 0.8]])

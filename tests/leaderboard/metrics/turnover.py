@@ -1,4 +1,4 @@
-"""Models that differ in their training texts alone, or in their domains too: what flips, and what drops."""
+"""Models that differ only in their training texts, or in their domains too: their flips, and their drops."""
 
 from typing import NamedTuple
 
@@ -46,7 +46,7 @@ def _draw(rng: np.random.Generator, setting: Domains, domain: int) -> tuple[Text
 
 
 def _right(train: Texts, test: Texts) -> NDArray[np.bool_]:
-    """Fit class means, without chance: two seeds would agree everywhere. Return which test texts are right."""
+    """Fit class means without randomness, so that two seeds always agree. Return which test texts are right."""
     ahead, behind = (train.vectors[train.labels == label].mean(axis=0) for label in (1, 0))
     weights = ahead - behind
     predicted = (test.vectors - (ahead + behind) / 2) @ weights > 0
@@ -54,13 +54,13 @@ def _right(train: Texts, test: Texts) -> NDArray[np.bool_]:
 
 
 def _nearest(train: Texts, test: Texts) -> NDArray[np.bool_]:
-    """Answer with the label of the nearest train text, which knows what it has seen. Return which texts are right."""
+    """Predict the label of the nearest train text, which remembers what it has seen. Return which texts are right."""
     squares = (train.vectors**2).sum(axis=1)[None] - 2 * test.vectors @ train.vectors.T
     return np.asarray(train.labels[squares.argmin(axis=1)] == test.labels)
 
 
 def _dealt(rng: np.random.Generator, parts: list[tuple[Texts, Texts]]) -> list[tuple[Texts, Texts]]:
-    """Deal the rows of both domains to two placebo domains; every text is a group of its own."""
+    """Split the rows of both domains at random between two placebo domains; every text is its own group."""
     pools = [Texts(*map(np.concatenate, zip(*split, strict=True))) for split in zip(*parts, strict=True)]
     codes = [placebo_domains(np.arange(len(pool.labels)), np.zeros(len(pool.labels), int), 2, rng) for pool in pools]
     train, test = (
@@ -76,7 +76,7 @@ def _ledger(parts: list[tuple[Texts, Texts]]) -> FlipLedger:
 
 
 def mean_turnover(setting: Domains, n_tasks: int, seed: int) -> dict[str, float]:
-    """Average flips of the shift and of its placebo, and what is beyond seeds (none here) and beyond the placebo."""
+    """Average flips of the shift and of its placebo, and what exceeds seeds (none here) and the placebo."""
     rng = np.random.default_rng([seed, *setting.name.encode()])
     rows = []
     for _ in range(n_tasks):
@@ -88,7 +88,7 @@ def mean_turnover(setting: Domains, n_tasks: int, seed: int) -> dict[str, float]
 
 
 def mean_drops(setting: Domains, n_tasks: int, seed: int) -> dict[str, float]:
-    """Average TD of a shift and of its placebo, of models that remember what they have seen."""
+    """Average TD of a shift and of its placebo, for models that remember what they have seen."""
     rng = np.random.default_rng([seed, *setting.name.encode()])
     rows = []
     for _ in range(n_tasks):

@@ -1,4 +1,4 @@
-"""Choices from studies made by hand: what is said where something is not known, and who settles the ID."""
+"""Choices from studies made by hand: notes where something is not known, and who decides the ID."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.protocol.choice import Facts, MeanWords, Probe, Study, choose
 from leaderboard.protocol.report import reason_words
 from leaderboard.protocol.rule import Candidate
-from leaderboard.protocol.run import settled
+from leaderboard.protocol.run import resolve_id_domain
 from leaderboard.scoring.intervals import Figure, Reason
 
 NAMES = {"Wide": "wide", "Law": "law", "Court": "court"}
@@ -69,10 +69,10 @@ def test_without_an_id_nothing_is_chosen() -> None:
 
 def test_who_settles_the_id(suite: DatasetFolder) -> None:
     large, small = study({}), study({}, train=5)
-    assert settled(large, suite, None) == ("Wide", "ID: Wide, as the folder says; the rule agrees.")
-    assert settled(large, suite, "law") == ("Law", "ID: Law, as --id says; but the rule would choose Wide.")
-    assert settled(small, suite, None)[0] == "Wide"
+    assert resolve_id_domain(large, suite, None) == ("Wide", "ID: Wide, as the folder says; the rule agrees.")
+    assert resolve_id_domain(large, suite, "law") == ("Law", "ID: Law, as --id says; but the rule would choose Wide.")
+    assert resolve_id_domain(small, suite, None)[0] == "Wide"
     info = suite.task("nli").model_copy(update={"id_domain": None})
     free = replace(suite, manifest=suite.manifest.model_copy(update={"tasks": {"nli": info}}))
-    assert settled(large, free, None) == ("Wide", "ID: Wide, by the rule.")
-    assert settled(small, free, None)[0] is None
+    assert resolve_id_domain(large, free, None) == ("Wide", "ID: Wide, by the rule.")
+    assert resolve_id_domain(small, free, None)[0] is None

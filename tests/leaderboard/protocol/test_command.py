@@ -1,4 +1,4 @@
-"""``shiftbench protocol`` as it is typed: tables, JSON, picture, refusals and exit codes."""
+"""The command ``shiftbench protocol``: tables, JSON, picture, errors and exit codes."""
 
 import json
 import struct
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.protocol.choice import Choice
+from leaderboard.protocol.choice import DatasetChoice
 from leaderboard.protocol.picture import choice_picture
 from leaderboard.protocol.run import choose_measured, choose_reported
 from tests import command_line
@@ -38,7 +38,7 @@ def test_the_papers_tables(tmp_path: Path) -> None:
 
 def test_json_alone_on_standard_output() -> None:
     result = run("ner", "--reported", "--n-ood", 2, "--json", "-")
-    found = Choice.model_validate_json(result.stdout)
+    found = DatasetChoice.model_validate_json(result.stdout)
     assert (found.task, found.id, found.ood) == ("ner", "Few-NERD", ("E-NER", "WNUT"))
 
 

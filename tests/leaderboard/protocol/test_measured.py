@@ -10,7 +10,7 @@ import pytest
 
 from builders.folder.manifest import Manifest
 from builders.folder.reader import DatasetFolder
-from leaderboard.protocol.choice import Choice, Decision
+from leaderboard.protocol.choice import DatasetChoice, Decision
 from leaderboard.protocol.measured import measured_scores, measured_study
 from leaderboard.protocol.run import choose_measured
 from leaderboard.scoring.score import score_file
@@ -20,16 +20,16 @@ from .conftest import ERRORS, predicted
 
 
 @pytest.fixture(scope="module")
-def choice(suite: DatasetFolder, predictions: Path, word_encoder: Any) -> Choice:
+def choice(suite: DatasetFolder, predictions: Path, word_encoder: Any) -> DatasetChoice:
     word_encoder.name, word_encoder.revision = "word-encoder", "1"
     return choose_measured(suite, "nli", 2, encoder=word_encoder, predictions=predictions)
 
 
-def of(choice: Choice, name: str) -> Decision:
+def of(choice: DatasetChoice, name: str) -> Decision:
     return next(item for item in choice.candidates if item.name == name)
 
 
-def test_facts_are_those_of_the_rows(choice: Choice, suite: DatasetFolder) -> None:
+def test_facts_are_those_of_the_rows(choice: DatasetChoice, suite: DatasetFolder) -> None:
     assert [item.name for item in choice.candidates] == ["Wide", "Hard", "Law", "Court", "Novel"]
     wide, court = of(choice, "Wide"), of(choice, "Court")
     train = suite.split("nli", "wide", "train")["label"].to_list()
@@ -43,7 +43,7 @@ def test_facts_are_those_of_the_rows(choice: Choice, suite: DatasetFolder) -> No
     assert wide.text_sources == ("Letters", "Speeches")
 
 
-def test_similarity_is_of_distinct_premises(choice: Choice, suite: DatasetFolder, word_encoder: Any) -> None:
+def test_similarity_is_of_distinct_premises(choice: DatasetChoice, suite: DatasetFolder, word_encoder: Any) -> None:
     def centroid(task: str, domain: str) -> Any:
         texts = sorted(set(suite.split(task, domain, "test")["premise"]))
         assert len(texts) < 60
@@ -57,7 +57,7 @@ def test_similarity_is_of_distinct_premises(choice: Choice, suite: DatasetFolder
     assert choice.encoder == "word-encoder@1"
 
 
-def test_scores_are_shares_of_right_predictions_with_labels_folded(choice: Choice) -> None:
+def test_scores_are_shares_of_right_predictions_with_labels_folded(choice: DatasetChoice) -> None:
     for domain, share in ERRORS.items():
         score = of(choice, domain.capitalize()).score
         assert score is not None
@@ -69,10 +69,10 @@ def test_scores_are_shares_of_right_predictions_with_labels_folded(choice: Choic
     assert drop.value == pytest.approx(0.35)
 
 
-def test_the_choice_and_its_reasons(choice: Choice) -> None:
+def test_the_choice_and_its_reasons(choice: DatasetChoice) -> None:
     assert (choice.id, choice.id_by_rule, choice.ood) == ("Wide", None, ("Hard", "Court"))
     found = {item.name: (item.reason, item.rival) for item in choice.candidates}
-    # Without Court, Law may come in, which has one of its sources.
+    # Without Court, Law may be chosen, which shares a source with Court.
     assert found == {
         "Wide": ("the ID", None),
         "Hard": ("chosen", "Novel"),
@@ -84,14 +84,14 @@ def test_the_choice_and_its_reasons(choice: Choice) -> None:
     assert margin is not None
     assert margin.value == pytest.approx(0.1)
     assert sum(item.frequency or 0 for item in choice.candidates) == pytest.approx(2)
-    assert any("ID: Wide, as the folder says; but the rule finds none that is fit" in note for note in choice.notes)
+    assert any("ID: Wide, as the folder says; but no candidate fits the rule" in note for note in choice.notes)
 
 
-def test_json_has_the_promised_shape(choice: Choice) -> None:
+def test_json_has_the_promised_shape(choice: DatasetChoice) -> None:
     read = json.loads(choice.model_dump_json())
     assert (read["task"], read["id"], read["ood"]) == ("nli", "Wide", ["Hard", "Court"])
     assert set(read["candidates"][1]["margin"]) == {"value", "low", "high", "no_interval"}
-    assert Choice.model_validate(read) == choice
+    assert DatasetChoice.model_validate(read) == choice
 
 
 def test_without_encoder_and_predictions(suite: DatasetFolder) -> None:
@@ -140,11 +140,13 @@ def test_data_of_ones_own(synthetic: DatasetFolder, tmp_path: Path) -> None:
     assert {(facts.candidate.text_sources, facts.candidate.breadth) for facts in study.facts} == {((), 1)}
     choice = choose_measured(synthetic, "sa", 2)
     assert choice.id is None
-    assert any(note.startswith("No ID: the rule finds none that is fit") for note in choice.notes)
+    assert any(note.startswith("No ID: no candidate fits the rule") for note in choice.notes)
     path = tmp_path / "preds.parquet"
     rows = synthetic.test("nli", columns=["id"]).select(source=pl.lit("harbour"), id="id", prediction=pl.lit("neutral"))
     rows.write_parquet(path)
-    with pytest.raises(InvalidInput, match=r"no ID, so no drops; No ID: the rule finds none.*Name one with --id"):
+    with pytest.raises(
+        InvalidInput, match=r"no ID, so no drops; No ID: no candidate fits the rule.*Choose one with --id"
+    ):
         choose_measured(synthetic, "sa", 2, predictions=path)
     with pytest.raises(InvalidInput, match="no prediction is for task 'sa' or its candidates"):
         choose_measured(synthetic, "sa", 2, id_="tents", predictions=path)

@@ -1,4 +1,4 @@
-"""From the paper's tables to the paper's choices: the rule has to arrive there by itself."""
+"""Choices from the paper's tables: the rule has to arrive at the paper's by itself."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 
 from builders import boss
 from leaderboard.protocol import reported
-from leaderboard.protocol.choice import Choice, Decision
+from leaderboard.protocol.choice import DatasetChoice, Decision
 from leaderboard.protocol.run import choose_reported
 from validation.report import InvalidInput
 
@@ -20,7 +20,7 @@ SUITE = {
 """BOSS paper, Table 4."""
 
 
-def of(choice: Choice, name: str) -> Decision:
+def of(choice: DatasetChoice, name: str) -> Decision:
     return next(item for item in choice.candidates if item.name == name)
 
 
@@ -33,7 +33,7 @@ def test_the_rule_gives_the_papers_choices(task: str) -> None:
     assert set(choice.ood) == ood
     assert sum(item.frequency or 0 for item in choice.candidates) == pytest.approx(3)
     assert all(item.similarity is not None for item in choice.candidates)
-    # The README says so.
+    # leaderboard/README.md says so.
     assert all((item.frequency or 0) > 0.997 for item in choice.candidates if item.chosen and item.name != "WANLI")
 
 

@@ -1,16 +1,16 @@
-"""The rule on toy candidates, where every answer can be seen."""
+"""The rule on toy candidates, where every answer can be checked by eye."""
 
 import numpy as np
 import pytest
 
 from leaderboard.protocol.rule import (
     Candidate,
-    Verdict,
-    allowed,
+    OodVerdict,
     choose_id,
     choose_ood,
     explain,
     frequencies,
+    may_be_ood,
 )
 
 ID = Candidate("ID", ("News", "Web"), train=50_000)
@@ -61,7 +61,7 @@ def test_equals_go_by_order() -> None:
 
 def test_sources_of_the_id_are_out_but_its_adversarial_version_stays() -> None:
     hard = Candidate("hard", ("News",), challenge=True, made_from="ID")
-    assert allowed([ID, NEWS, hard, Candidate("unknown")], "ID").tolist() == [False, False, True, True]
+    assert may_be_ood([ID, NEWS, hard, Candidate("unknown")], "ID").tolist() == [False, False, True, True]
 
 
 def test_one_data_set_a_source_largest_drops_first() -> None:
@@ -77,24 +77,24 @@ def test_a_data_set_of_several_sources_takes_them_all() -> None:
 def test_unscored_candidates_are_never_chosen() -> None:
     assert chosen([ID, TWEETS, TWEETS2, LAW], [0.9, np.nan, 0.8, np.nan]) == ["more"]
     verdicts = explain([ID, TWEETS, LAW], [np.nan, np.nan, 0.8], "ID", 2)
-    assert verdicts["tweets"] == Verdict(chosen=False, reason="no score")
-    assert verdicts["law"] == Verdict(chosen=True, reason="chosen")
+    assert verdicts["tweets"] == OodVerdict(chosen=False, reason="no score")
+    assert verdicts["law"] == OodVerdict(chosen=True, reason="chosen")
 
 
 def test_verdicts_name_the_rival_and_the_margin() -> None:
     candidates = [ID, NEWS, TWEETS, TWEETS2, FILM, LAW]
     found = explain(candidates, [0.9, 0.1, 0.5, 0.55, 0.7, 0.8], "ID", 2)
     assert found["ID"].reason == "the ID"
-    assert found["news"] == Verdict(chosen=False, reason="source of the ID")
-    # If it left, the other tweets would come in.
+    assert found["news"] == OodVerdict(chosen=False, reason="source of the ID")
+    # If it were left out, the other tweets would be chosen.
     assert (found["tweets"].rival, found["tweets"].margin) == ("more", pytest.approx(0.05))
-    assert found["more"] == Verdict(False, "source taken", "tweets", pytest.approx(0.05))
+    assert found["more"] == OodVerdict(False, "source taken", "tweets", pytest.approx(0.05))
     assert (found["film"].rival, found["film"].margin) == ("law", pytest.approx(0.1))
-    assert found["law"] == Verdict(False, "drop", "film", pytest.approx(0.1))
+    assert found["law"] == OodVerdict(False, "drop", "film", pytest.approx(0.1))
 
 
 def test_who_takes_the_place_is_the_first_to_come_in() -> None:
-    # Without tweets, both comes in, which keeps film out; then law comes in.
+    # Without tweets, 'both' is chosen, which excludes film; then law is chosen.
     found = explain([ID, TWEETS, FILM, BOTH, LAW], [0.9, 0.4, 0.6, 0.5, 0.8], "ID", 2)
     assert found["tweets"].rival == "both"
     assert found["both"].rival == "tweets"

@@ -1,4 +1,4 @@
-"""Attacks on withheld labels: what somebody learns who sends file after file and reads every answer."""
+"""Attacks on withheld labels: what somebody learns who submits file after file and reads every answer."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -12,9 +12,9 @@ from validation.vocabulary import NO_SOURCE, UNPARSED
 Ids = Mapping[str, Sequence[str]]
 """Test ids by target, sorted."""
 Shown = Callable[[pl.DataFrame], Mapping[tuple[str, str], float | None]]
-"""Sends a file; gives the accuracy that is shown of each source and target, None where none is."""
+"""A function that submits a file and returns the accuracy shown of each source and target, None where none is."""
 Look = Callable[[NDArray[np.int64]], float | None]
-"""Sends predicted labels; gives the number that is told of them, None where nothing new is."""
+"""A function that submits predicted labels and returns the released number, None without a new one."""
 
 WEIGHTS = (1, 2, 4)
 """Seeds in which a label is asked about: one number holds as many labels as there are weights."""
@@ -22,7 +22,7 @@ _SEEDS = sum(WEIGHTS)
 
 
 def read_off(ids: Ids, guess: str, shown: Shown) -> tuple[dict[str, NDArray[np.bool_]], int]:
-    """Read labels off exact scores: each number asks about three texts, and is unusable output on all others.
+    """Read labels off exact scores: each number asks about three texts, with unusable output on all others.
 
     Args:
         ids: the test ids.
@@ -70,7 +70,7 @@ def _code(number: float, n_texts: int) -> int:
 
 
 class Laddered:
-    """The Ladder as one account meets it, with labels of its own, each of a group of its own.
+    """The Ladder as one account sees it, with labels of its own, each of a group of its own.
 
     Files go to variants of the data in turn, all of which have the same labels.
     """
@@ -83,7 +83,7 @@ class Laddered:
         self.best: tuple[float, int, Measured] | None = None
 
     def look(self, predicted: NDArray[np.int64]) -> float | None:
-        """Return the number that is told of a file; None where it is no better than the best so far by a step."""
+        """Return the number released of a file; None where it is not better than the best so far by a step."""
         own, variant = measured(predicted == self.gold), self.n_looks % self.n_variants
         self.n_looks += 1
         guess = measured(self.rng.permutation(predicted) == self.gold) if self.can_be_guessed else None
@@ -98,7 +98,7 @@ class Laddered:
 
 
 class Rounds:
-    """The rounds as one account meets them: the figure of each file, None where it has none of its own."""
+    """The rounds as one account sees them: the figure of each file, None where it has none of its own."""
 
     def __init__(self, gold: NDArray[np.int64], rng: np.random.Generator, *, can_be_guessed: bool = True) -> None:
         self.gold, self.rng, self.can_be_guessed = gold, rng, can_be_guessed
@@ -129,7 +129,7 @@ Attack = Callable[[Look, NDArray[np.int64], int, int, np.random.Generator], NDAr
 def random_files(
     look: Look, start: NDArray[np.int64], n_classes: int, n_looks: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Send files dealt at random, and keep the best."""
+    """Submit random files, and keep the best."""
     best, told = start, 1 / n_classes
     for _ in range(n_looks):
         file = rng.integers(n_classes, size=start.size)
@@ -140,7 +140,7 @@ def random_files(
 
 
 def flips(share: float) -> Attack:
-    """Change a share of the best file's labels at random, and keep what is told to be better.
+    """Change a share of the best file's labels at random, and keep what is reported to be better.
 
     A file that is told to be worse than chance is turned round first: each label becomes another one.
     """
@@ -167,12 +167,12 @@ def flips(share: float) -> Attack:
 def boosting(
     look: Look, start: NDArray[np.int64], n_classes: int, n_looks: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Send files dealt at random, and let them vote: by what was told of them, and a little against the others."""
+    """Submit random files, and combine them by vote: with the better-scored ones, slightly against the others."""
     votes = 1e-9 * rng.random((start.size, n_classes))
     for _ in range(n_looks):
         file = rng.integers(n_classes, size=start.size)
         answer = look(file)
-        # A file of which nothing is told is a little worse than chance: by 0.055 of its standard deviation.
+        # A file without a number is slightly worse than chance on average: by 0.055 of its standard deviation.
         votes[np.arange(start.size), file] += -0.055 if answer is None else 10 * (answer - 1 / n_classes)
     return votes.argmax(axis=1)
 
@@ -195,7 +195,7 @@ def climb_with_known_labels(
     n_looks: int,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Climb the Ladder at will, and let files vote on the labels that are not known: those are binary.
+    """Climb the Ladder at will, and combine files by vote on the labels that are not known: those are binary.
 
     Somebody who knows some labels holds them back: each file has some more of them right than the last one that was
     told of (all others wrong), so that it is better by a step, and is told of, however the unknown ones were dealt.
@@ -230,11 +230,11 @@ def climb_with_known_labels(
 
 
 WRONG = -1
-"""An answer that is surely wrong, though it can be read: there is one wherever answers are free texts."""
+"""An answer that is readable but certainly wrong, as exists wherever answers are free texts."""
 
 
 def ramp(shares: Sequence[float]) -> Attack:
-    """Answer at random a growing share of the texts, surely wrong all others, and let files vote by their numbers.
+    """Answer at random a growing share of the texts, all others wrongly for certain, and combine files by vote.
 
     So each file is better than the last one by a step, whatever chance does, and is told of; its number tells of the
     answers that it has. Where labels can be guessed nothing is surely wrong: it needs free texts.

@@ -18,7 +18,7 @@ from validation.cards import Card
 TASK = "tickets"
 DOMAINS = ("ferry", "kettle", "violin")
 KEY = "5eed" * 16
-"""Stands in place of the random key of a build, so that halves are the same in every run."""
+"""The key used in place of a build's random one, so that halves are the same in every run."""
 Labels = Mapping[str, NDArray[np.int64]]
 """Codes of predicted labels by target, in the order of the target's ids."""
 
@@ -50,7 +50,7 @@ def build_gold(
 
 
 def with_permuted_half(folder: DatasetFolder, out: Path, *, feedback: bool, seed: int = 0) -> DatasetFolder:
-    """Copy a gold folder with the labels of one half of each target dealt among that half's rows anew."""
+    """Copy a gold folder with the labels of one half of each target exchanged at random among that half's rows."""
     shutil.copytree(folder.path, out)
     rng = np.random.default_rng(seed)
     for target in folder.task(TASK).domains:
@@ -101,7 +101,7 @@ def file_of(folder: DatasetFolder, predicted: Labels, path: Path) -> Path:
 
 
 def with_errors(folder: DatasetFolder, share: float, seed: int = 0) -> dict[str, NDArray[np.int64]]:
-    """Predict every target's labels, a share of them dealt at random."""
+    """Predict every target's labels, a share of them drawn at random."""
     rng = np.random.default_rng(seed)
     found = {}
     for target in folder.task(TASK).domains:
@@ -118,6 +118,6 @@ def send(store: Store, folder: DatasetFolder, predicted: Labels, path: Path, acc
 
 
 def send_file(store: Store, folder: DatasetFolder, path: Path, account: str, name: str = "m") -> Entry:
-    """Submit a file that is written."""
+    """Submit a written file."""
     card = Card(name=name, paradigm="other", data=folder.content_hash)
     return store.submit(path, card, [folder], account)[0]

@@ -1,4 +1,4 @@
-"""The two halves: by group and key alone, the same for a label whatever id it has."""
+"""The two halves: they depend on group and key alone, and are the same for a label whatever its id."""
 
 import dataclasses
 from pathlib import Path
@@ -63,7 +63,7 @@ def test_groups_are_halved_and_never_split(gold: DatasetFolder) -> None:
 
 def test_a_label_is_in_one_half_whatever_id_it_has(twice: DatasetFolder) -> None:
     rows = halves(twice)
-    assert released_tasks(twice) == ["tickets", "tickets_again"]  # placebos are told of nowhere
+    assert released_tasks(twice) == ["tickets", "tickets_again"]  # placebos are never released
     by_label = rows.group_by("gold").agg(
         pl.len(), n_halves=pl.col("feedback").n_unique(), n_ids=pl.col("id").n_unique()
     )
@@ -102,10 +102,10 @@ def test_a_text_spelt_another_way_has_the_same_key(respelt: str) -> None:
 
 
 def test_copies_spelt_another_way_are_in_one_half(small: DatasetFolder, tmp_path: Path) -> None:
-    """Under another group they may lie in the other half: then both folders are not served together."""
+    """Check copies under another group, which may lie in the other half: then both folders are not served together."""
     shouted = build_gold(tmp_path / "shouted", 150, domains=DOMAINS[:2], spell=str.upper)
     assert set(gold_keys(halves(shouted))) < set(gold_keys(halves(small)))
-    with pytest.raises(InvalidInput, match="lay the same labels in different halves"):
+    with pytest.raises(InvalidInput, match="put the same labels in different halves"):
         refuse_split_twice([small, shouted])
 
 

@@ -1,4 +1,4 @@
-"""What the Ladder tells, and what adaptive attackers gain on it and on rounds: the measured curves."""
+"""The Ladder's answers, and what adaptive attackers gain on it and on rounds: the measured curves."""
 
 import itertools
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from leaderboard.release.ladder import (
     MIN_STEP,
     Measured,
     Rung,
-    in_steps,
     next_rung,
     own_step,
     paired_error,
     round_figure,
+    round_to_steps,
     step_between,
 )
 from tests.leaderboard.release.attacks import (
@@ -33,7 +33,7 @@ from tests.leaderboard.release.attacks import (
 )
 
 MAX_GAIN = 0.02
-"""What an attacker may gain on the feedback half after a year's looks, at 500 texts or more."""
+"""The most that an attacker may gain on the feedback half in a year, with 500 texts or more."""
 ROUNDS_A_YEAR = 4
 CASES = [(2, True), (3, True), (2, False)]
 """Number of classes, and whether labels can be guessed. Where they cannot, as of answers to questions, an attacker
@@ -43,7 +43,7 @@ chooses between two answers of which one is right."""
 def gains(
     n_texts: int, case: tuple[int, bool], n_looks: int, attack: str, n_times: int, n_variants: int = 1
 ) -> NDArray[np.float64]:
-    """Attack as often as asked, and give what each attacker's last file has above chance."""
+    """Attack several times, and return by how much each attacker's last file is above chance."""
     n_classes, can_be_guessed = case
     rng = np.random.default_rng([n_texts, *case, n_looks, n_variants, *attack.encode()])
     found = []
@@ -60,7 +60,7 @@ def gains(
 
 
 def in_turn(accounts: Sequence[Laddered | Rounds], each: int) -> Look:
-    """Send files through one account after the other, so many through each."""
+    """Submit files through one account after the other, so many through each."""
     looks = itertools.chain.from_iterable(itertools.repeat(account.look, each) for account in accounts)
 
     def look(file: NDArray[np.int64]) -> float | None:
@@ -91,7 +91,7 @@ def test_a_step_is_a_point_at_least() -> None:
 
 
 def at(value: float) -> Measured:
-    """A score without any error."""
+    """Return a score without any error."""
     return Measured(value, np.full(9, value))
 
 
@@ -107,13 +107,13 @@ def test_what_is_told_is_better_by_a_step_and_in_whole_points(score: float, best
 
 @given(st.floats(0, 1), st.floats(MIN_STEP, 0.2), st.floats(0, 0.999))
 def test_steps_hide_what_is_smaller(score: float, step: float, draw: float) -> None:
-    told = in_steps(score, step, draw)
+    told = round_to_steps(score, step, draw)
     assert abs(told - score) <= (step + MIN_STEP) / 2 + 1e-9
     assert told * 100 == pytest.approx(round(told * 100))
 
 
 def test_a_number_told_of_another_variant_is_a_hurdle() -> None:
-    """The same labels under other ids: neither the first number nor a new one comes free."""
+    """Check the same labels under other ids: neither the first number nor a new one comes without a hurdle."""
     rng = np.random.default_rng(5)
     score = measured(rng.random(500) < 0.70)
     told = round(score.value, 2)
@@ -121,7 +121,7 @@ def test_a_number_told_of_another_variant_is_a_hurdle() -> None:
     assert next_rung(score, Rung(told), None, 0.5) is None
     assert next_rung(score, Rung(told - own_step(score)), None, 0.5) is None
     assert next_rung(score, Rung(told - 2.5 * own_step(score)), None, 0.5) == told
-    # It has to be better than guessing too, whatever was told.
+    # It has to beat guessing too, whatever number was released.
     guess = measured(rng.random(500) < 0.69)
     assert next_rung(score, Rung(0.1), guess, 0.5) is None
     assert next_rung(score, Rung(0.1, measured(rng.random(500) < 0.1)), guess, 0.5) is None
@@ -177,7 +177,7 @@ def test_a_years_looks_gain_at_most_two_points(attack: str, n_variants: int) -> 
 
 @pytest.mark.long
 def test_the_curve_of_gains() -> None:
-    """The mean gain of each attacker, in points, by texts and looks; also with more looks than are allowed."""
+    """Measure each attacker's mean gain in points, by texts and figures; also with more figures than allowed."""
     times, looks = 300, (1, 3, 6, LOOKS_A_YEAR, 24, 48)
     print(f"\ngain in points, mean of {times} attacks, and the largest standard error\nclasses guess texts", *looks)
     for case in (case for case in CASES if case[1]):  # the others: test_what_sure_mistakes_are_worth
@@ -191,7 +191,7 @@ def test_the_curve_of_gains() -> None:
 
 @pytest.mark.long
 def test_the_curve_over_variants() -> None:
-    """Versions, subsets and tasks with the same labels share a Ladder: a year's looks gain no more on many."""
+    """Check that versions, subsets and tasks with the same labels share a Ladder, so many gain no more than one."""
     times, variants = 300, (1, 2, 3, LOOKS_A_YEAR)
     print(f"\ngain in points after {LOOKS_A_YEAR} looks by number of variants\nclasses guess texts", *variants)
     for case in CASES:
@@ -204,7 +204,7 @@ def test_the_curve_over_variants() -> None:
 
 
 def ramp_gains(n_texts: int, n_numbers: int, kind: type[Laddered | Rounds], n_times: int) -> NDArray[np.float64]:
-    """Climb by answers that are surely wrong, and give what each attacker gains: the best of some ramps."""
+    """Climb by surely wrong answers, and return what each attacker gains: the best of some ramps."""
     found = []
     for raised in (0.09, 0.12, 0.16, 0.2, 0.25):
         shares = [1 - raised * (n_numbers - 1 - look) for look in range(n_numbers)]
@@ -221,7 +221,7 @@ def ramp_gains(n_texts: int, n_numbers: int, kind: type[Laddered | Rounds], n_ti
 
 
 def test_as_many_numbers_as_gain_two_points_where_labels_cannot_be_guessed() -> None:
-    """Twelve numbers of 500 texts would gain twice as much as is allowed."""
+    """Check twelve numbers of 500 texts, which would gain twice as much as is allowed."""
     assert ramp_gains(500, LOOKS_A_YEAR, Laddered, 40).mean() > 1.5 * MAX_GAIN
     assert [numbers_a_year(2 * n, can_be_guessed=False) for n in (500, 1_000, 5_999, 9_000)] == [1, 2, 11, 12]
     assert numbers_a_year(1_000, can_be_guessed=True) == LOOKS_A_YEAR
@@ -232,7 +232,7 @@ def test_as_many_numbers_as_gain_two_points_where_labels_cannot_be_guessed() -> 
 
 @pytest.mark.long
 def test_what_sure_mistakes_are_worth() -> None:
-    """Where labels cannot be guessed: the gain by numbers told, those that a year tells last."""
+    """Measure the gain by number of figures where labels cannot be guessed, as many as a year allows."""
     times = 150
     print(f"\ngain in points of surely wrong answers, mean of {times} attacks\ntexts 1 2 4 12 allowed")
     for kind in (Laddered, Rounds):
@@ -245,7 +245,7 @@ def test_what_sure_mistakes_are_worth() -> None:
 
 @pytest.mark.long
 def test_what_known_labels_are_worth() -> None:
-    """Somebody who knows a part of the labels climbs at will: more than two points on few texts, as the README says."""
+    """Check that knowing a part of the labels gains over two points on few texts, as the README states."""
     times, looks = 100, (3, 6, LOOKS_A_YEAR)
     print(f"\ngain in points on top of known labels, mean of {times} attacks\nguess texts", *looks)
     for can_be_guessed in (True, False):
@@ -265,7 +265,7 @@ def test_what_known_labels_are_worth() -> None:
 def known_gains(
     n_texts: int, n_looks: int, known: float, start: float, raised: float, n_times: int, *, can_be_guessed: bool
 ) -> NDArray[np.float64]:
-    """Attack with known labels, and give what is gained on top of these and of chance each time."""
+    """Attack with known labels, and return the gains beyond these and chance."""
     rng = np.random.default_rng([n_texts, n_looks])
     found = []
     for _ in range(n_times):
@@ -278,7 +278,7 @@ def known_gains(
 
 @pytest.mark.long
 def test_what_released_rounds_are_worth() -> None:
-    """What rounds told of files dealt at random, weighed as votes at the next: points above chance on that half."""
+    """Measure what voting by a round's figures of random files gains at the next round: points above chance."""
     times, files = 300, (1, 4, 20)
     print(f"\ngain in points, mean of {times} attacks, and the largest standard error\nclasses guess texts", *files)
     for case in CASES:
@@ -295,7 +295,7 @@ def test_a_years_rounds_gain_at_most_two_points() -> None:
 
 
 def voted_gains(n_texts: int, case: tuple[int, bool], n_rounds: int, n_times: int) -> NDArray[np.float64]:
-    """Weigh files dealt at random by what rounds tell, four a year and account, and return their vote's gains."""
+    """Run rounds of random files, four a year and account, and return their weighted vote's gains."""
     n_classes, can_be_guessed = case
     rng = np.random.default_rng([n_texts, *case, n_rounds])
     found = []

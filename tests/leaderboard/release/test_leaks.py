@@ -1,4 +1,4 @@
-"""The attacks that read withheld labels off a leaderboard: what they recover from exact scores, and what from ours."""
+"""Attacks that read withheld labels off a leaderboard: what they recover from exact scores, and from ours."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ QUOTA = 10_000
 
 
 def exact_scores(folder: DatasetFolder, path: Path) -> Callable[[pl.DataFrame], Mapping[tuple[str, str], float | None]]:
-    """Show what boards showed before: every score, rounded to a tenth of a point."""
+    """Return what boards showed before: every score, rounded to a tenth of a point."""
 
     def shown(file: pl.DataFrame) -> dict[tuple[str, str], float | None]:
         file.write_parquet(path)
@@ -45,14 +45,14 @@ def exact_scores(folder: DatasetFolder, path: Path) -> Callable[[pl.DataFrame], 
 
 
 class Account:
-    """Somebody who sends files to a server, and keeps every answer."""
+    """An account that submits files to a server, and keeps every answer."""
 
     def __init__(self, index: Index, folder: DatasetFolder, name: str, path: Path) -> None:
         self.index, self.folder, self.name, self.path = index, folder, name, path
         self.answers: list[str] = []
 
     def send(self, file: Path) -> dict[str, float | None]:
-        """Send a file; give what is told of each target."""
+        """Submit a file; return the feedback on each target."""
         card = {"name": f"m{len(self.answers)}", "paradigm": "other", "data": self.folder.content_hash}
         answer = submit(self.index, str(file), json.dumps(card), sender=lambda: self.name, daily_quota=QUOTA)
         assert answer["ok"], answer["problems"]
@@ -86,7 +86,7 @@ def test_binary_labels_three_domains_of_150_texts_one_account(small: DatasetFold
     guessed = sum(int((~labels[target]).sum()) for target in DOMAINS)
     print(f"after: {recovered(found)} of 450, as many as guessing one label gives, from {n_files} files")
     assert recovered(found) == guessed
-    # Not one byte of the thirteen answers hangs on a label of either half.
+    # No byte of the thirteen answers depends on a label of either half.
     other = with_permuted_half(small, tmp_path / "half", feedback=False)
     other = with_permuted_half(other, tmp_path / "both", feedback=True)
     again = Account(Index([other], Store(tmp_path / "again")), other, "mallory", tmp_path / "probe.parquet")
@@ -96,7 +96,7 @@ def test_binary_labels_three_domains_of_150_texts_one_account(small: DatasetFold
 
 @pytest.mark.parametrize(("n_texts", "looks"), [(1_000, 2), pytest.param(1_150, LOOKS_A_YEAR, marks=pytest.mark.long)])
 def test_a_thousand_texts_three_classes_five_accounts(n_texts: int, looks: int, tmp_path: Path) -> None:
-    """Accounts that join hands climb on the feedback half; the ranking half tells them nothing before a round.
+    """Test colluding accounts: they climb on the feedback half, but learn nothing of the ranking half before a round.
 
     Of a thousand texts one half has fewer than 500, so nothing is told at all; of some more it is.
     """
@@ -135,7 +135,7 @@ def test_a_thousand_texts_three_classes_five_accounts(n_texts: int, looks: int, 
 def test_rounds_tell_nothing_of_few_texts_or_of_guesses(
     small: DatasetFolder, ranked: DatasetFolder, tmp_path: Path
 ) -> None:
-    """On 150 texts there is no round at all; on more, a file that knows nothing has no figure."""
+    """Check that 150 texts give no round at all, and that on more a file without knowledge has no figure."""
     for folder in (small, ranked):
         root = tmp_path / folder.content_hash
         root.mkdir()
@@ -150,6 +150,6 @@ def test_rounds_tell_nothing_of_few_texts_or_of_guesses(
             continue
         closed = close_round(store, [folder])
         (entry,) = closed.boards[0].entries
-        # A file of one label is its own dealing: it cannot be told apart from guessing.
+        # A file of one label is the same after random exchange, so it is indistinguishable from guessing.
         assert (entry.targets, entry.mean, entry.place) == ({}, None, None)
         assert {each.why for each in closed.left_out} == {"it cannot be told apart from guessing"}

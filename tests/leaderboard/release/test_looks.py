@@ -1,4 +1,4 @@
-"""Feedback: one number a target and file, the same for the same file, twelve looks a year at one label."""
+"""Feedback: one number a target and file, the same for the same file, twelve figures a year on one label."""
 
 import threading
 from datetime import date
@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.release import LOOKS_A_YEAR, Told, feedback, ledger, looks
+from leaderboard.release import LOOKS_A_YEAR, TargetFeedback, feedback, ledger, looks
 from leaderboard.release.halves import halves
-from leaderboard.release.history import History, Telling
+from leaderboard.release.history import History, ReceivedFigure
 from leaderboard.release.ladder import MIN_STEP
 from leaderboard.release.ledger import records_of
 from leaderboard.store import Store
@@ -32,14 +32,14 @@ TARGET = DOMAINS[0]
 
 
 class Asker:
-    """Somebody who sends files for one target, each with other labels."""
+    """An account that submits files for one target, each with other labels."""
 
     def __init__(self, folder: DatasetFolder, root: Path, account: str = "ada") -> None:
         self.folder, self.root, self.account, self.n_sent = folder, root, account, 0
         self.store = Store(root / "store")
 
-    def ask(self, share: float, seed: int = 0, **changes: object) -> tuple[Told, ...]:
-        """Send a file of which a share of labels is dealt at random."""
+    def ask(self, share: float, seed: int = 0, **changes: object) -> tuple[TargetFeedback, ...]:
+        """Submit a file in which a share of labels is drawn at random."""
         self.n_sent += 1
         codes = with_errors(self.folder, share, seed)[TARGET]
         path = self.root / f"{self.account}{self.n_sent}.parquet"
@@ -60,7 +60,7 @@ def test_the_number_is_the_score_on_the_feedback_half(asker: Asker) -> None:
         2 * np.sum((codes == label) & (said == label)) / (np.sum(codes == label) + np.sum(said == label))
         for label in range(3)
     ]
-    assert told == Told(TASK, TARGET, told.best, is_new=True, looks_left=LOOKS_A_YEAR - 1)
+    assert told == TargetFeedback(TASK, TARGET, told.best, is_new=True, looks_left=LOOKS_A_YEAR - 1)
     assert told.best == pytest.approx(np.mean(f1), abs=MIN_STEP / 2)
     assert told.best == round(told.best or 0, 2)
 
@@ -80,7 +80,7 @@ def test_the_same_file_gets_the_same_answer_and_costs_no_look(asker: Asker, gold
     assert asker.ask(0.5) == first
     assert len(asker.store.ids()) == 4
     assert len(records_of(asker.store, "look")) == rows == 2
-    # Somebody else has a Ladder and looks of their own.
+    # Another account has a Ladder and a count of its own.
     other = Asker(gold, asker.root, "bob")
     (told,) = other.ask(0.8, 1)
     assert told.looks_left == LOOKS_A_YEAR - 1
@@ -91,19 +91,19 @@ def test_twelve_looks_a_year(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> N
         (told,) = asker.ask(0.9, number)
         assert (told.looks_left, told.why_not) == (LOOKS_A_YEAR - 1 - number, "")
     (told,) = asker.ask(0.0, 99)
-    assert (told.is_new, told.looks_left, told.why_not) == (False, 0, "all 12 looks of a year are used up")
+    assert (told.is_new, told.looks_left, told.why_not) == (False, 0, "all 12 numbers of a year have been received")
     later = date(2031, 3, 1)
     monkeypatch.setattr(looks, "today", lambda: later)
-    (told,) = asker.ask(0.0, 99)  # the file that was told nothing
+    (told,) = asker.ask(0.0, 99)  # the file that received no number
     assert (told.looks_left, told.is_new) == (LOOKS_A_YEAR - 1, True)
-    # A clock that is set back gives no look again.
+    # Setting the clock back gives no further figure.
     monkeypatch.setattr(looks, "today", ledger.today)
     (told,) = asker.ask(0.1, 101)
-    assert told.why_not == "all 12 looks of a year are used up"
+    assert told.why_not == "all 12 numbers of a year have been received"
 
 
 def test_looks_follow_a_label_to_another_version_of_the_data(gold: DatasetFolder, tmp_path: Path) -> None:
-    """The same texts in a build with one more domain: other ids, other content hash, the same labels."""
+    """Check the same texts in a build with one more domain: other ids, other content hash, the same labels."""
     wider = build_gold(tmp_path / "wider", 1_150, classes=3)
     assert wider.content_hash != gold.content_hash
     asker = Asker(gold, tmp_path)
@@ -113,11 +113,11 @@ def test_looks_follow_a_label_to_another_version_of_the_data(gold: DatasetFolder
     (told,) = asker.ask(0.9, 50)
     assert (told.looks_left, told.why_not) == (0, "")
     (told,) = asker.ask(0.9, 51)
-    assert told.why_not == "all 12 looks of a year are used up"
+    assert told.why_not == "all 12 numbers of a year have been received"
 
 
 def test_what_a_file_must_be_better_than_follows_a_label_too(gold: DatasetFolder, tmp_path: Path) -> None:
-    """A second version of the data begins no new Ladder: the best number so far stands there too."""
+    """Check that a second version of the data begins no new Ladder: the best number so far counts there too."""
     wider = build_gold(tmp_path / "wider", 1_150, classes=3)
     asker = Asker(gold, tmp_path)
     (first,) = asker.ask(0.5)
@@ -132,29 +132,29 @@ def test_what_a_file_must_be_better_than_follows_a_label_too(gold: DatasetFolder
 
 
 def test_texts_of_which_few_are_shared_have_ladders_of_their_own() -> None:
-    """Two domains that have the odd text in common: looks are counted together, numbers are not compared."""
+    """Test domains with few labels in common: figures are counted together, numbers are not compared."""
     keys = np.arange(1_000, dtype=np.uint64)
     place = ("data", "all", TASK, TARGET)
-    history = History([Telling(place, "entry", 0.9, date(2026, 1, 1), keys)])
+    history = History([ReceivedFigure(place, "entry", 0.9, date(2026, 1, 1), keys)])
     for first, shared in ((999, False), (951, False), (950, True), (0, True)):
         other = np.arange(first, first + 1_000, dtype=np.uint64)
-        assert history.looks(other, date(2025, 1, 1)) == 1
+        assert history.label_access_count(other, date(2025, 1, 1)) == 1
         assert (history.best(other, (*place[:3], "other")) is not None) == shared
     assert history.best(np.arange(40, dtype=np.uint64), place) is not None  # a part of them: the smaller one counts
-    assert history.looks(keys, date(2026, 1, 1)) == 0  # a year later
+    assert history.label_access_count(keys, date(2026, 1, 1)) == 0  # a year later
 
 
 def test_few_looks_where_labels_cannot_be_guessed(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One for every thousand labels, here one; the first number comes without a hurdle, and in steps."""
+    """Check one figure for every thousand labels, here one; the first number has no hurdle, and is in steps."""
     monkeypatch.setattr(looks, "can_be_guessed", lambda _: False)
     (told,) = asker.ask(0.7)
     assert (told.is_new, told.looks_left) == (True, 0)
     (again,) = asker.ask(0.1, 1)
-    assert (again.best, again.is_new, again.why_not) == (told.best, False, "the one look of a year is used up")
+    assert (again.best, again.is_new, again.why_not) == (told.best, False, "the one number of a year has been received")
 
 
 def test_looks_left_tell_no_half(asker: Asker, gold: DatasetFolder) -> None:
-    """Looks are counted at all labels of a target, so one in common with another counts in whichever half it is."""
+    """Check that figures count at all labels of a target, so that a shared label counts in either half."""
     asker.ask(0.5)
     (content,) = asker.store.records("gold-").values()
     counted = np.frombuffer(content, dtype=np.uint64)
@@ -182,13 +182,13 @@ def test_many_unusable_outputs_or_few_texts_are_told_nothing(
 
 
 def test_two_servers_count_together(asker: Asker) -> None:
-    """Sixteen files at once, by two servers on one store: twelve looks, no number told twice."""
+    """Run two servers on one store with sixteen files at once: twelve figures, no number released twice."""
     folder, entries = asker.folder, []
     for number in range(LOOKS_A_YEAR + 4):
         codes = with_errors(folder, 0.9, number)[TARGET]
         path = asker.root / f"{number}.parquet"
         entries.append(send(asker.store, folder, {TARGET: codes}, path, "ada", f"m{number}"))
-    told: list[Told] = []
+    told: list[TargetFeedback] = []
 
     def serve(store: Store, mine: int) -> None:
         for entry in entries[mine::2]:
@@ -226,5 +226,5 @@ def test_records_are_never_written_over(asker: Asker) -> None:
     (name,) = (path.name for path in (asker.store.root / "records").glob("look-*"))
     with pytest.raises(InvalidInput, match="records never change"):
         asker.store.add_records(lambda: {name: ledger.record_bytes({})})
-    with pytest.raises(InvalidInput, match="this names no record"):
+    with pytest.raises(InvalidInput, match="this is not a record's name"):
         asker.store.add_records(lambda: {"../entries/x.json": b""})

@@ -1,4 +1,4 @@
-"""Rounds: who is in them, what they release, and that it stays as it is for ever."""
+"""Rounds: which entries they rank, what they release, and that it never changes."""
 
 import io
 import shutil
@@ -12,8 +12,8 @@ from rich.console import Console
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index
-from leaderboard.release import close_round, feedback, last_release, nominate, nominated
-from leaderboard.release.releases import rounds
+from leaderboard.release import close_round, feedback, last_release, nominate, nominated_entries
+from leaderboard.release.releases import closed_rounds
 from leaderboard.store import Entry, Store
 from leaderboard.store.rescore import rescore
 from leaderboard.views.board_data import board_rows
@@ -87,13 +87,13 @@ def test_one_round_a_quarter(store: Store, ranked: DatasetFolder) -> None:
         close_round(Store(store.root), [ranked], date(2026, 3, 31))
     assert records(store) == before
     assert close_round(store, [ranked], SECOND).name == "2026-Q2"
-    assert [each.name for each in rounds(store)] == ["2026-Q1", "2026-Q2"]
+    assert [each.name for each in closed_rounds(store)] == ["2026-Q1", "2026-Q2"]
 
 
 def test_what_was_released_never_changes(
     store: Store, ranked: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not by rescoring, other gold, another metric, later rounds, or a new entry of somebody else."""
+    """Check released figures after rescoring, other gold, another metric, later rounds, and others' new entries."""
     first = close_round(store, [ranked], FIRST)
     before = records(store)
     other = with_permuted_half(ranked, tmp_path / "other", feedback=False)
@@ -120,19 +120,19 @@ def test_the_last_nomination_of_an_account_counts(store: Store, ranked: DatasetF
     n_records = len(records(store))
     nominate(store, better.id, "eve", [ranked], f"own/{TASK}")  # again: nothing new
     assert len(records(store)) == n_records
-    assert nominated(store)["eve", f"own/{TASK}"] == better.id
+    assert nominated_entries(store)["eve", f"own/{TASK}"] == better.id
     (board,) = close_round(store, [ranked], FIRST).boards
     assert sorted(each.account for each in board.entries) == ["ada", "bob", "eve"]
     assert {each.entry for each in board.entries if each.account == "eve"} == {better.id}
     store.withdraw(better.id, "eve")
-    assert ("eve", f"own/{TASK}") not in nominated(store)
+    assert ("eve", f"own/{TASK}") not in nominated_entries(store)
     (board,) = close_round(store, [ranked], SECOND).boards
     assert sorted(each.account for each in board.entries) == ["ada", "bob"]
 
 
 def test_nominations_that_are_refused(store: Store, ranked: DatasetFolder, synthetic: DatasetFolder) -> None:
     entry = send_as(store, ranked, "ada", 0.3, 30)
-    with pytest.raises(InvalidInput, match="only who sent an entry may nominate it"):
+    with pytest.raises(InvalidInput, match="only the submitter of an entry may nominate it"):
         nominate(store, entry.id, "bob", [ranked])
     with pytest.raises(InvalidInput, match="did you mean 'own/tickets'"):
         nominate(store, entry.id, "ada", [ranked], "own/ticket")
@@ -209,7 +209,7 @@ def test_nothing_that_hangs_on_withheld_labels_is_kept_beside_entries(store: Sto
         figures = pl.read_parquet(path).select(pl.selectors.float())
         assert all(column.null_count() == len(column) for column in figures), path
     shutil.rmtree(store.root / "scores", ignore_errors=True)
-    assert store.kept_scores(entry, ranked) is None
+    assert store.stored_scores(entry, ranked) is None
 
 
 def test_rounds_close_in_order(store: Store, ranked: DatasetFolder) -> None:
@@ -246,7 +246,7 @@ def test_a_damaged_entry_is_left_out_and_stops_nobody(store: Store, ranked: Data
 def test_few_figures_where_labels_cannot_be_guessed(
     store: Store, ranked: DatasetFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One a year for every thousand labels: an entry that is apart from the last one has none until a year is over."""
+    """Check one figure a year for every thousand labels: an entry that is apart from the last waits a year."""
     monkeypatch.setattr("leaderboard.release.ranking.can_be_guessed", lambda _: False)
     close_round(store, [ranked], FIRST)
     other = send_as(store, ranked, "ada", 0.7, 80)
@@ -255,7 +255,7 @@ def test_few_figures_where_labels_cannot_be_guessed(
     (entry,) = [each for each in closed.boards[0].entries if each.account == "ada"]
     assert (entry.targets, entry.mean, entry.place) == ({}, None, None)
     assert {each.why for each in closed.left_out} == {
-        "its account has been told all that a year of rounds tells of these labels"
+        "its account has received all figures that rounds release on these labels in a year"
     }
 
 
@@ -287,7 +287,7 @@ def test_targets_with_unusable_outputs_have_no_figure(store: Store, ranked: Data
 def test_a_new_entry_repeats_the_figures_that_it_cannot_be_told_apart_from(
     store: Store, ranked: DatasetFolder, tmp_path: Path
 ) -> None:
-    """Also after a version of the data with other ids, and the one that figures were told of stays the one compared."""
+    """Check repeated figures also after a version of the data with other ids; the first entry stays the reference."""
     (first,) = close_round(store, [ranked], FIRST).boards
     old = {each.account: each for each in first.entries}
     predicted = with_errors(ranked, SHARES["ada"], 0)  # what ada has sent

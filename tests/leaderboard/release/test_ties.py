@@ -1,4 +1,4 @@
-"""Places, and the leading set: what is further apart than a step keeps its order, and who may be the best of all."""
+"""Places, and the leading set: entries more than a step apart keep their order, and who may be the best."""
 
 from typing import Any
 
@@ -24,19 +24,19 @@ def test_a_place_counts_the_entries_ahead_by_more_than_a_step(drawn: tuple[list[
 
 
 def test_entries_that_differ_by_more_than_their_own_step_have_places_of_their_own() -> None:
-    """Steps differ from pair to pair: alike files are told apart by a point, unlike ones need more."""
+    """Check that steps differ from pair to pair: similar files differ by a point, dissimilar ones need more."""
     scores = [0.80, 0.79, 0.77]
     steps = np.array([[0.01, 0.05, 0.05], [0.05, 0.01, 0.015], [0.05, 0.015, 0.01]])
     assert places(scores, steps) == [1, 1, 2]
 
 
 def measured(right: np.ndarray[Any, Any]) -> list[Measured]:
-    """Scores on targets from which texts are right, shape (n_targets, n)."""
+    """Return scores on targets from which texts are right, shape (n_targets, n)."""
     return [Measured(float(row.mean()), (row.sum() - row) / (len(row) - 1)) for row in right.astype(float)]
 
 
 def test_the_leading_set_holds_equal_entries_and_no_worse_ones() -> None:
-    """Each of ten equal entries is the best as much as any other, and in the set in at least 95% of rounds."""
+    """Check that each of ten equal entries leads equally often, and is in the set in at least 95% of rounds."""
     rng = np.random.default_rng(3)
     held, within_steps = [], []
     for _ in range(100):

@@ -1,4 +1,4 @@
-"""Simulated domains that are merely harder, or shifted: which rows three models get right, and what the verdict says.
+"""Simulated domains that are harder, or shifted: which rows three models get right, and the verdict.
 
 A row has a difficulty that all models share, and each model its own luck with it. A model gets a row right when its
 ability is above difficulty and luck together; abilities are set so that a domain's true score is what is asked for.
@@ -26,7 +26,7 @@ BOTH = {"user": 0.20, "tfidf": 0.10, "embeddings": 0.10}
 SHARED = 0.5
 """Share of the variance of a row's difficulty that models share."""
 TRAINING_SD = 0.007
-"""What another training on 1,000 texts would change, a fraction."""
+"""Standard deviation of a score over trainings on 1,000 texts, a fraction."""
 N_TEST, N_DRAWS = 500, 400
 
 

@@ -91,10 +91,10 @@ def test_a_reference_gives_a_td_where_the_entry_has_none(
         assert shift.reference_td is not None
         expected = full[shift.source, shift.target].td
         assert shift.reference_td.value == expected.value
-        # Intervals pool what they know of the test sets over all of a task's models.
+        # Intervals pool the test sets' properties over all of a task's models.
         assert shift.reference_td.low == pytest.approx(expected.low, abs=0.02)
         assert shift.reference_td.high == pytest.approx(expected.high, abs=0.02)
     assert alone.tasks[0].summary.worst_td.value is None
     assert all(shift.reference_td is None for shift in scored(synthetic, away, tmp_path).tasks[0].shifts)
-    # Where the entry has a TT of its own, the reference is not asked.
+    # Where the entry has a TT of its own, the reference is not used.
     assert all(shift.reference_td is None for shift in scored(synthetic, predictions, tmp_path, away).tasks[0].shifts)

@@ -1,4 +1,4 @@
-"""What scores say of confidences: each figure against a formula written anew, on rows of a synthetic folder."""
+"""Scores of confidences: each figure against a formula written again, on rows of a synthetic folder."""
 
 from pathlib import Path
 from typing import Any
@@ -83,7 +83,7 @@ def test_a_difference_is_out_less_in_domain(found: Confidence) -> None:
 def test_intervals_of_means_have_the_width_of_their_standard_error(
     frame: pl.DataFrame, folder: DatasetFolder, found: Confidence
 ) -> None:
-    """With texts that are their own groups, 1.96 standard errors of the seed-averaged differences."""
+    """Check 1.96 standard errors of the seed-averaged differences, with texts that are their own groups."""
     gaps = []
     home = found.in_domain[0]
     for seed in range(2):

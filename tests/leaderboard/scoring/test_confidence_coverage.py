@@ -1,4 +1,4 @@
-"""How often 95% intervals of confidence figures hold the truth, in worlds whose calibration is known."""
+"""Coverage of the 95% intervals of confidence figures, in simulations whose calibration is known."""
 
 from typing import Any
 

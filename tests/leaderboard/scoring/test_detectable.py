@@ -14,7 +14,7 @@ N, HOME = 400, 0.75
 
 
 def score(right: int) -> Figure:
-    """Return an accuracy on N texts with its interval; replicates that say it goes with nothing."""
+    """Return an accuracy on N texts with its interval, and replicates that are unrelated to anything."""
     square = relative_square(N, N - 1)
     low, high = wilson_interval(right / N, square)
     return Figure(np.array([right / N, *[right / N] * 3]), N, low=low, high=high, square=square)
@@ -61,7 +61,7 @@ def test_training_runs_add_to_it() -> None:
 
 
 def test_few_degrees_of_freedom_of_the_interval_count() -> None:
-    """An interval that was made with t(9) is taken apart with t(9), however many groups there are."""
+    """Check that an interval made with t(9) is taken apart with t(9), however many groups there are."""
     se, reach = 0.02, 0.02 * float(stats.t.ppf(0.975, 9))
     drop = Figure(np.array([0.1, 0.1]), 500, low=0.1 - reach, high=0.1 + reach, own_df=9)
     found = detectable_drop(drop)

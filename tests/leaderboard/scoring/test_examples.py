@@ -1,4 +1,4 @@
-"""What an entry got wrong: of every kind, and never where it may not be shown."""
+"""Examples that an entry got wrong: of every kind, and never where they may not be shown."""
 
 import time
 from pathlib import Path

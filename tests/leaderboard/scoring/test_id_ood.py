@@ -40,7 +40,7 @@ def said(scores: Scores, name: str = "sa") -> list[tuple[str | None, str | None,
 
 
 def plain_accuracy(folder: DatasetFolder, frame: pl.DataFrame, target: str, name: str = "sa") -> float:
-    """Mean over seeds of the share of right labels, counted one by one."""
+    """Average over seeds the share of right labels, counted one by one."""
     labels = folder.task(name).labels
     gold = {row["id"]: labels[row["label"]] for row in folder.split(name, target, "test").iter_rows(named=True)}
     shares = []
@@ -90,7 +90,7 @@ def test_the_summary_is_over_the_shifts_from_the_id_domain(id_folder: DatasetFol
     assert (summary.home_advantage, summary.spearman_st_ss, summary.r2_idd_sd) == (None, None, None)
     assert (summary.mean_td.value, summary.worst_td.value) == (None, None)
     assert set(summary.depth_f1) == {"0", "25", "50", "75", "90"}
-    # TT is named once, and no OOD domain is wanted as a source.
+    # TT is listed once, and no OOD domain is required as a source.
     what = "no TT, so no TD, on dynasent, semeval, sst: no predictions of a model trained there (sst: no train split)"
     assert said(scores) == [(None, None, what)]
 
@@ -113,7 +113,7 @@ def test_models_of_ood_domains_give_tt_and_are_averaged_with_nothing(id_folder: 
     assert [what for _, _, what in said(more)] == [
         "no TT, so no TD, on sst: no predictions of a model trained there (sst: no train split)"
     ]
-    # They are scored as shifts as ever.
+    # Candidates are scored as shifts, as before.
     zero = [shift for shift in task(more).shifts if shift.source == "none"]
     assert [shift.target for shift in zero] == sorted(("amazon", *OOD))
 

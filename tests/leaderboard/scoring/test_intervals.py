@@ -1,4 +1,4 @@
-"""Intervals: the same draws everywhere, recomputed here by taking rows again and again."""
+"""Intervals: the same draws everywhere, recomputed here by drawing rows repeatedly."""
 
 import json
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ def five_runs(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory
 
 
 def drawn_rows(folder: DatasetFolder, target: str, n_draws: int) -> list[np.ndarray]:
-    """Row numbers of each replicate, from the weights that task and domain are seeded for."""
+    """Return row numbers of each replicate, from the weights that task and domain are seeded for."""
     groups = folder.split("nli", target, "test").sort("id")["group"].rank("dense").to_numpy().astype(int) - 1
     rng = np.random.default_rng([0, *f"nli/{target}".encode()])
     weights = group_weights(groups.max() + 1, n_draws, rng).astype(int)
@@ -66,7 +66,7 @@ def test_replicates_are_those_of_taking_rows_again(
 
 
 def test_an_interval_of_sd_is_made_of_the_scores_own(one_run: Scored) -> None:
-    """Source and target have test sets of their own, so the ways down and up add as squares."""
+    """Check that source and target have independent test sets, so that the lengths up and down add as squares."""
     for shift in one_run.scores.tasks[0].shifts:
         down = np.hypot(shift.ss.value - shift.ss.low, shift.st.high - shift.st.value)
         up = np.hypot(shift.ss.high - shift.ss.value, shift.st.value - shift.st.low)
@@ -76,7 +76,7 @@ def test_an_interval_of_sd_is_made_of_the_scores_own(one_run: Scored) -> None:
 
 
 def test_macro_f1_of_plenty_of_texts_has_the_interval_that_replicates_give(tmp_path: Path) -> None:
-    """Away from the edges, and with many groups, a normal interval of the replicates' spread is right as well."""
+    """Check that away from the edges, and with many groups, a normal interval of replicates is right as well."""
     build_synthetic(tmp_path / "many", encoder=None, n_train=10, n_test=900)
     folder = DatasetFolder.open(tmp_path / "many")
     found = scored(folder, noisy_predictions(folder).filter(pl.col("id").str.contains("/nli/")), tmp_path, 400)
@@ -178,7 +178,7 @@ def test_scenarios_are_resolved_or_not(one_run: Scored) -> None:
 
 
 def test_worst_drops_by_split_halves_lose_the_winners_curse(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    """Where no drop is real, the worst one found is positive; selected and taken on other rows it is not."""
+    """Check that where no drop is real the worst one found is positive, but not when estimated on other rows."""
     frame = noisy_predictions(synthetic).filter(pl.col("id").str.contains("/nli/"))
     labels = np.array(synthetic.task("nli").labels)
     guesses = pl.Series(labels[np.random.default_rng(3).integers(3, size=len(frame))])
@@ -201,7 +201,7 @@ def test_no_draws_no_bounds(synthetic: DatasetFolder, predictions: pl.DataFrame,
 def test_few_groups_give_no_interval_and_no_replicates(
     synthetic: DatasetFolder, predictions: pl.DataFrame, tmp_path: Path, n_groups: int
 ) -> None:
-    """A test set of three documents has a score and no interval, and no rank made of it has one either."""
+    """Check that a test set of three documents has a score and no interval, and no rank interval either."""
 
     class FewGroups(DatasetFolder):
         def test(self, task: str, subset: str = "all", columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -270,7 +270,7 @@ def test_a_reason_passes_on_to_what_is_made_of_a_figure() -> None:
 
 
 def test_scores_without_reasons_are_read_as_before(one_run: Scored) -> None:
-    """Scores of metric version 4 had no ``no_interval``."""
+    """Check that scores of metric version 4, which had no ``no_interval``, can be read."""
     without = json.loads(one_run.scores.model_dump_json(), object_hook=_without_reasons)
     assert Scores.model_validate(without).tasks[0].shifts[0].st == one_run.scores.tasks[0].shifts[0].st
 

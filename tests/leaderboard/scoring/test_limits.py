@@ -1,4 +1,4 @@
-"""Tests of limits: their p values are those of the intervals, and what they decide together."""
+"""Tests of limits: their p values are those of the intervals, and their common decision."""
 
 import numpy as np
 import pytest

@@ -30,7 +30,7 @@ def score(share: float) -> Figure:
 
 
 def claims(drops: tuple[float, ...], n_studies: int) -> float:
-    """Count in what share of studies all drops are claimed to be below the margin."""
+    """Count the share of studies in which all drops are claimed to be below the margin."""
     rng = np.random.default_rng(2)
     made = 0
     for _ in range(n_studies):
@@ -61,7 +61,7 @@ def test_the_bound_is_one_sided_95_percent() -> None:
 
 
 def test_the_bound_has_the_degrees_of_freedom_of_the_interval() -> None:
-    """Of macro-F1 with few gold examples of a class these are fewer than its 500 groups tell."""
+    """Check macro-F1 with few gold examples of a class: fewer degrees of freedom than its 500 groups suggest."""
     n, df = 30, 11.0
     square = relative_square(n, df)
     low, high = wilson_interval(0.6, square)

@@ -1,4 +1,4 @@
-"""What a folder can find: sizes from the folder, assumptions typed or measured, needs that fit the drops."""
+"""Detectable drops of a folder: its sizes, assumptions typed or measured, needs that fit the drops."""
 
 from io import StringIO
 from pathlib import Path

@@ -158,7 +158,7 @@ def test_joined_source(synthetic: DatasetFolder, domains: list[str], tmp_path: P
         assert shift.tt.value == pytest.approx(plain_score(synthetic, frame, shift.target, shift.target, 0), abs=1e-12)
         assert set(shift.depth_f1) == {str(lambda_) for lambda_ in LAMBDAS}
     alone = scored(synthetic, frame.filter(pl.col("source") != joined), tmp_path).tasks[0]
-    # Intervals pool what they know of the test sets over all of a task's models.
+    # Intervals pool the test sets' properties over all of a task's models.
     assert task.summary.mean_st.value == alone.summary.mean_st.value
     assert task.summary.mean_st.low == pytest.approx(alone.summary.mean_st.low, abs=0.02)
     assert task.summary.n_shifts == 12
@@ -167,7 +167,7 @@ def test_joined_source(synthetic: DatasetFolder, domains: list[str], tmp_path: P
 def test_older_depth_tables_still_score_joined_sources_and_say_so(
     synthetic: DatasetFolder, domains: list[str], tmp_path: Path
 ) -> None:
-    """Builder 0.1.0 wrote no train texts of the target into depth tables."""
+    """Check scores of builder 0.1.0's folders, which wrote no train texts of the target into depth tables."""
     older = DatasetFolder.open(Path(shutil.copytree(synthetic.path, tmp_path / "older")))
     manifest = older.manifest.model_copy(update={"target_train_depths": False})
     older = DatasetFolder(older.path, manifest)
@@ -242,7 +242,7 @@ def test_scores_are_the_same_whatever_the_row_order(
 def test_runs_on_some_targets_only_are_named_and_left_out(
     synthetic: DatasetFolder, domains: list[str], tmp_path: Path
 ) -> None:
-    """A seed at home alone would otherwise move SS and with it every SD of the source."""
+    """Check that a seed at home alone does not move SS, and with it every SD of the source."""
     home = domains[0]
     frame = noisy(synthetic, "nli", domains)
     extra = frame.filter(pl.col("source") == home, pl.col("id").str.contains(f"/{home}/")).with_columns(
@@ -298,7 +298,7 @@ def test_gaps_of_a_subset_are_those_of_its_domains(
 
 
 def test_a_task_of_one_domain_has_its_in_domain_score_and_no_drop(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    """A partial build may hold one domain of a task."""
+    """Check a partial build, which may hold one domain of a task."""
     alone = AssembledTask(
         SA,
         {"lamps": {split: synthetic.split("sa", "lamps", split) for split in ("train", "test")}},

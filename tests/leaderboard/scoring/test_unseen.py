@@ -59,7 +59,7 @@ def test_means_are_over_the_shifts_between_other_domains(folder: DatasetFolder, 
 
 
 def test_all_shifts_give_the_whole_tasks_figures(folder: DatasetFolder, scored: Scored) -> None:
-    """With a seen domain that has no scores every shift is left, so both computations must agree."""
+    """Check that a seen domain without scores leaves every shift, so that both computations agree."""
     task = scored.scores.tasks[0]
     everything = task.model_copy(update={"domains": (*task.domains, "elsewhere")})
     found = unseen_drops(scored.table, card("elsewhere"), folder, everything)

@@ -1,4 +1,4 @@
-"""Only ``leaderboard.store`` spells paths below a store's root: all others ask the store."""
+"""The boundary of ``leaderboard.store``: it alone writes paths below a store's root."""
 
 import ast
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from leaderboard.board import Index
-from leaderboard.comparing.entries import Side, compare_sides
+from leaderboard.comparing.entries import ComparedEntry, compare_with_first
 from leaderboard.store import Store, derived, entries, hub, local, opening
 from tests.leaderboard.conftest import Filled
 
@@ -19,7 +19,7 @@ FOLDERS = {getattr(entries, name) for name in NAMES}
 
 
 def joins_below_a_root(source: str) -> Iterator[int]:
-    """Yield the lines in which something is joined to a store's root, or the name of a folder of one to any path."""
+    """List the lines in which something is joined to a store's root, or the name of a folder of one to any path."""
     tree = ast.parse(source)
     roots = {"root"} | {
         target.id
@@ -79,7 +79,7 @@ def test_no_other_module_joins_paths_below_a_root() -> None:
 def test_a_store_whose_folders_are_named_otherwise_works_as_before(
     filled: Filled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever spelled a folder's name would make it, or miss what is in it."""
+    """Check that no other code writes a folder's name: it would make that folder, or miss the renamed one."""
     root = tmp_path / "store"
     shutil.copytree(filled.store.root, root, ignore=shutil.ignore_patterns("index", "comparisons"))
     for name in NAMES:
@@ -95,8 +95,8 @@ def test_a_store_whose_folders_are_named_otherwise_works_as_before(
     assert index.settle()
     assert index.frame(index.boards()[0]).height == len(filled.entries)
     chosen = [filled.entries[name] for name in ("good", "poor")]
-    sides = [Side(each.id, each.card.name, store.predictions(each), each.card.data, "all") for each in chosen]
-    assert compare_sides(sides, filled.folder, store, n_swaps=100)
+    sides = [ComparedEntry(each.id, each.card.name, store.predictions(each), each.card.data, "all") for each in chosen]
+    assert compare_with_first(sides, filled.folder, store, n_swaps=100)
     assert Index([filled.folder], Store(root)).settle()
     there = {path.name for path in root.iterdir() if path.name != ".lock"}
     assert there == {"entries-elsewhere", "scores-elsewhere", "comparisons-elsewhere"}

@@ -1,4 +1,4 @@
-"""The store under a crowd and under kill -9: what was accepted is there once, and nothing is there by half."""
+"""The store with many clients and under kill -9: accepted entries are there once, and complete."""
 
 import random
 from collections import Counter
@@ -36,7 +36,7 @@ def test_every_accepted_entry_of_a_crowd_is_there_once(
     assert set(sent.values()) == {n_each, QUOTA}
     day = datetime.fromisoformat(store.entries()[0].submitted_at).date()
     assert store.sent_on("shared", day) <= QUOTA
-    assert all(store.kept_scores(entry, sender.folder) is not None for entry in store.entries())
+    assert all(store.stored_scores(entry, sender.folder) is not None for entry in store.entries())
     rate = len(said["new"]) / said["seconds"]
     print(
         f"\n{len(said['new']):,} accepted of {n_clients} clients in {n_processes} processes, all sent twice: "
@@ -60,7 +60,7 @@ def test_killed_servers_of_one_store_leave_nothing_missing_doubled_or_half(
     assert set(killed.accepted) <= there
     gone = there - set(store.ids())
     assert killed.withdrawn <= gone
-    # Whatever the killed ones had in hand can be sent again, by the same identity.
+    # The same identity can send again what a killed client was working on.
     assert send_again(store, sender, n // 2) == n_models - len(there)
     assert len(check_whole(store.root)) == n_models
     assert set(store.ids()) == check_whole(store.root) - gone

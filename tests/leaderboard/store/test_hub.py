@@ -38,7 +38,7 @@ def _hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoopbackHub]:
 
 @pytest.fixture
 def hub(_hub: LoopbackHub) -> LoopbackHub:
-    """Give the Hub with an empty repository, without faults."""
+    """The Hub with an empty repository, without faults."""
     _hub.stored.by_name.clear()
     for stored in _hub.stored.objects.iterdir():
         stored.unlink()
@@ -49,7 +49,7 @@ def hub(_hub: LoopbackHub) -> LoopbackHub:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a request without an answer fail after a second."""
+    """A timeout of a second for requests without an answer."""
     for name in ("PATIENCE", "COMMIT_PATIENCE"):
         monkeypatch.setattr(hub_module, name, 1.0)
 
@@ -89,7 +89,7 @@ def test_an_entry_is_one_commit_and_comes_back_after_a_lost_disk(
     assert fresh.table(entry, sender.folder).equals(table)
     read = {line.path.partition("/main/")[2] or line.path.split("/", 6)[-1] for line in hub.faults.log}
     assert not any("predictions" in path for path in read)
-    # Predictions come when scores must be made again.
+    # Predictions are fetched when scores must be made again.
     shutil.rmtree(fresh.root / "scores")
     assert fresh.scores(entry, sender.folder) == scores
     assert fresh.predictions(entry).read_bytes() == store.predictions(entry).read_bytes()
@@ -105,7 +105,7 @@ def test_what_others_sent_and_withdrew_is_seen_after_a_refresh(
     assert here.ids() == []
     here.refresh()
     assert here.ids() == sorted([first.id, second.id])
-    with pytest.raises(InvalidInput, match="only who sent an entry may withdraw it"):
+    with pytest.raises(InvalidInput, match="only the submitter of an entry may withdraw it"):
         here.withdraw(first.id, "bob")
     here.withdraw(first.id, "ada")
     here.withdraw(first.id, "ada")
@@ -114,7 +114,7 @@ def test_what_others_sent_and_withdrew_is_seen_after_a_refresh(
     there.refresh()
     assert here.ids() == there.ids() == opened(hub, tmp_path / "c").ids() == [second.id]
     assert there.sent_on("ada", datetime.now(UTC).date()) == 2
-    with pytest.raises(InvalidInput, match="was withdrawn, and stays so"):
+    with pytest.raises(InvalidInput, match="was withdrawn and cannot be submitted again"):
         sender.send(opened(hub, tmp_path / "d"), "first", "ada")
     hub.faults.plan()
     here.refresh()
@@ -124,16 +124,17 @@ def test_what_others_sent_and_withdrew_is_seen_after_a_refresh(
 def test_records_reach_every_machine_once(hub: LoopbackHub, tmp_path: Path, waits: list[float]) -> None:
     here, there = opened(hub, tmp_path / "a"), opened(hub, tmp_path / "b")
     assert here.add_records(lambda: {"look-1-1.json": b"{}", "gold-1.bin": bytes(16)})
-    with pytest.raises(InvalidInput, match="there is such a record"):  # an old copy is brought up to date before
+    with pytest.raises(InvalidInput, match="this record exists already"):  # an old copy is brought up to date before
         there.add_records(lambda: {"look-1-1.json": b"[]"})
     assert opened(hub, tmp_path / "c").records("") == {"gold-1.bin": bytes(16), "look-1-1.json": b"{}"}
-    hub.faults.plan(Fault("commit", status=503, landed=True, headers=RETRY_AFTER))  # its answer gets lost
+    # The commit succeeds but its answer gets lost.
+    hub.faults.plan(Fault("commit", status=503, landed=True, headers=RETRY_AFTER))
     assert there.add_records(lambda: None if there.records("look-1-2") else {"look-1-2.json": b"{}"})
     assert titles(hub)[:2] == ["Record look-1-2", "Record look-1-1"]
 
 
 def test_who_is_overtaken_counts_again(hub: LoopbackHub, sender: Sender, tmp_path: Path, waits: list[float]) -> None:
-    """Six machines, each with a copy of its own, send for one identity whose quota is two."""
+    """Run six machines, each with a copy of its own, that submit for one identity whose quota is two."""
     stores = [opened(hub, tmp_path / str(number)) for number in range(6)]
     refused = sender.race(stores, "ada", daily_quota=2)
     assert len(entry_ids(hub)) == len(titles(hub)) == 2
@@ -240,7 +241,7 @@ def test_what_fails_for_good_is_not_accepted_and_can_be_sent_again(
 def test_what_landed_though_no_answer_ever_came_counts_once(
     does: Any, hub: LoopbackHub, sender: Sender, tmp_path: Path, waits: list[float], impatient: None
 ) -> None:
-    """The last try landed, and its answer got lost: the repository is looked at once more."""
+    """Check that the repository is read once more when the last attempt was accepted but its answer got lost."""
     store = opened(hub, tmp_path / "a")
     last = Fault("commit", nth=5, does=does, landed=True)
     hub.faults.plan(Fault("commit", status=500, times=4), last)
@@ -350,7 +351,7 @@ def test_what_left_the_repository_leaves_the_copy(hub: LoopbackHub, sender: Send
 
 
 def random_faults(n_requests: int, rng: random.Random) -> list[Fault]:
-    """Let one request in ten go wrong, at random and in every way."""
+    """Draw a fault for one request in ten, of any kind."""
     found = []
     for nth in range(1, n_requests):
         if rng.random() < 0.1:
@@ -365,7 +366,7 @@ def random_faults(n_requests: int, rng: random.Random) -> list[Fault]:
 def test_in_a_storm_of_faults_nothing_is_lost_and_nothing_doubled(
     sender: Sender, tmp_path: Path, waits: list[float], impatient: None
 ) -> None:
-    """Four machines, each with five clients, which send until they are told that it was accepted."""
+    """Run four machines with five clients each, which submit until they are told of acceptance."""
     with running_hub(tmp_path / "hub") as hub:
         hub.stored.create(REPO, private=True)
         stores = [opened(hub, tmp_path / str(number)) for number in range(4)]

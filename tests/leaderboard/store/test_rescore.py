@@ -1,4 +1,4 @@
-"""Scoring a store again: every entry has scores of the current metrics, and who moved is told."""
+"""Scoring a store again: every entry has scores of the current metrics, and changed ranks are reported."""
 
 import json
 import shutil
@@ -58,7 +58,7 @@ def test_ranks_are_compared_with_the_version_before(aged: Filled) -> None:
     assert set(changes) == {
         Change(ids["good"], "Good model", 2, 1, good, good),
         Change(ids["script"], script, 2, 1, good, good),
-        # Ranked though it lacks every drop, as the board ranks it.
+        # The entry is ranked without any drop, as on the board.
         Change(ids["zero-shot"], "Zero-shot model", 4, 3, values(aged, "zero-shot"), values(aged, "zero-shot")),
         Change(ids["poor"], "Poor model", 1, 4, 0.99, poor),
     }
@@ -74,7 +74,7 @@ def test_ranks_are_compared_with_the_version_before(aged: Filled) -> None:
 
 
 def test_what_changed_in_intervals_is_told(aged: Filled) -> None:
-    """One entry's SD had narrow intervals that exclude 0."""
+    """Check an entry whose SD had narrow intervals that exclude 0."""
     good = aged.entries["good"]
     path = aged.store.root / "scores" / "2" / f"{good.id}.json"
     old = json.loads(path.read_text())

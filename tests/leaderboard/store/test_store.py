@@ -77,7 +77,7 @@ def test_damaged_scores_are_made_again(synthetic: DatasetFolder, submission: tup
 def test_scores_follow_the_depths_of_the_folder(
     synthetic: DatasetFolder, submission: tuple[Path, Card], tmp_path: Path
 ) -> None:
-    """The content hash is of rows: a folder of the same hash may have no depths, or those of another encoder."""
+    """Check a folder without depths, or with those of another encoder: the content hash covers rows alone."""
     path, card = submission
     bare = DatasetFolder(synthetic.path, synthetic.manifest.model_copy(update={"encoder": None}))
     store = Store(tmp_path / "store")
@@ -151,7 +151,7 @@ def test_a_quota_counts_what_was_sent_that_day(
     first, _ = store.submit(path, cards[0], folders, "ada", daily_quota=2)
     assert store.submit(path, cards[0], folders, "ada", daily_quota=1) == (first, False)
     store.submit(path, cards[1], folders, "ada", daily_quota=2)
-    # What was withdrawn counts on.
+    # Withdrawn entries still count.
     store.withdraw(first.id, "ada")
     with pytest.raises(InvalidInput, match="ada: today's quota is used up; found 2 of 2 entries sent on"):
         store.submit(path, cards[2], folders, "ada", daily_quota=2)
@@ -159,7 +159,7 @@ def test_a_quota_counts_what_was_sent_that_day(
     today = datetime.now(UTC).date()
     assert (store.sent_on("ada", today), store.sent_on("bob", today)) == (2, 1)
     assert store.sent_on("ada", today - timedelta(days=1)) == 0
-    # What was sent on another day is no part of today's quota.
+    # Entries of another day do not count against today's quota.
     file = store.root / "entries" / first.id / "card.json"
     file.write_text(file.read_text().replace(str(today), "2020-01-01"))
     Store(store.root).submit(path, cards[3], folders, "ada", daily_quota=2)
@@ -173,7 +173,7 @@ def test_a_withdrawn_entry_is_gone_and_stays_so(
     entry, _ = store.submit(path, card, [synthetic], "ada")
     other, _ = store.submit(path, card, [synthetic], "bob")
     before = {file: file.read_bytes() for file in (store.root / "entries").rglob("*") if file.is_file()}
-    with pytest.raises(InvalidInput, match="only who sent an entry may withdraw it; found 'bob'"):
+    with pytest.raises(InvalidInput, match="only the submitter of an entry may withdraw it; found 'bob'"):
         store.withdraw(entry.id, "bob")
     with pytest.raises(InvalidInput, match="no such entry"):
         store.withdraw("0" * 16, "ada")
@@ -184,7 +184,9 @@ def test_a_withdrawn_entry_is_gone_and_stays_so(
         assert (each.ids(), each.entries()) == ([other.id], [other])
         with pytest.raises(InvalidInput, match="this entry was withdrawn"):
             each.entry(entry.id)
-        with pytest.raises(InvalidInput, match="was withdrawn, and stays so; say in the card what is new"):
+        with pytest.raises(
+            InvalidInput, match="was withdrawn and cannot be submitted again; state in the card what is new"
+        ):
             each.submit(path, card, [synthetic], "ada")
     assert before == {file: file.read_bytes() for file in before}
     anew, new = store.submit(path, card.model_copy(update={"name": "anew"}), [synthetic], "ada")
@@ -220,7 +222,7 @@ def test_racing_clients_never_exceed_a_quota(
     root, refused, accepted = tmp_path / "store", [], []
 
     def send(number: int) -> None:
-        # As of another process: a store of its own.
+        # A second Store object, as another process would have.
         try:
             entry, _ = Store(root).submit(
                 path, card.model_copy(update={"name": str(number)}), [synthetic], "ada", daily_quota=3
@@ -275,8 +277,8 @@ def test_places_that_are_no_store(synthetic: DatasetFolder, submission: tuple[Pa
     file = tmp_path / "file"
     file.write_text("")
     for place, says in (
-        (file, "file: this is no store"),
-        ("https://huggingface.co/datasets/org/store", "this is no store"),
+        (file, "file: this is not a store"),
+        ("https://huggingface.co/datasets/org/store", "this is not a store"),
         (synthetic.path, "this folder holds other files than a store's; found README.md, "),
     ):
         with pytest.raises(InvalidInput, match=says):

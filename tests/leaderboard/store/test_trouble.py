@@ -46,7 +46,7 @@ def opened(hub: LoopbackHub, cache: Path) -> Store:
 
 @pytest.mark.parametrize("left", ["nothing", "an empty folder", "another store"])
 def test_a_store_that_vanished_is_refused_and_not_made_anew(left: str, sender: Sender, tmp_path: Path) -> None:
-    """Before: the entry was taken into a new, empty store, in which what was withdrawn could be sent again."""
+    """Check that a vanished store is not replaced by a new, empty one, which would accept withdrawn entries again."""
     root, away = tmp_path / "store", tmp_path / "away"
     store = Store(root)
     entry, _ = sender.send(store, "first", "ada")
@@ -78,7 +78,7 @@ def test_a_store_that_vanished_is_refused_and_not_made_anew(left: str, sender: S
     assert store.ids() == [entry.id]
     store.refresh()
     assert store.behind is None
-    with pytest.raises(InvalidInput, match="was withdrawn, and stays so"):
+    with pytest.raises(InvalidInput, match="was withdrawn and cannot be submitted again"):
         sender.send(store, "second", "ada")
 
 
@@ -100,13 +100,13 @@ def test_a_server_whose_store_vanished_shows_what_it_had_and_takes_nothing(sende
 
 
 def test_a_lost_copy_of_a_repository_is_fetched_again(hub: LoopbackHub, sender: Sender, tmp_path: Path) -> None:
-    """Before: the copy stayed empty, so quotas and what was withdrawn were forgotten."""
+    """Check that a lost copy is fetched again; otherwise quotas and withdrawn entries would be forgotten."""
     store = opened(hub, tmp_path / "copy")
     entry, _ = sender.send(store, "first", "ada")
     withdrawn, _ = sender.send(store, "second", "ada")
     store.withdraw(withdrawn.id, "ada")
     shutil.rmtree(store.root)
-    with pytest.raises(InvalidInput, match="was withdrawn, and stays so"):
+    with pytest.raises(InvalidInput, match="was withdrawn and cannot be submitted again"):
         sender.send(store, "second", "ada")
     with pytest.raises(InvalidInput, match="today's quota is used up; found 2 of 2"):
         sender.send(store, "third", "ada", daily_quota=2)
@@ -136,7 +136,7 @@ def test_a_repository_that_vanished_is_refused_and_the_copy_stays(
 
 
 def test_predictions_are_those_of_their_entry_when_it_is_scored_again(sender: Sender, tmp_path: Path) -> None:
-    """Before: the scores of whatever lay there were shown under the entry's name."""
+    """Check that no other file's scores are shown under an entry's name."""
     store = Store(tmp_path / "store")
     entry, _ = sender.send(store, "first", "ada")
     other, _ = sender.send(store, "second", "bob")
@@ -146,7 +146,7 @@ def test_predictions_are_those_of_their_entry_when_it_is_scored_again(sender: Se
     labels = frame["prediction"].unique().sort()
     swapped = frame.with_columns(prediction=pl.lit(labels[0]) if labels.len() > 1 else pl.lit("entailment"))
     swapped.write_parquet(files.predictions)
-    with pytest.raises(InvalidInput, match=f"{entry.id}: card and predictions are not those that were sent"):
+    with pytest.raises(InvalidInput, match=f"{entry.id}: card or predictions have changed since they were submitted"):
         store.score_again(entry, sender.folder)
     files.predictions.write_bytes(sound)
     card = json.loads(files.card.read_text())
@@ -154,12 +154,12 @@ def test_predictions_are_those_of_their_entry_when_it_is_scored_again(sender: Se
     found = rescore(Store(store.root), [sender.folder], every=True)
     assert list(found.failed) == [entry.id]
     assert found.scored == (other.id,)
-    assert "not those that were sent" in found.failed[entry.id]
+    assert "changed since they were submitted" in found.failed[entry.id]
 
 
 @pytest.mark.parametrize("damage", ["no card", "no file", "a card that is cut"])
 def test_one_folder_without_a_card_stops_no_other(damage: str, sender: Sender, tmp_path: Path) -> None:
-    """Before: listing the entries, and so analysing them, failed."""
+    """Check that the other entries can still be listed, and so analysed."""
     store = Store(tmp_path / "store")
     entry, _ = sender.send(store, "sound", "ada")
     hurt, _ = sender.send(store, "hurt", "ada")
@@ -184,7 +184,7 @@ def test_one_folder_without_a_card_stops_no_other(damage: str, sender: Sender, t
 
 
 def test_a_card_that_is_restored_counts_again(sender: Sender, tmp_path: Path) -> None:
-    """Before: it counted for nobody until a restart, so that its sender had another entry on the day's quota."""
+    """Check that a restored card counts without a restart, so that its submitter keeps to the day's quota."""
     store = Store(tmp_path / "store")
     entry, _ = sender.send(store, "hurt", "ada")
     card = store.entry_files(entry.id).card
@@ -195,13 +195,13 @@ def test_a_card_that_is_restored_counts_again(sender: Sender, tmp_path: Path) ->
     assert again.sent_on("ada", day) == 0
     card.write_bytes(sound)
     assert again.sent_on("ada", day) == 1
-    card.write_bytes(b"{")  # what was read once never changes
+    card.write_bytes(b"{")  # cards are cached after the first read
     assert again.sent_on("ada", day) == 1
 
 
 @contextmanager
 def read_only(folder: Path) -> Iterator[None]:
-    """Have this thread find a folder as one that is mounted read-only, also where it runs as root."""
+    """Make this thread see a folder as mounted read-only, also where it runs as root."""
     paths = [folder, *(path for path in folder.rglob("*") if path.is_dir())]
     for path in paths:
         path.chmod(0o555)
@@ -215,7 +215,7 @@ def read_only(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _without_override() -> Iterator[None]:
-    """Give up, for this thread and a while, the right of root to write anywhere."""
+    """Remove, for this thread and a while, the right of root to write anywhere."""
     if os.geteuid() != 0:
         yield
         return
@@ -257,7 +257,7 @@ def test_a_store_that_is_read_only_is_shown_and_refuses_what_is_sent(sender: Sen
 def test_a_clock_that_jumps_loses_and_doubles_nothing(
     kind: str, sender: Sender, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    """The day of an entry is what the clock said; who sends has the quota of each day, and no more."""
+    """Check that an entry's day is what the clock said; the submitter has the quota of each day, and no more."""
     if kind == "hub":
         hub = request.getfixturevalue("hub")
         stores = [opened(hub, tmp_path / copy) for copy in ("a", "b")]

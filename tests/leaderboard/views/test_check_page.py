@@ -1,7 +1,7 @@
 """The report of one model's scores by domain: what is said first, what is not said, and no markup from users."""
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.domain_shape import DomainCheck, DomainScore, ExplainedDomain, Leaks, Spread
+from leaderboard.scoring.domain_shape import DomainCheck, DomainScore, DomainSpread, ExplainedDomain, Leaks
 from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.shape import FloorLevels
 from leaderboard.views.check_page import CheckShown, check_html
@@ -41,7 +41,9 @@ def check(drop: Estimate | None = None, **more: object) -> DomainCheck:
         domain("toys", 0.89, p=0.8),
         domain("tiny", 1, few=True),
     )
-    spread = Spread(highest="books", lowest="dvd", range=0.12, observed=0.066, by_chance=0.02, beyond_chance=0.063)
+    spread = DomainSpread(
+        highest="books", lowest="dvd", range=0.12, observed=0.066, by_chance=0.02, beyond_chance=0.063
+    )
     facts = {
         "model": "m", "task": "own", "metric": "macro_f1", "home": "books", "min_texts": 30, "few_texts": {"tiny": 5},
         "domains": domains, "mean": bounded(0.86), "mean_drop": drop or bounded(0.065), "spread": spread,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.comparing.entries import Side, compare_sides
+from leaderboard.comparing.entries import ComparedEntry, compare_with_first
 from leaderboard.store import Store
 from leaderboard.views.compare_page import Choice, Compared, compare_page
 from leaderboard.views.compare_pictures import difference_bar, drop_dots
@@ -24,11 +24,11 @@ def choices(filled: Filled) -> list[Choice]:
 def compared(filled: Filled, root: Path, *names: str) -> Compared:
     entries = [filled.entries[name] for name in names]
     sides = [
-        Side(entry.id, entry.card.name, filled.files[name], entry.card.data, entry.card.subset)
+        ComparedEntry(entry.id, entry.card.name, filled.files[name], entry.card.data, entry.card.subset)
         for name, entry in zip(names, entries, strict=True)
     ]
     ids = frozenset(entry.id for entry in entries)
-    pairs = compare_sides(sides, filled.folder, Store(root), "nli", n_swaps=2000)
+    pairs = compare_with_first(sides, filled.folder, Store(root), "nli", n_swaps=2000)
     return Compared(sides, [filled.store.scores(entry, filled.folder) for entry in entries], pairs, "dr", "nli", ids)
 
 
@@ -40,7 +40,7 @@ def test_three_entries_side_by_side(filled: Filled, tmp_path: Path) -> None:
     found = compared(filled, tmp_path, "good", "poor", "script")
     shown = Visible(content(filled, found))
     assert "These trained models, nli: Good model scores higher than Poor model (mean ST, " in shown.text
-    assert "5 runs of every source on either side (seeds) would tell about recipes; here are 1 and 1" in shown.text
+    assert "claims about recipes need 5 runs (seeds) of every source in both entries; there are 1 and 1" in shown.text
     assert "more robust" not in shown.text
     assert "p 1.0000, undecided" in shown.text
     assert "shiftbench compare " in shown.text

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.comparing.entries import Side
-from leaderboard.comparing.shape import Comparison, Difference, MeanComparison, mirrored
+from leaderboard.comparing.entries import ComparedEntry
+from leaderboard.comparing.shape import Comparison, Difference, MeanComparison, mirror_comparison
 from leaderboard.views.compare_page import Choice, compare_page
 from leaderboard.views.pairwise_part import Pairwise, pairwise_table
 from tests.leaderboard.conftest import SCRIPT, Visible
@@ -36,8 +36,8 @@ def found() -> Pairwise:
         pair(2, 4, 0.0, 1.0),
         pair(3, 4, 0.0, 1.0),
     ]
-    sides = [Side(identity, name, Path("p"), "d", "all") for identity, name in zip(IDS, NAMES, strict=True)]
-    both = {(each.a, each.b): each for one in pairs for each in (one, mirrored(one))}
+    sides = [ComparedEntry(identity, name, Path("p"), "d", "all") for identity, name in zip(IDS, NAMES, strict=True)]
+    both = {(each.a, each.b): each for one in pairs for each in (one, mirror_comparison(one))}
     return Pairwise(sides, [0.8, 0.76, 0.75, 0.74, None], both, "nli")
 
 
