@@ -128,7 +128,7 @@ class Daicl:
         self._padding = Padding(tokenizer.pad_token_id or 0)
 
     def fit(self, run: Run) -> Trained:
-        """Train for every target; what a target's model has learned is kept in a file."""
+        """Train one model per target; the trained weights of each are kept in a file."""
         from baselines.training.models import n_parameters
 
         assert run.scratch is not None
@@ -146,7 +146,7 @@ class Daicl:
         return Trained(lambda rows: self._predict(model, files, source, rows), record=record)
 
     def _adapt(self, run: Run, source: pl.DataFrame, target: str, file: Path) -> None:
-        """Train on source texts in the context of a target's, and write what was learned."""
+        """Train on source texts, each after similar target texts, and write the trained weights."""
         from baselines.training.trainer import Objective, n_next_tokens, save_state, train
 
         contexts = self._short(self._folder.split(self._task, target, "train").drop("label"), target)
@@ -178,7 +178,7 @@ class Daicl:
         shutil.rmtree(checkpoints)
 
     def _build(self, seed: int) -> Any:
-        """Load the language model, with low-rank updates to train on the projections of its attention."""
+        """Load the language model and add the low-rank updates that are to be trained to its attention layers."""
         from baselines.training.models import add_low_rank_updates, load_model, seeded
 
         model = load_model("AutoModelForCausalLM", self._model, seed, base_dtype=self._base_dtype)
@@ -217,7 +217,7 @@ class Daicl:
         return probabilities.argmax(axis=1), probabilities
 
     def _short(self, rows: pl.DataFrame, domain: str) -> pl.DataFrame:
-        """Keep the rows of under 50 words."""
+        """Remove the rows of 50 words or more."""
         n_words = pl.Series([len(text.split()) for text in encoder_texts(rows, self._inputs)])
         short = rows.filter(n_words < MOST_WORDS)
         if short.is_empty():

@@ -52,7 +52,7 @@ class Depths:
 
     @classmethod
     def of(cls, encoder: Encoder, train: Sequence[str], test: Sequence[str]) -> "Depths":
-        """Embed the texts and compute their depths."""
+        """Encode the texts and compute their depths."""
         source = encoder.encode(train)
         return cls(tte_depth(source), tte_depth(source, encoder.encode(test)))
 

@@ -79,7 +79,7 @@ class Classifier(Finetuner):
             typer.echo(self._head.note, err=True)
 
     def _check_methods(self) -> None:
-        """Refuse methods that would read a wrong place of a model, or lack what they need."""
+        """Raise InvalidInput if a method does not fit the model or lacks an option that it needs."""
         from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
         methods = self._robustness.methods
@@ -106,7 +106,7 @@ class Classifier(Finetuner):
         objective: "Callable[[Any], Objective] | None" = None,
         stages: Stages | None = None,
     ) -> Trained:
-        """Train on rows, with what the methods add to them; the objective is the methods'."""
+        """Train on rows, changed as the robustness methods ask for; the methods also choose the objective."""
         require_two_labels(rows)
         self._check_rows(run, rows)
         if self._writes:
@@ -124,7 +124,7 @@ class Classifier(Finetuner):
         )
 
     def _check_rows(self, run: Run, rows: pl.DataFrame) -> None:
-        """Refuse methods that need several sources, or validation rows, where there are none."""
+        """Raise InvalidInput if a method needs several sources or validation rows and there are none."""
         methods = self._robustness.methods
         chosen = sorted(methods & OF_DOMAINS)
         if chosen and rows["domain"].n_unique() < 2:
@@ -167,7 +167,7 @@ class Classifier(Finetuner):
         return adapt_body(self.options.model, texts, self.tokenizer, self._padding, run.seed, self._device, run.scratch)
 
     def build(self, seed: int) -> Any:
-        """Return a pretrained encoder with a layer that scores each label, or an encoder-decoder as it is."""
+        """Load a pretrained encoder with a layer that scores each label, or an encoder-decoder as it is."""
         from baselines.training.models import load_model, prepare
 
         if self._writes:
@@ -175,7 +175,7 @@ class Classifier(Finetuner):
         return prepare(self._head.load(self.options.model, seed), self.options, "SEQ_CLS")
 
     def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
-        """Give each row's word pieces and label, and, for the methods, its place among the rows."""
+        """Build the features of each row: word pieces and label and, for the methods, its index and domain."""
         methods = self._robustness.methods
         more = pl.DataFrame({"labels": rows["label"]})
         if methods:
@@ -186,7 +186,7 @@ class Classifier(Finetuner):
         return [{**features, **facts} for features, facts in pairs]
 
     def scorer(self, run: Run, validation: pl.DataFrame) -> Score:
-        """Score models by the task's own metric."""
+        """Return a function that scores a model on validation rows by the task's own metric."""
         gold = validation["label"].to_numpy()
 
         def score(model: Any) -> float:
@@ -197,7 +197,7 @@ class Classifier(Finetuner):
         return score
 
     def predictor(self, run: Run, model: Any) -> Predict:
-        """Return what gives the most probable label of rows, with the probabilities of all."""
+        """Return a function that predicts the most probable label of rows, with the probabilities of all labels."""
         from scipy.special import softmax
 
         def predict(rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -211,7 +211,7 @@ class Classifier(Finetuner):
         return predict
 
     def _temperature(self, run: Run, model: Any) -> float:
-        """Find the temperature on the source's validation rows, where that is among the methods; else 1."""
+        """Fit the temperature on the source's validation rows if the methods include it, otherwise return 1."""
         if Method.TEMPERATURE not in self._robustness.methods:
             return 1.0
         from baselines.robust.temperature import fit_temperature
@@ -303,7 +303,7 @@ def main(
     more = {"extra_data": "; ".join(extra)} if extra else {}
     texts = partial(_target_texts, runs)
     if Method.DAPT in robustness.methods:
-        texts()  # what cannot be read is told before any training
+        texts()  # raises before any training if the texts cannot be read
     finetune(
         "finetune-classifier",
         partial(Classifier, robustness=robustness, target_texts=texts, prompt=words),

@@ -48,14 +48,14 @@ class Answerer(Finetuner):
             raise InvalidInput(Problem(what, "--max-length, --eval-max-length", cure=cure))
 
     def build(self, seed: int) -> Any:
-        """Give a pretrained encoder with a new layer that scores where an answer starts and ends."""
+        """Load a pretrained encoder with a new layer that scores where an answer starts and ends."""
         from baselines.training.models import load_model, prepare
 
         model = load_model("AutoModelForQuestionAnswering", self.options.model, seed)
         return prepare(model, self.options, "QUESTION_ANS")
 
     def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
-        """Give windows with the places of the answer's first and last piece."""
+        """Build windows with the positions of the answer's first and last piece."""
         windows = self._windows(rows, max_length)
         labels = windows.labels(rows["answers"].to_list()).tolist()
         return [
@@ -64,7 +64,7 @@ class Answerer(Finetuner):
         ]
 
     def scorer(self, run: Run, validation: pl.DataFrame) -> Score:
-        """Score models by token F1 at the best threshold."""
+        """Return a function that scores a model by token F1 at its best threshold."""
         windows = self._windows(validation, self.eval_length)
 
         def score(model: Any) -> float:
@@ -74,7 +74,7 @@ class Answerer(Finetuner):
         return score
 
     def predictor(self, run: Run, model: Any) -> Predict:
-        """Answer the questions of rows, or say that they have no answer."""
+        """Return a function that answers the questions of rows; "" where it finds no answer."""
         windows = None if run.validation is None else self._windows(run.validation, self.eval_length)
         found = None if windows is None else self._answers(model, windows, "tuning the threshold")
         threshold = self._threshold(run, found)
@@ -86,7 +86,7 @@ class Answerer(Finetuner):
         return predict
 
     def _threshold(self, run: Run, found: Answers | None) -> float:
-        """Give the threshold of no answer, from the answers to a run's validation rows where it has any."""
+        """Choose the threshold above which no answer is given, from the answers to a run's validation rows."""
         if run.train["answers"].struct.field("text").list.len().min():
             return np.inf
         if found is None or run.validation is None:

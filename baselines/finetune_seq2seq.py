@@ -79,11 +79,14 @@ class Writer(WordFinetuner):
 
     @property
     def copied_column(self) -> str:
-        """The question, or the text: noise in a context would part it from its answer, and an answer is no text."""
+        """Return the column that EDA changes: the question, or the text of other tasks.
+
+        Changed words in a context would separate it from its answer, and an answer is no text to change.
+        """
         return "question" if self.info.kind is TaskKind.EXTRACTIVE_QA else self.info.inputs[0]
 
     def build(self, seed: int) -> Any:
-        """Give the model, pretrained or of new weights, set to write as asked and in no way else."""
+        """Load the model or draw it anew; its own generation settings are replaced by ours."""
         from transformers import GenerationConfig
 
         from baselines.training.models import load_model, new_model, prepare
@@ -101,13 +104,13 @@ class Writer(WordFinetuner):
         return prepare(model, self.options, "SEQ_2_SEQ_LM")
 
     def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
-        """Give inputs with the tokens of the text to write."""
+        """Build inputs with the tokens of the text to write."""
         texts = target_texts(rows, self.info.kind)
         targets = self.tokenizer(text_target=texts, truncation=True, max_length=self._max_target)["input_ids"]
         return [{**row, "labels": own} for row, own in zip(self._inputs(rows, max_length), targets, strict=True)]
 
     def scorer(self, run: Run, validation: pl.DataFrame) -> Score:
-        """Score models by token F1 of answers, or ROUGE-L of other texts."""
+        """Return a function that scores a model by token F1 of answers, or ROUGE-L of other texts."""
         inputs = self._inputs(validation, self.eval_length)
 
         def score(model: Any) -> float:
@@ -119,7 +122,7 @@ class Writer(WordFinetuner):
         return score
 
     def predictor(self, run: Run, model: Any) -> Predict:
-        """Write a text for each row."""
+        """Return a function that writes a text for each row."""
         return lambda rows: (self._write(model, self._inputs(rows, self.eval_length), "writing"), None)
 
     def _inputs(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":

@@ -1,4 +1,4 @@
-"""What every baseline program shares: its options, its card and the files it writes; the training loop is ``runs``."""
+"""The parts that every baseline program shares: options, card and output files; the training loop is in ``runs``."""
 
 import shlex
 import sys
@@ -117,7 +117,7 @@ def write_results(results: Results, card: Card, out: Path) -> None:
 
 
 def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
-    """Write a prediction file and, beside it, its card. Both appear whole or not at all.
+    """Write a prediction file and, beside it, its card; both appear whole or not at all.
 
     Args:
         predictions: columns as ``validation.schemas.prediction_schema`` has them; tags may be lists.
@@ -144,7 +144,7 @@ def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
 
 
 def check_out_path(out: Path) -> None:
-    """Refuse an output that cannot be written, before any training.
+    """Raise InvalidInput, before any training, if an output cannot be written.
 
     Args:
         out: the prediction file to be: .parquet, .jsonl or .csv.
@@ -161,7 +161,7 @@ def check_out_path(out: Path) -> None:
 
 
 def make_card(folder: DatasetFolder, *, libraries: Sequence[str] = (), **facts: Any) -> Card:
-    """Fill in what every card says: the exact command, library versions and the data's content hash.
+    """Build a card with what every card says: the exact command, library versions and the data's content hash.
 
     Args:
         folder: the dataset.

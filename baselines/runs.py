@@ -54,7 +54,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained model with more to tell than its predictions.
+    """A trained model with earlier states and a record of its training.
 
     Attributes:
         predict: the model at the end of training, or the one chosen on validation rows.
@@ -112,12 +112,12 @@ class Work:
         self._settings = json.dumps(settings, sort_keys=True, default=str)
 
     def scratch(self, source: str, seed: int) -> Path:
-        """Name the folder of a run that is not finished."""
+        """Return the folder of an unfinished run."""
         key = hashlib.sha256(f"{self._settings}\n{source}\n{seed}".encode()).hexdigest()
         return self.path / f"{source[:80]}-{seed}-{key[:16]}"  # a file's name ends at 255 bytes
 
     def take_up(self, source: str, seed: int) -> tuple[pl.DataFrame, dict[str, Any]] | None:
-        """Read a finished run; None where there is none."""
+        """Read a finished run; None if there is none."""
         scratch = self.scratch(source, seed)
         record = scratch.with_name(f"{scratch.name}.json")
         if not record.is_file():  # written last
@@ -125,7 +125,7 @@ class Work:
         return pl.read_parquet(scratch.with_name(f"{scratch.name}.parquet")), json.loads(record.read_text("utf-8"))
 
     def keep(self, source: str, seed: int, predictions: pl.DataFrame, record: Mapping[str, Any]) -> None:
-        """Write a finished run, whole or not at all, and free what it needed on the way."""
+        """Write a finished run, whole or not at all, and remove its scratch folder."""
         scratch = self.scratch(source, seed)
         with replace_file(scratch.with_name(f"{scratch.name}.parquet")) as new:
             predictions.write_parquet(new)
@@ -134,20 +134,20 @@ class Work:
         shutil.rmtree(scratch, ignore_errors=True)
 
     def clear(self) -> None:
-        """Remove the folder: the prediction file is there."""
+        """Remove the folder, after the prediction file was written."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 
 @dataclass(frozen=True)
 class Results:
-    """What all runs gave.
+    """The predictions and records of all runs.
 
     Attributes:
         predictions: a prediction frame (source, id, prediction, seed; confidence where the model has one;
             probabilities where they were asked for).
         states: prediction frames of earlier states, by the name of the state.
         validation: a prediction frame of the sources' own validation rows, where it was asked for and there are any.
-        records: what each run has to tell: source, seed and the program's own facts.
+        records: for each run its source, its seed and the program's own facts.
     """
 
     predictions: pl.DataFrame
@@ -205,7 +205,7 @@ def train_and_predict(
         tqdm(runs, desc="training", unit="model", disable=None, file=sys.stderr), start=1
     ):
         finished = work.take_up(source, seed) if work else None
-        if work:  # a log without a bar shows life, too
+        if work:  # a log file, which has no progress bar, shows progress by these lines
             what = "train" if finished is None else "take up what was trained before"
             tqdm.write(f"{number} of {len(runs)}: {what}: {source}, seed {seed}", file=sys.stderr)
         if finished is None:
@@ -249,7 +249,7 @@ def chosen_sources(folder: DatasetFolder, task: str, sources: Sequence[str] | No
 
 
 def require_two_labels(train: pl.DataFrame) -> None:
-    """Refuse train rows that all have one label, which no classifier can be trained on."""
+    """Raise InvalidInput if all train rows have one label, on which no classifier can be trained."""
     if train["label"].n_unique() < 2:
         domains = ", ".join(train["domain"].unique(maintain_order=True))
         cure = "choose other domains with --source"
@@ -315,7 +315,7 @@ def _predictions(
 
 
 def _named(answers: Any, info: TaskManifest) -> pl.Series:
-    """Give label and tag codes their names; texts are as they are."""
+    """Replace label and tag codes by their names; texts stay as they are."""
     if info.kind is TaskKind.CLASSIFICATION:
         return pl.Series(answers).replace_strict(dict(enumerate(info.labels)), return_dtype=pl.String)
     if info.kind is TaskKind.TAGGING:

@@ -35,7 +35,7 @@ Prompt = Annotated[
 
 
 def fit_on(encoder: Encoder, inputs: tuple[str, ...]) -> Fit:
-    """Make the training function for an encoder and a task's input columns."""
+    """Build the training function for an encoder and a task's input columns."""
 
     def fit(run: Run) -> Predict:
         return classifier(run.train, encoder, inputs, run.seed).predict

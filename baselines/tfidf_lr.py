@@ -17,7 +17,7 @@ from validation.report import InvalidInput, Problem
 
 
 def fit_on(inputs: tuple[str, ...]) -> Fit:
-    """Make the training function for a task's input columns."""
+    """Build the training function for a task's input columns."""
 
     def fit(run: Run) -> Predict:
         return classifier(run.train, inputs, run.seed).predict

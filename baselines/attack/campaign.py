@@ -1,4 +1,4 @@
-"""An attack on a whole test split: who is attacked, how many are wanted of each label, and what came of it."""
+"""An attack on a whole test split: which texts are attacked, how many are wanted of each label, and the outcome."""
 
 import hashlib
 import sys
@@ -20,10 +20,11 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of the texts of one label, or of all; a figure of no texts is None.
+    """The outcome of an attack on the texts of one label, or on all; a figure over no texts is None.
 
-    ``accuracy_after`` takes what befell the attacked texts of each label for what would befall the others of it that
-    the victim gets right. ``changed`` and ``with_sentence`` are of the texts that fell.
+    A text fell if the victim gives its changed form another label. ``accuracy_after`` assumes that correct texts which
+    were not attacked would fall as often as the attacked ones of their label. ``changed`` (share of words with a typo)
+    and ``with_sentence`` (share of texts with an added sentence) are of the texts that fell.
     """
 
     label: str
@@ -78,7 +79,7 @@ class Campaign:
         self._place = {example.id: place for examples in self._waiting for place, example in enumerate(examples)}
 
     def run(self) -> None:
-        """Attack; what was found before Ctrl-C is kept."""
+        """Attack waves of texts until enough fell; Ctrl-C leaves what was found so far."""
         with tqdm(total=self._n, desc="attacking", unit="text", disable=None, file=sys.stderr) as bar:
             while wave := self._next_wave():
                 for attacked in attack_texts(
@@ -88,7 +89,7 @@ class Campaign:
                     bar.update(min(bar.n + attacked.flipped, self._n) - bar.n)
 
     def chosen(self) -> list[Attacked]:
-        """Give the texts that fell, at most n of them, balanced over the labels as far as there are; by id."""
+        """Return at most n texts that fell, sorted by id, as evenly spread over the labels as their numbers allow."""
         by_label = [[one for one in attacked if one.flipped] for attacked in self._by_label()]
         kept = [
             one
@@ -98,7 +99,7 @@ class Campaign:
         return sorted(kept, key=lambda one: one.example.id)
 
     def outcomes(self) -> list[Outcome]:
-        """Say what came of each label's texts, and of all."""
+        """Summarise the attacks on the texts of each label, then on all texts."""
         counts = zip(self._labels, map(int, self._texts), self._right, self._by_label(), strict=True)
         each = [_outcome(*facts) for facts in counts]
         every = _outcome(ALL, int(self._texts.sum()), sum(self._right), self._attacked)
@@ -109,7 +110,7 @@ class Campaign:
         return [*each, replace(every, accuracy_after=accuracy)]
 
     def _next_wave(self) -> list[Example]:
-        """Take the next texts of the labels that still lack some; where few are lacking, few are tried."""
+        """Take the next texts to attack, from the labels of which fewer texts fell than are wanted."""
         found = [sum(one.flipped for one in attacked) for attacked in self._by_label()]
         most = [self._n if waiting else there for waiting, there in zip(self._waiting, found, strict=True)]
         wave: list[Example] = []
@@ -124,13 +125,13 @@ class Campaign:
 
 
 def share_out(n: int, most: Sequence[int]) -> list[int]:
-    """Share a number out as evenly as can be where each may take only so many; the first take what is odd.
+    """Divide a number as evenly as possible among takers, each of which can take only so many.
 
     >>> share_out(10, [2, 9, 9]), share_out(5, [9, 9]), share_out(9, [1, 1])
     ([2, 4, 4], [3, 2], [1, 1])
     """
     shares = [0] * len(most)
-    # Who may take least is served first, and leaves to the others what it cannot take.
+    # The taker with the smallest limit is served first, so that the others get what it cannot take.
     order = sorted(range(len(most)), key=lambda place: (most[place], -place))
     for served, place in enumerate(order):
         shares[place] = min(most[place], (n - sum(shares)) // (len(most) - served))
@@ -140,7 +141,7 @@ def share_out(n: int, most: Sequence[int]) -> list[int]:
 def _outcome(label: str, texts: int, right: int, attacked: Sequence[Attacked]) -> Outcome:
     fallen = [one for one in attacked if one.flipped]
     rate = _mean([one.flipped for one in attacked])
-    lost = rate if right else 0.0  # what the victim gets wrong anyhow cannot be lost
+    lost = rate if right else 0.0  # a text that the victim gets wrong anyway cannot fall
     return Outcome(
         label=label,
         texts=texts,

@@ -3,8 +3,8 @@
 The BOSS paper (appendix C.1) puts typos and distracting sentences into Civil Comments until a model errs, and has
 three people leave out what changed its label or lost its sense; there is no code. ``make`` does the first half on any
 classification task with a ``text`` column, and ``collect`` takes the table that people filled in and writes the
-authors' file form. People are needed: no rule here can tell that a label still holds, which is why nothing is kept
-that nobody said yes to.
+authors' file form. People are needed, because no rule here can check that a label still holds: only texts that
+somebody answered yes to are kept.
 
 What it does not do: it is not the authors' program and not the attack that they cite; no code and no sentence is
 theirs, so what comes out resembles AdvCivil in kind and not in its texts. It never replaces a word by another one, and
@@ -65,7 +65,7 @@ def make(
     overwrite: Overwrite = False,
     json_: JsonOption = None,
 ) -> None:
-    """Make adversarial test texts against a victim, for people to judge; write yes or no into the column 'keep'.
+    """Make adversarial test texts against a victim, for people to judge in a CSV table.
 
     Example: shiftbench attack make td --data build/boss --domain civil_comments --out review.csv
     """
@@ -153,7 +153,7 @@ def collect(
 
 
 def _text_task(folder: "DatasetFolder", task: str) -> "TaskManifest":
-    """Give a task's facts; refuse one whose texts and labels cannot be attacked."""
+    """Return a task's manifest entry; refuse a task that is not classification of a single text."""
     from validation.vocabulary import TaskKind
 
     info = folder.task(task)
@@ -172,7 +172,7 @@ def _counts(kept: "pl.DataFrame", labels: tuple[str, ...]) -> dict[str, int]:
 
 
 def _print_outcomes(outcomes: "list[Outcome]", title: str) -> None:
-    """Print a row a label."""
+    """Print a table of outcomes, one row per label."""
     from rich import box
     from rich.table import Table
 

@@ -2,7 +2,7 @@
 
 A spreadsheet takes a cell that begins with = + - or @ for a formula. Such cells, and those that begin with a tab, a
 carriage return or an apostrophe, are written with an apostrophe before them; it is taken off again when the table is
-read. Originals and labels are compared with the dataset folder, so that a slip of a reviewer's hand is not lost in it.
+read. Originals and labels are compared with the dataset folder, so that a reviewer's accidental edit is noticed.
 """
 
 import csv
@@ -38,7 +38,7 @@ _GUARDED = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
 def guard(cell: str) -> str:
-    """Keep a spreadsheet from taking a cell for a formula.
+    """Mark a cell with an apostrophe where a spreadsheet would read it as a formula.
 
     >>> guard("=1+1"), guard("'tis"), guard("fine")
     ("'=1+1", "''tis", 'fine')
@@ -47,7 +47,7 @@ def guard(cell: str) -> str:
 
 
 def unguard(cell: str) -> str:
-    """Give a cell back as it was before ``guard``; one that a spreadsheet took the apostrophe off stays as it is.
+    """Remove the apostrophe that ``guard`` added; a cell whose apostrophe a spreadsheet removed stays as it is.
 
     >>> unguard("'=1+1"), unguard("''tis"), unguard("'tis")
     ('=1+1', "'tis", "'tis")
@@ -56,7 +56,7 @@ def unguard(cell: str) -> str:
 
 
 def review_table(found: Sequence[Attacked], labels: Sequence[str]) -> str:
-    """Lay adversarial texts out as CSV, a row each, with the cells that reviewers fill in left empty.
+    """Format adversarial texts as CSV, one row each, with empty cells for reviewers to fill in.
 
     The text begins with a byte order mark, without which some spreadsheets misread letters with accents.
     """
@@ -111,7 +111,7 @@ def release_file(kept: pl.DataFrame, labels: Sequence[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Put a text on one line.
+    r"""Replace tabs and line breaks of a text by single spaces.
 
     >>> one_line("one\ttwo\r\nthree")
     'one two three'
@@ -120,7 +120,7 @@ def one_line(text: str) -> str:
 
 
 def check_new_file(out: Path, *, overwrite: bool) -> None:
-    """Raise InvalidInput, before any work, where an output would replace a file or cannot be written."""
+    """Raise InvalidInput, before any work, if an output would replace a file or cannot be written."""
     check_file(out, "--out")
     if out.exists() and not overwrite:
         cure = "give --overwrite or another file"
@@ -146,7 +146,7 @@ def _check_columns(columns: list[str], file: str) -> None:
 
 
 def _problems(joined: pl.DataFrame, file: str) -> list[Problem]:
-    """Find what is wrong with a filled-in table; of each fault the first row, and how many more there are."""
+    """Find the faults of a filled-in table: the first row of each kind of fault, and how many more there are."""
     unknown = pl.col("gold").is_null()
     other_text = _folded("original") != _folded("gold_text")
     write = "write yes or no"
@@ -172,5 +172,5 @@ def _problems(joined: pl.DataFrame, file: str) -> list[Problem]:
 
 
 def _folded(column: str) -> pl.Expr:
-    """Give a text with all space as one blank: spreadsheets change line ends."""
+    """Collapse white space to single spaces: spreadsheets change line ends."""
     return pl.col(column).str.replace_all(r"\s+", " ").str.strip_chars()

@@ -1,4 +1,4 @@
-"""The models that adversarial texts are made against: one way to ask each what it gives every label."""
+"""The models that adversarial texts are made against, with one interface: texts in, probabilities of labels out."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,16 +20,16 @@ TRAINED = ("tfidf-lr", "sbert-lr")
 """Victims that are trained here, on the train split of the domain that is attacked."""
 
 LONGEST = 512
-"""Word pieces that a victim reads of a text: an attack asks thousands of times."""
+"""Word pieces that a victim reads of a text; limited, because an attack asks thousands of times."""
 SHOWN = 2_000
-"""Texts from which on a question to a large model has a progress bar of its own."""
+"""A question of this many texts or more shows a progress bar."""
 
 
 class Victim(Protocol):
     """A classifier of texts."""
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Give the probability of each label of the task, in the task's order, shape (n_texts, n_labels)."""
+        """Return the probability of each label of the task, in the task's order, shape (n_texts, n_labels)."""
         ...
 
 
@@ -63,7 +63,7 @@ def load_victim(
         else:
             trained = tfidf_lr.classifier(train, ("text",), seed)
         return TrainedVictim(trained, len(labels))
-    if not Path(name).exists() and not set(name) & set("/:."):  # a slip of the pen rather than a model of the Hub
+    if not Path(name).exists() and not set(name) & set("/:."):  # a misspelt name of a trained victim
         cure = f"{did_you_mean(name, TRAINED)}, or give a model's folder, Hub id or 'module:callable'"
         raise InvalidInput(Problem("there is no such victim", "--victim", f"'{name}'", cure))
     model = load_model(
@@ -80,7 +80,7 @@ class TrainedVictim:
         self._classifier, self._n_labels = classifier, n_labels
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Give the probability of each label."""
+        """Return the probability of each label, shape (n_texts, n_labels)."""
         found = np.zeros((len(texts), self._n_labels))
         if texts:
             rows = pl.DataFrame({"text": texts}, schema={"text": pl.String})
@@ -98,7 +98,7 @@ class ModelVictim:
         self._model, self._n_labels = model, n_labels
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return the probability of each label."""
+        """Return the probability of each label, shape (n_texts, n_labels)."""
         rows = pl.DataFrame({"text": texts}, schema={"text": pl.String})
         found = predict_in_parts(self._model, rows, ("text",), is_shown=len(texts) >= SHOWN)
         if PROBABILITIES not in found.columns:

@@ -43,7 +43,7 @@ class _Dataset:
 
 @dataclass(frozen=True)
 class _Returned:
-    """What a worker gives back: why the trial failed if it did, its files, and versions that it should not have."""
+    """A worker's result: why the trial failed if it did, its files, and versions that differ from those asked for."""
 
     error: str | None = None
     files: dict[str, bytes] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class _Returned:
 def run_on_ray(
     trials: Sequence[Trial], data: Path, runs: Path, *, threads: int, address: str | None
 ) -> Generator[Ended, None, None]:
-    """Run trials on a Ray cluster, and give each as it ends; closing the iterator ends those that run.
+    """Run trials on a Ray cluster and yield each as it ends; closing the iterator ends those that run.
 
     Args:
         trials: what to run; each takes a GPU where the cluster has one, else ``threads`` CPUs.
@@ -100,7 +100,7 @@ def _connected(address: str | None) -> Iterator[Any]:
     except (OSError, ValueError) as error:
         cure = "start one with 'ray start --head', or leave --address out"
         raise InvalidInput(Problem("there is no such Ray cluster", "--address", f"'{address}'", cure)) from error
-    signal.signal(signal.SIGTERM, on_sigterm)  # Ray sets its own, which leaves without a word
+    signal.signal(signal.SIGTERM, on_sigterm)  # Ray's own handler ends the process without a message
     try:
         yield ray
     finally:
@@ -108,14 +108,14 @@ def _connected(address: str | None) -> Iterator[Any]:
 
 
 def _reach(address: str | None) -> None:
-    """Raise OSError where nothing answers at HOST:PORT, which Ray would try for minutes."""
+    """Raise OSError if nothing answers at HOST:PORT, which Ray would try for minutes."""
     host, colon, port = (address or "").rpartition(":")
     if colon and port.isdecimal() and "/" not in host:
         socket.create_connection((host, int(port)), timeout=_ANSWER_WITHIN).close()
 
 
 def _needs(ray: Any, threads: int) -> dict[str, int]:
-    """Give what a trial takes of a machine; InvalidInput when none has as much, as Ray would wait for ever."""
+    """Return the GPUs and CPUs that Ray must reserve for a trial; raises InvalidInput if no machine has that many."""
     if ray.cluster_resources().get("GPU", 0) >= 1:
         return {"num_gpus": 1, "num_cpus": 0}
     largest = max(int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"])
@@ -127,7 +127,7 @@ def _needs(ray: Any, threads: int) -> dict[str, int]:
 
 
 def _packed(data: Path, tasks: set[str]) -> _Dataset:
-    """Pack the manifest, and the rows and ids of tasks and of their candidates."""
+    """Pack the files that trials read into a tar: manifest, rows and ids of their tasks and of candidates for these."""
     info = DatasetFolder.open(data).manifest.tasks
     needed = sorted(name for name, facts in info.items() if name in tasks or facts.candidates_for in tasks)
     packed = io.BytesIO()
@@ -139,7 +139,7 @@ def _packed(data: Path, tasks: set[str]) -> _Dataset:
 
 
 def _unpacked(dataset: _Dataset) -> Path:
-    """Unpack the dataset on this machine, whole or not at all, once for all trials."""
+    """Unpack the dataset into this machine's cache, whole or not at all, once for all trials."""
     folder = cache_folder() / "grid" / "data" / dataset.sha256
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
@@ -152,7 +152,7 @@ def _unpacked(dataset: _Dataset) -> Path:
 
 
 def _work(trial: Trial, dataset: _Dataset, threads: int) -> _Returned:
-    """Run a trial on a worker; what is unfinished stays on its machine, for the next try there."""
+    """Run a trial on a worker; unfinished work stays on the worker's machine for its next try."""
     if others := sorted(set(installed()) ^ set(trial.versions)):
         return _Returned(refused=f"{', '.join(others)}: here or on {platform.node()} alone")
     folder = cache_folder() / "grid" / "runs" / trial.key
@@ -170,7 +170,7 @@ def _work(trial: Trial, dataset: _Dataset, threads: int) -> _Returned:
 
 
 def _keep(files: dict[str, bytes], folder: Path) -> None:
-    """Write a trial's files into its folder, each whole; the card, by which a trial counts as done, after the rest."""
+    """Write a trial's files into its folder; the card comes last, because a trial with a card counts as done."""
     for name in sorted(files, key=lambda name: name == card_of(folder / PREDICTIONS).name):
         with replace_file(folder / name) as new:
             new.write_bytes(files[name])

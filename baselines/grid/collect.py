@@ -28,7 +28,7 @@ _JOINED: dict[str, Callable[[list[Any]], Any]] = {
 
 
 def by_entry(trials: Sequence[Trial]) -> list[list[Trial]]:
-    """Return the trials of each model on each task, in the grid's order; those of a task's placebo are with it."""
+    """Group trials by model and task, in the grid's order; a task's placebo belongs to its task."""
     entries: dict[tuple[str, str], list[Trial]] = {}
     for trial in trials:
         entries.setdefault((trial.model, trial.task.removesuffix(PLACEBO)), []).append(trial)
@@ -74,7 +74,7 @@ def _records(file: Path) -> list[Any]:
 
 
 def _joined(cards: Sequence[Card]) -> Card:
-    """Make one card of several; what they disagree on and cannot be joined is left out."""
+    """Join the cards of several trials; facts on which they disagree and that cannot be joined are left out."""
     facts: dict[str, Any] = {}
     for key in Card.model_fields:
         values = [getattr(card, key) for card in cards]
@@ -86,7 +86,7 @@ def _joined(cards: Sequence[Card]) -> Card:
 
 
 def _is_there(predictions: pl.DataFrame, card: Card, file: Path) -> bool:
-    """Tell whether a file and its card hold these, whatever command made them."""
+    """Check whether a prediction file and its card already hold these contents, apart from the card's command."""
     if not is_whole(file):
         return False
     there = read_card(card_of(file)).model_copy(update={"command": card.command})

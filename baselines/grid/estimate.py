@@ -1,8 +1,8 @@
 """What a grid will take: trials, optimizer steps, hours and dollars, before any of it runs.
 
 Of programs that fine-tune, seconds are those of a short training on this machine, or follow from operations counted for
-a GPU that is not at hand. Of programs that train in one go, the first trial is timed whole. What a language model
-takes to answer is not known here: its requests are counted.
+a GPU that is not at hand. Of programs that train in one go, the first trial is timed whole. The time of prompting
+programs is not known.
 """
 
 import json
@@ -147,7 +147,7 @@ def estimate(
 
 
 def _settings(trial: Trial, programs: TyperGroup) -> list[Settings]:
-    """Read the settings that a fine-tuning program chooses from; none of another program."""
+    """Return the candidate settings of a fine-tuning program's trial; none of other programs."""
     if not trial.program.startswith("finetune-"):
         return []
     command: Any = programs.get_command(typer.Context(programs), trial.program)
@@ -177,7 +177,7 @@ def _work(trial: Trial, folder: DatasetFolder, settings: Sequence[Settings]) -> 
 
 
 def _calibrated(trial: Trial, work: Work, folder: DatasetFolder, settings: Settings, threads: int) -> Rates:
-    """Train for a few steps as a trial does, predict one target, and read the seconds off the record."""
+    """Time a trial of a few steps that predicts one target."""
     domains = folder.task(trial.task).domains
     target = min((name for name in domains if "test" in domains[name].splits), key=lambda name: _tests(domains[name]))
     n_rows = min(work.rows, CALIBRATION_STEPS * settings.batch_size)
@@ -196,7 +196,7 @@ def _tests(facts: Any) -> int:
 
 
 def _timed(trial: Trial, data: Path, threads: int) -> tuple[float, dict[str, Any]]:
-    """Run a trial in a folder of its own that goes; return its seconds and what its training has to tell."""
+    """Run a trial in a temporary folder; return its seconds and the record of its training."""
     typer.echo(f"timing: {trial}", err=True)
     with tempfile.TemporaryDirectory(prefix="shiftbench-") as temporary:
         folder = Path(temporary)
@@ -218,7 +218,7 @@ def _timed(trial: Trial, data: Path, threads: int) -> tuple[float, dict[str, Any
 def _on_gpu(
     trials: Sequence[Trial], works: Sequence[Work], folder: DatasetFolder, gpu: str, parameters: Mapping[str, float]
 ) -> float | None:
-    """Count the operations of trials, and divide by what a GPU does of them a second; None where nothing trains."""
+    """Estimate the seconds of trials on a GPU from their operations; None if nothing is trained."""
     if not works:
         return None
     model = trials[0].model
@@ -235,7 +235,7 @@ def _on_gpu(
 
 
 def _tokens_a_row(folder: DatasetFolder, trial: Trial) -> float:
-    """Return word pieces a train row, from its characters."""
+    """Estimate the word pieces of a train row from its characters."""
     info = folder.task(trial.task)
     domain = next(name for name, facts in info.domains.items() if "train" in facts.splits)
     rows = folder.split(trial.task, domain, "train")

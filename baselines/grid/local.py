@@ -16,7 +16,7 @@ _LOOK_EVERY = 0.05
 def run_local(
     trials: Sequence[Trial], data: Path, runs: Path, *, slots: int, threads: int, watch: Callable[[str], None]
 ) -> Generator[Ended, None, None]:
-    """Run trials, ``slots`` at once, and give each as it ends; closing the iterator ends those that run.
+    """Run trials, ``slots`` at once, and yield each as it ends; closing the iterator ends those that run.
 
     Args:
         trials: what to run, in this order.
@@ -24,7 +24,7 @@ def run_local(
         runs: folder in which each trial has its own.
         slots: trials at once.
         threads: of each trial.
-        watch: is told what runs.
+        watch: called with the names of the running trials.
     """
     gpus = visible_gpus()
     waiting, running, free = deque(trials), dict[int, tuple[Trial, "subprocess.Popen[bytes]"]](), list(range(slots))

@@ -64,7 +64,7 @@ class GridFile(_Table):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a grid file asks for: trials in the order task, model, source, seed, which files keep.
+    """What a grid file asks for: trials in the order task, model, source, seed, which is also the order in files.
 
     Attributes:
         parameters: of models by name, where the file says so.
@@ -93,7 +93,7 @@ def read_plan(file: Path, programs: TyperGroup, tasks: Sequence[str] | None = No
     checks = _Checks(file, folder, programs)
     trials = checks.trials(asked)
     if checks.problems:
-        # One source of the grid may be wrong for every model.
+        # A source of the whole grid is checked for every model: without duplicates it is reported once.
         raise InvalidInput(dict.fromkeys(checks.problems))
     parameters = {model.name: model.parameters for model in asked.models if model.parameters is not None}
     out = Path(os.path.normpath(file.parent / asked.out))
@@ -137,14 +137,14 @@ def _problem(detail: Any, file: str) -> Problem:
 
 
 class _Checks:
-    """Turns a grid file into trials, noting everything that is wrong on the way."""
+    """Turns a grid file into trials, and collects everything that is wrong with it."""
 
     def __init__(self, file: Path, folder: DatasetFolder, programs: TyperGroup) -> None:
         self.file, self.folder, self.programs = str(file), folder, programs
         self.problems: list[Problem] = []
 
     def trials(self, asked: GridFile) -> list[Trial]:
-        """Give the trials in the grid's order; some are missing where there are problems."""
+        """Build the trials in the grid's order; trials of what is wrong are missing."""
         names = [model.name.casefold() for model in asked.models]
         trials, versions = [], installed()
         for number, model in enumerate(asked.models, start=1):
@@ -167,7 +167,7 @@ class _Checks:
         return trials
 
     def _options(self, model: Model, key: str) -> tuple[str, ...]:
-        """Give a model's options as on its program's command line, which checks them."""
+        """Format a model's options as words of a command line, and check them by the program itself."""
         context = typer.Context(self.programs)
         command = self.programs.get_command(context, model.program)
         if command is None:
@@ -203,7 +203,7 @@ class _Checks:
         return []
 
     def _tasks(self, asked: GridFile, model: Model, key: str) -> list[str]:
-        """Give the tasks of a model: its own, the grid's, or all that have train rows."""
+        """Choose the tasks of a model: its own, the grid's, or all that have train rows."""
         tasks = self.folder.manifest.tasks
         named = model.tasks or asked.tasks
         for task in named or ():

@@ -1,4 +1,4 @@
-"""A grid from beginning to end: what is done is skipped, what ends is collected, what fails is told at the end."""
+"""A grid from beginning to end: done trials are skipped, results are collected, failures are reported at the end."""
 
 import errno
 import os
@@ -17,13 +17,14 @@ from validation.report import InvalidInput, Problem, counted
 from validation.vocabulary import PLACEBO
 
 Engine = Callable[[Sequence[Trial], Path, Callable[[str], None]], Generator[Ended, None, None]]
-"""Runs trials, each in its own folder among the runs, says what runs, gives each as it ends; closing it ends all."""
+"""Runs trials, each in its own folder among the runs, reports what runs, and yields each as it ends; closing it stops
+all."""
 
 _SHOWN = 20
 
 
 def run_grid(trials: Sequence[Trial], out: Path, engine: Engine) -> None:
-    """Run those trials that are not done, and write one prediction file and card of each model on each task.
+    """Run the trials that are not done, and write one prediction file and card of each model on each task.
 
     Args:
         trials: the grid, in the order of its files.
@@ -45,7 +46,7 @@ def run_grid(trials: Sequence[Trial], out: Path, engine: Engine) -> None:
 
 
 def collect_done(trials: Sequence[Trial], out: Path) -> None:
-    """Run nothing, and write the prediction file and card of each model on each task from the trials that are done.
+    """Write the prediction file and card of each model on each task from the trials that are done; nothing is run.
 
     Args:
         trials: the grid, in the order of its files.
@@ -63,18 +64,18 @@ def collect_done(trials: Sequence[Trial], out: Path) -> None:
 
 
 def _most_useful_first(trials: Sequence[Trial]) -> list[Trial]:
-    """Order trials so that a stopped grid has every model on every source, if with fewer seeds or no placebo."""
+    """Sort trials: real domains before placebos, then by seed, so that a stopped grid covers every source once."""
     seeds = list(dict.fromkeys(trial.seed for trial in trials))
     return sorted(trials, key=lambda trial: (trial.task.endswith(PLACEBO), seeds.index(trial.seed)))
 
 
 def not_done(trials: Sequence[Trial], runs: Path) -> list[Trial]:
-    """Return those trials whose predictions are not among the runs."""
+    """Return the trials without a whole prediction file among the runs."""
     return [trial for trial in trials if not is_whole(runs / trial.folder / PREDICTIONS)]
 
 
 def _run(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path, out: Path, engine: Engine) -> list[Ended]:
-    """Run the trials that wait, and write each entry when the last of its trials is done; gives those that failed."""
+    """Run the waiting trials, and write each entry when the last of its trials is done; returns those that failed."""
     unfinished, failed = set(waiting), []
     entry_of = {trial: entry for entry in by_entry(trials) for trial in entry}
     n_done = len(trials) - len(waiting)
@@ -106,7 +107,7 @@ def _run(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path, out: Pat
 
 
 def _tell(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path) -> None:
-    """Say what will be done, and what lies there that this grid has no use for."""
+    """Print how many trials are done and left, and how many others lie in the folder."""
     typer.echo(f"{counted(len(trials), 'trial')}: {len(trials) - len(waiting)} done, {len(waiting)} to run", err=True)
     own = {runs / trial.folder for trial in trials}
     others = {path for trial in own for path in trial.parent.glob("*") if path.is_dir()} - own
@@ -127,7 +128,7 @@ def _full_disk(runs: Path) -> InvalidInput:
 
 @contextmanager
 def _alone_in(out: Path) -> Iterator[None]:
-    """Let no second grid work in the same folder."""
+    """Lock the folder, so that no second grid works in it."""
     out.mkdir(parents=True, exist_ok=True)
     try:
         with filelock.FileLock(out / ".lock", blocking=False):

@@ -23,7 +23,7 @@ _UNKNOWN = "the rest is not known before one is done"
 
 
 def duration(seconds: float) -> str:
-    """Write how long something takes, in the two largest units.
+    """Format seconds in the two largest units.
 
     >>> duration(8.4), duration(95), duration(3 * 3600 + 125), duration(50 * 3600)
     ('8 s', '1 min 35 s', '3 h 2 min', '2 d 2 h')
@@ -76,7 +76,7 @@ class GridProgress:
     Args:
         total: trials of the grid.
         n_done: those that were done before.
-        clock: tells the time in seconds.
+        clock: returns the time in seconds.
     """
 
     def __init__(self, total: int, n_done: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -102,14 +102,14 @@ class GridProgress:
             self._bar.stop()
 
     def running(self, what: str) -> None:
-        """Show what runs now."""
+        """Show what is running now."""
         if self._bar is not None:
             self._bar.update(self._task, description=f"running {what}", refresh=True)
         else:
             self._line(f"running: {what}")
 
     def ended(self, line: str) -> None:
-        """Show that a trial ended: what ``line`` says of it, how many are through, and when the others will be."""
+        """Show that a trial ended: what ``line`` says of it, how many are through, and the time left for the others."""
         self._n += 1
         now = self._clock()
         self._ends = now + (now - self._began) / (self._n - self._before) * (self._total - self._n)
@@ -119,7 +119,7 @@ class GridProgress:
 
     @property
     def times(self) -> str:
-        """How long the grid has taken, and about how long it still will."""
+        """Format how long the grid has taken, and about how long it still will."""
         now = self._clock()
         rest = f", {_UNKNOWN}" if self._ends is None else f", about {duration(max(self._ends - now, 0))} left"
         return f"{duration(now - self._began)} so far{rest if self._n < self._total else ''}"
@@ -139,5 +139,5 @@ class _Times(ProgressColumn):
         self._grid = grid
 
     def render(self, task: Task) -> Text:
-        """Return the times."""
+        """Return the times as text of rich."""
         return Text(self._grid.times)

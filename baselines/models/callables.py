@@ -52,11 +52,11 @@ class CallableModel(NamedModel):
             except RowFailure as failure:
                 done = pl.concat([*frames, failure.done], how="diagonal")
                 raise RowFailure(failure.problems[0], start + failure.row, done) from failure.__cause__
-        # What has no probabilities in one part and some in another has none that can be relied on.
+        # If only some parts have probabilities, the other rows' are null.
         return pl.concat(frames[1:], how="diagonal") if len(frames) > 1 else frames[0]
 
     def _call(self, part: list[Any]) -> list[Any]:
-        """Call the function; where it raises, find the first row that it raises at."""
+        """Call the function on a part; if it raises, find the first row at which it does."""
         try:
             return self._checked(self.function(part), len(part))
         except RowFailure:
@@ -84,14 +84,14 @@ class CallableModel(NamedModel):
         return answered, first, self._outputs_or_none(part[first : first + 1]) is None
 
     def _outputs_or_none(self, part: list[Any]) -> list[Any] | None:
-        """Call the function to learn whether it raises; the error itself is reported by the caller."""
+        """Call the function; None if it raises. The caller reports the error itself."""
         try:
             return self._checked(self.function(part), len(part))
         except Exception:
             return None
 
     def _checked(self, found: Any, n: int) -> list[Any]:
-        """Return as many outputs as there are inputs, as a list."""
+        """Check that there are as many outputs as inputs, and return them as a list."""
         if isinstance(found, pl.Series):
             found = found.to_list()
         elif hasattr(found, "detach"):  # a tensor of torch
@@ -105,7 +105,7 @@ class CallableModel(NamedModel):
         return list(found)
 
     def _frame(self, found: Sequence[Any], part: Sequence[Any]) -> pl.DataFrame:
-        """Turn outputs into predictions, whatever their form."""
+        """Build predictions from outputs, whatever their form."""
         if not len(found):
             return self._empty()
         if self.kind is TaskKind.TAGGING:
@@ -231,7 +231,7 @@ def load_callable(asked: "Asked") -> CallableModel:
 
 
 def call_inputs(rows: pl.DataFrame, inputs: Sequence[str]) -> list[Any]:
-    """List what a callable is given for each row.
+    """Build what a callable is given for each row.
 
     >>> call_inputs(pl.DataFrame({"a": ["x"], "b": ["y"]}), ["a", "b"])
     [('x', 'y')]

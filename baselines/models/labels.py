@@ -40,23 +40,23 @@ class LabelMatch:
 
     @property
     def absent(self) -> tuple[str, ...]:
-        """Labels of the task that no output stands for."""
+        """Return the task's labels that no output stands for."""
         return tuple(label for code, label in enumerate(self.labels) if code not in self.codes)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user must know: labels that the model never gives."""
+        """Return what the user must know: labels that the model never gives."""
         if not self.absent:
             return ()
         return (f"the model has no output for {_listed(self.absent)}: it is wrong about every such text",)
 
     @property
     def is_bijection(self) -> bool:
-        """Whether each output stands for a label of its own, and each label has one."""
+        """Return whether each output stands for a label of its own, and each label has one."""
         return sorted(self.codes) == list(range(len(self.labels)))
 
     def probabilities(self, by_output: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add up outputs by label.
+        """Add up the probabilities of outputs that stand for the same label.
 
         Args:
             by_output: shape (n, n_outputs).
@@ -87,7 +87,7 @@ class LabelMatch:
 
 
 def parse_label_map(pairs: Sequence[str]) -> dict[str, str]:
-    """Read ``--label-map`` as typed: a model's label and the task's, joined by ``=``.
+    """Parse ``--label-map`` options: a model's label and the task's, joined by ``=``.
 
     Args:
         pairs: such as ``LABEL_0=negative``.
@@ -173,7 +173,7 @@ def resolve_label(word: str, labels: Sequence[str]) -> str | None:
 
 
 def map_line(names: Sequence[str], labels: Sequence[str]) -> str:
-    """Write the options that map names to labels, with the nearest label of each, or ``?`` where none is near.
+    """Format the options that map names to labels, with the nearest label of each, or ``?`` where none is near.
 
     >>> map_line(["LABEL_0", "Postive"], ["negative", "positive"])
     "--label-map 'LABEL_0=?' --label-map Postive=positive"

@@ -102,7 +102,7 @@ def is_url(spec: str) -> bool:
 
 
 def _load(asked: Asked) -> LoadedModel:
-    """Tell the kinds of specs apart; what lies on this machine comes before the Hub."""
+    """Load a model by the kind that its spec names; what lies on this machine comes before the Hub."""
     spec, path = asked.spec, Path(asked.spec)
     if is_url(spec):
         from baselines.models.served import load_served
@@ -143,7 +143,7 @@ def _load_folder(asked: Asked, folder: Path) -> LoadedModel:
 
 
 def _check_options(asked: Asked) -> None:
-    """Refuse options that say nothing of this kind of model or task, all at once."""
+    """Raise InvalidInput for all options that do not belong to this kind of model or task."""
     problems = []
     if asked.served_model and not is_url(asked.spec):
         cure = "leave it out, or give the server's URL in place of the model"
@@ -160,7 +160,7 @@ def _check_options(asked: Asked) -> None:
 
 @contextmanager
 def _naming(spec: str) -> Iterator[None]:
-    """Name the model in problems of the programs that train, which know it by their option ``--model``."""
+    """Replace ``--model`` in problems by the model's name: the training programs call it so, these commands do not."""
     try:
         yield
     except InvalidInput as error:

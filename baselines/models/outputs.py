@@ -66,5 +66,5 @@ def frame_of_labels(found: Sequence[str], names: Sequence[str], match: LabelMatc
 
 
 def by_name(found: Sequence[Mapping[str, float]], names: Sequence[str]) -> NDArray[np.float64]:
-    """Return probabilities given by name as an array, shape (n, n_names); what a row leaves out has none."""
+    """Build an array of probabilities given by name, shape (n, n_names); 0 for a name that a row leaves out."""
     return np.array([[float(row.get(name, 0.0)) for name in names] for row in found]).reshape(len(found), len(names))

@@ -85,13 +85,13 @@ def _kept_part(model: LoadedModel, start: int, work: Work | None) -> pl.DataFram
 
 
 def _joined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Put parts together; one without rows need not have the columns of the others."""
+    """Join parts; one without rows need not have the columns of the others."""
     filled = [frame for frame in frames if len(frame)]
     return pl.concat(filled, how="diagonal") if filled else frames[-1]
 
 
 def _length(inputs: Sequence[str], rows: pl.DataFrame) -> pl.Expr:
-    """Return the characters of a row's inputs, or its number of tokens."""
+    """Return an expression for the length of a row: characters of its inputs, or number of tokens."""
     lengths = [pl.col(name).list.len() if name == TOKENS else pl.col(name).str.len_chars() for name in inputs]
     return pl.sum_horizontal(lengths)
 

@@ -90,7 +90,7 @@ def load_estimator(path: Path, *, trust_pickle: bool) -> Any:
 
 @contextmanager
 def reading_pickle(path: Path, *, trust_pickle: bool) -> Iterator[None]:
-    """Read a pickle in this block, if it is trusted.
+    """Check that a pickle is trusted before this block reads it, and report any error of the block.
 
     Args:
         path: the pickle, for the report.
@@ -110,7 +110,7 @@ def reading_pickle(path: Path, *, trust_pickle: bool) -> Iterator[None]:
 
 
 def class_names(classes: Sequence[Any] | NDArray[Any]) -> list[str]:
-    """Write the classes of an estimator as names; whole numbers without a point.
+    """Format the classes of an estimator as names; whole numbers without a point.
 
     >>> class_names(np.array([0.0, 1.0])), class_names(np.array(["no", "yes"]))
     (['0', '1'], ['no', 'yes'])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from baselines.training.batches import Features
 
 USUAL_LENGTH = 512
-"""Word pieces that are read of a text by a model that knows no end, as those with relative positions."""
+"""Word pieces that are read of a text by a model without a maximum length, such as one with relative positions."""
 QA_WINDOW = 384
 MAX_TARGET = {TaskKind.GENERATION: 128, TaskKind.EXTRACTIVE_QA: 20, TaskKind.CLASSIFICATION: 20}
 _HEADS = {
@@ -64,13 +64,13 @@ class Pretrained(NamedModel):
         """Run the model over features, one value a row."""
         from baselines.training.prediction import predict_rows
 
-        # A tokenizer without marks leaves nothing of an empty text, and no model reads nothing.
+        # A tokenizer without special tokens makes no pieces of an empty text, and a model needs at least one.
         one_piece = {"input_ids": [self.tokenizer.pad_token_id], "attention_mask": [1]}
         shown = [row if row["input_ids"] else {name: one_piece.get(name, [0]) for name in row} for row in rows]
         return predict_rows(self.model, shown, self.padding, self.device, read, "")
 
     def refuse_nan(self, bad: NDArray[np.bool_], rows: pl.DataFrame, done: pl.DataFrame) -> None:
-        """Refuse the first row whose output is not a number, with the predictions before it."""
+        """Raise RowFailure at the first row whose output is not a number, with the predictions before it."""
         if bad.any():
             row = int(bad.argmax())
             found = f"NaN or infinity for {int(bad.sum()):,} of {len(rows):,} rows asked about together"
@@ -256,7 +256,7 @@ def _writer(model: Any, asked: "Asked", common: Mapping[str, Any]) -> Pretrained
 
 
 def _head(config: Any, asked: "Asked") -> str:
-    """Find what the model does by its architecture, and refuse what the task does not ask for."""
+    """Find the kind of head by the model's architecture, and refuse a head that does not suit the task."""
     architectures = list(getattr(config, "architectures", None) or ())
     heads = [head for head in _HEADS if any(name.endswith(head) for name in architectures)]
     if not set(heads) & set(_OF_KIND[asked.kind]):
@@ -291,7 +291,7 @@ def _match(config: Any, asked: "Asked") -> LabelMatch:
 
 
 def _max_length(config: Any, tokenizer: Any, head: str, asked: "Asked") -> int:
-    """Count how many word pieces the model reads: what is asked for, within its positions and its tokenizer's limit."""
+    """Return how many word pieces the model reads: those asked for, within its positions and its tokenizer's limit."""
     from baselines.training.options import TrainingOptions
     from baselines.training.pieces import room
 
@@ -302,7 +302,7 @@ def _max_length(config: Any, tokenizer: Any, head: str, asked: "Asked") -> int:
 
 
 def _part_rows(head: str, device: str) -> int:
-    """Choose how many rows a stop may lose: seconds' worth."""
+    """Choose the rows of a part so that a stop loses no more than seconds of work."""
     rows = 32 if head == "ForConditionalGeneration" else 256
     return rows * 16 if device == "cuda" else rows
 

@@ -69,7 +69,7 @@ class LinearHead:
 
 
 def find_head(folder: Path) -> Path | None:
-    """Find the head of a SetFit folder; one that needs no trust comes first."""
+    """Find the file of a SetFit folder's head; files that need no trust come first."""
     return next((folder / name for name in HEADS if (folder / name).is_file()), None)
 
 

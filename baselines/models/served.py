@@ -43,7 +43,7 @@ class ServedModel(NamedModel):
 
 
 def load_served(asked: "Asked") -> ServedModel:
-    """Reach for a model behind a server; nothing is asked yet. See ``load_model``."""
+    """Build a model behind a server; nothing is asked yet. See ``load_model``."""
     from baselines.prompting.instructions import general_wording
     from baselines.prompting.options import API_KEY_ENV, OPENAI, server_address, server_key
     from baselines.prompting.server import Server

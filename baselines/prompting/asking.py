@@ -1,4 +1,4 @@
-"""Asking a model: what was answered before is taken from the cache, what is asked is counted and kept at once."""
+"""Asking a model: earlier answers come from the cache; new ones are counted and stored as they come."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Prices:
     written: float | None = None
 
     def cost(self, tokens_in: int | None, tokens_out: int | None) -> float | None:
-        """Give the cost in US dollars; None where prices or tokens are not known.
+        """Compute the cost in US dollars; None if prices or tokens are not known.
 
         >>> Prices(2.0, 10.0).cost(500_000, 1_000)
         1.01
@@ -57,7 +57,7 @@ class Asker:
         self.answers: dict[bytes, Answer] = {}
 
     def ask(self, requests: Sequence[Request], bar: "tqdm[Any]") -> list[Answer]:
-        """Give the answer to each request; equal ones are asked once.
+        """Return the answer to each request, from the cache or the model; equal requests are sent once.
 
         Raises: InvalidInput when the model fails or the budget is spent; what was answered by then is in the cache.
         """
@@ -93,7 +93,7 @@ class Asker:
             self._store.flush()
 
     def _spend(self, answer: Answer) -> None:
-        """Count what an answer cost; InvalidInput when it is the last that may be paid for."""
+        """Add an answer's cost to what was spent; raises InvalidInput when the allowed cost is reached."""
         cost = self._prices.cost(answer.tokens_in, answer.tokens_out)
         self._spent += cost or 0.0
         if self._budget.cost is None:
@@ -106,7 +106,7 @@ class Asker:
 
     @property
     def tokens(self) -> tuple[int, int] | None:
-        """Tokens read and written for all answers; None where any is not known."""
+        """Return the tokens read and written for all answers; None if any number is not known."""
         pairs = [(answer.tokens_in, answer.tokens_out) for answer in self.answers.values()]
         known = [(read, written) for read, written in pairs if read is not None and written is not None]
         if len(known) < len(pairs):
@@ -115,10 +115,10 @@ class Asker:
 
     @property
     def cost(self) -> float | None:
-        """US dollars for all answers, whether paid now or before; None where tokens or prices are not known."""
+        """Return the US dollars of all answers, paid now or before; None if tokens or prices are not known."""
         return self._prices.cost(*(self.tokens or (None, None)))
 
     @property
     def spent(self) -> float:
-        """US dollars spent in this run."""
+        """Return the US dollars spent in this run."""
         return self._spent

@@ -50,7 +50,7 @@ class RequestCollector(Asker):
 
 
 def write_batch(model: Server, requests: Mapping[bytes, Request], out: Path) -> list[Path]:
-    """Write requests as files that the Batch API takes, each as large as it may be.
+    """Write requests as files for the Batch API, each as large as the API allows.
 
     Args:
         model: the server that will be asked.
@@ -70,7 +70,7 @@ def write_batch(model: Server, requests: Mapping[bytes, Request], out: Path) -> 
 
 
 def send_batch(model: Server, out: Path) -> list[str]:
-    """Send the written files, and keep the batches' names in ``<stem>.batch.json``.
+    """Send the written files, and write the batches' names to ``<stem>.batch.json``.
 
     Args:
         model: the server.
@@ -98,7 +98,7 @@ def send_batch(model: Server, out: Path) -> list[str]:
 
 
 def collect_batch(model: Server, requests: Mapping[bytes, Request], out: Path, store: AnswerStore) -> int:
-    """Put the answers of sent batches into the cache; the files go when all are there.
+    """Fetch the answers of sent batches into the cache; the files are removed when all answers are there.
 
     Args:
         model: the server.
@@ -183,7 +183,7 @@ def _names_file(out: Path) -> Path:
 
 @contextmanager
 def _server(model: Server) -> Iterator[Any]:
-    """Open a client of the server; a refusal is told in one line."""
+    """Open a client of the server; a refusal becomes InvalidInput."""
     import openai
 
     try:

@@ -51,7 +51,7 @@ class AnswerStore:
             self._connection.close()
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Answer]:
-        """Look answers up; those that are not there are left out."""
+        """Read answers by key; keys without an answer are left out."""
         self.flush()
         found: dict[bytes, Answer] = {}
         for start in range(0, len(keys), 500):
@@ -62,7 +62,7 @@ class AnswerStore:
         return found
 
     def put(self, key: bytes, answer: Answer) -> None:
-        """Keep an answer; raises what went wrong with earlier ones, as a full disk."""
+        """Add an answer, to be written soon; raises the error of an earlier write, such as a full disk."""
         with self._lock:
             self._waiting[key] = answer
             if not self._is_writing:
@@ -71,11 +71,11 @@ class AnswerStore:
                 self._written = self._writer.submit(self._write)
 
     def flush(self) -> None:
-        """Wait until all answers are on disk; raises what went wrong, as a full disk."""
+        """Wait until all answers are on disk; raises the error of an earlier write, such as a full disk."""
         self._written.result()
 
     def _write(self) -> None:
-        """Write what waits, and what comes meanwhile."""
+        """Write the waiting answers, and those that come meanwhile."""
         while True:
             with self._lock:
                 taken, self._waiting = self._waiting, {}

@@ -49,7 +49,7 @@ def fixed_demonstrations(shots: int) -> Choose:
 
 
 def require_rows(train: pl.DataFrame, shots: int) -> None:
-    """Refuse more demonstrations than the source has train rows.
+    """Raise InvalidInput if more demonstrations are asked for than the source has train rows.
 
     Args:
         train: the source's train rows, with ``domain``.

@@ -45,14 +45,14 @@ class LocalModel:
         self._files = _files_digest(where) if where.exists() else self._revision()
 
     def identity(self, request: Request) -> Mapping[str, Any]:
-        """Give the model's files, what they run on, which decides the precision, messages and parameters."""
+        """Return what the answer depends on: the model's files, device and precision, messages and parameters."""
         ran: dict[str, Any] = {"files": self._files, "device": self._device, "precision": self._precision}
         if self._scores_labels and request.labels:
             return {**ran, "messages": list(request.messages), "labels": list(request.labels)}
         return {**ran, "messages": list(request.messages), "max_tokens": request.max_tokens}
 
     def answer(self, requests: Sequence[Request], keep: Keep) -> None:
-        """Ask everything, long prompts first."""
+        """Answer all requests, long prompts first."""
         if self._scores_labels:
             self._score([(place, request) for place, request in enumerate(requests) if request.labels], keep)
             free = [place for place, request in enumerate(requests) if not request.labels]
@@ -62,7 +62,7 @@ class LocalModel:
             self._answer(requests, keep)
 
     def _score(self, requests: Sequence[tuple[int, Request]], keep: Keep) -> None:
-        """Score the labels of requests, those of one set of labels together, long prompts first."""
+        """Score the labels of requests; requests with the same labels go together, long prompts first."""
         from baselines.prompting.label_scores import score_labels
 
         room = getattr(self._model.config, "max_position_embeddings", None) or 10**9
@@ -99,7 +99,7 @@ class LocalModel:
 
     @property
     def parameters(self) -> int:
-        """Number of the model's parameters; loads it."""
+        """Return the number of the model's parameters; loads the model."""
         return self._loaded[1]
 
     def _generate(self, prompts: Sequence[Sequence[int]], most: Sequence[int]) -> list[Answer]:
@@ -129,7 +129,7 @@ class LocalModel:
 
     @property
     def _ends(self) -> set[int]:
-        """Tokens that end an answer: those of the model and that of the tokenizer."""
+        """Return the tokens that end an answer: those of the model and that of the tokenizer."""
         given = self._model.generation_config.eos_token_id
         listed = given if isinstance(given, list) else [given]
         return {token for token in (*listed, self._tokenizer.eos_token_id) if token is not None}
@@ -173,14 +173,14 @@ class LocalModel:
 
     @cached_property
     def _loaded(self) -> tuple[Any, int]:
-        """The model, and how many parameters it has before its last layer stops sharing any."""
+        """Load the model; its parameters are counted before its last layer gets a copy in single precision."""
         import torch
         from transformers import AutoModelForCausalLM, GgufConfig
 
         dtypes = {Precision.BF16: torch.bfloat16, Precision.FP32: torch.float32}
         # Half precision is slow, or lacking, on most processors.
         usual = torch.float32 if self._device == "cpu" else "auto"
-        # Kept as blocks, quantised weights would compute by other kernels on each machine.
+        # Quantised weights are unpacked, because kernels for quantised blocks differ between machines.
         unpacked = {} if self._gguf is None else {"quantization_config": GgufConfig(dequantize=True)}
         model = self._load(AutoModelForCausalLM, dtype=dtypes.get(self._precision, usual), **unpacked)
         model, n_parameters = model.to(self._device).eval(), int(model.num_parameters())
@@ -208,7 +208,7 @@ class LocalModel:
 
 
 def _use_float_head(model: Any) -> None:
-    """Compute logits in single precision: bf16 has two or three digits, so that near labels would be tied."""
+    """Replace the last layer by one in single precision: in bf16's two or three digits, close labels would tie."""
     import torch
 
     if model.get_output_embeddings().weight.dtype == torch.float32:
@@ -226,7 +226,7 @@ def _without_system(messages: Sequence[Message]) -> list[Message]:
 
 
 def _files_digest(where: Path) -> str:
-    """Tell a folder's files, or one file, apart by name, size and time: hashing the weights would take too long."""
+    """Hash the names, sizes and times of a model's files: hashing the weights would take too long."""
     digest = hashlib.sha256(str(where.resolve()).encode())
     for path in sorted(path for path in (where, *where.rglob("*")) if path.is_file()):
         facts = path.stat()

@@ -1,4 +1,4 @@
-"""What is asked of a language model and what comes back, wherever the model runs."""
+"""The interface of language models: requests, answers, and what every model implements, wherever it runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,9 +46,9 @@ class Model(Protocol):
     """A language model that answers at temperature 0."""
 
     def identity(self, request: Request) -> Mapping[str, Any]:
-        """Give, as JSON data, everything that the answer to a request depends on."""
+        """Return, as JSON data, everything that the answer to a request depends on."""
         ...
 
     def answer(self, requests: Sequence[Request], keep: Keep) -> None:
-        """Ask everything; answers come in any order."""
+        """Answer all requests; answers come in any order."""
         ...

@@ -167,12 +167,12 @@ class PromptingOptions:
 
     @property
     def model_name(self) -> str:
-        """Name of the model as cards show it: of a GGUF file without its folders."""
+        """Return the model's name on cards: of a GGUF file without its folders."""
         return Path(self.model).name if self.local and self.model.endswith(GGUF_SUFFIX) else self.model
 
     @property
     def seeds(self) -> Sequence[int] | None:
-        """Seeds of the runs; None: the default."""
+        """Return the seeds of the runs; None means the default."""
         return self.seed if self.draws is None else range(self.draws)
 
     def open_model(self) -> Server | LocalModel:
@@ -197,7 +197,7 @@ class PromptingOptions:
         )
 
     def _check(self) -> None:
-        """Refuse options that do not go together."""
+        """Raise InvalidInput if options do not go together."""
         for_servers = {
             "--base-url": self.base_url,
             "--param": self.param,
@@ -225,7 +225,7 @@ class PromptingOptions:
             raise InvalidInput(Problem(what, "--draws, --seed", cure=cure))
 
     def check_kind(self, kind: TaskKind) -> None:
-        """Refuse what is for labels alone where a task has none."""
+        """Raise InvalidInput if an option needs labels and the task has none."""
         given = [name for name, value in (("--score-labels", self.score_labels), ("--guided", self.guided)) if value]
         if given and kind is not TaskKind.CLASSIFICATION:
             what, found = "this is for tasks of labels", f"a task of kind {kind.value!r}"
@@ -233,7 +233,7 @@ class PromptingOptions:
 
 
 def server_key(variable: str, *, is_needed: bool) -> str | None:
-    """Read a server's key from the environment, None where there is none and none is needed."""
+    """Read a server's key from the environment; None if there is none and none is needed."""
     key = os.environ.get(variable)
     if not key and (is_needed or variable != API_KEY_ENV):
         cure = f"set {variable}, or give the --base-url of a server that needs no key"
@@ -255,7 +255,7 @@ def _is_near(address: str) -> bool:
 
 
 def server_address(address: str) -> str:
-    """Check an address: refuse one that is none, or that would put a password into the card's command."""
+    """Check a server's address; one with a password is refused, because the card shows the command."""
     problem = Problem("this is no address of a server", "--base-url", address, "write it as http://localhost:8000/v1")
     try:
         parts = urlsplit(address)
@@ -271,7 +271,7 @@ def server_address(address: str) -> str:
 
 
 def _parsed(parameters: Sequence[str]) -> dict[str, Any]:
-    """Read NAME=JSON; what is no JSON is text."""
+    """Parse parameters typed as NAME=JSON; a value that is no JSON is text."""
     parsed: dict[str, Any] = {}
     for parameter in parameters:
         name, equals, value = parameter.partition("=")

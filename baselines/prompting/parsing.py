@@ -1,4 +1,4 @@
-"""What a model's answer is taken to mean: a label, tags, a span or a text. None where it cannot be used.
+"""Parsing a model's answer into a label, tags, a span or a text; None where the answer cannot be used.
 
 Lenient about what stands around an answer, strict about the answer itself: nothing is guessed.
 """
@@ -18,7 +18,7 @@ _QUOTED = re.compile(r"""(["'“‘`])(.+)(["'”’`])""", re.DOTALL)
 
 
 def usable_text(response: str) -> str:
-    """Give the answer itself: without the reasoning that some models put before it, and white space around it.
+    """Remove the reasoning that some models put before an answer, and white space around the answer.
 
     Reasoning that was cut off before its end has no answer after it.
 
@@ -46,7 +46,7 @@ def first_label(response: str, labels: Sequence[str]) -> str | None:
 
 
 def tag_sequence(response: str, tags: Sequence[str], n_words: int) -> list[str] | None:
-    """Find the first unbroken run of exactly ``n_words`` tags, on one line or else over several.
+    """Find the first unbroken run of exactly ``n_words`` tags, on one line or, failing that, over several.
 
     Text before and after it is no harm.
 
@@ -78,7 +78,7 @@ def entity_types(tags: Sequence[str]) -> list[str]:
 
 
 def entity_lists(response: str, types: Sequence[str], words: Sequence[str]) -> list[str] | None:
-    """Turn lists of entities by type, as in ``Person: Ada Lovelace; Grace Hopper``, into one BIO tag a word.
+    """Convert lists of entities by type, as in ``Person: Ada Lovelace; Grace Hopper``, to one BIO tag per word.
 
     Every place where the words of an entity stand is tagged, the longest entities first. 'None' is no entity, and
     what does not stand in the text is passed over. Where an answer has no semicolon, what does not stand in the text
@@ -108,7 +108,7 @@ def entity_lists(response: str, types: Sequence[str], words: Sequence[str]) -> l
 
 
 def _marked(tags: list[str], words: Sequence[str], entity: str, name: str) -> bool:
-    """Tag every place that is still free where the words run together are the entity's letters; say if there is one."""
+    """Tag every untagged place whose words, joined, are the entity's letters; returns whether there is one."""
     found = False
     for start in range(len(words)):
         joined, end = "", start
@@ -121,7 +121,7 @@ def _marked(tags: list[str], words: Sequence[str], entity: str, name: str) -> bo
 
 
 def span(response: str) -> str | None:
-    """Give the answer to a question, from the first line that has one: "" where the model says there is none.
+    """Read the answer to a question from the first line that has one; "" if the model says there is none.
 
     >>> span('Answer: "the harbour"'), span("No answer."), span("")
     ('the harbour', '', None)
@@ -134,7 +134,7 @@ def span(response: str) -> str | None:
 
 
 def free_text(response: str) -> str | None:
-    """Give a generated text as it is, but for quotes around the whole of it.
+    """Read a generated text; quotes around the whole of it are removed.
 
     >>> free_text('"A fine kettle"'), free_text(" ")
     ('A fine kettle', None)

@@ -56,7 +56,7 @@ class PromptingProgram:
         return cls(options, folder, prompts if options.draws else prompts[:1], model, subset)
 
     def check_draws(self) -> None:
-        """Refuse more draws than there are wordings, for a program whose demonstrations are not drawn.
+        """Raise InvalidInput if more draws are asked for than there are wordings and demonstrations are not drawn.
 
         Raises: InvalidInput naming both numbers.
         """
@@ -67,7 +67,7 @@ class PromptingProgram:
             raise InvalidInput(Problem(what, "--draws", found, cure))
 
     def ask_and_write(self, choose: Choose | None, *, libraries: Sequence[str] = (), **facts: Any) -> None:
-        """Ask about all test rows, print what it took, and write prediction file and card.
+        """Predict all test rows, print requests, tokens and dollars, and write prediction file and card.
 
         Args:
             choose: chooses demonstrations; None asks without any.
@@ -116,7 +116,7 @@ class PromptingProgram:
         )
 
     def _go_on(self, model: Server, requests: Mapping[bytes, Request], stage: BatchStage, store: AnswerStore) -> bool:
-        """Do a step of a batch; say whether all answers are in the cache now."""
+        """Run a step of a batch; returns whether all answers are in the cache now."""
         out = self.options.out
         if stage is BatchStage.COLLECT:
             collect_batch(model, requests, out, store)

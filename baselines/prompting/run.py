@@ -48,7 +48,7 @@ def prompt_and_predict(
     calibrates: bool = False,
     probabilities: bool = False,
 ) -> pl.DataFrame:
-    """Ask a model about the test rows of every target, with demonstrations from every source.
+    """Predict the test rows of every target by prompting a model with demonstrations from every source.
 
     Args:
         asker: the model.
@@ -135,7 +135,7 @@ def _read_scores(texts: Sequence[str], n: int, labels: Sequence[str]) -> pl.Data
 
 
 def print_account(asker: Asker, predictions: pl.DataFrame) -> None:
-    """Print on standard error what was asked, what it took, and how many answers were of no use.
+    """Print on standard error how many requests were answered, their tokens and cost, and the unusable answers.
 
     Args:
         asker: what asked the model.
@@ -162,7 +162,7 @@ def _demonstrations(
 
 
 def _sources(folder: DatasetFolder, task: str, asked: Sequence[str] | None, domains: Sequence[str]) -> list[str]:
-    """Give the sources of demonstrations: as for training, but that no domain outside the subset is one by default."""
+    """Choose the sources of demonstrations: as for training, but by default only domains of the subset."""
     info = folder.task(task)
     inside = [domain for domain in domains if "train" in info.domains[domain].splits]
     each = info.joined_source is None and info.id_domain is None

@@ -1,4 +1,4 @@
-"""A language model behind an OpenAI-compatible server: many requests at once, patient with what passes."""
+"""A language model behind an OpenAI-compatible server: many requests at once, tried again after passing failures."""
 
 import asyncio
 import time
@@ -13,11 +13,11 @@ from validation.retries import draw_wait, read_retry_after
 TRIES = 5
 """How often a request is made that the server fails at: an error of its own, no answer in time, no connection."""
 MOST_PAUSES = 8
-"""How often in a row, with no answer between, the server may say that it is asked too much."""
+"""How often in a row, with no answer between, the server may refuse because of too many requests."""
 LONGEST_PAUSE = 600
 """Seconds; a server that asks for more is not waited for."""
 MOST_NONSENSE = 5
-"""How many answers in a row may be no answers before nothing more is asked."""
+"""Responses in a row without an answer after which asking stops."""
 LONGEST_WAIT = 60
 """Seconds between tries where the server does not say how long to wait."""
 
@@ -77,11 +77,11 @@ class Server:
         self._failed = False
 
     def identity(self, request: Request) -> Mapping[str, Any]:
-        """Give address, model, messages and parameters."""
+        """Return what the answer depends on: address, model, messages and parameters."""
         return {"address": self.address, "model": self._model, **self._body(request)}
 
     def answer(self, requests: Sequence[Request], keep: Keep) -> None:
-        """Ask everything, as many at once as ``concurrency`` says, prompts that begin alike one after the other.
+        """Answer all requests, ``concurrency`` at once, prompts that begin alike one after the other.
 
         Raises: InvalidInput when the server refuses, fails ``TRIES`` times at one request, or answers nonsense again
             and again; requests under way are waited for before, and their answers kept.
@@ -90,7 +90,7 @@ class Server:
         asyncio.run(self._answer_all(requests, keep))
 
     def body(self, request: Request) -> dict[str, Any]:
-        """Build the body of a request as it is sent, the model's name among it."""
+        """Build the body of a request as it is sent, with the model's name."""
         return {"model": self._model, **self._body(request)}
 
     def read(self, text: str, request: Request) -> Answer:
@@ -107,7 +107,7 @@ class Server:
             raise InvalidInput(Problem(what, self.address, str(error), cure)) from error
 
     def client(self) -> Any:
-        """Build a client of the server, to be closed by who asked for it; one that waits for each answer."""
+        """Build a client of the server that waits for each answer; the caller closes it."""
         from openai import OpenAI
 
         return OpenAI(**self._options)
@@ -121,7 +121,7 @@ class Server:
         return request_body(request, self.api, self._parameters, scores_labels=self.scores_labels, guided=self._guided)
 
     async def _answer_all(self, requests: Sequence[Request], keep: Keep) -> None:
-        # What a server keeps of a prompt's beginning is of use to the next one.
+        # Servers cache the beginning of a prompt, which speeds up the next prompt that begins alike.
         waiting = iter(sorted(enumerate(requests), key=lambda each: _prefix(each[1])))
         async with self._client() as client:
             workers = [self._work(client, waiting, keep) for _ in range(min(self._concurrency, len(requests)))]
@@ -143,7 +143,7 @@ class Server:
             raise
 
     async def _one(self, client: Any, request: Request) -> Answer | None:
-        """Answer one request; None where another worker failed before it was."""
+        """Answer one request; None if another worker failed first."""
         import openai
 
         failures = 0
@@ -167,7 +167,7 @@ class Server:
 
     async def _post(self, client: Any, request: Request) -> Answer:
         body = self._body(request)
-        # The client's own reading takes much for an answer that is none.
+        # The client's own parser would accept a response without an answer.
         if self.api is Api.CHAT:
             chat = client.chat.completions.with_raw_response
             raw = await chat.create(model=self._model, messages=body.pop("messages"), extra_body=body)
@@ -177,7 +177,7 @@ class Server:
         return self.read(raw.text, request)
 
     def _check_that_it_may_pass(self, error: Exception, failures: int) -> None:
-        """Raise what is no use to try again: a refusal, or a server that failed often enough."""
+        """Raise InvalidInput if trying again is useless: after a refusal, or after enough failures."""
         status = _status(error)
         if status is not None and status not in (408, 409) and status < 500:
             what, found = "the server refuses the request", first_line(error)
@@ -190,7 +190,7 @@ class Server:
         raise InvalidInput(Problem(what, self.address, found, f"{cure}; {_KEPT}")) from error
 
     def _other_api(self, said: str) -> str | None:
-        """Find whether a server refuses because its model does not chat, or does nothing else; the cure if so."""
+        """Find the cure if the server refuses because its model does not chat, or does nothing else; None otherwise."""
         folded = said.casefold()
         if self.api is Api.CHAT and any(words in folded for words in _NO_CHAT):
             return "give --api completions: this model has no chat template, it only goes on with a text"
@@ -199,7 +199,7 @@ class Server:
         return None
 
     def _pause(self, sent: float, error: Exception) -> None:
-        """Let all requests wait, because one that was sent at ``sent`` was one too many.
+        """Make all requests wait, because the server refused one for too many at once.
 
         Of requests that were under way together, the first to be refused counts for all.
         """
@@ -217,7 +217,7 @@ class Server:
         return draw_wait(tries, first=self._first_wait, longest=LONGEST_WAIT)
 
     def _sort(self, place: int, answer: Answer, keep: Keep) -> None:
-        """Keep an answer, unless it is one too many that is none."""
+        """Pass an answer on; raises InvalidInput after too many responses in a row without one."""
         if answer.text is None:
             self._nonsense += 1
             if self._nonsense == MOST_NONSENSE:
@@ -236,18 +236,18 @@ def _prefix(request: Request) -> str:
 
 
 def _status(error: Any) -> int | None:
-    """Give the status of a refused request; None where there was no connection, or no answer in time."""
+    """Return the status of a refused request; None if there was no connection, or no answer in time."""
     return getattr(error, "status_code", None)
 
 
 def _is_unanswerable(error: Any) -> bool:
-    """Say whether it is this text that the server will not or cannot read."""
+    """Return whether the server refuses this text in particular: too long for the model, or filtered."""
     said = f"{error.code} {error.message}".casefold()
     return _status(error) in (400, 413, 422) and any(words in said for words in _UNANSWERABLE)
 
 
 def _is_limit(error: Any) -> bool:
-    """Say whether the server was asked too much at once; without money left, waiting is no help."""
+    """Return whether the server was asked too much at once; not where money ran out, as waiting is no help."""
     status = _status(error)
     return (status == 429 and error.code != "insufficient_quota") or (
         status == 503 and _asked_to_wait(error) is not None
@@ -255,6 +255,6 @@ def _is_limit(error: Any) -> bool:
 
 
 def _asked_to_wait(error: Any) -> float | None:
-    """Read how many seconds a server asks to wait; None where it does not, or did not answer."""
+    """Read how many seconds a server asks to wait; None if it does not, or did not answer."""
     response = getattr(error, "response", None)
     return None if response is None else read_retry_after(response.headers)

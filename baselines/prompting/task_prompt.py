@@ -43,7 +43,7 @@ _TOKENS_A_TAG = 8
 
 
 class Protocol(StrEnum):
-    """Whose way of prompting."""
+    """The paper whose layout of prompts is used."""
 
     DR = "dr"
     BOSS = "boss"
@@ -56,7 +56,7 @@ class TaskPrompt:
     Attributes:
         kind: the task's kind.
         labels: its labels or tags.
-        words: what it is called and how it is explained.
+        words: its instruction, and the names of its fields in prompts.
         protocol: the layout.
         max_tokens: tokens that an answer may have; None: what the kind of task needs.
     """
@@ -76,7 +76,7 @@ class TaskPrompt:
         instruction: str | None = None,
         max_tokens: int | None = None,
     ) -> "TaskPrompt":
-        """Give the prompt of a task of a dataset; the protocol is by default that of the dataset's benchmark."""
+        """Build the prompt of a task of a dataset; the protocol is by default that of the dataset's benchmark."""
         return cls.paraphrased(folder, task, protocol, instruction, max_tokens)[0]
 
     @classmethod
@@ -88,7 +88,7 @@ class TaskPrompt:
         instruction: str | None = None,
         max_tokens: int | None = None,
     ) -> tuple["TaskPrompt", ...]:
-        """Return the prompt of a task of a dataset, and behind it the same in other words where there are any."""
+        """Build the prompt of a task of a dataset, followed by the same in other words if there are any."""
         info, benchmark = folder.task(task), folder.manifest.benchmark
         layout = protocol or (Protocol.BOSS if benchmark == Protocol.BOSS else Protocol.DR)
         every = wordings(benchmark, task, info, instruction)
@@ -96,13 +96,13 @@ class TaskPrompt:
 
     @property
     def default_shots(self) -> int:
-        """Demonstrations of the papers' main settings: DR 4; BOSS one a label, NER 7, QA 1."""
+        """Return the demonstrations of the papers' main settings: DR 4; BOSS one per label, NER 7, QA 1."""
         if self.protocol is Protocol.DR:
             return 4
         return {TaskKind.CLASSIFICATION: len(self.labels), TaskKind.TAGGING: 7}.get(self.kind, 1)
 
     def request(self, row: Row, demonstrations: Sequence[Row]) -> Request:
-        """Put a test example to a model, after demonstrations in this order."""
+        """Build the request about a test example, after demonstrations in this order."""
         build = self._dr_messages if self.protocol is Protocol.DR else self._boss_messages
         most = _MOST_TOKENS[self.kind] + (_TOKENS_A_TAG * len(row[TOKENS]) if self.kind is TaskKind.TAGGING else 0)
         labels = self.labels if self.kind is TaskKind.CLASSIFICATION else ()
@@ -110,12 +110,12 @@ class TaskPrompt:
         return Request(build(row, demonstrations), self.max_tokens or most, labels, ends_open=is_open)
 
     def content_free_requests(self, demonstrations: Sequence[Row]) -> list[Request]:
-        """Put inputs without content to a model, after the same demonstrations: one request for each."""
+        """Build the requests about inputs without content, after the same demonstrations."""
         columns = [column for column, _ in self.words.fields]
         return [self.request(dict.fromkeys(columns, text), demonstrations) for text in CONTENT_FREE]
 
     def prediction(self, response: str, row: Row) -> str:
-        """Read a model's answer to a test example; ``UNPARSED`` where it cannot be used."""
+        """Parse a model's answer to a test example; ``UNPARSED`` if it cannot be used."""
         text = usable_text(response)
         if self.protocol is Protocol.BOSS:
             text = text.split("###")[0].strip()  # where a plain language model goes on with the next heading
@@ -129,7 +129,7 @@ class TaskPrompt:
         return UNPARSED if found is None else found
 
     def answer(self, row: Row) -> str:
-        """Write the gold answer of a demonstration as a model is to write its own."""
+        """Format the gold answer of a demonstration as a model is to write its own."""
         if self.kind is TaskKind.CLASSIFICATION:
             return self.labels[row["label"]]
         if self.kind is TaskKind.EXTRACTIVE_QA:
@@ -141,7 +141,7 @@ class TaskPrompt:
 
     @property
     def _types(self) -> list[str]:
-        """Types of entities, where these are listed instead of tags."""
+        """Return the types of entities if these are listed instead of tagged, otherwise none."""
         listed = self.kind is TaskKind.TAGGING and self.protocol is Protocol.BOSS
         return entity_types(self.labels) if listed else []
 
@@ -177,7 +177,7 @@ class TaskPrompt:
 
 
 def _listed(tags: Sequence[str], tokens: Sequence[str], types: Sequence[str]) -> str:
-    """List entities by type, each once, as ``entity_lists`` reads them."""
+    """Format entities by type, each once, as ``entity_lists`` reads them."""
     found: dict[str, list[str]] = {name: [] for name in types}
     for place, (tag, token) in enumerate(zip(tags, tokens, strict=True)):
         mark, _, name = tag.partition("-")

@@ -14,7 +14,7 @@ WISE_SHARE = 0.5
 
 
 def copied_state(model: Any) -> dict[str, Tensor]:
-    """Copy a model's weights to the CPU; numbers that are no fractions are left out."""
+    """Copy a model's weights to the CPU; integer values are left out."""
     state = model.state_dict()
     return {name: value.detach().cpu().clone() for name, value in state.items() if value.is_floating_point()}
 

@@ -15,7 +15,7 @@ SHARE = 0.1
 def augmented(
     rows: pl.DataFrame, inputs: Sequence[str], generator: np.random.Generator, synonyms: Synonyms
 ) -> pl.DataFrame:
-    """Add a noisy copy of each row: synonyms put in place of words or beside them, words swapped, or words left out.
+    """Add a noisy copy of each row: words replaced by synonyms, synonyms inserted, words swapped, or words left out.
 
     Each copy is by one of the four operations, drawn at random; the first three touch a tenth of the words (at least
     one), the last leaves out each word with probability 0.1, but never all. A text of which nothing can be changed is
@@ -77,7 +77,7 @@ def _noisy_words(
         words = [str(piece) for piece in _replaced(pieces, places, generator, synonyms)]
     elif operation == 1:
         for _, choices in _with_synonyms(pieces, places, generator, synonyms):
-            # Before a word that is outside nothing is torn apart.
+            # A word inserted before one that is outside of spans splits no span.
             before = [place for place, code in enumerate(codes) if code == outside]
             place = before[int(generator.integers(len(before)))]
             words.insert(place, _one_of(choices, generator))
@@ -98,7 +98,7 @@ def _parts(word: str, is_outside: bool) -> list[str]:
 
 
 def noisy(text: str, generator: np.random.Generator, synonyms: Synonyms) -> str:
-    """Give a noisy copy of a text; white space becomes single spaces. Never empty where the text is not."""
+    """Return a noisy copy of a text, its white space as single spaces; only an empty text has an empty copy."""
     pieces = [_Piece.of(part) for part in text.split()]
     places = [place for place, piece in enumerate(pieces) if piece.word]
     if not places:
@@ -116,7 +116,7 @@ def noisy(text: str, generator: np.random.Generator, synonyms: Synonyms) -> str:
 
 
 def words_of(texts: Iterable[str]) -> set[str]:
-    """Give the distinct words of texts in lower case, for which synonyms may be asked."""
+    """Collect the distinct words of texts in lower case, for which synonyms may be needed."""
     parts = {part for text in texts for part in text.split()}
     return {_Piece.of(part).word.lower() for part in parts} - {""}
 
@@ -162,7 +162,7 @@ def _inserted(pieces: _Pieces, places: list[int], generator: np.random.Generator
 def _with_synonyms(
     pieces: _Pieces, places: list[int], generator: np.random.Generator, synonyms: Synonyms
 ) -> list[tuple[int, Sequence[str]]]:
-    """Draw the places of a tenth of the words among those that have synonyms, stop words left out."""
+    """Draw the places of a tenth of the words among those that have synonyms, without stop words."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     drawn: list[tuple[int, Sequence[str]]] = []
@@ -193,7 +193,7 @@ def _deleted(pieces: _Pieces, places: list[int], generator: np.random.Generator)
 
 
 def _staying(places: list[int], generator: np.random.Generator, *, all_may_go: bool = False) -> list[int]:
-    """Draw the places of the words that are not left out: never none, unless other words stay."""
+    """Draw the places of the words that stay: at least one, unless words outside ``places`` stay."""
     stays = generator.random(len(places)) >= SHARE
     stays[generator.integers(len(places))] |= not stays.any() and not all_may_go
     return [place for place, here in zip(places, stays, strict=True) if here]

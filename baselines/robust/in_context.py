@@ -54,21 +54,21 @@ class Layout:
         self._answers, self._ends = answers, [answer + end for answer in answers]
 
     def fields(self, rows: pl.DataFrame) -> list[list[int]]:
-        """Give the tokens of each row's fields, without a label."""
+        """Build the tokens of each row's fields, without a label."""
         columns = [pl.lit(f"{name.capitalize()}: ") + pl.col(name) for name in self._inputs]
         return self._tokens(rows.select(pl.concat_str(columns, separator="\n")).to_series())
 
     def labelled(self, fields: Sequence[int], label: int) -> list[int]:
-        """Give a demonstration: a text with its label."""
+        """Build the tokens of a demonstration: a text with its label."""
         return [*fields, *self._asks, *self._answers[label]]
 
     def example(self, before: Sequence[Sequence[int]], fields: Sequence[int], label: int) -> dict[str, list[int]]:
-        """Lay out a train example: texts, then the query with its label. The whole sequence is to be learned."""
+        """Build a train example: texts, then the query with its label, all of it to be learned."""
         ids = self._prompt(before, fields) + self._ends[label]
         return {"input_ids": ids, "attention_mask": [1] * len(ids), "labels": ids}
 
     def questions(self, before: Sequence[Sequence[int]], fields: Sequence[int]) -> list[dict[str, list[int]]]:
-        """Lay out a query once with each label, which alone is to be scored."""
+        """Build the query once with each label; only the label is scored."""
         prompt = self._prompt(before, fields)
         return [
             {

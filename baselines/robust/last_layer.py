@@ -33,7 +33,7 @@ def last_layer(model: Any) -> nn.Linear:
 
 @contextmanager
 def reading_features(model: Any) -> Iterator[list[Tensor]]:
-    """Read what the last layer reads in each forward pass: features, shape (B, d)."""
+    """Collect what the last layer reads in each forward pass of the block: features, shape (B, d)."""
     seen: list[Tensor] = []
     handle = last_layer(model).register_forward_pre_hook(lambda module, given: seen.append(given[0]))
     try:

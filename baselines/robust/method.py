@@ -1,4 +1,4 @@
-"""Robustness methods by name: what goes together, and what of a training each of them changes."""
+"""Robustness methods by name: which can be combined, and what each of them changes in a training."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -99,7 +99,7 @@ class Robustness:
     def of(
         cls, methods: Sequence[Method | WordMethod] | None, synonyms: SynonymSource = SynonymSource.WORDNET
     ) -> "Robustness":
-        """Put methods together, as they come from ``--method``.
+        """Build the combination of methods typed as ``--method``.
 
         Raises: InvalidInput when two of them do not go together, or EDA's synonyms are not on the machine.
         """
@@ -128,11 +128,11 @@ class Robustness:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The methods as settings that predictions depend on; nothing where there are none."""
+        """Return the methods as settings that predictions depend on; nothing if there are none."""
         return {"methods": sorted(self.methods), "synonyms": self.synonyms} if self.methods else {}
 
     def objective(self, read: "ReadLogits | None" = None, *, reads_labels: bool = False) -> "Objective":
-        """Return what training minimises and how it goes through a batch.
+        """Build what training minimises and how it goes through a batch.
 
         Args:
             read: gives the labels' logits of a model's output; default its ``logits``.
@@ -159,7 +159,7 @@ class Robustness:
         embeddings: Callable[[], Any],
         tokenizer: Any,
     ) -> "Prepared":
-        """Do what comes before the training of a classifier: add EDA's rows, fit the ensemble's bias model.
+        """Prepare the training of a classifier: add EDA's rows, fit the ensemble's bias model.
 
         Args:
             rows: train rows.
@@ -186,7 +186,7 @@ class Robustness:
         tokenizer: Any,
         outside: int = 0,
     ) -> pl.DataFrame:
-        """Add EDA's noisy copies to train rows, where EDA is among the methods.
+        """Add EDA's noisy copies to train rows, if EDA is among the methods.
 
         Args:
             rows: train rows.
@@ -214,7 +214,7 @@ class Robustness:
 
 
 _EDA_STREAM = 1
-"""Sets EDA's draws apart from others of the same seed."""
+"""Added to the seed of EDA's draws, so that they are independent of other draws of the same seed."""
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ class Prepared:
     seed: int
 
     def objective(self, model: Any, read: "ReadLogits | None" = None) -> "Objective":
-        """Give what the training of a model minimises, and how it goes through a batch.
+        """Build what the training of a model minimises, and how it goes through a batch.
 
         A loss that learns, as the ensemble's layer, is put into the model as ``own_loss``, to be trained and kept in
         checkpoints with the rest; the model's predictions do not go through it.

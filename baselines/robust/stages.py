@@ -15,7 +15,7 @@ from baselines.training.trainer import Trajectory
 from validation.report import InvalidInput, Problem
 
 _DFR_STREAM = 2
-"""Sets DFR's draws apart from others of the same seed."""
+"""Added to the seed of DFR's draws, so that they are independent of other draws of the same seed."""
 
 
 @dataclass
@@ -45,7 +45,7 @@ class MethodStages:
     loss: Callable[[Any], float]
 
     def begin(self, model: Any) -> Any:
-        """Build what training starts from: a body that read the targets' texts, a last layer that WiSE-FT needs."""
+        """Build what training starts from: DAPT's body, and the fitted last layer that WiSE-FT needs."""
         if Method.DAPT in self.methods:
             found = model.base_model.load_state_dict(self.body(), strict=False)  # a pooler stays as it is
             if found.unexpected_keys:
@@ -57,7 +57,7 @@ class MethodStages:
             labels = self.rows["label"].to_numpy()
             known = np.unique(labels)
             weights, biases = fit_layer(self.features(model, self.rows), np.searchsorted(known, labels), len(known))
-            # A label without a train row keeps a layer that never speaks for it.
+            # A label without a train row gets a bias at which it is never predicted.
             all_weights, all_biases = np.zeros((self.n_classes, weights.shape[1])), np.full(self.n_classes, -20.0)
             all_weights[known], all_biases[known] = weights, biases
             set_last_layer(model, all_weights, all_biases)
@@ -65,7 +65,7 @@ class MethodStages:
         return model
 
     def callbacks(self, model: Any, folder: Path | None) -> Sequence[TrainerCallback]:
-        """Build what gathers SWAD's means on the way, and what tells DANN's loss how far the training is."""
+        """Build SWAD's callback, which gathers mean weights, and DANN's, which sets how far the training is."""
         found: list[TrainerCallback] = []
         if Method.DANN in self.methods:
             from baselines.robust.dann import Progress
@@ -110,7 +110,7 @@ class MethodStages:
         return replace(trajectory, record={**trajectory.record, **notes})
 
     def _mix_soup(self, trajectory: Trajectory) -> Mapping[str, Any]:
-        """Put the greedy soup of the kept states into the model."""
+        """Load the greedy soup of the kept states into the model."""
         import torch
 
         from baselines.robust.averages import State, greedy_soup

@@ -1,4 +1,4 @@
-"""Temperature scaling: confidences that are worth what they say, in the source domain (Guo et al. 2017)."""
+"""Temperature scaling: confidences that match accuracy in the source domain (Guo et al. 2017)."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Tent: at test time the norms' weights follow the target, towards predictions that are sure (Wang et al. 2021)."""
+"""Tent: at test time the layer norms are trained on the target to make predictions certain (Wang et al. 2021)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

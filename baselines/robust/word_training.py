@@ -28,11 +28,11 @@ class WordFinetuner(Finetuner):
     @property
     @abstractmethod
     def copied_column(self) -> str:
-        """The column that EDA changes in its copies."""
+        """Return the column that EDA changes in its copies."""
 
     @property
     def outside(self) -> int:
-        """Code of the tag that is part of no span; of no meaning where nothing is tagged."""
+        """Return the code of the tag that is part of no span; it means nothing where nothing is tagged."""
         return 0
 
     def tuned(
@@ -42,7 +42,7 @@ class WordFinetuner(Finetuner):
         objective: "Callable[[Any], Objective] | None" = None,
         stages: Stages | None = None,
     ) -> Trained:
-        """Train on rows, with what the methods add to them; the objective is the methods'."""
+        """Train on rows, changed as the robustness methods ask for; the methods also choose the objective."""
         methods = self.robustness
         if not methods.methods:
             return super().tuned(run, rows, objective, stages)

@@ -1,4 +1,4 @@
-"""What the programs that fine-tune have in common: a run in, a trained model out, whatever the kind of task."""
+"""The base class of fine-tuning programs: a run in, a trained model out, whatever the kind of task."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -27,15 +27,15 @@ class Stages(Protocol):
     """What is done to a model before and after a training."""
 
     def begin(self, model: Any) -> Any:
-        """Change a model that was built; return it."""
+        """Change a model before its training; return it."""
         ...
 
     def callbacks(self, model: Any, folder: Path | None) -> "Sequence[TrainerCallback]":
-        """Build what is done at steps of a training whose checkpoints lie in a folder."""
+        """Build the callbacks of a training whose checkpoints lie in a folder."""
         ...
 
     def finish(self, trajectory: "Trajectory") -> "Trajectory":
-        """Change a model that was trained; return the training with what is worth knowing of the change."""
+        """Change a trained model; return its training with a record of the change."""
         ...
 
 
@@ -71,22 +71,22 @@ class Finetuner(ABC):
 
     @abstractmethod
     def build(self, seed: int) -> Any:
-        """Give the model, ready to train; the seed draws what has no weights yet."""
+        """Build the model, ready to train; the seed draws the weights that it has not yet."""
 
     @abstractmethod
     def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
-        """Give what training reads of train rows: features with labels."""
+        """Build the features of train rows, with labels."""
 
     @abstractmethod
     def scorer(self, run: Run, validation: pl.DataFrame) -> Score:
-        """Give the score on a run's validation rows that chooses epoch and hyperparameters."""
+        """Return a function that scores a model on a run's validation rows, to choose epoch and hyperparameters."""
 
     @abstractmethod
     def predictor(self, run: Run, model: Any) -> Predict:
-        """Let a run's trained model predict."""
+        """Return a function that predicts with a run's trained model."""
 
     def fit(self, run: Run) -> Trained:
-        """Train on a run's rows, with the best of the settings to choose from."""
+        """Train on a run's rows, with the best of the candidate settings."""
         from baselines.training.tuning import cut_rows
 
         rows = cut_rows(run.train, self.options, run.seed)
@@ -100,7 +100,7 @@ class Finetuner(ABC):
         objective: "Callable[[Any], Objective] | None" = None,
         stages: "Stages | None" = None,
     ) -> Trained:
-        """Train on rows, with the best of the settings to choose from.
+        """Train on rows, with the best of the candidate settings.
 
         Args:
             run: the run.
@@ -122,7 +122,7 @@ class Finetuner(ABC):
         return tuned(run, self._candidates, recipe)
 
     def _predictor_of_saved(self, run: Run, model: Any) -> Predict:
-        """Return what predicts with a trained model, which is written first where that was asked for."""
+        """Return a function that predicts with a trained model, which is written first if that was asked for."""
         if self.options.save_model is not None:
             place = self.options.save_model / f"{run.source}-{run.seed}"
             model.save_pretrained(place)
@@ -130,7 +130,7 @@ class Finetuner(ABC):
         return self.predictor(run, model)
 
     def check_places(self) -> None:
-        """Refuse, where labels stand at places of a text, what moves them or cannot tell them."""
+        """Raise InvalidInput if positions in a text, where labels stand, would be moved or are not known."""
         if self.options.adapter is Adapter.PROMPT:
             what, cure = "a soft prompt would move what is labelled", "give --adapter lora, or none"
             raise InvalidInput(Problem(what, "--adapter", "prompt", cure))
@@ -139,19 +139,19 @@ class Finetuner(ABC):
             raise InvalidInput(Problem(what, "--model", found, "give a model with a fast tokenizer"))
 
     def embeddings(self) -> Any:
-        """Load the pretrained model's input embeddings, in which words of like use lie near each other."""
+        """Load the pretrained model's input embeddings, in which words used alike lie near each other."""
         from baselines.training.models import load_model
 
         return load_model("AutoModel", self.options.model, 0).get_input_embeddings().weight.detach()
 
     @property
     def train_length(self) -> int:
-        """Word pieces that training reads of a text."""
+        """Return how many word pieces training reads of a text."""
         return self._room(self._candidates[0].max_length)
 
     @property
     def eval_length(self) -> int:
-        """Word pieces that prediction reads of a text."""
+        """Return how many word pieces prediction reads of a text."""
         return self._room(self._candidates[0].eval_max_length)
 
     def read(
@@ -167,7 +167,7 @@ class Finetuner(ABC):
         return predict_rows(model, rows, self._padding, self._device, read, description, self.options.eval_tokens)
 
     def _built(self, seed: int) -> Any:
-        """Build the model, an adapter's weights drawn by the seed, too; it knows which token fills up the batches."""
+        """Build the model and set its padding token; the seed also draws an adapter's weights."""
         from baselines.training.models import seeded, set_padding
 
         with seeded(seed):

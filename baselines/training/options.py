@@ -179,7 +179,7 @@ class TrainingOptions:
     name: Annotated[str | None, typer.Option("--name", help="The model's name on the board.")] = None
 
     def settings(self, recipes: Mapping[str, Settings] = RECIPES) -> Settings:
-        """Give the recipe's settings with what was typed in place of them.
+        """Return the recipe's settings, replaced where an option was typed.
 
         Raises: InvalidInput when there is no such recipe, or a state is to be kept that training does not come to.
         """
@@ -198,7 +198,7 @@ class TrainingOptions:
         recipes: Mapping[str, Settings] = RECIPES,
         sweeps: Mapping[str, tuple[Mapping[str, Any], ...]] = SWEEPS,
     ) -> list[Settings]:
-        """Give all settings of the sweep, of which validation rows choose one; what was typed stands in all."""
+        """List the settings of the sweep, of which validation rows choose one; typed options stand in all of them."""
         if self.sweep not in sweeps:
             raise _unknown("--sweep", self.sweep, list(sweeps))
         settings = self.settings(recipes)
@@ -208,7 +208,7 @@ class TrainingOptions:
         return list(dict.fromkeys(replace(settings, **each) for each in free))
 
     def check(self) -> None:
-        """Refuse options that do not go together, before any work; InvalidInput says which."""
+        """Raise InvalidInput, before any work, if options do not go together."""
         if self.train_size is not None and self.shots is not None:
             raise InvalidInput(Problem("both cut the train rows", "--train-size, --shots", cure="give one of them"))
         if self.lora_targets and self.adapter is not Adapter.LORA:

@@ -13,7 +13,7 @@ _OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "longformer", "mpnet
 
 
 def room(config: Any, options: TrainingOptions, asked: int) -> int:
-    """Count how many word pieces of a text are read.
+    """Compute how many word pieces of a text the model can read.
 
     Args:
         config: the model's configuration.

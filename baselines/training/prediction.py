@@ -1,4 +1,4 @@
-"""Prediction: each distinct row once, rows of one length together, as many at a time as the device likes."""
+"""Prediction: each distinct row once, rows of one length together, as many at a time as the device's memory holds."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -111,7 +111,7 @@ def place_model(model: Any, device: Device) -> None:
 
 @contextmanager
 def _precise_head(model: Any, device: Device) -> Iterator[None]:
-    """Compute what turns hidden states into logits in single precision, whatever the rest is computed in.
+    """Run the layer that turns hidden states into logits in single precision, whatever the rest is computed in.
 
     Logits in bfloat16 have two or three digits: confidences would be coarse, and labels tie. A head whose own weights
     are not in single precision stays as it is.

@@ -47,7 +47,7 @@ class QaWindows:
     contexts: Sequence[str]
 
     def labels(self, answers: Sequence[Mapping[str, Sequence[Any]]]) -> NDArray[np.int64]:
-        """Give the first and last piece of the answer in each window.
+        """Find the first and last piece of the answer in each window.
 
         Args:
             answers: of each question ``text`` and ``answer_start``, of which the first is learnt; empty = no answer.
@@ -62,7 +62,7 @@ class QaWindows:
         return labels
 
     def answers(self, logits: Sequence[Logits]) -> "Answers":
-        """Pool windows.
+        """Find the best answer to each question over its windows.
 
         Args:
             logits: of each window the start and end scores of its pieces, shape (n_pieces, 2) each.
@@ -97,7 +97,7 @@ class Answers:
     preference: NDArray[np.float64]
 
     def given(self, threshold: float) -> list[str]:
-        """Give the answers, ``""`` where no answer is preferred by more than a threshold; infinite: always answer."""
+        """Return the answers, ``""`` where no answer is preferred by more than a threshold; infinite: always answer."""
         return ["" if more > threshold else text for text, more in zip(self.texts, self.preference, strict=True)]
 
 
@@ -141,7 +141,7 @@ def qa_windows(questions: Sequence[str], contexts: Sequence[str], tokenizer: Any
 def _sides(
     sides: NDArray[np.int64], longest_question: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Divide an encoded pair: places before the context (the question cut), of the context, and after it."""
+    """Divide an encoded pair: positions before the context (the question cut), of the context, and after it."""
     body = np.flatnonzero(sides == _CONTEXT)
     first, end = (int(body[0]), int(body[-1]) + 1) if body.size else (len(sides), len(sides))
     lost = np.flatnonzero(sides == _QUESTION)[longest_question:]
@@ -186,7 +186,7 @@ def null_threshold(
     order = np.argsort(-preference, kind="stable")
     sorted_ = preference[order]
     gained = np.append(0.0, np.cumsum((abstained - answered)[order]))  # by abstaining on the first k
-    between = np.append(True, np.append(sorted_[1:] != sorted_[:-1], True))  # equals cannot be told apart
+    between = np.append(True, np.append(sorted_[1:] != sorted_[:-1], True))  # no threshold lies between equals
     n_abstained = int(np.where(between, gained, -np.inf).argmax())
     return float(sorted_[n_abstained]) if n_abstained < sorted_.size else -np.inf
 

@@ -101,7 +101,7 @@ def target_texts(rows: pl.DataFrame, kind: TaskKind) -> list[str]:
 
 
 def predicted_texts(written: Sequence[str], kind: TaskKind) -> list[str]:
-    """Read predictions from what a model wrote.
+    """Parse predictions from what a model wrote.
 
     Args:
         written: n texts.
@@ -115,7 +115,7 @@ def predicted_texts(written: Sequence[str], kind: TaskKind) -> list[str]:
 
 
 def label_words(labels: Sequence[str]) -> list[str]:
-    """Give the word that stands for each label: Yes, Maybe and No for inference, else the label's name."""
+    """Return the word that stands for each label: Yes, Maybe and No for inference, otherwise the label's name."""
     words: Mapping[str, str] = _ENTAILMENT if set(labels) == set(_ENTAILMENT) else {}
     return [words.get(label, label) for label in labels]
 
@@ -156,7 +156,7 @@ def decoder_tokens(start: int, tokenizer: Any) -> list[int]:
 
 
 def class_logits(logits: Any, tokens: Sequence[int]) -> Any:
-    """Give each class's score: that of its token where the decoder, after ``decoder_tokens``, writes next.
+    """Return each class's score: that of its token where the decoder, after ``decoder_tokens``, writes next.
 
     Args:
         logits: of the decoder, shape (n, 2, vocabulary); array or tensor.
@@ -171,10 +171,10 @@ def class_logits(logits: Any, tokens: Sequence[int]) -> Any:
 
 
 def _cut(fields: dict[str, str], n_tokens: int, max_length: int) -> None:
-    """Take from the end of the longest field about as much as the input is too long."""
+    """Cut the end of the longest field by about as much as the input is too long."""
     longest = max(fields, key=lambda name: len(fields[name]))
     characters = len(fields[longest])
-    # Tokens of the other fields and of the form count as if they were as long: what is cut is then too little
-    # rather than too much, and the caller comes again.
+    # The share is taken of all tokens, also those of other fields and of the form: the cut is therefore rather too
+    # short than too long, and the caller repeats it until the input fits.
     share = (n_tokens - max_length) / n_tokens
     fields[longest] = fields[longest][: characters - max(1, math.ceil(characters * share))].rstrip()

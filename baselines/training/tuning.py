@@ -33,7 +33,7 @@ class Recipe:
 
 
 def cut_rows(rows: pl.DataFrame, options: TrainingOptions, seed: int) -> pl.DataFrame:
-    """Draw the train rows asked for: so many, or so many of each label (Domain Robustness paper, App. C.4).
+    """Draw the train rows asked for: so many, or so many per label (Domain Robustness paper, App. C.4).
 
     A smaller draw of the same seed is part of a larger one.
     """
@@ -76,7 +76,7 @@ def tuned(run: Run, candidates: Sequence[Settings], recipe: Recipe) -> Trained:
 
 
 def _trial(scratch: Path, number: int, settings: Settings, recipe: Recipe, highest: float) -> dict[str, Any]:
-    """Train one candidate, unless that was done before; its weights are kept where none before it scored as high."""
+    """Train one candidate, unless that was done before; its weights are kept if no earlier one scored as high."""
     note, folder = scratch / f"candidate-{number}.json", scratch / f"candidate-{number}"
     if note.is_file():
         return dict(json.loads(note.read_text(encoding="utf-8")))
@@ -99,7 +99,7 @@ def _weights(scratch: Path, number: int) -> Path:
 
 
 def _trained(trajectory: Trajectory, recipe: Recipe, run: Run) -> Trained:
-    """Let a training's model and its kept states predict; each is loaded when it is asked."""
+    """Build the result of a training whose kept states are loaded when asked to predict."""
     model, states = trajectory.model, trajectory.states
     if not states:
         return Trained(recipe.predictor(model), record=trajectory.record)

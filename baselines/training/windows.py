@@ -6,7 +6,7 @@ import math
 def windows(length: int, room: int) -> list[range]:
     """Cut the places 0 to ``length`` into the fewest ranges of ``room`` places, neighbours sharing a third or more.
 
-    Ranges are spread evenly, so that all are full: each place has as much context as the room gives.
+    Ranges are spread evenly, so that all are full and each place has as much context as fits.
 
     Args:
         length: pieces of the text, 0 or more.

@@ -35,13 +35,13 @@ class WordPieces:
     n_words: NDArray[np.int64]
 
     def labels(self, tags: Sequence[Sequence[int]]) -> list[list[int]]:
-        """Give the label of each piece of each window, -100 where it tags no word, from each sentence's tag codes."""
+        """Return the label of each piece of each window, -100 where it tags no word, from each sentence's tag codes."""
         by_sentence = [np.append(np.asarray(codes, dtype=np.int64), IGNORED) for codes in tags]
-        # -1, no word, is the place of what was appended.
+        # Index -1 (no word) selects the ``IGNORED`` that was appended.
         return [by_sentence[row][places].tolist() for row, places in zip(self.sentence, self.words, strict=True)]
 
     def tags(self, codes: Sequence[NDArray[np.int64]], outside: int) -> list[NDArray[np.int64]]:
-        """Give one tag code a word from each window's codes by piece.
+        """Return one tag code per word from each window's codes by piece.
 
         A word of which the tokenizer leaves nothing, such as a control character, is ``outside``.
 
@@ -84,7 +84,7 @@ def word_pieces(sentences: Sequence[Sequence[str]], tokenizer: Any, max_length: 
 
 
 def _cut(word_of: NDArray[np.int64], max_length: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Cut one sentence's pieces, special ones at both ends: which pieces a window keeps, and the word each tags."""
+    """Cut one sentence's pieces, special ones at both ends: the pieces that a window keeps, and the word each tags."""
     body = np.flatnonzero(word_of != _NO_WORD)
     first, end = (int(body[0]), int(body[-1]) + 1) if body.size else (len(word_of), len(word_of))
     before, after = np.arange(first), np.arange(end, len(word_of))
@@ -101,7 +101,7 @@ def _cut(word_of: NDArray[np.int64], max_length: int) -> list[tuple[NDArray[np.i
 
 
 def _most_context(length: int, cuts: Sequence[range]) -> NDArray[np.int64]:
-    """Tell for each piece which window shows most on its poorer side; the sentence's own ends cost nothing."""
+    """Find for each piece the window that shows most on its poorer side; the sentence's own ends cost nothing."""
     places = np.arange(length)
     shown = np.full((len(cuts), length), -1)
     for number, cut in enumerate(cuts):

@@ -38,7 +38,7 @@ def test_vectors_are_those_of_sentence_transformers(name: str, include_prompt: b
     own = SentenceTransformer(where, device="cpu").encode(texts, prompt_name=name, normalize_embeddings=True)
     prompted = Encoder(where, tmp_path / "cache", prompt=find_prompt(where, name)).encode(texts)
     assert prompted == pytest.approx(own, abs=1e-5)
-    # Both lie in one cache, apart.
+    # The cache holds the vectors of both prompts under different keys.
     bare = SentenceTransformer(where, device="cpu").encode(texts, normalize_embeddings=True)
     assert Encoder(where, tmp_path / "cache").encode(texts) == pytest.approx(bare, abs=1e-5)
     assert np.abs(bare - own).max() > 0.01

@@ -130,7 +130,7 @@ def test_the_rows_of_the_floor_score_as_their_predictions_do(real_raw: Path, tmp
 
 
 def _on_target(task: Any, target: str) -> Any:
-    """The only score on a target: of the one source, or of none."""
+    """Return the only score on a target: of the one source, or of none."""
     (found,) = [each["score"] for each in task["in_domain"] if each["domain"] == target] + [
         each["st"] for each in task["shifts"] if each["target"] == target
     ]

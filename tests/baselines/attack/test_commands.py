@@ -97,7 +97,7 @@ def make(folder: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def fill(path: Path, change: Callable[[pl.DataFrame], pl.DataFrame] = lambda table: table) -> Path:
-    """Answer yes for every row, as a spreadsheet would save it, then change the table."""
+    """Fill in yes for every row, as a spreadsheet would save it, then change the table."""
     table = pl.read_csv(path, infer_schema=False).with_columns(keep=pl.lit("yes"), reviewer=pl.lit("r"))
     filled = path.with_name("filled.csv")
     change(table).write_csv(filled)
@@ -183,7 +183,7 @@ def test_as_many_as_wanted_balanced_over_labels(folder: DatasetFolder) -> None:
     assert (benign_.success_rate, toxic_.success_rate, both.accuracy_before, both.accuracy_after) == (1, 1, 1, 0)
     assert (benign_.changed, benign_.with_sentence, toxic_.with_sentence) == (0, 1, 0)
     assert toxic_.changed == pytest.approx(1 / 13)
-    # Fewer wanted: of each label the same texts, first ones of the same order.
+    # If fewer texts are wanted, they are the first of the same order within each label.
     assert set(some.chosen()) <= set(every.chosen())
 
 

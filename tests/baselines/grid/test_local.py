@@ -51,12 +51,12 @@ class Grids:
         return {log.parent: sum(line.startswith("$ ") for line in log.read_text().splitlines()) for log in logs}
 
     def done(self) -> dict[Path, int]:
-        """Give when each trial that is done was written."""
+        """Return when each trial that is done was written."""
         files = self.folder.glob(f"*/runs/*/*/*/{PREDICTIONS}")
         return {file.parent: file.stat().st_mtime_ns for file in files if is_whole(file)}
 
     def entry(self, name: str = "sa/m") -> tuple[bytes, bytes]:
-        """Give the bytes of a prediction file and of its card."""
+        """Read the bytes of a prediction file and of its card."""
         results = self.folder / "results"
         return (results / f"{name}.parquet").read_bytes(), (results / f"{name}.card.yaml").read_bytes()
 

@@ -144,7 +144,7 @@ def test_a_rerun_asks_nothing_and_writes_the_same(
 def test_predictions_hang_on_neither_concurrency_nor_targets_asked_for(
     synthetic: DatasetFolder, server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # An answer that hangs on the demonstrations and their order.
+    # The stub's answer depends on the demonstrations and their order.
     server.reply = lambda body: ["positive", "negative"][sum(map(ord, str(body["messages"]))) % 2]
     frames = []
     both = ["kettles", "tents"]

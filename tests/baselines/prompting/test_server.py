@@ -39,7 +39,7 @@ def ask(model: Server, n: int) -> dict[int, Answer]:
 
 
 def first(times: int, bad: Response, then: str = "positive") -> Callable[[dict[str, Any]], str | Response]:
-    """Give a bad response the first times, then a good answer."""
+    """Return a bad response the first times, then a good answer."""
     count = itertools.count()
     return lambda _: bad if next(count) < times else then
 
@@ -74,7 +74,7 @@ def test_a_limit_lets_all_requests_wait_as_long_as_the_server_says(server: ChatS
     assert len(ask(client(server, concurrency=2), 12)) == 12
     assert len(server.asked) == 13
     gaps = [after - before for before, after in itertools.pairwise(server.times)]
-    # One pause, in which no other request was sent but that which was under way.
+    # During the pause no request was sent but the one already under way.
     assert sum(gap > 0.5 for gap in gaps) == 1
     assert max(gaps) < 2
 
@@ -131,7 +131,7 @@ def test_requests_under_way_when_another_fails_are_kept(server: ChatServer) -> N
     with pytest.raises(InvalidInput, match="check --model and --base-url") as refused:
         ask(client(server, concurrency=4), 50)
     answers = refused.value.answers  # type: ignore[attr-defined]
-    # Whoever was answered before the refusal came has asked once more.
+    # A worker that was answered before the refusal came has sent one more request.
     assert {1, 2, 3} <= answers.keys()
     assert len(server.asked) == len(answers) + 1 <= 8
 

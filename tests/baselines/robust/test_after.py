@@ -145,11 +145,11 @@ def test_the_mean_over_a_valley_is_that_of_the_authors_code(
 @pytest.mark.parametrize(
     ("losses", "first_last"),
     [
-        # Theirs counts looks 3 to 5 of six, and 2 to 5 in the mean, look 4 twice.
+        # The authors' valley is looks 3 to 5 of six; their mean covers looks 2 to 5, look 4 twice.
         ([3, 2, 1, 1.1, 1.2, 1.0], (2, 5)),
-        # Theirs: 2 to 8, on the way down from where the loss is below the threshold, the lowest look twice.
+        # The authors' mean covers looks 2 to 8, from where the loss falls below the threshold; the lowest counts twice.
         ([9, 1.3, 1.2, 1.1, 1.0, 1.05, 1.1, 1.2, 1.0], (4, 8)),
-        # Theirs leaves out the last look, which is above the threshold, though fewer than six are.
+        # The authors' mean leaves out the last look, which is above the threshold, although fewer than six looks are.
         ([3, 1, 1.1, 1.2, *[1.5] * 5, 1.4, 1.5], (1, 10)),
     ],
 )

@@ -58,7 +58,7 @@ def test_own_loss_adds_logarithms_where_the_authors_code_adds_probabilities() ->
         return mixin_loss(torch.tensor(logits), torch.tensor(added), torch.tensor(labels)).item()
 
     assert ours(g * np.log(bias)) == pytest.approx(loss(g * np.log(bias)), rel=1e-6)
-    # The authors' code hands g * b over; a bias of 0.7 then counts for at most e^0.7 = 2 times one of 0.
+    # The authors' code passes g * b on; a bias of 0.7 then counts at most e^0.7 = 2 times as much as a bias of 0.
     assert ours(g * bias) == pytest.approx(loss(g * bias), rel=1e-6)
     assert abs(loss(g * bias) - loss(g * np.log(bias))) > 0.1
 

@@ -50,7 +50,7 @@ def t5(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def finetuned(folder: DatasetFolder, out: Path, model: str, methods: Sequence[str]) -> pl.DataFrame:
-    """Fine-tune as the command does; gives the predictions."""
+    """Run fine-tuning as the command does; returns the predictions."""
     finetune_classifier.main(
         "nli",
         folder.path,
@@ -90,7 +90,7 @@ def test_an_encoder_decoder_is_trained_by_the_words_of_the_labels(
 
 
 def trained(folder: DatasetFolder, out: Path, model: str, methods: Sequence[str], **options: Any) -> pl.DataFrame:
-    """Fine-tune on two domains at once."""
+    """Run fine-tuning on two domains at once."""
     given = {"source": ["harbour+kitchen"], "target": ["orchard", "harbour"], "train_size": 48} | options
     finetune_classifier.main(
         "nli", folder.path, out, method=[Method(name) for name in methods], model=model, epochs=1,

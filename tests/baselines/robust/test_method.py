@@ -23,7 +23,7 @@ WORDS = ("ferry", "spoon", "crane", "apple", "chisel", "anchor")
 
 @pytest.fixture
 def rows() -> pl.DataFrame:
-    """A word decides the label."""
+    """Build rows of which one word decides the label."""
     generator = np.random.default_rng(0)
     labels = generator.integers(0, 3, 48)
     return pl.DataFrame(
@@ -52,7 +52,7 @@ def features(rows: pl.DataFrame) -> list[dict[str, Any]]:
 def trained(
     robustness: Robustness, rows: pl.DataFrame, model: BertForSequenceClassification, scratch: Path, epochs: float = 10
 ) -> tuple[Any, float]:
-    """Train; gives the model and its accuracy on the rows without methods."""
+    """Train a model; returns it and its accuracy on the rows without methods."""
     prepared = robustness.prepared(rows, ["text"], 3, 0, model.get_input_embeddings, None)
     settings = Settings(epochs=epochs, learning_rate=3e-3, batch_size=16, warmup=0)
     device = Device("cpu", False)
@@ -79,7 +79,7 @@ def _few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _some_synonyms(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names of things that no label depends on are synonyms of each other."""
+    """Return synonyms: names of things that no label depends on are synonyms of each other."""
     monkeypatch.setattr(
         "baselines.robust.synonyms.wordnet",
         lambda: lambda word: sorted({*WORDS[3:]} - {word}) if word in WORDS[3:] else [],
