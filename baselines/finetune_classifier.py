@@ -59,7 +59,7 @@ Prompt = Annotated[
 ]
 
 
-class Classifier(Finetuner):
+class ClassifierFinetuner(Finetuner):
     """Trains classifiers of one task, with or without robustness methods."""
 
     def __init__(
@@ -99,7 +99,7 @@ class Classifier(Finetuner):
             cure = "give --keep-state at least twice, as 1 and 2"
             raise InvalidInput(Problem("a soup is of kept states", "--method soup", cure=cure))
 
-    def tuned(
+    def train_on_rows(
         self,
         run: Run,
         rows: pl.DataFrame,
@@ -115,11 +115,11 @@ class Classifier(Finetuner):
             self._decoder = decoder_tokens(self.config.decoder_start_token_id, self.tokenizer)
             self._words = label_tokens(self.info.labels, self.tokenizer)
         if not self._robustness.methods and not self._writes:
-            return super().tuned(run, rows)
-        prepared = self._robustness.prepared(
+            return super().train_on_rows(run, rows)
+        prepared = self._robustness.prepare(
             rows, self.info.inputs, len(self.info.labels), run.seed, self.embeddings, self.tokenizer
         )
-        return super().tuned(
+        return super().train_on_rows(
             run, prepared.rows, lambda model: prepared.objective(model, self._read), self._stages(run, prepared.rows)
         )
 
@@ -145,7 +145,7 @@ class Classifier(Finetuner):
 
         score = None if run.validation is None else self.scorer(run, run.validation)
         n_classes = len(self.info.labels)
-        body, loss = cache(partial(self._adapted_body, run)), partial(self._validation_loss, run)
+        body, loss = cache(partial(self._adapt_body, run)), partial(self._validation_loss, run)
         return MethodStages(
             self._robustness.methods, rows, run.validation, n_classes, run.seed, features, score, body, loss
         )
@@ -158,7 +158,7 @@ class Classifier(Finetuner):
         log_p = log_softmax(self._logits(model, run.validation, "validating"), axis=1)
         return float(-log_p[np.arange(len(log_p)), run.validation["label"].to_numpy()].mean())
 
-    def _adapted_body(self, run: Run) -> Mapping[str, Any]:
+    def _adapt_body(self, run: Run) -> Mapping[str, Any]:
         """Train the pretrained body on the targets' train texts."""
         from baselines.robust.dapt import adapt_body
 
@@ -174,7 +174,7 @@ class Classifier(Finetuner):
             return prepare(load_model("AutoModelForSeq2SeqLM", self.options.model, seed), self.options, "SEQ_2_SEQ_LM")
         return prepare(self._head.load(self.options.model, seed), self.options, "SEQ_CLS")
 
-    def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+    def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
         """Build the features of each row: word pieces and label and, for the methods, its index and domain."""
         methods = self._robustness.methods
         more = pl.DataFrame({"labels": rows["label"]})
@@ -202,7 +202,7 @@ class Classifier(Finetuner):
 
         def predict(rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
             if Method.TENT in self._robustness.methods:
-                probabilities = np.asarray(softmax(self._adapted(model, rows), axis=1))
+                probabilities = np.asarray(softmax(self._predict_adapting(model, rows), axis=1))
             else:
                 logits = self._logits(model, rows, "predicting")
                 probabilities = np.asarray(softmax(logits / self._temperature(run, model), axis=1))
@@ -220,7 +220,7 @@ class Classifier(Finetuner):
         labels = run.validation["label"].to_numpy().astype(np.int64)
         return fit_temperature(self._logits(model, run.validation, "reading validation rows"), labels)
 
-    def _adapted(self, model: Any, rows: pl.DataFrame) -> NDArray[np.float64]:
+    def _predict_adapting(self, model: Any, rows: pl.DataFrame) -> NDArray[np.float64]:
         """Predict each target's rows by Tent, in the order of their ids, shape (n, C)."""
         from baselines.robust.tent import BATCH, adapt_and_predict
         from baselines.training.prediction import place_model
@@ -244,7 +244,7 @@ class Classifier(Finetuner):
 
     def _features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
         from baselines.training.pieces import text_features
-        from baselines.training.text_to_text import encoded, label_form
+        from baselines.training.text_to_text import encode_form, label_form
 
         rows = rows.with_columns((self._prompt + pl.col(self.info.inputs[0])).alias(self.info.inputs[0]))
         if not self._writes:
@@ -252,7 +252,7 @@ class Classifier(Finetuner):
         form = label_form(self.info.inputs, self.info.labels)
         return [
             {"input_ids": ids, "attention_mask": [1] * len(ids), "decoder_input_ids": self._decoder}
-            for ids in encoded(form, rows, self.tokenizer, max_length)
+            for ids in encode_form(form, rows, self.tokenizer, max_length)
         ]
 
     def _logits(self, model: Any, rows: pl.DataFrame, description: str) -> NDArray[np.float64]:
@@ -306,7 +306,7 @@ def main(
         texts()  # raises before any training if the texts cannot be read
     finetune(
         "finetune-classifier",
-        partial(Classifier, robustness=robustness, target_texts=texts, prompt=words),
+        partial(ClassifierFinetuner, robustness=robustness, target_texts=texts, prompt=words),
         runs,
         training,
         settings={**robustness.settings, **({"prompt": words} if words else {})},

@@ -26,7 +26,7 @@ from baselines.training.finetuner import Score
 from baselines.training.options import GENERATION_RECIPES, GENERATION_SWEEPS, TrainingOptions
 from baselines.training.outputs import default_name
 from baselines.training.program import finetune
-from baselines.training.text_to_text import encoded, input_form, predicted_texts, target_texts
+from baselines.training.text_to_text import encode_form, input_form, predicted_texts, target_texts
 from builders.folder.manifest import TaskManifest
 from leaderboard.metrics.generation import rouge_l
 from leaderboard.metrics.qa import qa_scores
@@ -60,7 +60,7 @@ class WritingOptions(TrainingOptions):
     ] = None
 
 
-class Writer(WordFinetuner):
+class Seq2seqFinetuner(WordFinetuner):
     """Trains models that write, for one task."""
 
     options: WritingOptions
@@ -103,7 +103,7 @@ class Writer(WordFinetuner):
         )
         return prepare(model, self.options, "SEQ_2_SEQ_LM")
 
-    def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+    def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
         """Build inputs with the tokens of the text to write."""
         texts = target_texts(rows, self.info.kind)
         targets = self.tokenizer(text_target=texts, truncation=True, max_length=self._max_target)["input_ids"]
@@ -126,7 +126,7 @@ class Writer(WordFinetuner):
         return lambda rows: (self._write(model, self._inputs(rows, self.eval_length), "writing"), None)
 
     def _inputs(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
-        ids = encoded(self._form, rows, self.tokenizer, max_length)
+        ids = encode_form(self._form, rows, self.tokenizer, max_length)
         return [{"input_ids": tokens, "attention_mask": [1] * len(tokens)} for tokens in ids]
 
     def _write(self, model: Any, inputs: "Sequence[Features]", description: str) -> list[str]:
@@ -155,7 +155,7 @@ def main(
     parts = [default_name(training), *(["from scratch"] if training.from_scratch else [])]
     facts: dict[str, Any] = {"name": ", ".join([*parts, *robustness.settings.get("methods", ())])}
     facts |= {"base_model": None} if training.from_scratch else {}
-    trainer = partial(Writer, robustness=robustness)
+    trainer = partial(Seq2seqFinetuner, robustness=robustness)
     finetune("finetune-seq2seq", trainer, runs, training, kinds=kinds, settings=robustness.settings, facts=facts)
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _OUTSIDE = "O"
 
 
-class Tagger(WordFinetuner):
+class TaggerFinetuner(WordFinetuner):
     """Trains taggers of one task."""
 
     def __init__(self, info: TaskManifest, options: TrainingOptions, robustness: Robustness | None = None) -> None:
@@ -66,7 +66,7 @@ class Tagger(WordFinetuner):
 
         return prepare(self._head.load(self.options.model, seed), self.options, "TOKEN_CLS")
 
-    def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+    def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
         """Build windows of word pieces, each word's tag at its first piece."""
         pieces = word_pieces(rows["tokens"].to_list(), self.tokenizer, max_length)
         labels = pieces.labels(rows["tags"].to_list())
@@ -118,7 +118,7 @@ def main(
     robustness = Robustness.of(method, synonyms)
     finetune(
         "finetune-tagger",
-        partial(Tagger, robustness=robustness),
+        partial(TaggerFinetuner, robustness=robustness),
         runs,
         training,
         kinds=(TaskKind.TAGGING,),

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from tqdm import tqdm
 
-from baselines.attack.search import DECIMALS, Attacked, Example, Limits, attack_texts
+from baselines.attack.search import DECIMALS, Attacked, Example, SearchLimits, attack_texts
 from baselines.attack.victims import Victim
 
 WAVE = 32
@@ -59,7 +59,7 @@ class Campaign:
         known: Collection[str],
         *,
         n: int,
-        limits: Limits,
+        limits: SearchLimits,
         seed: int,
     ) -> None:
         self._labels, self._victim, self._known = labels, victim, known
@@ -88,12 +88,12 @@ class Campaign:
                     self._attacked.append(attacked)
                     bar.update(min(bar.n + attacked.flipped, self._n) - bar.n)
 
-    def chosen(self) -> list[Attacked]:
+    def choose_fallen(self) -> list[Attacked]:
         """Return at most n texts that fell, sorted by id, as evenly spread over the labels as their numbers allow."""
         by_label = [[one for one in attacked if one.flipped] for attacked in self._by_label()]
         kept = [
             one
-            for share, fallen in zip(share_out(self._n, list(map(len, by_label))), by_label, strict=True)
+            for share, fallen in zip(divide_evenly(self._n, list(map(len, by_label))), by_label, strict=True)
             for one in sorted(fallen, key=lambda one: self._place[one.example.id])[:share]
         ]
         return sorted(kept, key=lambda one: one.example.id)
@@ -114,7 +114,7 @@ class Campaign:
         found = [sum(one.flipped for one in attacked) for attacked in self._by_label()]
         most = [self._n if waiting else there for waiting, there in zip(self._waiting, found, strict=True)]
         wave: list[Example] = []
-        for share, there, waiting in zip(share_out(self._n, most), found, self._waiting, strict=True):
+        for share, there, waiting in zip(divide_evenly(self._n, most), found, self._waiting, strict=True):
             size = min(2 * max(share - there, 0), WAVE // len(self._labels) + 1)
             wave += waiting[:size]
             del waiting[:size]
@@ -124,10 +124,10 @@ class Campaign:
         return [[one for one in self._attacked if one.example.gold == code] for code in range(len(self._labels))]
 
 
-def share_out(n: int, most: Sequence[int]) -> list[int]:
+def divide_evenly(n: int, most: Sequence[int]) -> list[int]:
     """Divide a number as evenly as possible among takers, each of which can take only so many.
 
-    >>> share_out(10, [2, 9, 9]), share_out(5, [9, 9]), share_out(9, [1, 1])
+    >>> divide_evenly(10, [2, 9, 9]), divide_evenly(5, [9, 9]), divide_evenly(9, [1, 1])
     ([2, 4, 4], [3, 2], [1, 1])
     """
     shares = [0] * len(most)

@@ -75,7 +75,7 @@ def make(
     from baselines.attack.campaign import Campaign
     from baselines.attack.perturb import vocabulary
     from baselines.attack.review import check_new_file, review_table, write_whole
-    from baselines.attack.search import Limits
+    from baselines.attack.search import SearchLimits
     from baselines.attack.victims import TRAINED, load_victim
     from baselines.models import parse_label_map
     from builders.folder.reader import DatasetFolder
@@ -94,29 +94,29 @@ def make(
             victim, train, info.labels, seed=seed, cache=Path(cache), encoder=encoder,
             label_map=parse_label_map(label_map or ()), trust_pickle=trust_pickle,
         )  # fmt: skip
-        limits = Limits(queries, max_changed)
+        limits = SearchLimits(queries, max_changed)
         known = vocabulary(train["text"])
         campaign = Campaign(rows, info.labels, model, known, n=n, limits=limits, seed=seed)
         try:
             campaign.run()
         except KeyboardInterrupt:
-            if found := campaign.chosen():
-                write_whole(review_table(found, info.labels), out)
-                typer.echo(f"stopped early: {out} holds {counted(len(found), 'text')} found so far", err=True)
+            if fallen := campaign.choose_fallen():
+                write_whole(review_table(fallen, info.labels), out)
+                typer.echo(f"stopped early: {out} holds {counted(len(fallen), 'text')} found so far", err=True)
             raise
-    found = campaign.chosen()
+    fallen = campaign.choose_fallen()
     if json_ != "-":
         _print_outcomes(campaign.outcomes(), f"{task}, {domain}: {victim}")
     facts: dict[str, Any] = {"data": folder.content_hash, "task": task, "domain": domain, "victim": victim}
-    settings = {"queries": queries, "max_changed": max_changed, "seed": seed, "wanted": n, "made": len(found)}
+    settings = {"queries": queries, "max_changed": max_changed, "seed": seed, "wanted": n, "made": len(fallen)}
     write_json(facts | settings | {"outcomes": [asdict(outcome) for outcome in campaign.outcomes()]}, json_)
-    if not found:
+    if not fallen:
         cure = "give more --queries, a larger --max-changed or another --victim"
         raise InvalidInput(Problem("no text was found that the victim falls for", "--victim", f"'{victim}'", cure))
-    write_whole(review_table(found, info.labels), out)
-    few = "" if len(found) == n else f" of {n:,} wanted: all texts that the victim gets right were tried"
+    write_whole(review_table(fallen, info.labels), out)
+    few = "" if len(fallen) == n else f" of {n:,} wanted: all texts that the victim gets right were tried"
     told = "write yes or no into the column 'keep' of each row"
-    typer.echo(f"wrote {out}: {counted(len(found), 'text')}{few}; {told}", err=True)
+    typer.echo(f"wrote {out}: {counted(len(fallen), 'text')}{few}; {told}", err=True)
 
 
 def collect(

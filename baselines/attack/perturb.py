@@ -42,22 +42,22 @@ SENTENCES = (
 """Sentences that judge nobody and nothing, invented for this program."""
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Split a text at its white space.
 
-    >>> words("Well, that's  fine!")
+    >>> split_words("Well, that's  fine!")
     ['Well,', "that's", 'fine!']
     """
     return _WORD.findall(text)
 
 
-def attackable(text: str) -> list[int]:
-    """Return the positions in ``words(text)`` of the words that may get a typo.
+def attackable_words(text: str) -> list[int]:
+    """Return the positions in ``split_words(text)`` of the words that may get a typo.
 
-    >>> attackable("Well, some @people say '4ever' is long")
+    >>> attackable_words("Well, some @people say '4ever' is long")
     [0, 1, 6]
     """
-    return [number for number, word in enumerate(words(text)) if _letters(word)]
+    return [number for number, word in enumerate(split_words(text)) if _letters(word)]
 
 
 def vocabulary(texts: Iterable[str]) -> frozenset[str]:
@@ -65,7 +65,7 @@ def vocabulary(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(word for text in texts for word in _KNOWN.findall(text.lower()))
 
 
-def typos(word: str, known: Collection[str]) -> list[str]:
+def list_typos(word: str, known: Collection[str]) -> list[str]:
     """List every misspelling of a word by one typo that is not itself a known word.
 
     Args:
@@ -73,15 +73,15 @@ def typos(word: str, known: Collection[str]) -> list[str]:
         known: words in lower case that must not come out.
     Returns: each distinct one once, by kind and place; none for a word that may get no typo.
 
-    >>> typos("tea-time", set()), typos("Gold!", {"god"})[:4]
+    >>> list_typos("tea-time", set()), list_typos("Gold!", {"god"})[:4]
     ([], ['Glod!', 'Gld!', 'Goold!', 'Golld!'])
     """
     letters = _letters(word)
     if not letters:
         return []
     start = word.index(letters)
-    found = dict.fromkeys(typo for typo in _typos(letters) if typo != letters and typo.lower() not in known)
-    return [word[:start] + typo + word[start + len(letters) :] for typo in found]
+    typos = dict.fromkeys(typo for typo in _typos(letters) if typo != letters and typo.lower() not in known)
+    return [word[:start] + typo + word[start + len(letters) :] for typo in typos]
 
 
 def replace_word(text: str, number: int, word: str) -> str:

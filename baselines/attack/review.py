@@ -37,25 +37,25 @@ _NEEDED = ("id", "original", "adversarial", "label", "keep")
 _GUARDED = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
-def guard(cell: str) -> str:
+def guard_cell(cell: str) -> str:
     """Mark a cell with an apostrophe where a spreadsheet would read it as a formula.
 
-    >>> guard("=1+1"), guard("'tis"), guard("fine")
+    >>> guard_cell("=1+1"), guard_cell("'tis"), guard_cell("fine")
     ("'=1+1", "''tis", 'fine')
     """
     return f"'{cell}" if cell.startswith(_GUARDED) else cell
 
 
-def unguard(cell: str) -> str:
-    """Remove the apostrophe that ``guard`` added; a cell whose apostrophe a spreadsheet removed stays as it is.
+def unguard_cell(cell: str) -> str:
+    """Remove the apostrophe that ``guard_cell`` added; a cell whose apostrophe a spreadsheet removed stays as it is.
 
-    >>> unguard("'=1+1"), unguard("''tis"), unguard("'tis")
+    >>> unguard_cell("'=1+1"), unguard_cell("''tis"), unguard_cell("'tis")
     ('=1+1', "'tis", "'tis")
     """
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(_GUARDED) else cell
 
 
-def review_table(found: Sequence[Attacked], labels: Sequence[str]) -> str:
+def review_table(attacked: Sequence[Attacked], labels: Sequence[str]) -> str:
     """Format adversarial texts as CSV, one row each, with empty cells for reviewers to fill in.
 
     The text begins with a byte order mark, without which some spreadsheets misread letters with accents.
@@ -63,11 +63,11 @@ def review_table(found: Sequence[Attacked], labels: Sequence[str]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for one in found:
+    for one in attacked:
         before, after = f"{one.example.p_gold:.6f}", f"{one.p_gold:.6f}"
         gold, victim = labels[one.example.gold], labels[one.victim]
         texts = (one.example.id, one.example.text, one.text, gold, victim, before, after, "; ".join(one.changes))
-        writer.writerow([*map(guard, texts), "", ""])
+        writer.writerow([*map(guard_cell, texts), "", ""])
     return "\ufeff" + buffer.getvalue()
 
 
@@ -86,12 +86,12 @@ def read_review(path: Path, rows: pl.DataFrame, labels: Sequence[str]) -> pl.Dat
         raise InvalidInput(Problem("there is no such file", str(path), cure=cure))
     nothing = Problem("the file is empty", str(path), "no header")
     table = csv_text(path, lambda columns: _check_columns(columns, str(path)), nothing)
-    table = table.with_columns(pl.Series(name, [unguard(cell) for cell in table[name]]) for name in _NEEDED)
+    table = table.with_columns(pl.Series(name, [unguard_cell(cell) for cell in table[name]]) for name in _NEEDED)
     table = table.with_columns(pl.col("keep").str.strip_chars().str.to_lowercase())
     names = pl.Series("gold", rows["label"]).replace_strict(dict(enumerate(labels)), return_dtype=pl.String)
     known = rows.select("id", gold_text="text").with_columns(names)
     joined = table.join(known, on="id", how="left", maintain_order="left")
-    problems = _problems(joined, str(path))
+    problems = _find_faults(joined, str(path))
     if problems:
         raise InvalidInput(problems)
     return joined.filter(pl.col("keep") == "yes").select("id", "adversarial", "label")
@@ -145,10 +145,10 @@ def _check_columns(columns: list[str], file: str) -> None:
         raise InvalidInput(problems)
 
 
-def _problems(joined: pl.DataFrame, file: str) -> list[Problem]:
+def _find_faults(joined: pl.DataFrame, file: str) -> list[Problem]:
     """Find the faults of a filled-in table: the first row of each kind of fault, and how many more there are."""
     unknown = pl.col("gold").is_null()
-    other_text = _folded("original") != _folded("gold_text")
+    other_text = _collapse_space("original") != _collapse_space("gold_text")
     write = "write yes or no"
     put_back = "put back what 'shiftbench attack make' wrote"
     faults = (
@@ -158,7 +158,7 @@ def _problems(joined: pl.DataFrame, file: str) -> list[Problem]:
         ("id", pl.col("id").is_duplicated(), "an id is repeated", "leave one of the rows"),
         ("original", other_text & ~unknown, "the original is not the test text of this id", put_back),
         ("label", (pl.col("label") != pl.col("gold")) & ~unknown, "the label is not the test text's", put_back),
-        ("adversarial", _folded("adversarial") == "", "the adversarial text is empty", "answer no instead"),
+        ("adversarial", _collapse_space("adversarial") == "", "the adversarial text is empty", "answer no instead"),
     )
     problems = []
     for column, fault, what, cure in faults:
@@ -171,6 +171,6 @@ def _problems(joined: pl.DataFrame, file: str) -> list[Problem]:
     return problems
 
 
-def _folded(column: str) -> pl.Expr:
+def _collapse_space(column: str) -> pl.Expr:
     """Collapse white space to single spaces: spreadsheets change line ends."""
     return pl.col(column).str.replace_all(r"\s+", " ").str.strip_chars()

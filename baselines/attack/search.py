@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.attack.perturb import attackable, distractions, leave_out, replace_word, typos, words
+from baselines.attack.perturb import attackable_words, distractions, leave_out, list_typos, replace_word, split_words
 
 Probabilities = NDArray[np.float64]
 """The victim's probability of each label, shape (n_texts, n_labels)."""
@@ -33,7 +33,7 @@ DECIMALS = 6
 
 
 @dataclass(frozen=True)
-class Limits:
+class SearchLimits:
     """How far the search may go for one text: questions to the victim, and the share of words with a typo."""
 
     queries: int = 100
@@ -70,7 +70,7 @@ class Attacked:
     @property
     def changed(self) -> float:
         """Return the share of the original's words that have a typo."""
-        return self.n_typos / max(1, len(words(self.example.text)))
+        return self.n_typos / max(1, len(split_words(self.example.text)))
 
 
 def text_generator(seed: int, example_id: str) -> np.random.Generator:
@@ -80,7 +80,7 @@ def text_generator(seed: int, example_id: str) -> np.random.Generator:
 
 
 def attack_texts(
-    examples: Sequence[Example], ask: Ask, known: Collection[str], *, limits: Limits, seed: int
+    examples: Sequence[Example], ask: Ask, known: Collection[str], *, limits: SearchLimits, seed: int
 ) -> Iterator[Attacked]:
     """Search for adversarial texts of all examples together: each call of ``ask`` holds the questions of all searches.
 
@@ -99,7 +99,7 @@ def attack_texts(
             yield from _advance(one, answer, asked)
 
 
-def search(example: Example, known: Collection[str], *, limits: Limits, seed: int) -> Search:
+def search(example: Example, known: Collection[str], *, limits: SearchLimits, seed: int) -> Search:
     """Search for an adversarial text of one example; yields texts and is sent the victim's probabilities.
 
     The victim's view of the original counts as the first question. A quarter of the questions is kept for sentences,
@@ -108,12 +108,14 @@ def search(example: Example, known: Collection[str], *, limits: Limits, seed: in
     rng = text_generator(seed, example.id)
     attempt = _Attempt(example)
     kept = limits.queries // 4
-    allowed = int(limits.max_changed * len(words(example.text)) + 1e-9)
-    for number in (yield from _by_importance(attempt, limits.queries // 2, rng)) if allowed else []:
+    allowed = int(limits.max_changed * len(split_words(example.text)) + 1e-9)
+    for number in (yield from _sort_by_importance(attempt, limits.queries // 2, rng)) if allowed else []:
         if attempt.flipped or attempt.n_typos == allowed:
             break
-        room = limits.queries - kept - attempt.queries
-        yield from attempt.best_of(_with_typo(attempt.text, number, known, min(room, TYPOS_A_WORD), rng), is_typo=True)
+        queries_left = limits.queries - kept - attempt.queries
+        yield from attempt.best_of(
+            _draw_typos(attempt.text, number, known, min(queries_left, TYPOS_A_WORD), rng), is_typo=True
+        )
     if not attempt.flipped:
         yield from attempt.best_of(_draw(distractions(attempt.text), limits.queries - attempt.queries, rng))
     return attempt.result()
@@ -162,11 +164,11 @@ class _Attempt:
         return Attacked(self.example, self.text, self.victim, self.p_gold, self.queries, changes, self.n_typos)
 
 
-def _by_importance(
+def _sort_by_importance(
     attempt: _Attempt, most: int, rng: np.random.Generator
 ) -> Generator[list[str], Probabilities, list[int]]:
     """Sort the words that may get a typo by how much the gold probability falls without them, most first."""
-    numbers = _draw(attackable(attempt.text), most, rng)
+    numbers = _draw(attackable_words(attempt.text), most, rng)
     if not numbers:
         return []
     answers = yield from attempt.ask([leave_out(attempt.text, number) for number in numbers])
@@ -174,12 +176,12 @@ def _by_importance(
     return [numbers[place] for place in order]
 
 
-def _with_typo(
+def _draw_typos(
     text: str, number: int, known: Collection[str], most: int, rng: np.random.Generator
 ) -> list[tuple[str, str]]:
     """Draw some typos of a word; returns pairs of the new text and a description."""
-    word = words(text)[number]
-    drawn = _draw(typos(word, known), most, rng)
+    word = split_words(text)[number]
+    drawn = _draw(list_typos(word, known), most, rng)
     return [(replace_word(text, number, typo), f"{word} -> {typo}") for typo in drawn]
 
 

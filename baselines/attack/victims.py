@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from baselines import sbert_lr, tfidf_lr
 from baselines.models import LoadedModel, load_model, predict_in_parts
-from baselines.runs import Classifier
+from baselines.runs import FittedClassifier
 from builders.encoder import DEFAULT_ENCODER, Encoder
 from validation.probabilities import PROBABILITIES
 from validation.report import InvalidInput, Problem, did_you_mean
@@ -76,16 +76,16 @@ def load_victim(
 class TrainedVictim:
     """A classifier that was trained here; a label that the train rows lack gets probability 0."""
 
-    def __init__(self, classifier: Classifier, n_labels: int) -> None:
+    def __init__(self, classifier: FittedClassifier, n_labels: int) -> None:
         self._classifier, self._n_labels = classifier, n_labels
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the probability of each label, shape (n_texts, n_labels)."""
-        found = np.zeros((len(texts), self._n_labels))
+        probabilities = np.zeros((len(texts), self._n_labels))
         if texts:
             rows = pl.DataFrame({"text": texts}, schema={"text": pl.String})
-            found[:, self._classifier.classes] = self._classifier.probabilities(rows)
-        return found
+            probabilities[:, self._classifier.classes] = self._classifier.probabilities(rows)
+        return probabilities
 
 
 class ModelVictim:
@@ -100,8 +100,8 @@ class ModelVictim:
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the probability of each label, shape (n_texts, n_labels)."""
         rows = pl.DataFrame({"text": texts}, schema={"text": pl.String})
-        found = predict_in_parts(self._model, rows, ("text",), is_shown=len(texts) >= SHOWN)
-        if PROBABILITIES not in found.columns:
+        probabilities = predict_in_parts(self._model, rows, ("text",), is_shown=len(texts) >= SHOWN)
+        if PROBABILITIES not in probabilities.columns:
             cure = "give a model that has probabilities of all labels"
             raise InvalidInput(Problem("this model gives labels alone", "--victim", f"'{self._model.name}'", cure))
-        return np.array(found[PROBABILITIES].to_list(), dtype=np.float64).reshape(len(texts), self._n_labels)
+        return np.array(probabilities[PROBABILITIES].to_list(), dtype=np.float64).reshape(len(texts), self._n_labels)

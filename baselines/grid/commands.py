@@ -89,18 +89,18 @@ def grid(
     threads = plan.threads or max(1, (os.cpu_count() or 1) // at_once)
 
     if dry_run:
+        from baselines.grid.display import print_estimates
         from baselines.grid.estimate import estimate
         from baselines.grid.progress import not_done
-        from baselines.grid.shown import print_estimates
 
         waiting = not_done(plan.trials, (out or plan.out) / "runs")
-        found = estimate(
+        estimates = estimate(
             *(plan.trials, waiting, plan.data, root.commands["train"]),
             threads=threads,
             gpu=gpu,
             parameters=plan.parameters,
         )
-        print_estimates(found, at_once=at_once, price=price, gpu=gpu)
+        print_estimates(estimates, at_once=at_once, price=price, gpu=gpu)
         return
 
     def local(trials: Any, runs: Path, watch: Any) -> Any:

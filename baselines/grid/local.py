@@ -8,14 +8,14 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
-from baselines.grid.trial import Ended, Trial, failure, start, stop
+from baselines.grid.trial import EndedTrial, Trial, failure_reason, start_trial, stop_trials
 
 _LOOK_EVERY = 0.05
 
 
 def run_local(
     trials: Sequence[Trial], data: Path, runs: Path, *, slots: int, threads: int, watch: Callable[[str], None]
-) -> Generator[Ended, None, None]:
+) -> Generator[EndedTrial, None, None]:
     """Run trials, ``slots`` at once, and yield each as it ends; closing the iterator ends those that run.
 
     Args:
@@ -33,7 +33,7 @@ def run_local(
             while waiting and free:
                 trial, slot = waiting.popleft(), free.pop(0)
                 gpu = gpus[slot % len(gpus)] if gpus else None
-                running[slot] = trial, start(trial, runs / trial.folder, data, threads, gpu)
+                running[slot] = trial, start_trial(trial, runs / trial.folder, data, threads, gpu)
                 watch(", ".join(str(trial) for trial, _ in running.values()))
             for slot, (trial, child) in list(running.items()):
                 if child.poll() is not None:
@@ -41,10 +41,10 @@ def run_local(
                     free.append(slot)
                     if running and not waiting:
                         watch(", ".join(str(other) for other, _ in running.values()))
-                    yield Ended(trial, failure(runs / trial.folder, child.returncode))
+                    yield EndedTrial(trial, failure_reason(runs / trial.folder, child.returncode))
             time.sleep(_LOOK_EVERY)
     finally:
-        stop([child for _, child in running.values()])
+        stop_trials([child for _, child in running.values()])
 
 
 def visible_gpus() -> list[str]:

@@ -11,12 +11,12 @@ import filelock
 import typer
 
 from baselines.grid.collect import by_entry, collect
-from baselines.grid.shown import GridProgress
-from baselines.grid.trial import LOG, PREDICTIONS, Ended, Trial, is_whole
+from baselines.grid.display import GridProgress
+from baselines.grid.trial import LOG, PREDICTIONS, EndedTrial, Trial, is_whole
 from validation.report import InvalidInput, Problem, counted
 from validation.vocabulary import PLACEBO
 
-Engine = Callable[[Sequence[Trial], Path, Callable[[str], None]], Generator[Ended, None, None]]
+Engine = Callable[[Sequence[Trial], Path, Callable[[str], None]], Generator[EndedTrial, None, None]]
 """Runs trials, each in its own folder among the runs, reports what runs, and yields each as it ends; closing it stops
 all."""
 
@@ -33,16 +33,16 @@ def run_grid(trials: Sequence[Trial], out: Path, engine: Engine) -> None:
     Raises: InvalidInput naming the trials that failed, when all others are done; at once when the disk is full.
     """
     runs = out / "runs"
-    with _alone_in(out), _ended_by_sigterm_as_by_ctrl_c():
-        waiting = not_done(_most_useful_first(trials), runs)
-        _tell(trials, waiting, runs)
-        failed = _run(trials, waiting, runs, out, engine)
+    with _lock_folder(out), _ended_by_sigterm_as_by_ctrl_c():
+        waiting = not_done(_sort_by_use(trials), runs)
+        _print_counts(trials, waiting, runs)
+        failed = _run_waiting(trials, waiting, runs, out, engine)
         for entry in by_entry(trials):
             collect(entry, runs, out)
     if failed:
         more = len(failed) - _SHOWN
         rest = [Problem(f"{counted(more, 'more trial')} failed", str(runs))] if more > 0 else []
-        raise InvalidInput([_failed(each, runs) for each in failed[:_SHOWN]] + rest)
+        raise InvalidInput([_failure_problem(each, runs) for each in failed[:_SHOWN]] + rest)
 
 
 def collect_done(trials: Sequence[Trial], out: Path) -> None:
@@ -57,13 +57,13 @@ def collect_done(trials: Sequence[Trial], out: Path) -> None:
     if len(not_done(trials, runs)) == len(trials):
         cure = "give the command without --collect"
         raise InvalidInput(Problem("no trial of this grid is done", str(runs), cure=cure))
-    with _alone_in(out):
-        _tell(trials, not_done(trials, runs), runs)
+    with _lock_folder(out):
+        _print_counts(trials, not_done(trials, runs), runs)
         for entry in by_entry(trials):
             collect(entry, runs, out)
 
 
-def _most_useful_first(trials: Sequence[Trial]) -> list[Trial]:
+def _sort_by_use(trials: Sequence[Trial]) -> list[Trial]:
     """Sort trials: real domains before placebos, then by seed, so that a stopped grid covers every source once."""
     seeds = list(dict.fromkeys(trial.seed for trial in trials))
     return sorted(trials, key=lambda trial: (trial.task.endswith(PLACEBO), seeds.index(trial.seed)))
@@ -74,7 +74,9 @@ def not_done(trials: Sequence[Trial], runs: Path) -> list[Trial]:
     return [trial for trial in trials if not is_whole(runs / trial.folder / PREDICTIONS)]
 
 
-def _run(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path, out: Path, engine: Engine) -> list[Ended]:
+def _run_waiting(
+    trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path, out: Path, engine: Engine
+) -> list[EndedTrial]:
     """Run the waiting trials, and write each entry when the last of its trials is done; returns those that failed."""
     unfinished, failed = set(waiting), []
     entry_of = {trial: entry for entry in by_entry(trials) for trial in entry}
@@ -92,10 +94,10 @@ def _run(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path, out: Pat
                     failed.append(ended)
                     shown.ended(f"failed: {ended.trial}: {ended.error}")
                     if os.strerror(errno.ENOSPC) in ended.error:  # as all others would fail
-                        raise _full_disk(runs)
+                        raise _disk_is_full(runs)
     except OSError as error:
         if error.errno == errno.ENOSPC:
-            raise _full_disk(runs) from error
+            raise _disk_is_full(runs) from error
         raise
     except KeyboardInterrupt:
         n_done = len(trials) - len(unfinished)
@@ -106,7 +108,7 @@ def _run(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path, out: Pat
     return failed
 
 
-def _tell(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path) -> None:
+def _print_counts(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path) -> None:
     """Print how many trials are done and left, and how many others lie in the folder."""
     typer.echo(f"{counted(len(trials), 'trial')}: {len(trials) - len(waiting)} done, {len(waiting)} to run", err=True)
     own = {runs / trial.folder for trial in trials}
@@ -116,18 +118,18 @@ def _tell(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path) -> None
         typer.echo(f"{counted(len(others), 'trial')} of these models in {runs}, {why}", err=True)
 
 
-def _failed(ended: Ended, runs: Path) -> Problem:
+def _failure_problem(ended: EndedTrial, runs: Path) -> Problem:
     log = runs / ended.trial.folder / LOG
     return Problem(f"{ended.trial} failed", str(log), ended.error or "", "the same command tries it again")
 
 
-def _full_disk(runs: Path) -> InvalidInput:
+def _disk_is_full(runs: Path) -> InvalidInput:
     cure = "free some space and give the same command again; trials that are done stay done"
     return InvalidInput(Problem("the disk is full", str(runs), cure=cure))
 
 
 @contextmanager
-def _alone_in(out: Path) -> Iterator[None]:
+def _lock_folder(out: Path) -> Iterator[None]:
     """Lock the folder, so that no second grid works in it."""
     out.mkdir(parents=True, exist_ok=True)
     try:

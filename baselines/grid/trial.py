@@ -88,18 +88,23 @@ class Trial:
     def arguments(self, data: Path, out: Path) -> list[str]:
         """Return the arguments of the ``shiftbench`` command that runs the trial alone, from this folder."""
         source = [] if self.source == NO_SOURCE else [f"--source={self.source}"]
-        fixed = [f"--data={_from_here(data)}", f"--out={_from_here(out)}", *source, f"--seed={self.seed}"]
+        fixed = [
+            f"--data={_relative_if_inside(data)}",
+            f"--out={_relative_if_inside(out)}",
+            *source,
+            f"--seed={self.seed}",
+        ]
         return ["train", self.program, self.task, *fixed, *self.options]
 
 
-class Ended(NamedTuple):
+class EndedTrial(NamedTuple):
     """A trial that came to its end, and why it failed if it did."""
 
     trial: Trial
     error: str | None
 
 
-def installed() -> tuple[str, ...]:
+def installed_versions() -> tuple[str, ...]:
     """Return the versions, on this machine, of all that decides predictions, such as 'torch 2.13.0'.
 
     They are those of Python, of our programs, which a release alone does not change, and of the libraries that compute.
@@ -127,7 +132,9 @@ def is_whole(predictions: Path) -> bool:
     return True
 
 
-def start(trial: Trial, folder: Path, data: Path, threads: int, gpu: str | None = None) -> "subprocess.Popen[bytes]":
+def start_trial(
+    trial: Trial, folder: Path, data: Path, threads: int, gpu: str | None = None
+) -> "subprocess.Popen[bytes]":
     """Start a trial's process; what it prints is added to the log in its folder.
 
     Args:
@@ -153,7 +160,7 @@ def start(trial: Trial, folder: Path, data: Path, threads: int, gpu: str | None 
         )
 
 
-def stop(children: Sequence["subprocess.Popen[bytes]"]) -> None:
+def stop_trials(children: Sequence["subprocess.Popen[bytes]"]) -> None:
     """Stop trials' processes and the processes that these started."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         for child in children:
@@ -165,7 +172,7 @@ def stop(children: Sequence["subprocess.Popen[bytes]"]) -> None:
                 child.wait(max(0.0, until - time.monotonic()))
 
 
-def failure(folder: Path, code: int) -> str | None:
+def failure_reason(folder: Path, code: int) -> str | None:
     """Find why a trial's process failed; None if it did not."""
     if code == 0 and is_whole(folder / PREDICTIONS):
         return None
@@ -178,7 +185,7 @@ def failure(folder: Path, code: int) -> str | None:
     return last[:500] if code else "the program ended without writing its predictions"
 
 
-def _from_here(path: Path) -> Path:
+def _relative_if_inside(path: Path) -> Path:
     """Return a path relative to the working folder if it is inside, so that cards do not show where that lies."""
     path, here = path.resolve(), Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path

@@ -22,13 +22,13 @@ import polars as pl
 
 from baselines.models.labels import match_labels, match_tags, resolve_label
 from baselines.models.loaded import NamedModel, RowFailure, describe_error, refuse_row
-from baselines.models.outputs import by_name, frame_of_probabilities
+from baselines.models.outputs import array_by_name, frame_of_probabilities
 from baselines.models.pipelines import class_names
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import UNPARSED, TaskKind
 
 if TYPE_CHECKING:
-    from baselines.models.loading import Asked
+    from baselines.models.loading import LoadRequest
 
 CALL_ROWS = 256
 """Rows of one call."""
@@ -44,11 +44,11 @@ class CallableModel(NamedModel):
     label_map: Mapping[str, str] = field(default_factory=dict)
 
     def _predict(self, rows: pl.DataFrame) -> pl.DataFrame:
-        asked, frames = call_inputs(rows, self.inputs), [self._empty()]
-        for start in range(0, len(asked), CALL_ROWS):
-            part = asked[start : start + CALL_ROWS]
+        inputs, frames = call_inputs(rows, self.inputs), [self._empty()]
+        for start in range(0, len(inputs), CALL_ROWS):
+            part = inputs[start : start + CALL_ROWS]
             try:
-                frames.append(self._frame(self._call(part), part))
+                frames.append(self._build_predictions(self._call(part), part))
             except RowFailure as failure:
                 done = pl.concat([*frames, failure.done], how="diagonal")
                 raise RowFailure(failure.problems[0], start + failure.row, done) from failure.__cause__
@@ -58,14 +58,15 @@ class CallableModel(NamedModel):
     def _call(self, part: list[Any]) -> list[Any]:
         """Call the function on a part; if it raises, find the first row at which it does."""
         try:
-            return self._checked(self.function(part), len(part))
+            return self._check_outputs(self.function(part), len(part))
         except RowFailure:
             raise
         except Exception as error:  # a function of the user's may raise anything
             answered, row, is_alone = self._until_it_raises(part)
-            done = self._frame(answered, part[:row])
-            told = _short(part[row]) if is_alone else f"inputs up to {_short(part[row])} together, for none alone"
-            found = f"{describe_error(error)}, for {told}"
+            done = self._build_predictions(answered, part[:row])
+            shown = _short_repr(part[row])
+            where = shown if is_alone else f"several inputs up to {shown} together, but for none of them alone"
+            found = f"{describe_error(error)}, for {where}"
             cure = "mend the callable and run the same command again: it goes on at this row"
             raise refuse_row(self.name, "the callable raises", row, found, cure, done) from error
 
@@ -86,11 +87,11 @@ class CallableModel(NamedModel):
     def _outputs_or_none(self, part: list[Any]) -> list[Any] | None:
         """Call the function; None if it raises. The caller reports the error itself."""
         try:
-            return self._checked(self.function(part), len(part))
+            return self._check_outputs(self.function(part), len(part))
         except Exception:
             return None
 
-    def _checked(self, found: Any, n: int) -> list[Any]:
+    def _check_outputs(self, found: Any, n: int) -> list[Any]:
         """Check that there are as many outputs as inputs, and return them as a list."""
         if isinstance(found, pl.Series):
             found = found.to_list()
@@ -104,7 +105,7 @@ class CallableModel(NamedModel):
             raise refuse_row(self.name, "the callable gives no output for each input", 0, told, cure, self._empty())
         return list(found)
 
-    def _frame(self, found: Sequence[Any], part: Sequence[Any]) -> pl.DataFrame:
+    def _build_predictions(self, found: Sequence[Any], part: Sequence[Any]) -> pl.DataFrame:
         """Build predictions from outputs, whatever their form."""
         if not len(found):
             return self._empty()
@@ -121,7 +122,7 @@ class CallableModel(NamedModel):
             found = [{one["label"]: one["score"] for one in row} for row in found]
         if all(isinstance(row, Mapping) for row in found):
             names = [str(name) for name in dict.fromkeys(name for row in found for name in row)]
-            return self._probabilities(by_name(found, names), names)
+            return self._probabilities(array_by_name(found, names), names)
         if all(np.ndim(row) == 1 for row in found):
             return self._probabilities(np.asarray(found, dtype=np.float64), self._column_names(len(found[0])))
         return self._labels(found)
@@ -191,19 +192,19 @@ class CallableModel(NamedModel):
             if not isinstance(text, str):
                 done = pl.DataFrame({"prediction": pl.Series(texts[:row], dtype=pl.String)})
                 what, cure = "the callable gives no text", f"return texts; '{UNPARSED}' where there is no answer"
-                raise refuse_row(self.name, what, row, _short(text), cure, done)
+                raise refuse_row(self.name, what, row, _short_repr(text), cure, done)
         return pl.DataFrame({"prediction": pl.Series(texts, dtype=pl.String)})
 
     def _empty(self) -> pl.DataFrame:
         return pl.DataFrame(schema={"prediction": pl.List(pl.String) if self.kind is TaskKind.TAGGING else pl.String})
 
 
-def load_callable(asked: "Asked") -> CallableModel:
+def load_callable(request: "LoadRequest") -> CallableModel:
     """Import the callable that a spec names; see ``load_model``."""
-    module_name, _, path = asked.spec.partition(":")
+    module_name, _, path = request.spec.partition(":")
     if module_name.endswith(".py"):
         cure = f"write it as {module_name.removesuffix('.py')}:{path}"
-        raise InvalidInput(Problem("this names a file, not a module", asked.spec, f"'{module_name}'", cure))
+        raise InvalidInput(Problem("this names a file, not a module", request.spec, f"'{module_name}'", cure))
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # as 'python -m' has it: a module of the user's own lies there
     try:
@@ -211,22 +212,22 @@ def load_callable(asked: "Asked") -> CallableModel:
     except Exception as error:  # a module of the user's may raise anything
         there = describe_error(error)
         cure = "run this where 'import' finds the module, or mend it"
-        raise InvalidInput(Problem("the module cannot be imported", asked.spec, there, cure)) from error
+        raise InvalidInput(Problem("the module cannot be imported", request.spec, there, cure)) from error
     for name in path.split("."):
         if not hasattr(found, name):
             public = [each for each in vars(found) if not each.startswith("_")] if hasattr(found, "__dict__") else []
             cure = did_you_mean(name, public) if public else "check the name"
-            raise InvalidInput(Problem("the module has no such callable", asked.spec, f"'{name}'", cure))
+            raise InvalidInput(Problem("the module has no such callable", request.spec, f"'{name}'", cure))
         found = getattr(found, name)
     if not callable(found) or isinstance(found, type):
         told, cure = type(found).__name__, "name a function, or a method of an object, that takes a list of texts"
-        raise InvalidInput(Problem("this cannot be called with texts", asked.spec, told, cure))
-    for name, label in asked.label_map.items():
-        if asked.kind is TaskKind.CLASSIFICATION:
-            match_labels([name], asked.labels, place=asked.spec, label_map={name: label})
+        raise InvalidInput(Problem("this cannot be called with texts", request.spec, told, cure))
+    for name, label in request.label_map.items():
+        if request.kind is TaskKind.CLASSIFICATION:
+            match_labels([name], request.labels, place=request.spec, label_map={name: label})
     return CallableModel(
-        name=asked.spec, inputs=asked.inputs, part_rows=CALL_ROWS, function=found, kind=asked.kind,
-        labels=asked.labels, label_map=asked.label_map,
+        name=request.spec, inputs=request.inputs, part_rows=CALL_ROWS, function=found, kind=request.kind,
+        labels=request.labels, label_map=request.label_map,
     )  # fmt: skip
 
 
@@ -248,7 +249,7 @@ def _is_scored(row: Any) -> bool:
     return isinstance(row, Mapping) and set(row) == {"label", "score"}
 
 
-def _short(value: Any) -> str:
+def _short_repr(value: Any) -> str:
     import reprlib
 
     return reprlib.repr(value)[:200]

@@ -48,7 +48,7 @@ class LabelMatch:
         """Return what the user must know: labels that the model never gives."""
         if not self.absent:
             return ()
-        return (f"the model has no output for {_listed(self.absent)}: it is wrong about every such text",)
+        return (f"the model has no output for {_quote_names(self.absent)}: it is wrong about every such text",)
 
     @property
     def is_bijection(self) -> bool:
@@ -125,17 +125,19 @@ def match_labels(
     Returns: the labels by output. Several outputs may be mapped to one label, and a label may have no output.
     Raises: InvalidInput when an output stands for no label, or two have one name, with all that is wrong.
     """
-    mapped, problems = _resolved_map(label_map or {}, names, labels, place)
+    mapped, problems = _resolve_map(label_map or {}, names, labels, place)
     found = {name: mapped.get(name) or resolve_label(name, labels) for name in names}
     lost = [name for name in names if found[name] is None and not problems]
     if lost:
-        problems.append(_unmatched(lost, names, labels, place))
+        problems.append(_describe_unmatched(lost, names, labels, place))
     own = [found[name] for name in names if name not in mapped and found[name] is not None]
     twice = [label for label in dict.fromkeys(own) if own.count(label) > 1]
     if twice:
         both = [name for name in names if found[name] in twice]
         cure = f"write what each stands for: {map_line(both, labels)}"
-        problems.append(Problem("outputs of the model have the same name", place, _listed(both), cure, key="id2label"))
+        problems.append(
+            Problem("outputs of the model have the same name", place, _quote_names(both), cure, key="id2label")
+        )
     if problems:
         raise InvalidInput(problems)
     codes = {label: code for code, label in enumerate(labels)} | {UNPARSED: _NO_LABEL}
@@ -168,7 +170,7 @@ def resolve_label(word: str, labels: Sequence[str]) -> str | None:
     """
     if word in labels:
         return word
-    alike = [label for label in labels if _folded(label) == _folded(word)]
+    alike = [label for label in labels if _fold_name(label) == _fold_name(word)]
     return alike[0] if len(alike) == 1 else None
 
 
@@ -182,7 +184,7 @@ def map_line(names: Sequence[str], labels: Sequence[str]) -> str:
     return " ".join(f"--label-map {shlex.quote(pair)}" for pair in pairs)
 
 
-def _resolved_map(
+def _resolve_map(
     label_map: Mapping[str, str], names: Sequence[str], labels: Sequence[str], place: str
 ) -> tuple[dict[str, str], list[Problem]]:
     """Resolve both sides of a map, and list what neither model nor task has."""
@@ -201,31 +203,31 @@ def _resolved_map(
     return mapped, problems
 
 
-def _unmatched(lost: Sequence[str], names: Sequence[str], labels: Sequence[str], place: str) -> Problem:
+def _describe_unmatched(lost: Sequence[str], names: Sequence[str], labels: Sequence[str], place: str) -> Problem:
     """Describe outputs that stand for no label: which, how many, and the nearest label of each."""
     if all(_NUMBERED.fullmatch(name) for name in names):
         what = "the model numbers its labels and does not name them"
-        found = f"{_listed(names)}; the task's labels are {_listed(labels)}"
+        found = f"{_quote_names(names)}; the task's labels are {_quote_names(labels)}"
         cure = f"put the label that each stands for in place of '?': {map_line(names, labels)}"
         return Problem(what, place, found, cure, key="id2label")
     near = [(name, _nearest(name, labels)) for name in lost]
     told = ", ".join(f"'{name}'" + (f" (nearest: '{label}')" if label else "") for name, label in near[:_SHOWN])
     more = f" and {len(near) - _SHOWN} more" if len(near) > _SHOWN else ""
-    found = f"{len(lost)} of {len(names)}: {told}{more}; the task's labels are {_listed(labels)}"
+    found = f"{len(lost)} of {len(names)}: {told}{more}; the task's labels are {_quote_names(labels)}"
     cure = f"map them: {map_line(lost, labels)}, where '{UNPARSED}' stands for no label"
     return Problem("the labels of this model are not the task's", place, found, cure, key="id2label")
 
 
 def _nearest(name: str, labels: Sequence[str]) -> str | None:
-    by_folded = {_folded(label): label for label in labels}
-    near = get_close_matches(_folded(name), list(by_folded), n=1, cutoff=0.6)
+    by_folded = {_fold_name(label): label for label in labels}
+    near = get_close_matches(_fold_name(name), list(by_folded), n=1, cutoff=0.6)
     return by_folded[near[0]] if near else None
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return _BETWEEN_WORDS.sub(" ", normalize("NFKC", name).strip().casefold())
 
 
-def _listed(names: Sequence[str]) -> str:
+def _quote_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(f"'{name}'" for name in names[:_SHOWN]) + more

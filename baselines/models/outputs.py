@@ -13,17 +13,17 @@ from validation.probabilities import SUM_TOLERANCE
 from validation.vocabulary import UNPARSED
 
 
-def frame_of_probabilities(found: Any, match: LabelMatch, name: str) -> pl.DataFrame:
+def frame_of_probabilities(values_by_row: Any, match: LabelMatch, name: str) -> pl.DataFrame:
     """Build predictions from probabilities.
 
     Args:
-        found: of each of n rows the probabilities of the model's labels, shape (n, n_outputs).
+        values_by_row: of each of n rows the probabilities of the model's labels, shape (n, n_outputs).
         match: which label each output stands for.
         name: the model's name, for the refusal.
     Returns: prediction, confidence and probabilities of n rows.
     Raises: RowFailure at the first row with NaN, a number outside [0, 1], or a sum that is not 1.
     """
-    values = np.asarray(found, dtype=np.float64)
+    values = np.asarray(values_by_row, dtype=np.float64)
     sums = values.sum(axis=1)
     faults = (
         (~np.isfinite(values).all(axis=1), "the model's output is not a number", "look at what the model does with it"),
@@ -65,6 +65,6 @@ def frame_of_labels(found: Sequence[str], names: Sequence[str], match: LabelMatc
     return predictions
 
 
-def by_name(found: Sequence[Mapping[str, float]], names: Sequence[str]) -> NDArray[np.float64]:
+def array_by_name(found: Sequence[Mapping[str, float]], names: Sequence[str]) -> NDArray[np.float64]:
     """Build an array of probabilities given by name, shape (n, n_names); 0 for a name that a row leaves out."""
     return np.array([[float(row.get(name, 0.0)) for name in names] for row in found]).reshape(len(found), len(names))

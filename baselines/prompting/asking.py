@@ -7,7 +7,7 @@ from typing import Any
 from tqdm import tqdm
 
 from baselines.prompting.cache import AnswerStore, answer_key
-from baselines.prompting.models import Answer, Model, Request
+from baselines.prompting.models import LanguageModel, ModelAnswer, Request
 from validation.report import InvalidInput, Problem, counted
 
 _AGAIN = "what was answered is kept: the same command goes on from there"
@@ -47,16 +47,16 @@ class Asker:
         answers: all answers by key, each once, whether asked for now or before.
     """
 
-    def __init__(self, model: Model, store: AnswerStore, prices: Prices, budget: Budget) -> None:
+    def __init__(self, model: LanguageModel, store: AnswerStore, prices: Prices, budget: Budget) -> None:
         if budget.cost is not None and (prices.read is None or prices.written is None):
             cure = "give --price-in and --price-out, in US dollars a million tokens"
             raise InvalidInput(Problem("the cost cannot be kept to without prices", "--max-cost", cure=cure))
         self._model, self._store, self._prices, self._budget = model, store, prices, budget
         self._spent = 0.0
         self.asked = 0
-        self.answers: dict[bytes, Answer] = {}
+        self.answers: dict[bytes, ModelAnswer] = {}
 
-    def ask(self, requests: Sequence[Request], bar: "tqdm[Any]") -> list[Answer]:
+    def ask(self, requests: Sequence[Request], bar: "tqdm[Any]") -> list[ModelAnswer]:
         """Return the answer to each request, from the cache or the model; equal requests are sent once.
 
         Raises: InvalidInput when the model fails or the budget is spent; what was answered by then is in the cache.
@@ -76,7 +76,7 @@ class Asker:
         return [self.answers[key] for key in keys]
 
     def _ask(self, requests: Sequence[tuple[bytes, Request]], bar: "tqdm[Any]") -> None:
-        def keep(place: int, answer: Answer) -> None:
+        def keep(place: int, answer: ModelAnswer) -> None:
             key = requests[place][0]
             self.answers[key] = answer
             self.asked += 1
@@ -92,7 +92,7 @@ class Asker:
         finally:
             self._store.flush()
 
-    def _spend(self, answer: Answer) -> None:
+    def _spend(self, answer: ModelAnswer) -> None:
         """Add an answer's cost to what was spent; raises InvalidInput when the allowed cost is reached."""
         cost = self._prices.cost(answer.tokens_in, answer.tokens_out)
         self._spent += cost or 0.0

@@ -24,7 +24,7 @@ from baselines.prompting.asking import Asker, Budget, Prices
 from baselines.prompting.cache import AnswerStore
 from baselines.prompting.models import Request
 from baselines.prompting.options import NEAR_CONCURRENCY
-from baselines.prompting.server import Server
+from baselines.prompting.server import ModelServer
 from validation.command_line import require
 from validation.timing import Timing, compared_rates
 
@@ -114,7 +114,7 @@ def _request(place: int) -> Request:
 
 def _ask(url: str, requests: Sequence[Request]) -> None:
     """Send requests as ``prompt-llm`` does, with an empty cache."""
-    server = Server("m", base_url=url, api_key="none", concurrency=NEAR_CONCURRENCY)
+    server = ModelServer("m", base_url=url, api_key="none", concurrency=NEAR_CONCURRENCY)
     bar: tqdm[Any]
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from baselines.prompting.gguf import find_gguf
-from baselines.prompting.models import Answer, Keep, Message, Request
+from baselines.prompting.models import KeepAnswer, Message, ModelAnswer, Request
 from baselines.prompting.wire import plain_text
 from baselines.training.options import Precision
 from validation.command_line import require
@@ -51,7 +51,7 @@ class LocalModel:
             return {**ran, "messages": list(request.messages), "labels": list(request.labels)}
         return {**ran, "messages": list(request.messages), "max_tokens": request.max_tokens}
 
-    def answer(self, requests: Sequence[Request], keep: Keep) -> None:
+    def answer(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
         """Answer all requests, long prompts first."""
         if self._scores_labels:
             self._score([(place, request) for place, request in enumerate(requests) if request.labels], keep)
@@ -61,11 +61,11 @@ class LocalModel:
         else:
             self._answer(requests, keep)
 
-    def _score(self, requests: Sequence[tuple[int, Request]], keep: Keep) -> None:
+    def _score(self, requests: Sequence[tuple[int, Request]], keep: KeepAnswer) -> None:
         """Score the labels of requests; requests with the same labels go together, long prompts first."""
         from baselines.prompting.label_scores import score_labels
 
-        room = getattr(self._model.config, "max_position_embeddings", None) or 10**9
+        context_length = getattr(self._model.config, "max_position_embeddings", None) or 10**9
         prompts = {place: self._tokens(request.messages, ends_open=request.ends_open) for place, request in requests}
         for names in dict.fromkeys(request.labels for _, request in requests):
             # After a text's "Answer:" a label begins with a blank; in a conversation it begins the turn.
@@ -73,24 +73,24 @@ class LocalModel:
             labels = self._tokenizer(texts, add_special_tokens=False)["input_ids"]
             longest = max(map(len, labels))
             own = [place for place, request in requests if request.labels == names]
-            fitting = [place for place in own if len(prompts[place]) + longest <= room]
+            fitting = [place for place in own if len(prompts[place]) + longest <= context_length]
             for place in sorted(set(own) - set(fitting)):
-                keep(place, Answer("", 0, 0))
+                keep(place, ModelAnswer("", 0, 0))
             fitting.sort(key=lambda place: (-len(prompts[place]), prompts[place]))
             found = score_labels(self._model, [prompts[place] for place in fitting], labels, self._batch)
             for place, scores in zip(fitting, chain.from_iterable(found), strict=True):
-                keep(place, Answer(json.dumps(scores), len(prompts[place]) + sum(map(len, labels)), 0))
+                keep(place, ModelAnswer(json.dumps(scores), len(prompts[place]) + sum(map(len, labels)), 0))
 
-    def _answer(self, requests: Sequence[Request], keep: Keep) -> None:
+    def _answer(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
         prompts = [self._tokens(request.messages) for request in requests]
-        room = getattr(self._model.config, "max_position_embeddings", None) or 10**9
+        context_length = getattr(self._model.config, "max_position_embeddings", None) or 10**9
         order = sorted(range(len(requests)), key=lambda place: (-len(prompts[place]), prompts[place]))
         fitting = []
         for place in order:
-            if len(prompts[place]) + requests[place].max_tokens <= room:
+            if len(prompts[place]) + requests[place].max_tokens <= context_length:
                 fitting.append(place)
             else:
-                keep(place, Answer("", 0, 0))
+                keep(place, ModelAnswer("", 0, 0))
         for start in range(0, len(fitting), self._batch):
             places = fitting[start : start + self._batch]
             most = [requests[place].max_tokens for place in places]
@@ -102,7 +102,7 @@ class LocalModel:
         """Return the number of the model's parameters; loads the model."""
         return self._loaded[1]
 
-    def _generate(self, prompts: Sequence[Sequence[int]], most: Sequence[int]) -> list[Answer]:
+    def _generate(self, prompts: Sequence[Sequence[int]], most: Sequence[int]) -> list[ModelAnswer]:
         import torch
         from transformers import GenerationConfig
 
@@ -110,7 +110,7 @@ class LocalModel:
         pad = self._tokenizer.pad_token_id
         input_ids = torch.tensor([[pad] * (width - len(row)) + list(row) for row in prompts])  # (B, T)
         mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in prompts])
-        ends = self._ends
+        ends = self._end_tokens
         settings = GenerationConfig(  # type: ignore[no-untyped-call]
             max_new_tokens=max(most), do_sample=False, pad_token_id=pad, eos_token_id=sorted(ends) or None
         )
@@ -124,11 +124,13 @@ class LocalModel:
             end = next((place for place, token in enumerate(row) if token in ends), len(row))
             written = row[: min(end, longest)]
             text = self._tokenizer.decode(written, skip_special_tokens=True)
-            answers.append(Answer(text if self._is_chat else text.strip().split("\n\n")[0], len(prompt), len(written)))
+            answers.append(
+                ModelAnswer(text if self._is_chat else text.strip().split("\n\n")[0], len(prompt), len(written))
+            )
         return answers
 
     @property
-    def _ends(self) -> set[int]:
+    def _end_tokens(self) -> set[int]:
         """Return the tokens that end an answer: those of the model and that of the tokenizer."""
         given = self._model.generation_config.eos_token_id
         listed = given if isinstance(given, list) else [given]

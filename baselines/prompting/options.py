@@ -15,7 +15,7 @@ from baselines.program import Data, Out, Probabilities, Seeds, Sources, Targets,
 from baselines.prompting.batch import BatchStage
 from baselines.prompting.gguf import GGUF_SUFFIX
 from baselines.prompting.local import LocalModel
-from baselines.prompting.server import Server
+from baselines.prompting.server import ModelServer
 from baselines.prompting.wire import Api, Guided
 from baselines.training.options import Precision
 from validation.command_line import require
@@ -175,7 +175,7 @@ class PromptingOptions:
         """Return the seeds of the runs; None means the default."""
         return self.seed if self.draws is None else range(self.draws)
 
-    def open_model(self) -> Server | LocalModel:
+    def open_model(self) -> ModelServer | LocalModel:
         """Build the model that the options describe; nothing is asked or loaded yet.
 
         Raises: InvalidInput when options do not go together, or the server's key or address cannot be used.
@@ -185,12 +185,12 @@ class PromptingOptions:
             return LocalModel(self.model, scores_labels=self.score_labels, precision=self.precision)
         require("openai", "llm")
         address = self.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
-        return Server(
+        return ModelServer(
             self.model,
             base_url=server_address(address),
             api_key=server_key(self.api_key_env, is_needed=address == OPENAI) or "none",
-            concurrency=self.concurrency or (NEAR_CONCURRENCY if _is_near(address) else 8),
-            parameters=_parsed(self.param or ()),
+            concurrency=self.concurrency or (NEAR_CONCURRENCY if _is_private_address(address) else 8),
+            parameters=_parse_parameters(self.param or ()),
             api=self.api,
             scores_labels=self.score_labels,
             guided=self.guided,
@@ -244,7 +244,7 @@ def server_key(variable: str, *, is_needed: bool) -> str | None:
     return key
 
 
-def _is_near(address: str) -> bool:
+def _is_private_address(address: str) -> bool:
     """Test whether an address is on this machine or in a private network, where nobody counts requests."""
     host = urlsplit(address).hostname or ""
     try:
@@ -270,7 +270,7 @@ def server_address(address: str) -> str:
     return address.rstrip("/")
 
 
-def _parsed(parameters: Sequence[str]) -> dict[str, Any]:
+def _parse_parameters(parameters: Sequence[str]) -> dict[str, Any]:
     """Parse parameters typed as NAME=JSON; a value that is no JSON is text."""
     parsed: dict[str, Any] = {}
     for parameter in parameters:

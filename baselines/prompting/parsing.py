@@ -102,12 +102,12 @@ def entity_lists(response: str, types: Sequence[str], words: Sequence[str]) -> l
             found += [(part, name) for part in ([letters] if whole else letters.split(","))]
     tags = [OUTSIDE] * len(words)
     for entity, name in sorted(found, key=lambda item: (-len(item[0]), item)):
-        if entity.rstrip(".").casefold() not in ("", "none") and not _marked(tags, words, entity, name):
-            _marked(tags, words, entity.rstrip("."), name)  # a full stop may end the list, or be the entity's own
+        if entity.rstrip(".").casefold() not in ("", "none") and not _tag_entity(tags, words, entity, name):
+            _tag_entity(tags, words, entity.rstrip("."), name)  # a full stop may end the list, or be the entity's own
     return tags
 
 
-def _marked(tags: list[str], words: Sequence[str], entity: str, name: str) -> bool:
+def _tag_entity(tags: list[str], words: Sequence[str], entity: str, name: str) -> bool:
     """Tag every untagged place whose words, joined, are the entity's letters; returns whether there is one."""
     found = False
     for start in range(len(words)):

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from baselines.prompting.models import Answer, Keep, Request
+from baselines.prompting.models import KeepAnswer, ModelAnswer, Request
 from baselines.prompting.wire import Api, Guided, UnscoredError, read_answer, request_body
 from validation.report import InvalidInput, Problem, first_line
 from validation.retries import draw_wait, read_retry_after
@@ -36,7 +36,7 @@ _BY_STATUS = {
 }
 
 
-class Server:
+class ModelServer:
     """A model of an OpenAI-compatible server.
 
     Args:
@@ -80,7 +80,7 @@ class Server:
         """Return what the answer depends on: address, model, messages and parameters."""
         return {"address": self.address, "model": self._model, **self._body(request)}
 
-    def answer(self, requests: Sequence[Request], keep: Keep) -> None:
+    def answer(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
         """Answer all requests, ``concurrency`` at once, prompts that begin alike one after the other.
 
         Raises: InvalidInput when the server refuses, fails ``TRIES`` times at one request, or answers nonsense again
@@ -93,7 +93,7 @@ class Server:
         """Build the body of a request as it is sent, with the model's name."""
         return {"model": self._model, **self._body(request)}
 
-    def read(self, text: str, request: Request) -> Answer:
+    def read(self, text: str, request: Request) -> ModelAnswer:
         """Read the body of the server's response to a request.
 
         Raises: InvalidInput when labels were to be scored and what they are scored by is not there.
@@ -120,7 +120,7 @@ class Server:
     def _body(self, request: Request) -> dict[str, Any]:
         return request_body(request, self.api, self._parameters, scores_labels=self.scores_labels, guided=self._guided)
 
-    async def _answer_all(self, requests: Sequence[Request], keep: Keep) -> None:
+    async def _answer_all(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
         # Servers cache the beginning of a prompt, which speeds up the next prompt that begins alike.
         waiting = iter(sorted(enumerate(requests), key=lambda each: _prefix(each[1])))
         async with self._client() as client:
@@ -130,19 +130,19 @@ class Server:
             if isinstance(end, BaseException):
                 raise end
 
-    async def _work(self, client: Any, waiting: Iterator[tuple[int, Request]], keep: Keep) -> None:
+    async def _work(self, client: Any, waiting: Iterator[tuple[int, Request]], keep: KeepAnswer) -> None:
         """Answer one request after the other until there are no more, or another worker failed."""
         try:
             for place, request in waiting:
-                answer = await self._one(client, request)
+                answer = await self._answer_one(client, request)
                 if answer is None:
                     return
-                self._sort(place, answer, keep)
+                self._hand_on(place, answer, keep)
         except BaseException:
             self._failed = True
             raise
 
-    async def _one(self, client: Any, request: Request) -> Answer | None:
+    async def _answer_one(self, client: Any, request: Request) -> ModelAnswer | None:
         """Answer one request; None if another worker failed first."""
         import openai
 
@@ -157,7 +157,7 @@ class Server:
                 return await self._post(client, request)
             except openai.APIError as error:
                 if _is_unanswerable(error):
-                    return Answer("", 0, 0)
+                    return ModelAnswer("", 0, 0)
                 if _is_limit(error):
                     self._pause(sent, error)
                 else:
@@ -165,7 +165,7 @@ class Server:
                     self._check_that_it_may_pass(error, failures)
                     await asyncio.sleep(self._wait(failures))
 
-    async def _post(self, client: Any, request: Request) -> Answer:
+    async def _post(self, client: Any, request: Request) -> ModelAnswer:
         body = self._body(request)
         # The client's own parser would accept a response without an answer.
         if self.api is Api.CHAT:
@@ -216,7 +216,7 @@ class Server:
     def _wait(self, tries: int) -> float:
         return draw_wait(tries, first=self._first_wait, longest=LONGEST_WAIT)
 
-    def _sort(self, place: int, answer: Answer, keep: Keep) -> None:
+    def _hand_on(self, place: int, answer: ModelAnswer, keep: KeepAnswer) -> None:
         """Pass an answer on; raises InvalidInput after too many responses in a row without one."""
         if answer.text is None:
             self._nonsense += 1

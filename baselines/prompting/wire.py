@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from baselines.prompting.models import Answer, Message, Request
+from baselines.prompting.models import Message, ModelAnswer, Request
 
 TOP = 20
 """Alternatives of an answer's first token that a chat is asked for: the most that OpenAI's servers give."""
@@ -99,7 +99,7 @@ def request_body(
     return {name: value for name, value in asks.items() if value is not None}
 
 
-def read_answer(text: str, request: Request, api: Api, *, scores_labels: bool) -> Answer:
+def read_answer(text: str, request: Request, api: Api, *, scores_labels: bool) -> ModelAnswer:
     """Read a server's answer; its text is None if the response holds none.
 
     Of scored labels the text is their log-probabilities as a JSON list; "" where no label is among the likeliest.
@@ -118,9 +118,9 @@ def read_answer(text: str, request: Request, api: Api, *, scores_labels: bool) -
         contents = [each["message"]["content"] if api is Api.CHAT else each["text"] for each in choices]
         content = contents[0]
     except (ValueError, RecursionError, LookupError, TypeError):
-        return Answer(None, 0, 0)
+        return ModelAnswer(None, 0, 0)
     if not isinstance(content, str | None):
-        return Answer(None, 0, 0)
+        return ModelAnswer(None, 0, 0)
     if scores_labels and request.labels:
         read = _scores_of_first_token if api is Api.CHAT else _scores_of_echoes
         scores = read(choices, request.labels)
@@ -130,7 +130,7 @@ def read_answer(text: str, request: Request, api: Api, *, scores_labels: bool) -
     tokens = [count for count in tokens if type(count) is int and count >= 0]
     # JSON may hold half of a surrogate pair, which cannot be written to a file.
     sound = (content or "").encode("utf-8", "replace").decode()
-    return Answer(sound, *tokens) if len(tokens) == 2 else Answer(sound)
+    return ModelAnswer(sound, *tokens) if len(tokens) == 2 else ModelAnswer(sound)
 
 
 def _scores_of_echoes(choices: Sequence[Any], labels: Sequence[str]) -> list[float]:

@@ -12,7 +12,7 @@ _BLOCK = 1_000
 """Texts whose cosines to all candidates are in memory at once."""
 
 
-def nearest(
+def find_nearest(
     texts: NDArray[np.float32], candidates: NDArray[np.float32], n: int, same: Sequence[int | None] | None = None
 ) -> list[list[int]]:
     """Find the candidates nearest to each text by cosine.
@@ -42,12 +42,12 @@ class Layout:
         tokenizer: of a causal language model.
         inputs: text columns.
         labels: names of the labels.
-        room: most tokens of a sequence. Where texts do not all fit, a query keeps its first ``room // 2`` tokens, and
+        max_tokens: of a sequence. Where texts do not all fit, a query keeps its first ``max_tokens // 2`` tokens, and
             the texts before it go, the least similar first.
     """
 
-    def __init__(self, tokenizer: Any, inputs: Sequence[str], labels: Sequence[str], room: int) -> None:
-        self._tokenizer, self._inputs, self._room = tokenizer, inputs, room
+    def __init__(self, tokenizer: Any, inputs: Sequence[str], labels: Sequence[str], max_tokens: int) -> None:
+        self._tokenizer, self._inputs, self._max_tokens = tokenizer, inputs, max_tokens
         self._begin = [] if tokenizer.bos_token_id is None else [tokenizer.bos_token_id]
         self._asks, self._gap, *answers = self._tokens(["\nLabel:", "\n\n", *(f" {label}" for label in labels)])
         end = self._gap if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
@@ -58,7 +58,7 @@ class Layout:
         columns = [pl.lit(f"{name.capitalize()}: ") + pl.col(name) for name in self._inputs]
         return self._tokens(rows.select(pl.concat_str(columns, separator="\n")).to_series())
 
-    def labelled(self, fields: Sequence[int], label: int) -> list[int]:
+    def demonstration(self, fields: Sequence[int], label: int) -> list[int]:
         """Build the tokens of a demonstration: a text with its label."""
         return [*fields, *self._asks, *self._answers[label]]
 
@@ -80,8 +80,8 @@ class Layout:
         ]
 
     def _prompt(self, before: Sequence[Sequence[int]], fields: Sequence[int]) -> list[int]:
-        query = [*fields[: self._room // 2], *self._asks]
-        left = self._room - len(self._begin) - len(query) - max(map(len, self._ends))
+        query = [*fields[: self._max_tokens // 2], *self._asks]
+        left = self._max_tokens - len(self._begin) - len(query) - max(map(len, self._ends))
         kept: list[int] = []
         for text in reversed(before):
             if len(kept) + len(text) + len(self._gap) > left:

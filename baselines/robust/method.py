@@ -150,7 +150,7 @@ class Robustness:
         logits_loss = partial(cross_entropy, gamma=gamma, epsilon=epsilon)
         return Objective(loss_of(logits_loss, read or logits_of, reads_labels=reads_labels), step)
 
-    def prepared(
+    def prepare(
         self,
         rows: pl.DataFrame,
         inputs: Sequence[str],
@@ -158,7 +158,7 @@ class Robustness:
         seed: int,
         embeddings: Callable[[], Any],
         tokenizer: Any,
-    ) -> "Prepared":
+    ) -> "PreparedTraining":
         """Prepare the training of a classifier: add EDA's rows, fit the ensemble's bias model.
 
         Args:
@@ -169,15 +169,15 @@ class Robustness:
             embeddings: gives the pretrained model's input embeddings, shape (vocabulary, d), as a tensor.
             tokenizer: the model's.
         """
-        rows = self.with_copies(rows, inputs, seed, embeddings, tokenizer)
+        rows = self.add_copies(rows, inputs, seed, embeddings, tokenizer)
         log_bias = None
         if Method.ENSEMBLE in self.methods:
             from baselines.robust.bias import cross_fitted_bias
 
             log_bias = cross_fitted_bias(rows, inputs, n_classes, seed)
-        return Prepared(rows, self, log_bias, seed)
+        return PreparedTraining(rows, self, log_bias, seed)
 
-    def with_copies(
+    def add_copies(
         self,
         rows: pl.DataFrame,
         inputs: Sequence[str],
@@ -198,7 +198,7 @@ class Robustness:
         """
         if Method.EDA not in self.methods:
             return rows
-        from baselines.robust.eda import augmented, augmented_words, words_of
+        from baselines.robust.eda import add_noisy_copies, add_noisy_tagged_copies, words_of
         from baselines.robust.synonyms import nearest_pieces, wordnet
 
         column = inputs[-1]
@@ -209,8 +209,8 @@ class Robustness:
             synonyms = nearest_pieces(words_of(texts.drop_nulls()), tokenizer, embeddings())
         generator = np.random.default_rng([seed, _EDA_STREAM])
         if column == TOKENS:
-            return augmented_words(rows, outside, generator, synonyms)
-        return augmented(rows, inputs, generator, synonyms)
+            return add_noisy_tagged_copies(rows, outside, generator, synonyms)
+        return add_noisy_copies(rows, inputs, generator, synonyms)
 
 
 _EDA_STREAM = 1
@@ -218,7 +218,7 @@ _EDA_STREAM = 1
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedTraining:
     """What a training with robustness methods needs.
 
     Attributes:

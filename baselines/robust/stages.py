@@ -51,7 +51,7 @@ class MethodStages:
             if found.unexpected_keys:
                 raise ValueError(f"the classifier's body has no {found.unexpected_keys[0]}")
         if Method.WISE_FT in self.methods:
-            from baselines.robust.averages import copied_state
+            from baselines.robust.averages import copy_state
             from baselines.robust.last_layer import fit_layer, set_last_layer
 
             labels = self.rows["label"].to_numpy()
@@ -61,7 +61,7 @@ class MethodStages:
             all_weights, all_biases = np.zeros((self.n_classes, weights.shape[1])), np.full(self.n_classes, -20.0)
             all_weights[known], all_biases[known] = weights, biases
             set_last_layer(model, all_weights, all_biases)
-            self._probe = copied_state(model)
+            self._probe = copy_state(model)
         return model
 
     def callbacks(self, model: Any, folder: Path | None) -> Sequence[TrainerCallback]:
@@ -93,10 +93,10 @@ class MethodStages:
             del model.stretch_mean
             model.load_state_dict(mean, strict=False)
         if Method.WISE_FT in self.methods:
-            from baselines.robust.averages import copied_state, wise_ft
+            from baselines.robust.averages import copy_state, wise_ft
 
-            tuned = {name: value for name, value in copied_state(model).items() if name in self._probe}
-            model.load_state_dict(wise_ft(self._probe, tuned), strict=False)
+            finetuned = {name: value for name, value in copy_state(model).items() if name in self._probe}
+            model.load_state_dict(wise_ft(self._probe, finetuned), strict=False)
         if Method.DFR in self.methods:
             from baselines.robust.dfr import fit_balanced_layer
             from baselines.robust.last_layer import set_last_layer

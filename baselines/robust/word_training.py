@@ -35,7 +35,7 @@ class WordFinetuner(Finetuner):
         """Return the code of the tag that is part of no span; it means nothing where nothing is tagged."""
         return 0
 
-    def tuned(
+    def train_on_rows(
         self,
         run: Run,
         rows: pl.DataFrame,
@@ -45,8 +45,10 @@ class WordFinetuner(Finetuner):
         """Train on rows, changed as the robustness methods ask for; the methods also choose the objective."""
         methods = self.robustness
         if not methods.methods:
-            return super().tuned(run, rows, objective, stages)
-        copied = methods.with_copies(
+            return super().train_on_rows(run, rows, objective, stages)
+        copied = methods.add_copies(
             rows, (self.copied_column,), run.seed, self.embeddings, self.tokenizer, self.outside
         )
-        return super().tuned(run, copied, lambda model: methods.objective(reads_labels=self.reads_labels), stages)
+        return super().train_on_rows(
+            run, copied, lambda model: methods.objective(reads_labels=self.reads_labels), stages
+        )

@@ -66,7 +66,7 @@ class EpochLoader(DataLoader[Any]):
         self.batch_sampler.set_epoch(epoch)  # type: ignore[union-attr]
 
 
-class Parts:
+class BatchParts:
     """Cuts a batch into parts of like size, each padded by itself; shorter rows stand together.
 
     Args:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import polars as pl
 
 from baselines.runs import Predict, Run, Trained
-from baselines.training.options import RECIPES, SWEEPS, Adapter, Settings, TrainingOptions
+from baselines.training.options import RECIPES, SWEEPS, Adapter, Hyperparameters, TrainingOptions
 from builders.folder.manifest import TaskManifest
 from validation.report import InvalidInput, Problem
 
@@ -54,7 +54,7 @@ class Finetuner(ABC):
         self,
         info: TaskManifest,
         options: TrainingOptions,
-        recipes: Mapping[str, Settings] = RECIPES,
+        recipes: Mapping[str, Hyperparameters] = RECIPES,
         sweeps: Mapping[str, tuple[Mapping[str, Any], ...]] = SWEEPS,
         **tokenizer: Any,
     ) -> None:
@@ -74,7 +74,7 @@ class Finetuner(ABC):
         """Build the model, ready to train; the seed draws the weights that it has not yet."""
 
     @abstractmethod
-    def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+    def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
         """Build the features of train rows, with labels."""
 
     @abstractmethod
@@ -90,10 +90,10 @@ class Finetuner(ABC):
         from baselines.training.tuning import cut_rows
 
         rows = cut_rows(run.train, self.options, run.seed)
-        trained = self.tuned(run, rows)
+        trained = self.train_on_rows(run, rows)
         return replace(trained, record={**trained.record, "train_rows": len(rows)})
 
-    def tuned(
+    def train_on_rows(
         self,
         run: Run,
         rows: pl.DataFrame,
@@ -108,18 +108,20 @@ class Finetuner(ABC):
             objective: what the training of a model minimises; default the model's own loss.
             stages: what is done to a model before and after each training.
         """
-        from baselines.training.tuning import Recipe, tuned
+        from baselines.training.tuning import Recipe, train_candidates
 
         held_out = run.validation if self.options.select else None
         score = None if held_out is None else self.scorer(run, held_out)
         recipe = Recipe(
-            build=lambda: stages.begin(self._built(run.seed)) if stages else self._built(run.seed),
+            build=lambda: (
+                stages.begin(self._build_with_padding(run.seed)) if stages else self._build_with_padding(run.seed)
+            ),
             train=lambda model, settings, folder: self._train(
                 model, rows, run, settings, folder, score, objective, stages
             ),
             predictor=lambda model: self._predictor_of_saved(run, model),
         )
-        return tuned(run, self._candidates, recipe)
+        return train_candidates(run, self._candidates, recipe)
 
     def _predictor_of_saved(self, run: Run, model: Any) -> Predict:
         """Return a function that predicts with a trained model, which is written first if that was asked for."""
@@ -147,12 +149,12 @@ class Finetuner(ABC):
     @property
     def train_length(self) -> int:
         """Return how many word pieces training reads of a text."""
-        return self._room(self._candidates[0].max_length)
+        return self._token_length(self._candidates[0].max_length)
 
     @property
     def eval_length(self) -> int:
         """Return how many word pieces prediction reads of a text."""
-        return self._room(self._candidates[0].eval_max_length)
+        return self._token_length(self._candidates[0].eval_max_length)
 
     def read(
         self,
@@ -166,7 +168,7 @@ class Finetuner(ABC):
 
         return predict_rows(model, rows, self._padding, self._device, read, description, self.options.eval_tokens)
 
-    def _built(self, seed: int) -> Any:
+    def _build_with_padding(self, seed: int) -> Any:
         """Build the model and set its padding token; the seed also draws an adapter's weights."""
         from baselines.training.models import seeded, set_padding
 
@@ -180,7 +182,7 @@ class Finetuner(ABC):
         model: Any,
         rows: pl.DataFrame,
         run: Run,
-        settings: Settings,
+        settings: Hyperparameters,
         folder: Path | None,
         score: Score | None,
         objective: "Callable[[Any], Objective] | None",
@@ -190,7 +192,7 @@ class Finetuner(ABC):
 
         trajectory = train(
             model,
-            self.labelled(rows, self._room(settings.max_length)),
+            self.labelled_features(rows, self._token_length(settings.max_length)),
             self._padding,
             settings,
             seed=run.seed,
@@ -203,7 +205,7 @@ class Finetuner(ABC):
         )
         return stages.finish(trajectory) if stages else trajectory
 
-    def _room(self, asked: int) -> int:
-        from baselines.training.pieces import room
+    def _token_length(self, asked: int) -> int:
+        from baselines.training.pieces import usable_token_length
 
-        return room(self.config, self.options, asked)
+        return usable_token_length(self.config, self.options, asked)

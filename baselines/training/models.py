@@ -31,7 +31,7 @@ def load_tokenizer(name: str, **settings: Any) -> Any:
     require("peft", "train")
     from transformers import AutoTokenizer
 
-    with _loading(name):
+    with _report_load_errors(name):
         tokenizer = AutoTokenizer.from_pretrained(model_path(name), **settings)
     # Without a tokenizer's files transformers builds one of special tokens alone, to which every word is unknown.
     if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
@@ -97,7 +97,7 @@ def load_config(name: str, **settings: Any) -> Any:
     require("peft", "train")
     from transformers import AutoConfig
 
-    with _loading(name):
+    with _report_load_errors(name):
         return AutoConfig.from_pretrained(model_path(name), **settings)
 
 
@@ -120,7 +120,7 @@ def load_model(auto_class: str, name: str, seed: int, *, base_dtype: BaseDtype =
     dtype = torch.float32 if base_dtype is BaseDtype.FP32 else torch.bfloat16
     if base_dtype is BaseDtype.FOUR_BITS:
         config["quantization_config"] = _four_bits(transformers)
-    with _loading(name), seeded(seed):
+    with _report_load_errors(name), seeded(seed):
         return getattr(transformers, auto_class).from_pretrained(model_path(name), dtype=dtype, **config)
 
 
@@ -344,7 +344,7 @@ def _transformers() -> Any:
 
 
 @contextmanager
-def _loading(name: str) -> Iterator[None]:
+def _report_load_errors(name: str) -> Iterator[None]:
     """Report in one line why a model cannot be loaded."""
     from safetensors import SafetensorError
 

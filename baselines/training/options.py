@@ -44,7 +44,7 @@ class Schedule(StrEnum):
 
 
 @dataclass(frozen=True)
-class Settings:
+class Hyperparameters:
     """Hyperparameters of one training.
 
     Attributes:
@@ -77,18 +77,18 @@ _PAPER_GRID = tuple(
 )
 _GENERATION_GRID = tuple({"learning_rate": rate} for rate in (1e-3, 5e-4, 1e-4, 5e-5, 1e-5))
 
-RECIPES: Mapping[str, Settings] = {
-    "default": Settings(),
-    "dr": Settings(epochs=10),
-    "boss": Settings(
+RECIPES: Mapping[str, Hyperparameters] = {
+    "default": Hyperparameters(),
+    "dr": Hyperparameters(epochs=10),
+    "boss": Hyperparameters(
         epochs=10, learning_rate=1e-5, warmup=0.0, schedule=Schedule.CONSTANT, clip=0.0, eval_max_length=768
     ),
 }
 """Settings of the papers for classifiers and taggers (Domain Robustness paper, App. B; BOSS paper, App. F)."""
 
-GENERATION_RECIPES: Mapping[str, Settings] = {
-    "default": Settings(learning_rate=3e-4, batch_size=32, max_length=512),
-    "dr": Settings(epochs=15, batch_size=64, max_length=512),
+GENERATION_RECIPES: Mapping[str, Hyperparameters] = {
+    "default": Hyperparameters(learning_rate=3e-4, batch_size=32, max_length=512),
+    "dr": Hyperparameters(epochs=15, batch_size=64, max_length=512),
     "boss": replace(RECIPES["boss"], epochs=5, learning_rate=2e-5, max_length=768),
 }
 """The same for models that write text."""
@@ -178,14 +178,14 @@ class TrainingOptions:
     eval_tokens: EvalTokens = None
     name: Annotated[str | None, typer.Option("--name", help="The model's name on the board.")] = None
 
-    def settings(self, recipes: Mapping[str, Settings] = RECIPES) -> Settings:
+    def hyperparameters(self, recipes: Mapping[str, Hyperparameters] = RECIPES) -> Hyperparameters:
         """Return the recipe's settings, replaced where an option was typed.
 
         Raises: InvalidInput when there is no such recipe, or a state is to be kept that training does not come to.
         """
         if self.recipe not in recipes:
             raise _unknown("--recipe", self.recipe, list(recipes))
-        typed = {field.name: getattr(self, field.name, None) for field in fields(Settings)}
+        typed = {field.name: getattr(self, field.name, None) for field in fields(Hyperparameters)}
         found = replace(recipes[self.recipe], **{name: value for name, value in typed.items() if value is not None})
         last = max(self.keep_state or (), default=0)
         if last > found.epochs:
@@ -195,13 +195,13 @@ class TrainingOptions:
 
     def candidates(
         self,
-        recipes: Mapping[str, Settings] = RECIPES,
+        recipes: Mapping[str, Hyperparameters] = RECIPES,
         sweeps: Mapping[str, tuple[Mapping[str, Any], ...]] = SWEEPS,
-    ) -> list[Settings]:
+    ) -> list[Hyperparameters]:
         """List the settings of the sweep, of which validation rows choose one; typed options stand in all of them."""
         if self.sweep not in sweeps:
             raise _unknown("--sweep", self.sweep, list(sweeps))
-        settings = self.settings(recipes)
+        settings = self.hyperparameters(recipes)
         free = [
             {name: value for name, value in each.items() if getattr(self, name) is None} for each in sweeps[self.sweep]
         ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from baselines.program import RunOptions, make_card, write_outputs, write_results
-from baselines.runs import Results, Work
+from baselines.runs import Results, WorkFolder
 from baselines.training.models import model_version
 from baselines.training.options import Adapter, TrainingOptions
 from builders.folder.reader import DatasetFolder
@@ -20,7 +20,7 @@ _LIBRARIES = ("torch", "transformers", "accelerate", "peft")
 
 def training_work(
     program: str, folder: DatasetFolder, runs: RunOptions, options: TrainingOptions, more: Mapping[str, Any]
-) -> Work:
+) -> WorkFolder:
     """Return the folder beside the prediction file where finished runs are kept, with all that they depend on.
 
     Args:
@@ -45,7 +45,7 @@ def training_work(
         "versions": _versions(),
         **more,
     }
-    return Work(runs.out, settings)
+    return WorkFolder(runs.out, settings)
 
 
 def write_training(
@@ -53,7 +53,7 @@ def write_training(
     folder: DatasetFolder,
     options: TrainingOptions,
     out: Path,
-    work: Work,
+    work: WorkFolder,
     *,
     name: str = "",
     **more: Any,

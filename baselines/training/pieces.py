@@ -12,7 +12,7 @@ _OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "longformer", "mpnet
 """Model types whose positions begin after the padding token's id."""
 
 
-def room(config: Any, options: TrainingOptions, asked: int) -> int:
+def usable_token_length(config: Any, options: TrainingOptions, asked: int) -> int:
     """Compute how many word pieces of a text the model can read.
 
     Args:

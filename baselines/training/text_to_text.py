@@ -64,7 +64,7 @@ def label_form(inputs: Sequence[str], labels: Sequence[str]) -> str:
     return f"{form} {SENTINEL}"
 
 
-def encoded(form: str, rows: pl.DataFrame, tokenizer: Any, max_length: int) -> list[list[int]]:
+def encode_form(form: str, rows: pl.DataFrame, tokenizer: Any, max_length: int) -> list[list[int]]:
     """Fill in a form and encode it, fields cut so that each input has at most ``max_length`` tokens.
 
     Args:
@@ -80,7 +80,7 @@ def encoded(form: str, rows: pl.DataFrame, tokenizer: Any, max_length: int) -> l
     ids: list[list[int]] = tokenizer(filled, verbose=False)["input_ids"] if filled else []
     while long := [row for row, tokens in enumerate(ids) if len(tokens) > max_length and any(fields[row].values())]:
         for row in long:
-            _cut(fields[row], len(ids[row]), max_length)
+            _shorten_longest(fields[row], len(ids[row]), max_length)
         shorter = tokenizer([form.format_map(fields[row]) for row in long], verbose=False)["input_ids"]
         for row, tokens in zip(long, shorter, strict=True):
             ids[row] = tokens
@@ -170,7 +170,7 @@ def class_logits(logits: Any, tokens: Sequence[int]) -> Any:
     return logits[:, -1, list(tokens)]
 
 
-def _cut(fields: dict[str, str], n_tokens: int, max_length: int) -> None:
+def _shorten_longest(fields: dict[str, str], n_tokens: int, max_length: int) -> None:
     """Cut the end of the longest field by about as much as the input is too long."""
     longest = max(fields, key=lambda name: len(fields[name]))
     characters = len(fields[longest])

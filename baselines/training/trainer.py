@@ -25,9 +25,9 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 from transformers.trainer_utils import IntervalStrategy, SaveStrategy
 
-from baselines.training.batches import EpochLoader, FeatureRows, Features, LengthBatches, Padding, Parts
+from baselines.training.batches import BatchParts, EpochLoader, FeatureRows, Features, LengthBatches, Padding
 from baselines.training.models import Device, enough_memory, n_parameters, seeded
-from baselines.training.options import Settings
+from baselines.training.options import Hyperparameters
 from validation.output_files import replace_file
 
 Batch = dict[str, Tensor]
@@ -110,7 +110,7 @@ def train(
     model: Any,
     rows: Sequence[Features],
     padding: Padding,
-    settings: Settings,
+    settings: Hyperparameters,
     *,
     seed: int,
     device: Device,
@@ -141,10 +141,10 @@ def train(
     found = f"batches of {settings.batch_size} rows of up to {settings.max_length} word pieces"
     cure = f"give --accumulate {settings.accumulate * 2} (the same batches in smaller parts), or --max-length"
     with (
-        _folder(scratch, keep) as folder,
+        _open_folder(scratch, keep) as folder,
         seeded(seed),
         enough_memory("training", device, found, cure),
-        _full_disk(folder),
+        _report_full_disk(folder),
     ):
         trainer = _SourceTrainer(model, rows, padding, settings, seed, device, folder, validate, objective, keep)
         for callback in callbacks:
@@ -216,7 +216,7 @@ class _SourceTrainer(Trainer):
         model: Any,
         rows: Sequence[Features],
         padding: Padding,
-        settings: Settings,
+        settings: Hyperparameters,
         seed: int,
         device: Device,
         folder: Path,
@@ -228,7 +228,7 @@ class _SourceTrainer(Trainer):
         self._validate = validate
         self._objective = objective or Objective()
         self._batches = LengthBatches(self.rows.lengths, settings.batch_size, seed)
-        self._parts = Parts(padding, settings.accumulate)
+        self._parts = BatchParts(padding, settings.accumulate)
         n_steps = len(self._batches)
         total = math.ceil(n_steps * settings.epochs)
         each_epoch = SaveStrategy.EPOCH if validate else SaveStrategy.NO
@@ -359,7 +359,7 @@ class _Bar(TrainerCallback):
 
 
 @contextmanager
-def _folder(scratch: Path | None, keep: Sequence[float]) -> Iterator[Path]:
+def _open_folder(scratch: Path | None, keep: Sequence[float]) -> Iterator[Path]:
     """Open the folder for checkpoints; a training without one gets a temporary folder."""
     if scratch is not None:
         scratch.mkdir(parents=True, exist_ok=True)
@@ -384,7 +384,7 @@ def _last_checkpoint(folder: Path) -> Path | None:
 
 
 @contextmanager
-def _full_disk(folder: Path) -> Iterator[None]:
+def _report_full_disk(folder: Path) -> Iterator[None]:
     """Raise OSError of a full disk: libraries that write weights report it by errors of their own."""
     try:
         yield

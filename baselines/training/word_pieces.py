@@ -75,7 +75,7 @@ def word_pieces(sentences: Sequence[Sequence[str]], tokenizer: Any, max_length: 
     for row in range(len(sentences)):
         word_of = np.array([_NO_WORD if word is None else word for word in encoded.word_ids(row)], dtype=np.int64)
         columns = {name: np.asarray(encoded[name][row]) for name in encoded}
-        for kept, tagging in _cut(word_of, max_length):
+        for kept, tagging in _cut_sentence(word_of, max_length):
             features.append({name: column[kept].tolist() for name, column in columns.items()})
             sentence.append(row)
             words.append(tagging)
@@ -83,7 +83,7 @@ def word_pieces(sentences: Sequence[Sequence[str]], tokenizer: Any, max_length: 
     return WordPieces(features, np.array(sentence, dtype=np.int64), words, n_words)
 
 
-def _cut(word_of: NDArray[np.int64], max_length: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _cut_sentence(word_of: NDArray[np.int64], max_length: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Cut one sentence's pieces, special ones at both ends: the pieces that a window keeps, and the word each tags."""
     body = np.flatnonzero(word_of != _NO_WORD)
     first, end = (int(body[0]), int(body[-1]) + 1) if body.size else (len(word_of), len(word_of))

@@ -66,12 +66,14 @@ def test_a_tokenizer_that_cannot_tell_places_is_refused(kinds: DatasetFolder, tm
     ByT5Tokenizer().save_pretrained(tmp_path)
     T5Config().save_pretrained(tmp_path)
     with pytest.raises(InvalidInput, match="--model: the tokenizer does not say where its pieces are from; found ByT5"):
-        finetune_tagger.Tagger(kinds.task("tags"), TrainingOptions(model=str(tmp_path)))
+        finetune_tagger.TaggerFinetuner(kinds.task("tags"), TrainingOptions(model=str(tmp_path)))
 
 
 def test_a_tokenizer_that_needs_spaces_before_words_gets_them(kinds: DatasetFolder, tmp_path: Path) -> None:
-    tagger = finetune_tagger.Tagger(kinds.task("tags"), TrainingOptions(model=save_roberta(tmp_path / "roberta")))
-    (features,) = tagger.labelled(pl.DataFrame({"tokens": [["ab", "c"]], "tags": [[1, 2]]}), 32)
+    tagger = finetune_tagger.TaggerFinetuner(
+        kinds.task("tags"), TrainingOptions(model=save_roberta(tmp_path / "roberta"))
+    )
+    (features,) = tagger.labelled_features(pl.DataFrame({"tokens": [["ab", "c"]], "tags": [[1, 2]]}), 32)
     assert tagger.tokenizer.decode(features["input_ids"]) == "<s> ab c</s>"
     assert [label for label in features["labels"] if label >= 0] == [1, 2]
 
@@ -80,7 +82,7 @@ def test_a_perfect_tagger_of_nothing_scores_full(
     kinds: DatasetFolder, bert: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Validation rows without a span choose no worse epoch, nor an error."""
-    tagger = finetune_tagger.Tagger(kinds.task("tags"), TrainingOptions(model=bert))
+    tagger = finetune_tagger.TaggerFinetuner(kinds.task("tags"), TrainingOptions(model=bert))
     rows = pl.DataFrame({"tokens": [["the", "of"], ["and"]], "tags": [[0, 0], [0]]})
     score = tagger.scorer(None, rows)  # type: ignore[arg-type]
     monkeypatch.setattr(tagger, "_tags", lambda *_: [[0, 0], [0]])

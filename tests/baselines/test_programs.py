@@ -183,8 +183,8 @@ def test_rows_that_nothing_can_be_learnt_from_are_refused(rows: str, words: str,
 
 
 def test_a_pairing_weights_each_target_text_by_its_depth(synthetic: DatasetFolder, word_encoder: Any) -> None:
-    pairing = depth_f1_pairings.Pairing("t", ("harbour", "kitchen"), "orchard", 10_000, 0.0, 0.0, (None,) * 5)
-    q, micro_f1, depth_f1 = depth_f1_pairings.redo(pairing, synthetic, word_encoder, seed=0)
+    pairing = depth_f1_pairings.PaperPairing("t", ("harbour", "kitchen"), "orchard", 10_000, 0.0, 0.0, (None,) * 5)
+    q, micro_f1, depth_f1 = depth_f1_pairings.redo_pairing(pairing, synthetic, word_encoder, seed=0)
     # Sizes beyond what there is take every row: Depth F1 at lambda 0 by hand, from the same model.
     inputs = synthetic.task("nli").inputs
     train = pl.concat([synthetic.split("nli", source, "train") for source in pairing.sources])
@@ -197,6 +197,8 @@ def test_a_pairing_weights_each_target_text_by_its_depth(synthetic: DatasetFolde
     assert depth_f1[0] == pytest.approx(float(weights @ correct))
     assert depth_f1.shape == (5,)
     assert 0 < q < 1
-    small = depth_f1_pairings.Pairing("t", ("harbour",), "orchard", 40, 0.0, 0.0, (None,) * 5)
-    first, again, other = (depth_f1_pairings.redo(small, synthetic, word_encoder, seed)[0] for seed in (1, 1, 2))
+    small = depth_f1_pairings.PaperPairing("t", ("harbour",), "orchard", 40, 0.0, 0.0, (None,) * 5)
+    first, again, other = (
+        depth_f1_pairings.redo_pairing(small, synthetic, word_encoder, seed)[0] for seed in (1, 1, 2)
+    )
     assert first == again != other

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from baselines.attack import commands as attack
 from baselines.attack import victims
-from baselines.attack.campaign import Campaign, share_out
-from baselines.attack.perturb import SENTENCES, typos, vocabulary, words
+from baselines.attack.campaign import Campaign, divide_evenly
+from baselines.attack.perturb import SENTENCES, list_typos, split_words, vocabulary
 from baselines.attack.review import COLUMNS
-from baselines.attack.search import Attacked, Example, Limits, attack_texts
+from baselines.attack.search import Attacked, Example, SearchLimits, attack_texts
 from builders.building.own import build_own
 from builders.folder.reader import DatasetFolder
 from builders.readers.delimited import quoted_csv
@@ -39,7 +39,7 @@ class Toy:
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
         self.calls.append(len(texts))
         rude = np.array([sum(word in text for word in RUDE) for text in texts])
-        long = np.array([len(words(text)) > 14 for text in texts])
+        long = np.array([len(split_words(text)) > 14 for text in texts])
         toxic = np.where(rude > 0, np.minimum(0.6 + 0.1 * rude, 0.95), np.where(long, 0.55, 0.2))
         return np.column_stack([1 - toxic, toxic])
 
@@ -65,7 +65,7 @@ def examples(n: int = 6) -> list[Example]:
 
 
 def attacked(found: Sequence[Example], victim: Toy | None = None, **options: Any) -> dict[str, Attacked]:
-    limits = Limits(**options)
+    limits = SearchLimits(**options)
     results = attack_texts(found, (victim or Toy()).probabilities, frozenset(), limits=limits, seed=1)
     return {one.example.id: one for one in results}
 
@@ -109,9 +109,9 @@ def test_known_typos_fool_the_victim() -> None:
         assert one.flipped
         assert one.n_typos == 1
         assert re.fullmatch(rf"({'|'.join(RUDE)}) -> \w+", one.changes[0])
-        before, after = words(one.example.text), words(one.text)
+        before, after = split_words(one.example.text), split_words(one.text)
         (place,) = [place for place, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1]]
-        assert after[place] in typos(before[place], frozenset())
+        assert after[place] in list_typos(before[place], frozenset())
         assert one.p_gold == 0.2
 
 
@@ -153,14 +153,14 @@ def test_all_texts_share_the_calls() -> None:
 
 
 def test_a_typo_never_makes_a_train_word() -> None:
-    known = vocabulary(typo for word in RUDE for typo in typos(word, frozenset()))
-    results = attack_texts(examples(), Toy().probabilities, known, limits=Limits(), seed=1)
+    known = vocabulary(typo for word in RUDE for typo in list_typos(word, frozenset()))
+    results = attack_texts(examples(), Toy().probabilities, known, limits=SearchLimits(), seed=1)
     assert not any(change.startswith(RUDE) for one in results for change in one.changes)
 
 
 @given(st.integers(0, 50), st.lists(st.integers(0, 30), min_size=1, max_size=4))
 def test_shares_are_even_as_far_as_there_are(n: int, most: list[int]) -> None:
-    shares = share_out(n, most)
+    shares = divide_evenly(n, most)
     assert sum(shares) == min(n, sum(most))
     assert all(share <= limit for share, limit in zip(shares, most, strict=True))
     below = [share for share, limit in zip(shares, most, strict=True) if share < limit]
@@ -169,13 +169,13 @@ def test_shares_are_even_as_far_as_there_are(n: int, most: list[int]) -> None:
 
 def campaign(folder: DatasetFolder, victim: Toy, n: int) -> Campaign:
     rows = folder.split("td", "here", "test")
-    return Campaign(rows, LABELS, victim, frozenset(), n=n, limits=Limits(), seed=0)
+    return Campaign(rows, LABELS, victim, frozenset(), n=n, limits=SearchLimits(), seed=0)
 
 
 def test_as_many_as_wanted_balanced_over_labels(folder: DatasetFolder) -> None:
     some = campaign(folder, Toy(), 9)
     some.run()
-    assert [sum(one.example.gold == code for one in some.chosen()) for code in (0, 1)] == [5, 4]
+    assert [sum(one.example.gold == code for one in some.choose_fallen()) for code in (0, 1)] == [5, 4]
     every = campaign(folder, Toy(), 1000)
     every.run()
     benign_, toxic_, both = every.outcomes()
@@ -184,7 +184,7 @@ def test_as_many_as_wanted_balanced_over_labels(folder: DatasetFolder) -> None:
     assert (benign_.changed, benign_.with_sentence, toxic_.with_sentence) == (0, 1, 0)
     assert toxic_.changed == pytest.approx(1 / 13)
     # If fewer texts are wanted, they are the first of the same order within each label.
-    assert set(some.chosen()) <= set(every.chosen())
+    assert set(some.choose_fallen()) <= set(every.choose_fallen())
 
 
 def test_only_texts_that_the_victim_gets_right_are_attacked(folder: DatasetFolder) -> None:
@@ -194,7 +194,7 @@ def test_only_texts_that_the_victim_gets_right_are_attacked(folder: DatasetFolde
     assert (benign_.right, benign_.attacked, benign_.success_rate, benign_.accuracy_after) == (0, 0, None, 0)
     assert (toxic_.right, toxic_.attacked, toxic_.fell) == (20, 20, 0)
     assert (both.accuracy_before, both.accuracy_after, both.changed) == (0.5, 0.5, None)
-    assert stubborn.chosen() == []
+    assert stubborn.choose_fallen() == []
 
 
 def test_the_table_and_what_is_said(

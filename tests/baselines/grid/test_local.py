@@ -13,7 +13,7 @@ import filelock
 import pytest
 
 from baselines.grid.local import run_local, visible_gpus
-from baselines.grid.trial import LOG, PREDICTIONS, Trial, installed, is_whole
+from baselines.grid.trial import LOG, PREDICTIONS, Trial, installed_versions, is_whole
 from builders.folder.reader import DatasetFolder
 from validation.cards import read_card
 
@@ -139,7 +139,7 @@ def test_a_programs_refusal_fails_its_trials_alone(synthetic: DatasetFolder, tmp
 
 
 def a_trial(program: str = "majority") -> Trial:
-    return Trial("m", program, (), "sa", "x", 0, "0" * 64, installed())
+    return Trial("m", program, (), "sa", "x", 0, "0" * 64, installed_versions())
 
 
 def test_processes_that_the_system_ends_are_told_apart(

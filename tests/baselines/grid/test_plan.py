@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import typer
 
-from baselines.grid.plan import Plan, read_plan
+from baselines.grid.plan import GridPlan, read_plan
 from baselines.grid.trial import Trial
 from builders.folder.reader import DatasetFolder
 from shiftbench.command import PROGRAMS, app
@@ -17,7 +17,7 @@ MODEL = "[[models]]\nname = 'most'\nprogram = 'majority'\n"
 
 @pytest.fixture
 def plan(synthetic: DatasetFolder, tmp_path: Path) -> Any:
-    def read(text: str, tasks: list[str] | None = None) -> Plan:
+    def read(text: str, tasks: list[str] | None = None) -> GridPlan:
         (tmp_path / "grid.toml").write_text(f"data = '{synthetic.path}'\n{text}", encoding="utf-8")
         root: Any = typer.main.get_command(app)
         return read_plan(tmp_path / "grid.toml", root.commands["train"], tasks)

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from baselines.prompting.asking import Asker, Budget, Prices
 from baselines.prompting.cache import AnswerStore, answer_key
-from baselines.prompting.models import Answer, Keep, Request
+from baselines.prompting.models import KeepAnswer, ModelAnswer, Request
 from validation.report import InvalidInput
 
 
@@ -25,13 +25,13 @@ class Echo:
     def identity(self, request: Request) -> Mapping[str, Any]:
         return {"name": self._name, "messages": list(request.messages), "max_tokens": request.max_tokens}
 
-    def answer(self, requests: Sequence[Request], keep: Keep) -> None:
+    def answer(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
         for place, request in reversed(list(enumerate(requests))):
             text = request.messages[0]["content"]
             self.asked.append(text)
             if text == self._fails_at:
                 raise ConnectionError(text)
-            keep(place, Answer(None if text == "odd" else text.upper(), self._tokens, self._tokens))
+            keep(place, ModelAnswer(None if text == "odd" else text.upper(), self._tokens, self._tokens))
 
 
 def asker(model: Echo, store: AnswerStore, prices: Prices | None = None, budget: Budget | None = None) -> Asker:
@@ -82,18 +82,18 @@ def test_answers_that_come_faster_than_the_disk_are_all_kept(tmp_path: Path) -> 
     keys = [bytes([place]) for place in range(200)]
     with AnswerStore(tmp_path) as store, AnswerStore(tmp_path) as other:
         for key in keys:
-            store.put(key, Answer(key.hex()))
+            store.put(key, ModelAnswer(key.hex()))
         store.flush()
         assert {key: answer.text for key, answer in other.get(keys).items()} == {key: key.hex() for key in keys}
 
 
 def test_a_disk_that_fails_is_told(tmp_path: Path) -> None:
     with AnswerStore(tmp_path) as store:
-        store.put(b"a", Answer("A"))
+        store.put(b"a", ModelAnswer("A"))
         store.flush()
         store._connection.execute("DROP TABLE answers")
-        store.put(b"b", Answer("B"))
-        for act in (store.flush, lambda: store.put(b"c", Answer("C"))):
+        store.put(b"b", ModelAnswer("B"))
+        for act in (store.flush, lambda: store.put(b"c", ModelAnswer("C"))):
             with pytest.raises(sqlite3.OperationalError, match="no such table"):
                 act()
         store._written = Future()

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from baselines.prompt_llm import main
-from baselines.prompting.task_prompt import Protocol, TaskPrompt
+from baselines.prompting.task_prompt import PromptProtocol, TaskPrompt
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.score import score_file
 from validation.cards import Card, read_card
@@ -38,7 +38,7 @@ class LetterTokens:
         return np.array(vectors, dtype=np.float32).reshape(-1, 10), offsets
 
 
-def oracle(folder: DatasetFolder, task: str, protocol: Protocol | None = None) -> Callable[[dict[str, Any]], str]:
+def oracle(folder: DatasetFolder, task: str, protocol: PromptProtocol | None = None) -> Callable[[dict[str, Any]], str]:
     """Answer each test row with its gold answer, in the words of a demonstration."""
     prompt = TaskPrompt.of(folder, task, protocol)
     known = {
@@ -60,9 +60,9 @@ def run(folder: DatasetFolder, server: ChatServer, out: Path, task: str, **optio
 def test_gold_answers_of_every_kind_get_full_marks(
     task: str, protocol: str, grid: DatasetFolder, server: ChatServer, tmp_path: Path
 ) -> None:
-    server.reply = oracle(grid, task, Protocol(protocol))
+    server.reply = oracle(grid, task, PromptProtocol(protocol))
     out = tmp_path / "p.parquet"
-    frame, card = run(grid, server, out, task, protocol=Protocol(protocol), shots=2, source=["d0"])
+    frame, card = run(grid, server, out, task, protocol=PromptProtocol(protocol), shots=2, source=["d0"])
     assert set(frame["source"]) == {"d0"}
     assert sorted(frame["id"]) == sorted(grid.test(task)["id"])
     (scores,) = score_file(out, grid, encoder=LetterTokens(), n_draws=0).tasks  # type: ignore[arg-type]

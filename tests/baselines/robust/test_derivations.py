@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from baselines.robust.bias import mixin_loss
 from baselines.robust.freelb import freelb_step
-from baselines.robust.in_context import label_scores, nearest
+from baselines.robust.in_context import find_nearest, label_scores
 from baselines.robust.losses import IGNORED, cross_entropy, loss_of
 from baselines.training.trainer import Batch, plain_loss
 
@@ -156,6 +156,6 @@ def test_neighbours_of_rag_and_daicl_are_those_of_a_full_sort() -> None:
     rng = np.random.default_rng(3)
     texts, candidates = (rng.normal(size=(n, 8)).astype(np.float32) for n in (11, 40))
     texts, candidates = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in (texts, candidates))
-    for text, found in zip(texts, nearest(texts, candidates, 3), strict=True):
+    for text, found in zip(texts, find_nearest(texts, candidates, 3), strict=True):
         cosines = [float(np.dot(text, candidate)) for candidate in candidates]
         assert found == sorted(range(40), key=lambda place: cosines[place])[-3:]

@@ -14,7 +14,7 @@ from baselines.robust.method import Method, Robustness
 from baselines.robust.synonyms import SynonymSource
 from baselines.training.batches import Padding
 from baselines.training.models import Device
-from baselines.training.options import Settings
+from baselines.training.options import Hyperparameters
 from baselines.training.trainer import train
 from validation.report import InvalidInput
 
@@ -53,8 +53,8 @@ def trained(
     robustness: Robustness, rows: pl.DataFrame, model: BertForSequenceClassification, scratch: Path, epochs: float = 10
 ) -> tuple[Any, float]:
     """Train a model; returns it and its accuracy on the rows without methods."""
-    prepared = robustness.prepared(rows, ["text"], 3, 0, model.get_input_embeddings, None)
-    settings = Settings(epochs=epochs, learning_rate=3e-3, batch_size=16, warmup=0)
+    prepared = robustness.prepare(rows, ["text"], 3, 0, model.get_input_embeddings, None)
+    settings = Hyperparameters(epochs=epochs, learning_rate=3e-3, batch_size=16, warmup=0)
     device = Device("cpu", False)
     train(
         model,
@@ -157,7 +157,7 @@ def test_losses_of_two_models_and_of_one_do_not_go_together(other: str) -> None:
 
 def test_an_adapter_and_the_ensemble_do_not_go_together(rows: pl.DataFrame, bert: Any) -> None:
     adapted = get_peft_model(bert, LoraConfig(task_type="SEQ_CLS"))
-    prepared = Robustness.of([Method.ENSEMBLE]).prepared(rows, ["text"], 3, 0, lambda: None, None)
+    prepared = Robustness.of([Method.ENSEMBLE]).prepare(rows, ["text"], 3, 0, lambda: None, None)
     with pytest.raises(
         InvalidInput, match="a stopped training would lose what 'ensemble' learns; leave one of them out"
     ):
@@ -175,7 +175,7 @@ def test_lacking_synonyms_are_told_before_any_training(monkeypatch: pytest.Monke
 
 def test_the_seed_decides_the_copies(rows: pl.DataFrame) -> None:
     eda = Robustness.of([Method.EDA])
-    first, again, other = (eda.prepared(rows, ["text"], 3, seed, lambda: None, None).rows for seed in (0, 0, 1))
+    first, again, other = (eda.prepare(rows, ["text"], 3, seed, lambda: None, None).rows for seed in (0, 0, 1))
     assert len(first) == 2 * len(rows)
     assert first.equals(again)
     assert not first.equals(other)

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.table import Table
 from rich.text import Text
 
-from baselines.grid.estimate import CALIBRATION_STEPS, Estimate
+from baselines.grid.estimate import CALIBRATION_STEPS, GridEstimate
 from baselines.training.gpus import UTILISATION
 from validation.report import counted
 
@@ -36,7 +36,7 @@ def duration(seconds: float) -> str:
     return f"{whole} s"
 
 
-def print_estimates(estimates: Sequence[Estimate], *, at_once: int, price: float | None, gpu: str | None) -> None:
+def print_estimates(estimates: Sequence[GridEstimate], *, at_once: int, price: float | None, gpu: str | None) -> None:
     """Print what a grid will take, one line an entry, and the whole below.
 
     Args:
