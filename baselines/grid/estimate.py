@@ -72,7 +72,7 @@ class Rates:
         growth: examples that training makes of a train row: 2 with augmentation, more than 1 of long contexts.
     """
 
-    start_trial: float
+    start: float
     step: float
     predicted: float
     growth: float = 1.0
@@ -80,7 +80,7 @@ class Rates:
     def seconds(self, work: TrialWork) -> float:
         """Return the seconds of a trial."""
         read = work.predicted + work.held_out * work.epochs
-        return self.start_trial + work.steps * self.growth * self.step + read * self.predicted
+        return self.start + work.steps * self.growth * self.step + read * self.predicted
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The reference models on the synthetic corpus: full grids, the same for the same seed, better than chance."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,17 @@ def run(synthetic: DatasetFolder, word_encoder: Any, tmp_path_factory: pytest.Te
             return out
 
         yield run
+
+
+def test_the_example_of_an_own_baseline_predicts(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    page = Path(depth_f1_pairings.__file__).with_name("README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, flags=re.M | re.S)
+    own: dict[str, Any] = {"__name__": "length"}
+    exec(compile(code, "length.py", "exec"), own)
+    own["main"]("sa", synthetic.path, tmp_path / "p.parquet")
+    (task,) = score_file(tmp_path / "p.parquet", synthetic, n_draws=0).tasks
+    assert len(task.shifts) == 12
+    assert pl.read_parquet(tmp_path / "p.parquet")["prediction"].n_unique() > 1
 
 
 def mean_in_domain(predictions: Path, folder: DatasetFolder) -> float:
