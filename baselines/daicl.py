@@ -60,15 +60,19 @@ _LIBRARIES = ("torch", "transformers", "accelerate", "peft", "sentence-transform
 
 ModelName = Annotated[str, typer.Option("--model", help="Hub id or path of a causal language model.")]
 Epochs = Annotated[float, typer.Option("--epochs", help="Passes over the train rows.", min=0)]
-BatchSize = Annotated[int, typer.Option("--batch-size", help="Rows an optimizer step.", min=1)]
+BatchSize = Annotated[int, typer.Option("--batch-size", help="Rows per optimizer step.", min=1)]
 LearningRate = Annotated[float, typer.Option("--learning-rate", help="AdamW's highest learning rate.", min=0)]
-Accumulate = Annotated[int, typer.Option("--accumulate", help="Parts to compute a batch in, to save memory.", min=1)]
-PrecisionOption = Annotated[Precision, typer.Option("--precision", help="Numbers that a GPU computes with.")]
+Accumulate = Annotated[
+    int, typer.Option("--accumulate", help="Compute each batch in this many parts, to save memory.", min=1)
+]
+PrecisionOption = Annotated[
+    Precision, typer.Option("--precision", help="Number format on a GPU; 'auto': bf16 if the GPU has it.")
+]
 BaseDtypeOption = Annotated[
     BaseDtype,
     typer.Option(
         "--base-dtype",
-        help="Numbers of the frozen weights; bf16 takes half of the memory, 4bit (a GPU and bitsandbytes) an eighth.",
+        help="Number format of the frozen weights: bf16 halves the memory, 4bit (a GPU, bitsandbytes) takes an eighth.",
     ),
 ]
 LoraTargets = Annotated[

@@ -93,11 +93,11 @@ class ClassifierFinetuner(Finetuner):
             what, cure = "this method is for encoders", "leave it out, or choose such a model"
             raise InvalidInput(Problem(what, "--method", f"'{of_features[0]}' with {self.config.model_type}", cure))
         if Method.DAPT in methods and self.options.adapter is not Adapter.NONE:
-            what, cure = "an adapter is trained beside a body that stays", "leave one of them out"
+            what, cure = "DAPT trains the model's body, which an adapter keeps frozen", "leave one of them out"
             raise InvalidInput(Problem(what, "--method dapt, --adapter", cure=cure))
         if Method.SOUP in methods and len(set(self.options.keep_state or ())) < 2:
             cure = "give --keep-state at least twice, as 1 and 2"
-            raise InvalidInput(Problem("a soup is of kept states", "--method soup", cure=cure))
+            raise InvalidInput(Problem("a soup averages kept states: it needs two or more", "--method soup", cure=cure))
 
     def train_on_rows(
         self,
@@ -128,7 +128,7 @@ class ClassifierFinetuner(Finetuner):
         methods = self._robustness.methods
         chosen = sorted(methods & OF_DOMAINS)
         if chosen and rows["domain"].n_unique() < 2:
-            what, cure = "this method tells domains apart, so it needs several", "join sources, as --source a+b"
+            what, cure = "this method compares domains, so it needs several", "join sources, as --source a+b"
             raise InvalidInput(Problem(what, f"--method {chosen[0]}", f"source '{run.source}'", cure))
         chosen = sorted(methods & OF_VALIDATION)
         if chosen and run.validation is None:
@@ -297,7 +297,7 @@ def main(
     """
     robustness, words = Robustness.of(method, synonyms), find_prompt(training.model, prompt)
     if words and training.save_model is not None:
-        what, cure = "a saved model does not hold its prompt", "leave out one of them"
+        what, cure = "a saved model would lose its prompt", "leave out one of them"
         raise InvalidInput(Problem(what, "--prompt, --save-model", cure=cure))
     extra = [EXTRA_DATA[each] for each in sorted(robustness.methods) if each in EXTRA_DATA]
     more = {"extra_data": "; ".join(extra)} if extra else {}

@@ -47,9 +47,12 @@ class WritingOptions(TrainingOptions):
 
     model: Annotated[str, typer.Option("--model", help="Hub id or path of the encoder-decoder.")] = "google-t5/t5-base"
     from_scratch: Annotated[
-        bool, typer.Option("--from-scratch", help="Draw all weights anew; configuration and tokenizer are the model's.")
+        bool,
+        typer.Option(
+            "--from-scratch", help="Start from random weights; only configuration and tokenizer are the model's."
+        ),
     ] = False
-    beams: Annotated[int, typer.Option("--beams", help="Beams of the search for a text; 1 is greedy.", min=1)] = 1
+    beams: Annotated[int, typer.Option("--beams", help="Beams of the beam search; 1: greedy decoding.", min=1)] = 1
     max_target: Annotated[
         int | None,
         typer.Option(
@@ -70,7 +73,7 @@ class Seq2seqFinetuner(WordFinetuner):
         super().__init__(info, options, GENERATION_RECIPES, GENERATION_SWEEPS)
         if not self.config.is_encoder_decoder:
             what, found = "the model is no encoder-decoder", f"'{options.model}', {self.config.model_type}"
-            raise InvalidInput(Problem(what, "--model", found, "give one of the kind of T5 or BART"))
+            raise InvalidInput(Problem(what, "--model", found, "give one such as T5 or BART"))
         if len(self.tokenizer) > self.config.vocab_size:
             what, found = "the tokenizer has more tokens than the model", f"{len(self.tokenizer):,}"
             raise InvalidInput(Problem(what, "--model", found, f"the model has {self.config.vocab_size:,}"))

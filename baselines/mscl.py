@@ -34,9 +34,15 @@ Epochs = Annotated[float, typer.Option("--epochs", help="Passes over the train r
 LearningRate = Annotated[float, typer.Option("--learning-rate", help="Adam's highest learning rate.", min=0)]
 Accumulate = Annotated[
     int,
-    typer.Option("--accumulate", help="Parts to compute a batch in, each contrasted by itself and the memory.", min=1),
+    typer.Option(
+        "--accumulate",
+        help="Compute each batch in this many parts; each is contrasted with itself and the memory.",
+        min=1,
+    ),
 ]
-PrecisionOption = Annotated[Precision, typer.Option("--precision", help="Numbers that a GPU computes with.")]
+PrecisionOption = Annotated[
+    Precision, typer.Option("--precision", help="Number format on a GPU; 'auto': bf16 if the GPU has it.")
+]
 
 
 class Mscl:

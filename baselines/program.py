@@ -30,8 +30,8 @@ Sources = Annotated[
     list[str] | None,
     typer.Option(
         "--source",
-        help="Train on this domain; repeat for more, join with '+'. Default: the task's ID domain or a pairing's whole "
-        "source where it has one, else each.",
+        help="Train on this domain; repeat for more models, join domains with '+'. Default: the ID domain, a "
+        "pairing's whole source, or without these each domain in turn.",
     ),
 ]
 Targets = Annotated[
@@ -39,16 +39,16 @@ Targets = Annotated[
 ]
 Candidates = Annotated[
     bool,
-    typer.Option("--candidates", help="Predict the candidate data sets of the task, too, for 'shiftbench protocol'."),
+    typer.Option("--candidates", help="Also predict the task's candidate data sets, for 'shiftbench protocol'."),
 ]
 Probabilities = Annotated[
-    bool, typer.Option("--probabilities", help="Write the probabilities of all labels, too: a list a row.")
+    bool, typer.Option("--probabilities", help="Also write the probabilities of all labels, a list per row.")
 ]
 Validation = Annotated[
     bool,
     typer.Option(
         "--validation",
-        help="Predict the source's validation rows, too: NAME.validation.parquet, for 'shiftbench forecast'.",
+        help="Also predict the source's validation rows: NAME.validation.parquet, for 'shiftbench forecast'.",
     ),
 ]
 Seeds = Annotated[

@@ -206,7 +206,7 @@ def train_and_predict(
     ):
         finished = work.read_finished(source, seed) if work else None
         if work:  # a log file, which has no progress bar, shows progress by these lines
-            what = "train" if finished is None else "take up what was trained before"
+            what = "train" if finished is None else "trained before, kept"
             tqdm.write(f"{number} of {len(runs)}: {what}: {source}, seed {seed}", file=sys.stderr)
         if finished is None:
             train, held_out = (
@@ -235,7 +235,7 @@ def choose_sources(folder: DatasetFolder, task: str, sources: Sequence[str] | No
     info = folder.task(task)
     trainable = [domain for domain, facts in info.domains.items() if "train" in facts.splits]
     if not trainable:
-        cure = "build it from more rows a domain"
+        cure = "build it with more rows per domain"
         if info.candidates_for is not None:
             cure = f"train on task '{info.candidates_for}' with --candidates, which predicts these data sets, too"
         raise InvalidInput(Problem(f"no domain of task '{task}' has train rows", str(folder.path), cure=cure))

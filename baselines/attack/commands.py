@@ -56,10 +56,13 @@ def make(
     ] = None,
     n: Annotated[int, typer.Option("--n", metavar="N", help="Texts to make, balanced over labels.", min=1)] = 823,
     queries: Annotated[
-        int, typer.Option("--queries", metavar="N", help="Questions to the victim, at most, for each text.", min=8)
+        int, typer.Option("--queries", metavar="N", help="Most predictions to ask of the victim for each text.", min=8)
     ] = 100,
     max_changed: Annotated[
-        float, typer.Option("--max-changed", metavar="X", help="Share of words with a typo, at most.", min=0, max=1)
+        float,
+        typer.Option(
+            "--max-changed", metavar="X", help="Largest share of a text's words that may get a typo.", min=0, max=1
+        ),
     ] = 0.15,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed.", min=0, max=2**32 - 1)] = 0,
     overwrite: Overwrite = False,
@@ -112,7 +115,7 @@ def make(
     write_json(facts | settings | {"outcomes": [asdict(outcome) for outcome in campaign.outcomes()]}, json_)
     if not fallen:
         cure = "give more --queries, a larger --max-changed or another --victim"
-        raise InvalidInput(Problem("no text was found that the victim falls for", "--victim", f"'{victim}'", cure))
+        raise InvalidInput(Problem("no changed text makes the victim err", "--victim", f"'{victim}'", cure))
     write_whole(review_table(fallen, info.labels), out)
     few = "" if len(fallen) == n else f" of {n:,} wanted: all texts that the victim gets right were tried"
     told = "write yes or no into the column 'keep' of each row"

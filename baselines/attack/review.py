@@ -124,7 +124,7 @@ def check_new_file(out: Path, *, overwrite: bool) -> None:
     check_file(out, "--out")
     if out.exists() and not overwrite:
         cure = "give --overwrite or another file"
-        raise InvalidInput(Problem("the file is there already, and people may have worked on it", str(out), cure=cure))
+        raise InvalidInput(Problem("the file exists, and people may have filled it in", str(out), cure=cure))
 
 
 def write_whole(text: str, out: Path) -> None:
@@ -153,11 +153,11 @@ def _find_faults(joined: pl.DataFrame, file: str) -> list[Problem]:
     put_back = "put back what 'shiftbench attack make' wrote"
     faults = (
         ("keep", pl.col("keep") == "", "a row is not reviewed yet", write),
-        ("keep", ~pl.col("keep").is_in(["", *ANSWERS]), "this is no answer", write),
+        ("keep", ~pl.col("keep").is_in(["", *ANSWERS]), "this is neither yes nor no", write),
         ("id", unknown, "no test text of the task has this id", "give --data the folder that was attacked"),
-        ("id", pl.col("id").is_duplicated(), "an id is repeated", "leave one of the rows"),
+        ("id", pl.col("id").is_duplicated(), "an id is repeated", "keep one of the rows"),
         ("original", other_text & ~unknown, "the original is not the test text of this id", put_back),
-        ("label", (pl.col("label") != pl.col("gold")) & ~unknown, "the label is not the test text's", put_back),
+        ("label", (pl.col("label") != pl.col("gold")) & ~unknown, "the label differs from the test text's", put_back),
         ("adversarial", _collapse_space("adversarial") == "", "the adversarial text is empty", "answer no instead"),
     )
     problems = []

@@ -55,7 +55,7 @@ def load_victim(
         encoder: Hub id or path of the sentence encoder of 'sbert-lr'; default the house's.
         label_map: the task's label by the model's, where names differ.
         trust_pickle: load a pickle, which can run any code.
-    Raises: InvalidInput when there is no such victim, or its labels are not the task's.
+    Raises: InvalidInput when there is no victim of this name, or its labels are not the task's.
     """
     if name in TRAINED:
         if name == "sbert-lr":
@@ -65,7 +65,7 @@ def load_victim(
         return TrainedVictim(trained, len(labels))
     if not Path(name).exists() and not set(name) & set("/:."):  # a misspelt name of a trained victim
         cure = f"{did_you_mean(name, TRAINED)}, or give a model's folder, Hub id or 'module:callable'"
-        raise InvalidInput(Problem("there is no such victim", "--victim", f"'{name}'", cure))
+        raise InvalidInput(Problem("there is no victim of this name", "--victim", f"'{name}'", cure))
     model = load_model(
         name, kind=TaskKind.CLASSIFICATION, inputs=("text",), labels=labels, label_map=label_map,
         trust_pickle=trust_pickle, max_length=LONGEST,
@@ -103,5 +103,7 @@ class ModelVictim:
         probabilities = predict_in_parts(self._model, rows, ("text",), is_shown=len(texts) >= SHOWN)
         if PROBABILITIES not in probabilities.columns:
             cure = "give a model that has probabilities of all labels"
-            raise InvalidInput(Problem("this model gives labels alone", "--victim", f"'{self._model.name}'", cure))
+            raise InvalidInput(
+                Problem("this model predicts labels without probabilities", "--victim", f"'{self._model.name}'", cure)
+            )
         return np.array(probabilities[PROBABILITIES].to_list(), dtype=np.float64).reshape(len(texts), self._n_labels)

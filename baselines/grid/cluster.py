@@ -86,7 +86,7 @@ def run_on_ray(
             try:
                 returned = ray.get(ready)
             except ray.exceptions.RayError as error:
-                yield EndedTrial(trial, f"the cluster gave it up: {' '.join(str(error).split())[:300]}")
+                yield EndedTrial(trial, f"the cluster gave up on it: {' '.join(str(error).split())[:300]}")
                 continue
             if returned.refused:
                 cure = "install the same versions on all machines"
@@ -132,7 +132,7 @@ def _resources_of_trial(ray: Any, threads: int) -> dict[str, int]:
     if largest < threads:
         cure = f"write 'threads = {max(1, largest)}' into the grid file"
         found = f"{threads} threads, {largest} CPUs on the largest"
-        raise InvalidInput(Problem("no machine of the cluster can hold a trial", "threads", found, cure))
+        raise InvalidInput(Problem("no machine of the cluster has enough CPUs for a trial", "threads", found, cure))
     return {"num_cpus": threads}
 
 

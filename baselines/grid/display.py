@@ -19,7 +19,7 @@ from baselines.grid.estimate import CALIBRATION_STEPS, GridEstimate
 from baselines.training.gpus import UTILISATION
 from validation.report import counted
 
-_UNKNOWN = "the rest is not known before one is done"
+_UNKNOWN = "the time left is known once a trial is done"
 
 
 def duration(seconds: float) -> str:
@@ -56,7 +56,7 @@ def print_estimates(estimates: Sequence[GridEstimate], *, at_once: int, price: f
     console.print(table)
     total = sum(each.seconds or 0.0 for each in estimates)
     if gpu is None:
-        basis = f"timed on this machine, {CALIBRATION_STEPS} steps a model and task"
+        basis = f"timed on this machine, {CALIBRATION_STEPS} steps per model and task"
     else:
         basis = f"counted for {gpu} at {UTILISATION:.0%} of the peak in its data sheet"
     console.print(f"{duration(total)} in all, one trial after the other ({basis})", highlight=False)
@@ -65,7 +65,7 @@ def print_estimates(estimates: Sequence[GridEstimate], *, at_once: int, price: f
     if price is not None:
         console.print(f"${total / 3600 * price:,.2f} at ${price:,.2f} an hour", highlight=False)
     if any(each.seconds is None for each in estimates):
-        console.print("not known: what a language model takes to answer, or programs that train in ways of their own")
+        console.print("not known: the time of programs that prompt, or that train in a way of their own")
 
 
 class GridProgress:

@@ -212,7 +212,9 @@ def _time_trial(trial: Trial, data: Path, threads: int) -> tuple[float, dict[str
         why = failure_reason(folder, code)
         if why is not None:
             log = (folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()[0]
-            raise InvalidInput(Problem(f"{trial} failed while it was timed", log, why, "mend it, or narrow the grid"))
+            raise InvalidInput(
+                Problem(f"{trial} failed while it was timed", log, why, "correct it, or leave it out of the grid")
+            )
         file = folder / TRAINING
         return seconds, json.loads(file.read_text(encoding="utf-8"))[0] if file.is_file() else {}
 
@@ -229,7 +231,10 @@ def _seconds_on_gpu(
         return None
     model = trials[0].model
     if model not in parameters:
-        what, cure = f"the parameters of '{model}' are not known", "add 'parameters = 184e6' to its table in the grid"
+        what, cure = (
+            f"the number of parameters of '{model}' is not known",
+            "add 'parameters = 184e6' to its table in the grid",
+        )
         raise InvalidInput(Problem(what, "--gpu", gpu, cure))
     tokens = _tokens_a_row(folder, trials[0])
     speed, total = peak_flops(gpu) * UTILISATION, 0.0

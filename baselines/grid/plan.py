@@ -106,7 +106,7 @@ def _read(file: Path) -> GridFile:
     try:
         return GridFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(Problem("the grid file is not TOML", str(file), str(error), "mend it there")) from error
+        raise InvalidInput(Problem("the grid file is not TOML", str(file), str(error), "correct it there")) from error
     except pydantic.ValidationError as error:
         details = error.errors(include_context=False, include_url=False)
         raise InvalidInput(_problem(detail, str(file)) for detail in details) from error
@@ -199,7 +199,7 @@ class _Checks:
             return [f"{option}={each}" for each in _as_list(value)]
         else:
             cure = "write a number, a text or a list of these; true or false for a flag"
-            self._note("this option has no such value", f"{key}.options.{name}", str(value)[:100], cure)
+            self._note("this option does not take such a value", f"{key}.options.{name}", str(value)[:100], cure)
         return []
 
     def _tasks(self, grid_file: GridFile, model: GridModel, key: str) -> list[str]:

@@ -101,9 +101,7 @@ def _run_waiting(
         raise
     except KeyboardInterrupt:
         n_done = len(trials) - len(unfinished)
-        typer.echo(
-            f"{n_done} of {counted(len(trials), 'trial')} done; the same command goes on with the others", err=True
-        )
+        typer.echo(f"{n_done} of {counted(len(trials), 'trial')} done; the same command runs the others", err=True)
         raise
     return failed
 
@@ -114,7 +112,7 @@ def _print_counts(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path)
     own = {runs / trial.folder for trial in trials}
     others = {path for trial in own for path in trial.parent.glob("*") if path.is_dir()} - own
     if others:
-        why = "with other options, seeds, data or versions, stay as they are"
+        why = "were made with other options, seeds, data or versions: kept, not used"
         typer.echo(f"{counted(len(others), 'trial')} of these models in {runs}, {why}", err=True)
 
 
@@ -137,7 +135,7 @@ def _lock_folder(out: Path) -> Iterator[None]:
             yield
     except filelock.Timeout as error:
         cure = "wait for it, or give another folder with --out"
-        raise InvalidInput(Problem("another grid works in this folder", str(out), cure=cure)) from error
+        raise InvalidInput(Problem("another grid is running in this folder", str(out), cure=cure)) from error
 
 
 @contextmanager

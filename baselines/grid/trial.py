@@ -177,7 +177,7 @@ def failure_reason(folder: Path, code: int) -> str | None:
     if code == 0 and is_whole(folder / PREDICTIONS):
         return None
     if code == -signal.SIGKILL:
-        return "ended by SIGKILL, as the system does where memory runs out"
+        return "killed by SIGKILL, probably because memory ran out"
     if code < 0:
         return f"ended by {signal.Signals(-code).name}"
     lines = (folder / LOG).read_text(encoding="utf-8", errors="replace").split("\n")

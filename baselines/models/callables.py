@@ -67,7 +67,7 @@ class CallableModel(NamedModel):
             shown = _short_repr(part[row])
             where = shown if is_alone else f"several inputs up to {shown} together, but for none of them alone"
             found = f"{describe_error(error)}, for {where}"
-            cure = "mend the callable and run the same command again: it goes on at this row"
+            cure = "correct the callable and run the same command again: it continues at this row"
             raise refuse_row(self.name, "the callable raises", row, found, cure, done) from error
 
     def _until_it_raises(self, part: list[Any]) -> tuple[list[Any], int, bool]:
@@ -102,7 +102,7 @@ class CallableModel(NamedModel):
         if not isinstance(found, list | tuple) or len(found) != n:
             told = f"{len(found):,} outputs" if hasattr(found, "__len__") else type(found).__name__
             cure = f"return a list or array of {n:,}, one for each input"
-            raise refuse_row(self.name, "the callable gives no output for each input", 0, told, cure, self._empty())
+            raise refuse_row(self.name, "the callable must return one output per input", 0, told, cure, self._empty())
         return list(found)
 
     def _build_predictions(self, found: Sequence[Any], part: Sequence[Any]) -> pl.DataFrame:
@@ -211,7 +211,7 @@ def load_callable(request: "LoadRequest") -> CallableModel:
         found: Any = import_module(module_name)
     except Exception as error:  # a module of the user's may raise anything
         there = describe_error(error)
-        cure = "run this where 'import' finds the module, or mend it"
+        cure = "run this where 'import' finds the module, or correct it"
         raise InvalidInput(Problem("the module cannot be imported", request.spec, there, cure)) from error
     for name in path.split("."):
         if not hasattr(found, name):

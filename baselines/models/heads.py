@@ -56,7 +56,7 @@ class Head:
             return f"the model's own head is kept, its labels matched by name: {', '.join(self.labels)}"
         return (
             f"the model's own head is for other labels ({', '.join(self.names[:20])}) than the task's "
-            f"({', '.join(self.labels[:20])}): a new head is drawn"
+            f"({', '.join(self.labels[:20])}): a new head with random weights is trained"
         )
 
     def load(self, name: str, seed: int) -> Any:

@@ -48,7 +48,7 @@ class LabelMatch:
         """Return what the user must know: labels that the model never gives."""
         if not self.absent:
             return ()
-        return (f"the model has no output for {_quote_names(self.absent)}: it is wrong about every such text",)
+        return (f"the model never predicts {_quote_names(self.absent)} and is wrong about every text with that label",)
 
     @property
     def is_bijection(self) -> bool:
@@ -102,7 +102,9 @@ def parse_label_map(pairs: Sequence[str]) -> dict[str, str]:
     for pair in pairs:
         name, equals, label = (part.strip() for part in pair.rpartition("="))
         if not equals or not name or not label:
-            problems.append(Problem("this maps no label", "--label-map", f"'{pair}'", "write it as MODEL'S=TASK'S"))
+            problems.append(
+                Problem("this is not a label mapping", "--label-map", f"'{pair}'", "write it as MODEL'S=TASK'S")
+            )
         elif parsed.get(name, label) != label:
             found = f"'{name}' as '{parsed[name]}' and as '{label}'"
             problems.append(Problem("a label is mapped twice", "--label-map", found, "leave one of them out"))

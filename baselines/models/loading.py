@@ -136,7 +136,7 @@ def _load_folder(request: LoadRequest, folder: Path) -> LoadedModel:
     if not (folder / "config.json").is_file():
         if (folder / "adapter_config.json").is_file():
             cure = "merge the adapter into its model (peft: merge_and_unload) and give that folder"
-            raise InvalidInput(Problem("the folder holds an adapter alone", request.spec, cure=cure))
+            raise InvalidInput(Problem("the folder holds an adapter without its model", request.spec, cure=cure))
         there = ", ".join(sorted(file.name for file in folder.iterdir())[:8]) or "nothing"
         raise InvalidInput(Problem("the folder holds no model", request.spec, there, FORMS))
     return load_pretrained(request)

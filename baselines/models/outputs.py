@@ -26,10 +26,10 @@ def frame_of_probabilities(values_by_row: Any, match: LabelMatch, name: str) -> 
     values = np.asarray(values_by_row, dtype=np.float64)
     sums = values.sum(axis=1)
     faults = (
-        (~np.isfinite(values).all(axis=1), "the model's output is not a number", "look at what the model does with it"),
+        (~np.isfinite(values).all(axis=1), "the model's output is not a number", "check how the model computes it"),
         (
             ((values < -SUM_TOLERANCE) | (values > 1 + SUM_TOLERANCE)).any(axis=1) | (np.abs(sums - 1) > SUM_TOLERANCE),
-            "the model's output is no list of probabilities",
+            "the model's output is not a list of probabilities",
             "give probabilities of all labels after the softmax: from 0 to 1, with the sum 1",
         ),
     )

@@ -55,7 +55,7 @@ def load_pipeline_file(request: "LoadRequest", path: Path) -> Pipeline:
     if request.kind is not TaskKind.CLASSIFICATION:
         cure = "give a 'module:callable' that calls it"
         found = f"a task of kind '{request.kind.value}'"
-        raise InvalidInput(Problem("a pipeline gives labels", request.spec, found, cure))
+        raise InvalidInput(Problem("a pipeline predicts labels only", request.spec, found, cure))
     estimator = load_estimator(path, trust_pickle=request.trust_pickle)
     classes = getattr(estimator, "classes_", None)
     if not hasattr(estimator, "predict") or classes is None or np.ndim(classes) != 1:

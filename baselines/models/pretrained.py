@@ -260,7 +260,7 @@ def _head(config: Any, request: "LoadRequest") -> str:
     architectures = list(getattr(config, "architectures", None) or ())
     heads = [head for head in _HEADS if any(name.endswith(head) for name in architectures)]
     if not set(heads) & set(_OF_KIND[request.kind]):
-        what = "the model does something else than the task"
+        what = "the model is for another kind of task"
         found = f"{', '.join(architectures) or config.model_type} for a task of kind '{request.kind.value}'"
         wanted = " or ".join(_OF_KIND[request.kind])
         trainer = _TRAINER[request.kind]

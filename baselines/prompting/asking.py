@@ -10,7 +10,7 @@ from baselines.prompting.cache import AnswerStore, answer_key
 from baselines.prompting.models import LanguageModel, ModelAnswer, Request
 from validation.report import InvalidInput, Problem, counted
 
-_AGAIN = "what was answered is kept: the same command goes on from there"
+_AGAIN = "answers are kept: the same command continues from there"
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Asker:
 
     def __init__(self, model: LanguageModel, store: AnswerStore, prices: Prices, budget: Budget) -> None:
         if budget.cost is not None and (prices.read is None or prices.written is None):
-            cure = "give --price-in and --price-out, in US dollars a million tokens"
-            raise InvalidInput(Problem("the cost cannot be kept to without prices", "--max-cost", cure=cure))
+            cure = "give --price-in and --price-out, in US dollars per million tokens"
+            raise InvalidInput(Problem("the cost cannot be limited without prices", "--max-cost", cure=cure))
         self._model, self._store, self._prices, self._budget = model, store, prices, budget
         self._spent = 0.0
         self.asked = 0
@@ -71,7 +71,7 @@ class Asker:
         if allowed < len(lacking):
             left = counted(len(lacking) - allowed, "request")
             raise InvalidInput(
-                Problem("the requests allowed are used up", "--max-requests", f"{left} or more to go", _AGAIN)
+                Problem("the allowed number of requests is used up", "--max-requests", f"{left} or more to go", _AGAIN)
             )
         return [self.answers[key] for key in keys]
 
@@ -102,7 +102,7 @@ class Asker:
             what, cure = "the server does not count tokens", "leave --max-cost out, or use --max-requests"
             raise InvalidInput(Problem(what, "--max-cost", cure=cure))
         if self._spent >= self._budget.cost:
-            raise InvalidInput(Problem("the cost allowed is reached", "--max-cost", f"${self._spent:,.4f}", _AGAIN))
+            raise InvalidInput(Problem("the allowed cost is reached", "--max-cost", f"${self._spent:,.4f}", _AGAIN))
 
     @property
     def tokens(self) -> tuple[int, int] | None:

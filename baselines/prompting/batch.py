@@ -123,7 +123,9 @@ def collect_batch(model: ModelServer, requests: Mapping[bytes, Request], out: Pa
     if n_found < len(requests):
         states = ", ".join(f"{batch.id} {batch.status}" for batch in batches)
         found = f"{len(requests) - n_found:,} of {len(requests):,} requests without an answer; {states}"
-        cure = f"delete {sent.name} and give --batch write again, or leave --batch out: only what lacks is asked"
+        cure = (
+            f"delete {sent.name} and give --batch write again, or leave --batch out: only missing answers are asked for"
+        )
         raise InvalidInput(Problem("the batch came back incomplete", model.address, found, cure))
     store.flush()
     for path in [*_files(out), sent]:
@@ -190,5 +192,5 @@ def _open_client(model: ModelServer) -> Iterator[Any]:
         with model.client() as client:
             yield client
     except openai.APIError as error:
-        what, cure = "the server does not take the batch", "see that it has the Batch API, and the key may use it"
+        what, cure = "the server refuses the batch", "check that it has the Batch API and that the key may use it"
         raise InvalidInput(Problem(what, model.address, first_line(error), cure)) from error

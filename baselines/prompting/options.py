@@ -27,7 +27,7 @@ API_KEY_ENV = "OPENAI_API_KEY"
 NEAR_CONCURRENCY = 64
 """Requests under way at once at a server on this machine or network."""
 _OURS = ("model", "messages", "stream", "n")
-_PRICE = "US dollars a million tokens"
+_PRICE = "US dollars per million tokens"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class PromptingOptions:
         Precision,
         typer.Option(
             "--precision",
-            help="With --local: numbers of weights and computation. Default: fp32 on a processor, of which some are "
+            help="With --local: number format. Default: fp32 on a CPU, though some are "
             "faster in bf16; on a GPU what the model's files say.",
         ),
     ] = Precision.AUTO
@@ -65,8 +65,7 @@ class PromptingOptions:
         typer.Option(
             "--shots",
             metavar="N",
-            help="Demonstrations a prompt; 0: none, no source. Default: DR 4; BOSS one a label, entities 7, "
-            "questions 1.",
+            help="Demonstrations per prompt; 0: none. Default: DR 4; BOSS one per label, entities 7, questions 1.",
             min=0,
             max=1000,
         ),
@@ -74,7 +73,9 @@ class PromptingOptions:
     instruction: Annotated[
         str | None,
         typer.Option(
-            "--instruction", metavar="TEXT", help="Your words for the task; '{labels}' stands for its labels."
+            "--instruction",
+            metavar="TEXT",
+            help="Your own instruction for the task; '{labels}' is replaced by its labels.",
         ),
     ] = None
     source: Sources = None
@@ -85,8 +86,8 @@ class PromptingOptions:
         typer.Option(
             "--draws",
             metavar="N",
-            help="N runs, seeds 0 to N - 1, each with other words for the task, where we have some, and other "
-            "demonstrations.",
+            help="Make N runs (seeds 0 to N - 1), each with other demonstrations and, if there are "
+            "paraphrases, another wording of the task.",
             min=1,
             max=1000,
         ),
@@ -104,20 +105,24 @@ class PromptingOptions:
     score_labels: Annotated[
         bool,
         typer.Option(
-            "--score-labels", help="Compare the labels' log-probabilities in place of reading an answer: confidences."
+            "--score-labels",
+            help="Choose the label with the highest log-probability instead of reading an answer; gives confidences.",
         ),
     ] = False
     calibrate: Annotated[
         bool,
         typer.Option(
             "--calibrate",
-            help="With --score-labels: divide by what a prompt gives for inputs without content (Zhao et al. 2021).",
+            help="With --score-labels: divide by the label's probability for contentless inputs such as 'N/A' (Zhao et "
+            "al. 2021).",
         ),
     ] = False
     probabilities: Probabilities = False
     guided: Annotated[
         Guided | None,
-        typer.Option("--guided", help="Let the server hold answers to the labels; each kind of server in its own way."),
+        typer.Option(
+            "--guided", help="Make the server answer with one of the labels; the value is the kind of server."
+        ),
     ] = None
     batch: Annotated[
         BatchStage | None,
@@ -131,7 +136,7 @@ class PromptingOptions:
         typer.Option(
             "--concurrency",
             metavar="N",
-            help="Requests under way at once. Default: 8; 64 for a server on this machine or network.",
+            help="Requests sent at the same time. Default: 8; 64 for a server on this machine or network.",
             min=1,
             max=1024,
         ),
@@ -162,7 +167,7 @@ class PromptingOptions:
     ] = None
     max_cost: Annotated[
         float | None,
-        typer.Option("--max-cost", metavar="USD", help="Stop when this was spent; answers are kept.", min=0),
+        typer.Option("--max-cost", metavar="USD", help="Stop when this much is spent; answers are kept.", min=0),
     ] = None
 
     @property
@@ -213,15 +218,15 @@ class PromptingOptions:
             what, cure = "a server has its own precision", "leave it out, or give --local"
             raise InvalidInput(Problem(what, "--precision", cure=cure))
         if self.score_labels and self.guided:
-            what, cure = "labels that are scored need no guidance", "leave one of them out"
+            what, cure = "scored labels need no --guided", "leave one of them out"
             raise InvalidInput(Problem(what, "--score-labels, --guided", cure=cure))
         of_scores = {"--probabilities": self.probabilities, "--calibrate": self.calibrate}
         given = [name for name, value in of_scores.items() if value]
         if given and not self.score_labels:
-            what, cure = "an answer in words has no probabilities", "give --score-labels, too"
+            what, cure = "answers in words have no probabilities", "give --score-labels, too"
             raise InvalidInput(Problem(what, ", ".join(given), cure=cure))
         if self.draws is not None and self.seed:
-            what, cure = "draws have seeds of their own", "leave one of them out"
+            what, cure = "--draws chooses the seeds itself", "leave one of them out"
             raise InvalidInput(Problem(what, "--draws, --seed", cure=cure))
 
     def check_kind(self, kind: TaskKind) -> None:
@@ -240,7 +245,9 @@ def server_key(variable: str, *, is_needed: bool) -> str | None:
         raise InvalidInput(Problem("the server's key is not set", "--api-key-env", variable, cure))
     if key and not (key.isascii() and key.isprintable()):
         cure = "set it again, without a line break or quotes from elsewhere"
-        raise InvalidInput(Problem("the server's key holds what no key can", "--api-key-env", variable, cure))
+        raise InvalidInput(
+            Problem("the server's key has characters that no key can have", "--api-key-env", variable, cure)
+        )
     return key
 
 
@@ -256,7 +263,9 @@ def _is_private_address(address: str) -> bool:
 
 def server_address(address: str) -> str:
     """Check a server's address; one with a password is refused, because the card shows the command."""
-    problem = Problem("this is no address of a server", "--base-url", address, "write it as http://localhost:8000/v1")
+    problem = Problem(
+        "this is not the address of a server", "--base-url", address, "write it as http://localhost:8000/v1"
+    )
     try:
         parts = urlsplit(address)
         sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0

@@ -142,13 +142,13 @@ def print_account(asker: Asker, predictions: pl.DataFrame) -> None:
         predictions: all predictions, with ``prediction``.
     """
     known = len(asker.answers) - asker.asked
-    line = f"{counted(asker.asked, 'request')} answered now, {known:,} known from before"
+    line = f"{counted(asker.asked, 'request')} answered now, {known:,} answered before"
     if asker.tokens is not None:
         line += f"; {asker.tokens[0]:,} tokens read, {asker.tokens[1]:,} written"
     if asker.cost is not None:
         line += f"; ${asker.cost:,.4f}, ${asker.spent:,.4f} of it now"
     unparsed = int((predictions["prediction"] == UNPARSED).sum())
-    typer.echo(f"{line}; {unparsed:,} of {len(predictions):,} predictions unparsed", err=True)
+    typer.echo(f"{line}; {unparsed:,} of {len(predictions):,} predictions could not be read", err=True)
 
 
 def _demonstrations(

@@ -21,7 +21,7 @@ MOST_NONSENSE = 5
 LONGEST_WAIT = 60
 """Seconds between tries where the server does not say how long to wait."""
 
-_KEPT = "what was answered is kept: run the same command again to go on"
+_KEPT = "answers are kept: run the same command again to continue"
 _UNANSWERABLE = (
     *("context_length", "context length", "maximum context", "exceed_context_size", "string_above_max_length"),
     *("content_filter", "content management policy", "content_policy"),
@@ -101,7 +101,7 @@ class ModelServer:
         try:
             return read_answer(text, request, self.api, scores_labels=self.scores_labels)
         except UnscoredError as error:
-            what = "the server does not tell the log-probabilities that labels are scored by"
+            what = "the server does not return the log-probabilities that scoring labels needs"
             other = "--api chat, which scores the first token" if self.api is Api.COMPLETIONS else "--api completions"
             cure = f"give {other}, or leave --score-labels out"
             raise InvalidInput(Problem(what, self.address, str(error), cure)) from error
@@ -184,7 +184,11 @@ class ModelServer:
             cure = _BY_STATUS.get(status, "change what it names, or leave it out with --param NAME=null")
             cure = self._other_api(str(error)) or cure
         elif failures == TRIES:
-            what, found, cure = "the server fails", f"{first_line(error)} ({TRIES} tries)", "see that the server runs"
+            what, found, cure = (
+                "the server fails",
+                f"{first_line(error)} ({TRIES} tries)",
+                "check that the server is running",
+            )
         else:
             return
         raise InvalidInput(Problem(what, self.address, found, f"{cure}; {_KEPT}")) from error
@@ -193,7 +197,7 @@ class ModelServer:
         """Find the cure if the server refuses because its model does not chat, or does nothing else; None otherwise."""
         folded = said.casefold()
         if self.api is Api.CHAT and any(words in folded for words in _NO_CHAT):
-            return "give --api completions: this model has no chat template, it only goes on with a text"
+            return "give --api completions: this model has no chat template, it only continues a text"
         if self.api is Api.COMPLETIONS and any(words in folded for words in _ONLY_CHAT):
             return "give --api chat: this model only answers in a conversation"
         return None
@@ -221,7 +225,10 @@ class ModelServer:
         if answer.text is None:
             self._nonsense += 1
             if self._nonsense == MOST_NONSENSE:
-                what, found = "the server answers nonsense", f"{MOST_NONSENSE} answers in a row without a message"
+                what, found = (
+                    "the server's responses hold no answer",
+                    f"{MOST_NONSENSE} responses in a row without a message",
+                )
                 cure = f"check --base-url, which mostly ends in /v1; {_KEPT}"
                 raise InvalidInput(Problem(what, self.address, found, cure))
         else:

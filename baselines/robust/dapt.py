@@ -51,7 +51,7 @@ def adapt_body(
     if file is not None and file.is_file():
         return dict(torch.load(file, map_location="cpu", weights_only=True))
     if tokenizer.mask_token_id is None:
-        what, cure = "the model's tokenizer has no mask to guess pieces behind", "leave out --method dapt"
+        what, cure = "the model's tokenizer has no mask token", "leave out --method dapt"
         raise InvalidInput(Problem(what, "--method dapt", f"'{name}'", cure))
     special = set(tokenizer.all_special_ids)
     texts = [{**row, "labels": [IGNORED if piece in special else piece for piece in row["input_ids"]]} for row in rows]

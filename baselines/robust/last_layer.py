@@ -26,7 +26,10 @@ def last_layer(model: Any) -> nn.Linear:
     heads = [module for name, module in model.named_modules() if name.rpartition(".")[2] in HEADS]
     layers = [module for head in heads for module in head.modules() if isinstance(module, nn.Linear)]
     if hasattr(model, "peft_config") or not layers:
-        what, cure = "this method needs the last layer of a plain classifier", "leave it or --adapter out"
+        what, cure = (
+            "this method needs a classifier with a linear last layer and no adapter",
+            "leave out the method or --adapter",
+        )
         raise InvalidInput(Problem(what, "--method", type(model).__name__, cure))
     return layers[-1]
 

@@ -107,17 +107,14 @@ class Robustness:
         own = sorted(chosen & _OWN_LOSS)
         if len(own) > 1 or (own and own != [Method.ENSEMBLE] and chosen & {Method.FOCAL, Method.SMOOTHING}):
             found = " with ".join(f"'{each}'" for each in [*own, *sorted(chosen & {Method.FOCAL, Method.SMOOTHING})])
-            raise InvalidInput(Problem("each of these is the whole loss", "--method", found, "leave all but one out"))
+            raise InvalidInput(Problem("each of these replaces the loss", "--method", found, "leave all but one out"))
         for pair in _APART:
             if pair <= chosen:
-                found, what = " with ".join(f"'{each}'" for each in sorted(pair)), "these undo each other"
+                found, what = " with ".join(f"'{each}'" for each in sorted(pair)), "these methods contradict each other"
                 raise InvalidInput(Problem(what, "--method", found, "leave one of them out"))
         for other in sorted(chosen & {Method.FOCAL, Method.SMOOTHING}):
             if Method.ENSEMBLE in chosen:
-                what = (
-                    "the ensemble's loss is of the main and the bias model together, so that "
-                    f"'{other}' would shape the bias model's share and not the predictions, which are the main model's"
-                )
+                what = f"the ensemble adds a bias model to the loss; '{other}' would change that model's share alone"
                 cure = f"leave one of them out; '{Method.EDA}' and '{Method.FREELB}' go with either"
                 raise InvalidInput(Problem(what, "--method", f"'{Method.ENSEMBLE}' with '{other}'", cure))
         if Method.EDA in chosen and synonyms is SynonymSource.WORDNET:
@@ -255,7 +252,7 @@ class PreparedTraining:
 
             return replace(objective, loss=lisa_loss)
         if hasattr(model, "peft_config"):
-            what = f"an adapter's checkpoints hold it alone, so a stopped training would lose what '{own}' learns"
+            what = f"checkpoints of an adapter hold nothing else, so a stopped training would lose what '{own}' learns"
             raise InvalidInput(Problem(what, f"--method {own}, --adapter", cure="leave one of them out"))
         model.own_loss = self._loss_with_state(own, model, read)
         return replace(objective, loss=model.own_loss)

@@ -76,7 +76,7 @@ class MethodStages:
         from baselines.robust.swad import Stretches
 
         if hasattr(model, "peft_config") or folder is None:
-            what = "an adapter's checkpoints hold it alone, so a stopped training would lose SWAD's means"
+            what = "checkpoints of an adapter hold nothing else, so a stopped training would lose SWAD's means"
             raise InvalidInput(Problem(what, "--method swad, --adapter", cure="leave one of them out"))
         folder.mkdir(parents=True, exist_ok=True)
         self._stretches = Stretches(model, folder, self.loss)

@@ -21,7 +21,7 @@ def norm_weights(model: Any) -> list[nn.Parameter]:
     norms = [module for module in model.modules() if isinstance(module, nn.LayerNorm)]
     weights = [weight for norm in norms for weight in norm.parameters()]
     if not weights:
-        what, cure = "the model has no LayerNorm whose weights could follow a target", "leave out --method tent"
+        what, cure = "the model has no LayerNorm, whose weights Tent trains", "leave out --method tent"
         raise InvalidInput(Problem(what, "--method tent", type(model).__name__, cure))
     return weights
 

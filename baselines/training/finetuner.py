@@ -134,10 +134,10 @@ class Finetuner(ABC):
     def check_places(self) -> None:
         """Raise InvalidInput if positions in a text, where labels stand, would be moved or are not known."""
         if self.options.adapter is Adapter.PROMPT:
-            what, cure = "a soft prompt would move what is labelled", "give --adapter lora, or none"
+            what, cure = "a soft prompt would shift the positions of the labels", "give --adapter lora, or none"
             raise InvalidInput(Problem(what, "--adapter", "prompt", cure))
         if not self.tokenizer.is_fast:
-            what, found = "the tokenizer does not say where its pieces are from", type(self.tokenizer).__name__
+            what, found = "the tokenizer does not say which characters its pieces cover", type(self.tokenizer).__name__
             raise InvalidInput(Problem(what, "--model", found, "give a model with a fast tokenizer"))
 
     def embeddings(self) -> Any:

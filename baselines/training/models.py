@@ -52,7 +52,7 @@ def padding_token(tokenizer: Any, name: str) -> int:
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
     if tokenizer.pad_token_id is None:
-        what, cure = "the model's tokenizer has no token to fill up batches with", "set pad_token in its files"
+        what, cure = "the model's tokenizer has no padding token", "set pad_token in its files"
         raise InvalidInput(Problem(what, "--model", f"'{name}'", cure))
     return int(tokenizer.pad_token_id)
 
@@ -223,8 +223,8 @@ class Device:
         gpu = torch.cuda.is_available()
         able = gpu and torch.cuda.is_bf16_supported(including_emulation=False)  # what is emulated is slow
         if precision is Precision.BF16 and not able:
-            found, cure = "no GPU that can" if not gpu else torch.cuda.get_device_name(), "use --precision auto"
-            raise InvalidInput(Problem("bf16 needs a GPU that has it", "--precision", found, cure))
+            found, cure = "no such GPU" if not gpu else torch.cuda.get_device_name(), "use --precision auto"
+            raise InvalidInput(Problem("bf16 needs a GPU that supports it", "--precision", found, cure))
         return cls("cuda" if gpu else "cpu", able and precision is not Precision.FP32)
 
     @contextmanager
@@ -302,7 +302,7 @@ def determinism(*, asked: bool) -> Iterator[None]:
     except RuntimeError as error:
         if "deterministic" not in str(error):
             raise
-        what, cure = "the model computes what has no deterministic algorithm", "leave --deterministic out"
+        what, cure = "a step of the model has no deterministic algorithm", "leave --deterministic out"
         raise InvalidInput(Problem(what, "--deterministic", first_line(error)[:200], cure)) from error
     finally:
         torch.use_deterministic_algorithms(mode=before[0])

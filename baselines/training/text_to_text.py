@@ -133,7 +133,7 @@ def label_tokens(labels: Sequence[str], tokenizer: Any) -> list[int]:
     tokens = [tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in words]
     same = [word for word, token in zip(words, tokens, strict=True) if tokens.count(token) > 1]
     if same:
-        what, cure = "labels begin with the same token", "choose a model that is no text-to-text model"
+        what, cure = "labels begin with the same token", "choose an encoder instead"
         raise InvalidInput(Problem(what, "--model", ", ".join(same), cure))
     return tokens
 

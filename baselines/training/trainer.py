@@ -151,7 +151,7 @@ def train(
             trainer.add_callback(callback)
         checkpoint = _last_checkpoint(folder)
         if checkpoint:
-            tqdm.write(f"going on after step {checkpoint.name.split('-')[1]}", file=sys.stderr)
+            tqdm.write(f"continuing after step {checkpoint.name.split('-')[1]}", file=sys.stderr)
         start = time.perf_counter()
         if settings.epochs > 0:
             trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)

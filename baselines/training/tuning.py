@@ -44,7 +44,9 @@ def cut_rows(rows: pl.DataFrame, options: TrainingOptions, seed: int) -> pl.Data
     if options.train_size is not None:
         return rows[np.sort(order[:n_asked])]
     if "label" not in rows.columns:
-        raise InvalidInput(Problem("these rows have no labels to count shots by", "--shots", cure="give --train-size"))
+        raise InvalidInput(
+            Problem("shots are rows per label, and these rows have no labels", "--shots", cure="give --train-size")
+        )
     labels = rows["label"].to_numpy()[order]
     kept = np.concatenate([order[labels == label][:n_asked] for label in np.unique(labels)])
     return rows[np.sort(kept)]

@@ -66,8 +66,14 @@ def test_without_validation_rows_the_threshold_is_zero(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"adapter": Adapter.PROMPT}, "--adapter: a soft prompt would move what is labelled; found prompt;"),
-        ({"eval_max_length": 16}, "--max-length, --eval-max-length: a window has no room for question and context"),
+        (
+            {"adapter": Adapter.PROMPT},
+            "--adapter: a soft prompt would shift the positions of the labels; found prompt;",
+        ),
+        (
+            {"eval_max_length": 16},
+            "--max-length, --eval-max-length: a window is too short for a question and its context",
+        ),
     ],
 )
 def test_what_cannot_answer_is_refused(

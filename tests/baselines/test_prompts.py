@@ -76,5 +76,5 @@ def test_programs_put_prompts_before_texts(encoder: str, synthetic: DatasetFolde
         named = confidences(program, "named", **more, prompt="query")
         assert named == confidences(program, "typed", **more, prompt="query: ")
         assert named != confidences(program, "bare", **more)
-    with pytest.raises(InvalidInput, match="a saved model does not hold its prompt"):
+    with pytest.raises(InvalidInput, match="a saved model would lose its prompt"):
         confidences(finetune_classifier, "saved", model=encoder, prompt="query", save_model=tmp_path / "models")

@@ -233,7 +233,7 @@ def test_the_same_seed_gives_the_same_bytes(synthetic: DatasetFolder, tmp_path: 
 
 
 def test_a_victim_that_falls_for_nothing(make: Callable[..., Path], tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="--victim: no text was found that the victim falls for"):
+    with pytest.raises(InvalidInput, match="--victim: no changed text makes the victim err"):
         make(victim=Stubborn(), json_=str(tmp_path / "report.json"))
     assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
 
@@ -324,7 +324,7 @@ def _set(column: str, value: str, row: int = 1) -> Callable[[pl.DataFrame], pl.D
         (_set("id", "x/y"), "column 'id', row 2: no test text of the task has this id; found 'x/y'"),
         (lambda table: pl.concat([table, table.head(1)]), "column 'id', row 1: an id is repeated (and 1 more row)"),
         (_set("original", "another text"), "column 'original', row 2: the original is not the test text of this id"),
-        (_set("label", "harmless"), "column 'label', row 2: the label is not the test text's; found 'harmless'"),
+        (_set("label", "harmless"), "column 'label', row 2: the label differs from the test text's; found 'harmless'"),
         (_set("adversarial", " "), "column 'adversarial', row 2: the adversarial text is empty; answer no instead"),
         (lambda table: table.drop("label"), "column 'label': a column is missing"),
         (lambda table: table.with_columns(keep=pl.lit("no")), "column 'keep': no row is kept; write yes where"),
@@ -355,7 +355,9 @@ def test_tasks_and_victims_that_cannot_be(folder: DatasetFolder, synthetic: Data
         attack.make("nli", synthetic.path, "harbour", out)
     with pytest.raises(InvalidInput, match="has no such domain"):
         attack.make("td", folder.path, "elsewhere", out)
-    with pytest.raises(InvalidInput, match="--victim: there is no such victim; found 'tfidf'; did you mean 'tfidf-lr'"):
+    with pytest.raises(
+        InvalidInput, match="--victim: there is no victim of this name; found 'tfidf'; did you mean 'tfidf-lr'"
+    ):
         attack.make("td", folder.path, "here", out, victim="tfidf")
     with pytest.raises(typer.BadParameter, match="--encoder is for the victim sbert-lr"):
         attack.make("td", folder.path, "here", out, encoder="x")

@@ -119,7 +119,7 @@ def test_a_signal_ends_all_processes_and_says_how_to_go_on(synthetic: DatasetFol
     process.send_signal(signal.SIGTERM)
     told = process.communicate(timeout=30)[1]
     assert process.returncode == 130
-    assert "of 3 trials done; the same command goes on with the others" in told
+    assert "of 3 trials done; the same command runs the others" in told
     assert "Traceback" not in told
     assert len(grids.starts()) == 2
     for folder in grids.starts():
@@ -156,7 +156,7 @@ def test_processes_that_the_system_ends_are_told_apart(
             for ended in run_local([a_trial()], synthetic.path, tmp_path, slots=1, threads=1, watch=lambda _: None)
         ]
     assert errors == [
-        "ended by SIGKILL, as the system does where memory runs out",
+        "killed by SIGKILL, probably because memory ran out",
         "ended by SIGSEGV",
         "the program ended without writing its predictions",
     ]

@@ -90,8 +90,8 @@ def test_another_option_or_seed_is_another_folder_and_the_same_is_the_same(plan:
         (MODEL + MODEL.replace("most", "Most"), "key 'models.2.name': two models have the same name; found 'Most'"),
         (MODEL + "options = { targets = 'x' }", "has no such option; found '--targets'; did you mean '--target'?"),
         (MODEL + "options = { seed = 1 }", "the grid itself sets this option; found '--seed'"),
-        (MODEL + "options = { target = { a = 1 } }", "this option has no such value"),
-        (MODEL + "options = { target = false }", "this option has no such value; found 'False'"),
+        (MODEL + "options = { target = { a = 1 } }", "this option does not take such a value"),
+        (MODEL + "options = { target = false }", "this option does not take such a value; found 'False'"),
         (MODEL + "options = { candidates = 'x' }", "the program refuses these options; found"),
     ],
 )

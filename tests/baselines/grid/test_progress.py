@@ -207,5 +207,8 @@ def test_states_and_what_trainings_tell_are_put_together_too(tmp_path: Path) -> 
 
 
 def test_no_second_grid_works_in_the_same_folder(tmp_path: Path) -> None:
-    with filelock.FileLock(tmp_path / ".lock"), pytest.raises(InvalidInput, match="another grid works in this folder"):
+    with (
+        filelock.FileLock(tmp_path / ".lock"),
+        pytest.raises(InvalidInput, match="another grid is running in this folder"),
+    ):
         run_grid(GRID, tmp_path, Invented())

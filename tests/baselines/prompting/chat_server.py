@@ -141,7 +141,7 @@ def running_chat_server() -> Iterator[ChatServer]:
         listening.listen()
         chat = ChatServer(f"http://127.0.0.1:{listening.getsockname()[1]}/v1")
         config = uvicorn.Config(_make_app(chat), log_level="critical", lifespan="off", ws="none", http="h11")
-        server = uvicorn.ModelServer(config)
+        server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:

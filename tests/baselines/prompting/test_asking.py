@@ -113,7 +113,9 @@ def test_no_more_requests_than_allowed(tmp_path: Path) -> None:
     for left in ("3 requests", "1 request "):
         with AnswerStore(tmp_path) as store:
             limited = asker(model, store, budget=Budget(requests=2))
-            with pytest.raises(InvalidInput, match=f"--max-requests: the requests allowed are used up; found {left}"):
+            with pytest.raises(
+                InvalidInput, match=f"--max-requests: the allowed number of requests is used up; found {left}"
+            ):
                 ask(limited, "a", "b", "c", "d", "e")
     assert len(model.asked) == 4
     with AnswerStore(tmp_path) as store:
@@ -127,7 +129,7 @@ def test_no_more_is_spent_than_allowed(tmp_path: Path) -> None:
     model, prices = Echo(), Prices(1.0, 4.0)  # 0.005 dollars an answer
     with AnswerStore(tmp_path) as store:
         limited = asker(model, store, prices, Budget(cost=0.01))
-        with pytest.raises(InvalidInput, match=r"--max-cost: the cost allowed is reached; found \$0.0100"):
+        with pytest.raises(InvalidInput, match=r"--max-cost: the allowed cost is reached; found \$0.0100"):
             ask(limited, "a", "b", "c", "d")
         assert len(model.asked) == 2
     with AnswerStore(tmp_path) as store:
@@ -145,5 +147,5 @@ def test_tokens_that_are_not_known_make_no_cost(tmp_path: Path) -> None:
         assert unknown.cost is None
         with pytest.raises(InvalidInput, match="the server does not count tokens"):
             ask(asker(Echo(tokens=None), store, Prices(1.0, 1.0), Budget(cost=5)), "b")
-        with pytest.raises(InvalidInput, match="--max-cost: the cost cannot be kept to without prices"):
+        with pytest.raises(InvalidInput, match="--max-cost: the cost cannot be limited without prices"):
             asker(Echo(), store, Prices(1.0), Budget(cost=5))

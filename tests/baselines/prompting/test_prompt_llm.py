@@ -136,8 +136,8 @@ def test_a_rerun_asks_nothing_and_writes_the_same(
     assert again.tokens == card.tokens
     unparsed = int((first["prediction"] == UNPARSED).sum())
     said = capsys.readouterr().err
-    assert "0 requests answered now, 60 known from before; 600 tokens read, 120 written; " in said
-    assert f"{unparsed} of 60 predictions unparsed" in said
+    assert "0 requests answered now, 60 answered before; 600 tokens read, 120 written; " in said
+    assert f"{unparsed} of 60 predictions could not be read" in said
     assert unparsed > 0
 
 
@@ -206,9 +206,9 @@ def test_a_failing_server_ends_in_one_message_and_the_run_goes_on_later(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"base_url": "localhost:8000"}, "--base-url: this is no address of a server; found localhost:8000"),
-        ({"base_url": "http://[::1/v1"}, r"--base-url: this is no address of a server; found http://\[::1/v1"),
-        ({"base_url": "http://localhost:99999/v1"}, "--base-url: this is no address of a server"),
+        ({"base_url": "localhost:8000"}, "--base-url: this is not the address of a server; found localhost:8000"),
+        ({"base_url": "http://[::1/v1"}, r"--base-url: this is not the address of a server; found http://\[::1/v1"),
+        ({"base_url": "http://localhost:99999/v1"}, "--base-url: this is not the address of a server"),
         ({"base_url": "http://me:secret@localhost/v1"}, "--base-url: the address holds a password"),
         ({"base_url": None}, "--api-key-env: the server's key is not set; found OPENAI_API_KEY; set OPENAI_API_KEY"),
         ({"api_key_env": "MY_KEY"}, "--api-key-env: the server's key is not set; found MY_KEY"),
@@ -238,7 +238,9 @@ def test_a_key_that_no_header_can_carry_is_refused_without_being_shown(
     key: str, synthetic: DatasetFolder, server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    with pytest.raises(InvalidInput, match="--api-key-env: the server's key holds what no key can") as refused:
+    with pytest.raises(
+        InvalidInput, match="--api-key-env: the server's key has characters that no key can have"
+    ) as refused:
         run(synthetic, server, tmp_path / "p.parquet", "sa")
     assert key.strip() not in str(refused.value)
     assert server.asked == []

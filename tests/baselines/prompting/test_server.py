@@ -189,7 +189,7 @@ def test_an_answer_that_is_none_does_not_stop_the_others(bad: Response, server: 
 @pytest.mark.parametrize("bad", [NONSENSE["html"], NONSENSE["no-choices"]], ids=["html", "no-choices"])
 def test_a_server_of_nonsense_is_not_asked_on(bad: Response, server: ChatServer) -> None:
     server.reply = lambda _: bad
-    with pytest.raises(InvalidInput, match="the server answers nonsense"):
+    with pytest.raises(InvalidInput, match="the server's responses hold no answer"):
         ask(client(server, concurrency=1), 50)
     assert len(server.asked) == MOST_NONSENSE
 

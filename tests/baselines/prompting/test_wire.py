@@ -213,7 +213,7 @@ def test_servers_nearby_are_asked_more_at_once(address: str, typed: int | None, 
     ("options", "words"),
     [
         ({"score_labels": True, "guided": Guided.VLLM}, "--score-labels, --guided: labels that are scored need no"),
-        ({"probabilities": True}, "--probabilities: an answer in words has no probabilities; give --score-labels"),
+        ({"probabilities": True}, "--probabilities: answers in words have no probabilities; give --score-labels"),
         (
             {"task": "ab", "guided": Guided.VLLM},
             "--guided: this is for tasks of labels; found a task of kind 'tagging'",

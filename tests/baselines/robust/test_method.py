@@ -149,9 +149,7 @@ def stop_at(model: torch.nn.Module, step: int) -> None:
 def test_losses_of_two_models_and_of_one_do_not_go_together(other: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         Robustness.of([Method(other), Method.ENSEMBLE, Method.EDA])
-    assert f"--method: the ensemble's loss is of the main and the bias model together, so that '{other}' would" in str(
-        refused.value
-    )
+    assert f"--method: the ensemble adds a bias model to the loss; '{other}' would" in str(refused.value)
     assert f"found 'ensemble' with '{other}'; leave one of them out" in str(refused.value)
 
 

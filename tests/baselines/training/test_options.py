@@ -36,10 +36,10 @@ def test_what_was_typed_is_not_swept() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"train_size": 5, "shots": 1}, "--train-size, --shots: both cut the train rows; give one of them"),
+        ({"train_size": 5, "shots": 1}, "--train-size, --shots: each of these cuts the train rows; give one of them"),
         ({"sweep": "dr", "select": False}, "--no-select: a sweep chooses on validation rows"),
         ({"sweep": "dr", "keep_state": [1.0]}, "--keep-state: a sweep keeps no states; sweep first"),
-        ({"sweep": "dr", "epochs": 0.0}, "--epochs: a sweep has nothing to choose by without training"),
+        ({"sweep": "dr", "epochs": 0.0}, "--epochs: without training a sweep has no scores to choose by"),
     ],
 )
 def test_what_does_not_go_together_is_refused(options: dict[str, Any], words: str) -> None:

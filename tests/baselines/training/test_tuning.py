@@ -83,5 +83,7 @@ def test_shots_are_of_each_label() -> None:
     found = cut_rows(ROWS, TrainingOptions(shots=4), 3)
     assert found["label"].value_counts(sort=True)["count"].to_list() == [4, 4, 4]
     assert found["id"].cast(int).is_sorted()
-    with pytest.raises(InvalidInput, match="--shots: these rows have no labels to count shots by; give --train-size"):
+    with pytest.raises(
+        InvalidInput, match="--shots: shots are rows per label, and these rows have no labels; give --train-size"
+    ):
         cut_rows(ROWS.drop("label"), TrainingOptions(shots=4), 3)
