@@ -91,41 +91,41 @@ class CallableModel(NamedModel):
         except Exception:
             return None
 
-    def _check_outputs(self, found: Any, n: int) -> list[Any]:
+    def _check_outputs(self, outputs: Any, n: int) -> list[Any]:
         """Check that there are as many outputs as inputs, and return them as a list."""
-        if isinstance(found, pl.Series):
-            found = found.to_list()
-        elif hasattr(found, "detach"):  # a tensor of torch
-            found = found.detach().cpu().numpy()
-        if isinstance(found, np.ndarray):
-            found = list(found)
-        if not isinstance(found, list | tuple) or len(found) != n:
-            told = f"{len(found):,} outputs" if hasattr(found, "__len__") else type(found).__name__
+        if isinstance(outputs, pl.Series):
+            outputs = outputs.to_list()
+        elif hasattr(outputs, "detach"):  # a tensor of torch
+            outputs = outputs.detach().cpu().numpy()
+        if isinstance(outputs, np.ndarray):
+            outputs = list(outputs)
+        if not isinstance(outputs, list | tuple) or len(outputs) != n:
+            told = f"{len(outputs):,} outputs" if hasattr(outputs, "__len__") else type(outputs).__name__
             cure = f"return a list or array of {n:,}, one for each input"
             raise refuse_row(self.name, "the callable must return one output per input", 0, told, cure, self._empty())
-        return list(found)
+        return list(outputs)
 
-    def _build_predictions(self, found: Sequence[Any], part: Sequence[Any]) -> pl.DataFrame:
+    def _build_predictions(self, outputs: Sequence[Any], part: Sequence[Any]) -> pl.DataFrame:
         """Build predictions from outputs, whatever their form."""
-        if not len(found):
+        if not len(outputs):
             return self._empty()
         if self.kind is TaskKind.TAGGING:
-            return self._tags(found, part)
-        return self._classes(found) if self.kind is TaskKind.CLASSIFICATION else self._texts(found)
+            return self._tags(outputs, part)
+        return self._classes(outputs) if self.kind is TaskKind.CLASSIFICATION else self._texts(outputs)
 
-    def _classes(self, found: Sequence[Any]) -> pl.DataFrame:
-        if all(_is_scored(row) for row in found):
-            return self._labels([row["label"] for row in found]).with_columns(
-                confidence=pl.Series([float(row["score"]) for row in found])
+    def _classes(self, outputs: Sequence[Any]) -> pl.DataFrame:
+        if all(_is_scored(row) for row in outputs):
+            return self._labels([row["label"] for row in outputs]).with_columns(
+                confidence=pl.Series([float(row["score"]) for row in outputs])
             )
-        if all(isinstance(row, list | tuple) and all(_is_scored(one) for one in row) for row in found):
-            found = [{one["label"]: one["score"] for one in row} for row in found]
-        if all(isinstance(row, Mapping) for row in found):
-            names = [str(name) for name in dict.fromkeys(name for row in found for name in row)]
-            return self._probabilities(array_by_name(found, names), names)
-        if all(np.ndim(row) == 1 for row in found):
-            return self._probabilities(np.asarray(found, dtype=np.float64), self._column_names(len(found[0])))
-        return self._labels(found)
+        if all(isinstance(row, list | tuple) and all(_is_scored(one) for one in row) for row in outputs):
+            outputs = [{one["label"]: one["score"] for one in row} for row in outputs]
+        if all(isinstance(row, Mapping) for row in outputs):
+            names = [str(name) for name in dict.fromkeys(name for row in outputs for name in row)]
+            return self._probabilities(array_by_name(outputs, names), names)
+        if all(np.ndim(row) == 1 for row in outputs):
+            return self._probabilities(np.asarray(outputs, dtype=np.float64), self._column_names(len(outputs[0])))
+        return self._labels(outputs)
 
     def _column_names(self, n: int) -> list[str]:
         for owner in (self.function, getattr(self.function, "__self__", None)):
@@ -140,9 +140,9 @@ class CallableModel(NamedModel):
         match = match_labels(names, self.labels, place=self.name, label_map=relevant)
         return frame_of_probabilities(values, match, self.name)
 
-    def _labels(self, found: Sequence[Any]) -> pl.DataFrame:
+    def _labels(self, outputs: Sequence[Any]) -> pl.DataFrame:
         # A label may be a number, of numpy or of Python.
-        names = [None if name is None else class_names([name])[0] for name in found]
+        names = [None if name is None else class_names([name])[0] for name in outputs]
         of_name = {name: self._label(name) for name in dict.fromkeys(names) if name is not None}
         labels = [None if name is None else of_name[name] for name in names]
         frame = pl.DataFrame({"prediction": pl.Series(labels, dtype=pl.String)})
@@ -166,13 +166,13 @@ class CallableModel(NamedModel):
         given = name if known is None else self.label_map[known]
         return given if given == UNPARSED else resolve_label(given, self.labels)
 
-    def _tags(self, found: Sequence[Any], part: Sequence[Any]) -> pl.DataFrame:
-        tags = [[str(tag) for tag in row] if isinstance(row, list | tuple | np.ndarray) else None for row in found]
+    def _tags(self, outputs: Sequence[Any], part: Sequence[Any]) -> pl.DataFrame:
+        tags = [[str(tag) for tag in row] if isinstance(row, list | tuple | np.ndarray) else None for row in outputs]
         for row, (own, words) in enumerate(zip(tags, part, strict=True)):
             if own is None or (len(own) != len(words) and own != [UNPARSED]):
-                told = type(found[row]).__name__ if own is None else f"{len(own):,} tags for {len(words):,} words"
+                told = type(outputs[row]).__name__ if own is None else f"{len(own):,} tags for {len(words):,} words"
                 what, cure = "the callable gives no tag for each word", "return a list of tags, one a word"
-                done = self._tags(found[:row], part[:row]) if row else self._empty()
+                done = self._tags(outputs[:row], part[:row]) if row else self._empty()
                 raise refuse_row(self.name, what, row, told, cure, done)
         names = list(dict.fromkeys(tag for row in tags for tag in row or () if tag != UNPARSED))
         relevant = {
@@ -186,8 +186,8 @@ class CallableModel(NamedModel):
             {"prediction": pl.Series([[of_name[tag] for tag in row or ()] for row in tags], dtype=pl.List(pl.String))}
         )
 
-    def _texts(self, found: Sequence[Any]) -> pl.DataFrame:
-        texts = [row.get("answer", row.get("generated_text")) if isinstance(row, Mapping) else row for row in found]
+    def _texts(self, outputs: Sequence[Any]) -> pl.DataFrame:
+        texts = [row.get("answer", row.get("generated_text")) if isinstance(row, Mapping) else row for row in outputs]
         for row, text in enumerate(texts):
             if not isinstance(text, str):
                 done = pl.DataFrame({"prediction": pl.Series(texts[:row], dtype=pl.String)})
@@ -208,25 +208,25 @@ def load_callable(request: "LoadRequest") -> CallableModel:
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # as 'python -m' has it: a module of the user's own lies there
     try:
-        found: Any = import_module(module_name)
+        target: Any = import_module(module_name)
     except Exception as error:  # a module of the user's may raise anything
         there = describe_error(error)
         cure = "run this where 'import' finds the module, or correct it"
         raise InvalidInput(Problem("the module cannot be imported", request.spec, there, cure)) from error
     for name in path.split("."):
-        if not hasattr(found, name):
-            public = [each for each in vars(found) if not each.startswith("_")] if hasattr(found, "__dict__") else []
+        if not hasattr(target, name):
+            public = [each for each in vars(target) if not each.startswith("_")] if hasattr(target, "__dict__") else []
             cure = did_you_mean(name, public) if public else "check the name"
             raise InvalidInput(Problem("the module has no such callable", request.spec, f"'{name}'", cure))
-        found = getattr(found, name)
-    if not callable(found) or isinstance(found, type):
-        told, cure = type(found).__name__, "name a function, or a method of an object, that takes a list of texts"
+        target = getattr(target, name)
+    if not callable(target) or isinstance(target, type):
+        told, cure = type(target).__name__, "name a function, or a method of an object, that takes a list of texts"
         raise InvalidInput(Problem("this cannot be called with texts", request.spec, told, cure))
     for name, label in request.label_map.items():
         if request.kind is TaskKind.CLASSIFICATION:
             match_labels([name], request.labels, place=request.spec, label_map={name: label})
     return CallableModel(
-        name=request.spec, inputs=request.inputs, part_rows=CALL_ROWS, function=found, kind=request.kind,
+        name=request.spec, inputs=request.inputs, part_rows=CALL_ROWS, function=target, kind=request.kind,
         labels=request.labels, label_map=request.label_map,
     )  # fmt: skip
 

@@ -62,10 +62,10 @@ class LabelMatch:
             by_output: shape (n, n_outputs).
         Returns: shape (n, n_labels + 1); the last column holds what stands for no label.
         """
-        found = np.zeros((len(by_output), len(self.labels) + 1))
+        by_label = np.zeros((len(by_output), len(self.labels) + 1))
         for output, code in enumerate(self.codes):
-            found[:, code] += by_output[:, output]
-        return found
+            by_label[:, code] += by_output[:, output]
+        return by_label
 
     def frame(self, by_output: NDArray[np.float64]) -> pl.DataFrame:
         """Build predictions from the outputs' probabilities, shape (n, n_outputs).
@@ -128,14 +128,14 @@ def match_labels(
     Raises: InvalidInput when an output stands for no label, or two have one name, with all that is wrong.
     """
     mapped, problems = _resolve_map(label_map or {}, names, labels, place)
-    found = {name: mapped.get(name) or resolve_label(name, labels) for name in names}
-    lost = [name for name in names if found[name] is None and not problems]
+    label_of = {name: mapped.get(name) or resolve_label(name, labels) for name in names}
+    lost = [name for name in names if label_of[name] is None and not problems]
     if lost:
         problems.append(_describe_unmatched(lost, names, labels, place))
-    own = [found[name] for name in names if name not in mapped and found[name] is not None]
+    own = [label_of[name] for name in names if name not in mapped and label_of[name] is not None]
     twice = [label for label in dict.fromkeys(own) if own.count(label) > 1]
     if twice:
-        both = [name for name in names if found[name] in twice]
+        both = [name for name in names if label_of[name] in twice]
         cure = f"write what each stands for: {map_line(both, labels)}"
         problems.append(
             Problem("outputs of the model have the same name", place, _quote_names(both), cure, key="id2label")
@@ -143,7 +143,7 @@ def match_labels(
     if problems:
         raise InvalidInput(problems)
     codes = {label: code for code, label in enumerate(labels)} | {UNPARSED: _NO_LABEL}
-    return LabelMatch(tuple(labels), tuple(codes[str(found[name])] for name in names))
+    return LabelMatch(tuple(labels), tuple(codes[str(label_of[name])] for name in names))
 
 
 def match_tags(

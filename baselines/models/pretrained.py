@@ -93,9 +93,9 @@ class PretrainedClassifier(Pretrained):
             return self.match.frame(np.zeros((0, len(self.match.codes))))
         features = text_features(self.tokenizer, rows, self.inputs, self.max_length)
         self.counts.add_truncated(self._count_cut(rows, features))
-        found = np.asarray(self.read(features, logits), dtype=np.float64)
-        bad = np.asarray(~np.isfinite(found).all(axis=1))
-        predictions = self.match.frame(softmax(np.where(bad[:, None], 0.0, found), axis=1))
+        outputs = np.asarray(self.read(features, logits), dtype=np.float64)
+        bad = np.asarray(~np.isfinite(outputs).all(axis=1))
+        predictions = self.match.frame(softmax(np.where(bad[:, None], 0.0, outputs), axis=1))
         self.refuse_nan(bad, rows, predictions)
         return predictions
 
@@ -121,13 +121,16 @@ class PretrainedTagger(Pretrained):
         pieces = word_pieces(rows[TOKENS].to_list(), self.tokenizer, self.max_length)
         self.counts.add_truncated(0)  # windows show every word
         codes = self.read(pieces.features, _finite_best_tags)
-        own = [found[: len(words)] for found, words in zip(codes, pieces.words, strict=True)]
+        own = [predicted[: len(words)] for predicted, words in zip(codes, pieces.words, strict=True)]
         bad = np.zeros(len(rows), dtype=np.bool_)
-        for sentence, found in zip(pieces.sentence, own, strict=True):
-            bad[sentence] |= bool((found < 0).any())
+        for sentence, predicted in zip(pieces.sentence, own, strict=True):
+            bad[sentence] |= bool((predicted < 0).any())
         names = np.array([self.match.labels[code] for code in self.match.codes], dtype=object)
         outside = self.match.codes.index(self.match.labels.index("O"))
-        tags = [names[found].tolist() for found in pieces.tags([np.maximum(found, 0) for found in own], outside)]
+        tags = [
+            names[predicted].tolist()
+            for predicted in pieces.tags([np.maximum(predicted, 0) for predicted in own], outside)
+        ]
         predictions = pl.DataFrame({"prediction": pl.Series(tags, dtype=pl.List(pl.String))})
         self.refuse_nan(bad, rows, predictions)
         return predictions
@@ -149,9 +152,9 @@ class PretrainedReader(Pretrained):
         self.counts.add_truncated(sum(len(pieces) > self.max_length // QUESTION_SHARE for pieces in lengths))
         logits = self.read(windows.features, starts_and_ends)
         bad = np.zeros(len(rows), dtype=np.bool_)
-        for question, found in zip(windows.question, logits, strict=True):
-            bad[question] |= not np.isfinite(found).all()
-        answers = windows.answers([np.nan_to_num(found) for found in logits])
+        for question, scores in zip(windows.question, logits, strict=True):
+            bad[question] |= not np.isfinite(scores).all()
+        answers = windows.answers([np.nan_to_num(scores) for scores in logits])
         texts = answers.apply_threshold(0.0 if self.may_abstain else np.inf)
         predictions = pl.DataFrame({"prediction": pl.Series(texts, dtype=pl.String)})
         self.refuse_nan(bad, rows, predictions)
@@ -312,8 +315,8 @@ def _finite_best_tags(model: Any, batch: Mapping[str, Any]) -> Sequence[NDArray[
     """Read each piece's best tag; -1 where the scores are no numbers."""
     import torch
 
-    found = model(**batch).logits
-    best = found.argmax(dim=-1)
+    logits = model(**batch).logits
+    best = logits.argmax(dim=-1)
     real = batch["attention_mask"].bool()
-    bad = ~torch.isfinite(found).all(dim=-1) & real
+    bad = ~torch.isfinite(logits).all(dim=-1) & real
     return list(torch.where(bad, -1, best).cpu().numpy())

@@ -144,7 +144,7 @@ def print_stage(stage: BatchStage, files: Sequence[Path], names: Sequence[str], 
 
 
 def _keep(model: ModelServer, requests: Mapping[bytes, Request], text: str, store: AnswerStore) -> int:
-    found = 0
+    n_kept = 0
     for line in text.splitlines():
         try:
             answer = json.loads(line)
@@ -156,8 +156,8 @@ def _keep(model: ModelServer, requests: Mapping[bytes, Request], text: str, stor
         read = model.read(json.dumps(response.get("body")), requests[key])
         if read.text is not None:
             store.put(key, read)
-            found += 1
-    return found
+            n_kept += 1
+    return n_kept
 
 
 def _portions(model: ModelServer, requests: Mapping[bytes, Request]) -> Iterator[list[bytes]]:

@@ -53,13 +53,13 @@ class AnswerStore:
     def get(self, keys: Sequence[bytes]) -> dict[bytes, ModelAnswer]:
         """Read answers by key; keys without an answer are left out."""
         self.flush()
-        found: dict[bytes, ModelAnswer] = {}
+        answers: dict[bytes, ModelAnswer] = {}
         for start in range(0, len(keys), 500):
             part = keys[start : start + 500]
             marks = ",".join("?" * len(part))
             query = f"SELECT key, text, tokens_in, tokens_out FROM answers WHERE key IN ({marks})"
-            found |= {key: ModelAnswer(*answer) for key, *answer in self._connection.execute(query, part)}
-        return found
+            answers |= {key: ModelAnswer(*answer) for key, *answer in self._connection.execute(query, part)}
+        return answers
 
     def put(self, key: bytes, answer: ModelAnswer) -> None:
         """Add an answer, to be written soon; raises the error of an earlier write, such as a full disk."""

@@ -37,12 +37,12 @@ def first_label(response: str, labels: Sequence[str]) -> str | None:
     'neutral'
     >>> first_label("unpositively", ["negative", "positive"])
     """
-    found = []
+    mentions = []
     for label in labels:
         words = r"[_ ]".join(re.escape(part) for part in label.split("_"))
         if match := re.search(rf"(?<!\w){words}(?!\w)", response, flags=re.IGNORECASE):
-            found.append((match.start(), -len(label), label))
-    return min(found)[2] if found else None
+            mentions.append((match.start(), -len(label), label))
+    return min(mentions)[2] if mentions else None
 
 
 def tag_sequence(response: str, tags: Sequence[str], n_words: int) -> list[str] | None:
@@ -57,8 +57,8 @@ def tag_sequence(response: str, tags: Sequence[str], n_words: int) -> list[str] 
     by_folded = {tag.casefold(): tag for tag in tags}
     for part in (*response.splitlines(), response):
         words = re.findall(r"""[^\s,;|\[\]()"'`*]+""", part)
-        found = [by_folded.get(word.rstrip(".").casefold()) for word in words]
-        for is_tag, group in groupby(found, key=lambda tag: tag is not None):
+        named = [by_folded.get(word.rstrip(".").casefold()) for word in words]
+        for is_tag, group in groupby(named, key=lambda tag: tag is not None):
             run = [tag for tag in group if tag is not None]
             if is_tag and len(run) == n_words:
                 return run
@@ -92,16 +92,16 @@ def entity_lists(response: str, types: Sequence[str], words: Sequence[str]) -> l
     if not heads:
         return None
     text = "".join(words)
-    found: list[tuple[str, str]] = []
+    entities: list[tuple[str, str]] = []
     for head, following in zip(heads, [*heads[1:], None], strict=True):
         listed = response[head.end() : following.start() if following else len(response)]
         name = next(name for name in types if name.casefold() == head[1].casefold())
         for entity in re.split(r";|//|\n", listed):
             letters = "".join(entity.split())
             whole = ";" in response or letters.rstrip(".") in text
-            found += [(part, name) for part in ([letters] if whole else letters.split(","))]
+            entities += [(part, name) for part in ([letters] if whole else letters.split(","))]
     tags = [OUTSIDE] * len(words)
-    for entity, name in sorted(found, key=lambda item: (-len(item[0]), item)):
+    for entity, name in sorted(entities, key=lambda item: (-len(item[0]), item)):
         if entity.rstrip(".").casefold() not in ("", "none") and not _tag_entity(tags, words, entity, name):
             _tag_entity(tags, words, entity.rstrip("."), name)  # a full stop may end the list, or be the entity's own
     return tags
@@ -109,15 +109,15 @@ def entity_lists(response: str, types: Sequence[str], words: Sequence[str]) -> l
 
 def _tag_entity(tags: list[str], words: Sequence[str], entity: str, name: str) -> bool:
     """Tag every untagged place whose words, joined, are the entity's letters; returns whether there is one."""
-    found = False
+    is_tagged = False
     for start in range(len(words)):
         joined, end = "", start
         while end < len(words) and len(joined) < len(entity):
             joined, end = joined + words[end], end + 1
         if joined == entity and all(tag == OUTSIDE for tag in tags[start:end]):
             tags[start:end] = [f"B-{name}", *[f"I-{name}"] * (end - start - 1)]
-            found = True
-    return found
+            is_tagged = True
+    return is_tagged
 
 
 def span(response: str) -> str | None:

@@ -55,7 +55,7 @@ def greedy_soup(states: Sequence[State], score: Callable[[State], float]) -> tup
     kept, best = [order[0]], scores[order[0]]
     for place in order[1:]:
         tried = [*kept, place]
-        found = score(mean_state([states[each] for each in tried], [1 / len(tried)] * len(tried)))
-        if found >= best:
-            kept, best = tried, found
+        mean_score = score(mean_state([states[each] for each in tried], [1 / len(tried)] * len(tried)))
+        if mean_score >= best:
+            kept, best = tried, mean_score
     return mean_state([states[each] for each in kept], [1 / len(kept)] * len(kept)), kept

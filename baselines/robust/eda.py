@@ -135,8 +135,8 @@ class _Piece:
 
     @classmethod
     def of(cls, part: str) -> "_Piece":
-        found = _WORD.search(part)
-        return cls(part[: found.start()], found[0], part[found.end() :]) if found else cls(part, "", "")
+        match = _WORD.search(part)
+        return cls(part[: match.start()], match[0], part[match.end() :]) if match else cls(part, "", "")
 
     def __str__(self) -> str:
         return self.before + self.word + self.after

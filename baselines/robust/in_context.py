@@ -24,13 +24,13 @@ def find_nearest(
         same: for each text its own place among the candidates, which is left out; None where it is none of them.
     Returns: for each text the places of its neighbours, the nearest last; of equal ones the first is the nearer.
     """
-    found: list[list[int]] = []
+    neighbours: list[list[int]] = []
     for start in range(0, len(texts), _BLOCK):
         order = np.argsort(-(texts[start : start + _BLOCK] @ candidates.T), axis=1, kind="stable")[:, : n + 1]
         for text, places in enumerate(order.tolist(), start):
             others = [place for place in places if same is None or place != same[text]]
-            found.append(others[:n][::-1])
-    return found
+            neighbours.append(others[:n][::-1])
+    return neighbours
 
 
 class Layout:

@@ -86,8 +86,8 @@ def fit_layer(
 
     mean, scale = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
     scale = np.where(scale > 0, scale, 1.0)
-    found = LogisticRegression(max_iter=1000).fit((features - mean) / scale, labels)
-    weights, biases = np.asarray(found.coef_) / scale, np.asarray(found.intercept_)
+    fitted = LogisticRegression(max_iter=1000).fit((features - mean) / scale, labels)
+    weights, biases = np.asarray(fitted.coef_) / scale, np.asarray(fitted.intercept_)
     if n_classes == 2:  # one row: how much more the second class is likely
         weights, biases = np.stack([np.zeros_like(weights[0]), weights[0]]), np.array([0.0, biases[0]])
     return weights, biases - weights @ mean

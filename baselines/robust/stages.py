@@ -47,9 +47,9 @@ class MethodStages:
     def begin(self, model: Any) -> Any:
         """Build what training starts from: DAPT's body, and the fitted last layer that WiSE-FT needs."""
         if Method.DAPT in self.methods:
-            found = model.base_model.load_state_dict(self.body(), strict=False)  # a pooler stays as it is
-            if found.unexpected_keys:
-                raise ValueError(f"the classifier's body has no {found.unexpected_keys[0]}")
+            mismatch = model.base_model.load_state_dict(self.body(), strict=False)  # a pooler stays as it is
+            if mismatch.unexpected_keys:
+                raise ValueError(f"the classifier's body has no {mismatch.unexpected_keys[0]}")
         if Method.WISE_FT in self.methods:
             from baselines.robust.averages import copy_state
             from baselines.robust.last_layer import fit_layer, set_last_layer
@@ -66,13 +66,13 @@ class MethodStages:
 
     def callbacks(self, model: Any, folder: Path | None) -> Sequence[TrainerCallback]:
         """Build SWAD's callback, which gathers mean weights, and DANN's, which sets how far the training is."""
-        found: list[TrainerCallback] = []
+        callbacks: list[TrainerCallback] = []
         if Method.DANN in self.methods:
             from baselines.robust.dann import Progress
 
-            found.append(Progress(model.own_loss))
+            callbacks.append(Progress(model.own_loss))
         if Method.SWAD not in self.methods:
-            return found
+            return callbacks
         from baselines.robust.swad import Stretches
 
         if hasattr(model, "peft_config") or folder is None:
@@ -80,7 +80,7 @@ class MethodStages:
             raise InvalidInput(Problem(what, "--method swad, --adapter", cure="leave one of them out"))
         folder.mkdir(parents=True, exist_ok=True)
         self._stretches = Stretches(model, folder, self.loss)
-        return [*found, self._stretches]
+        return [*callbacks, self._stretches]
 
     def finish(self, trajectory: Trajectory) -> Trajectory:
         """Average weights, then fit the last layer anew, as far as the methods ask for it."""

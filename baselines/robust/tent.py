@@ -48,7 +48,7 @@ def adapt_and_predict(model: Any, batches: Sequence[Batch], read: Callable[[Any]
     weights = norm_weights(model)
     before = [weight.detach().clone() for weight in weights]
     needed = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
-    found: list[Tensor] = []
+    predicted: list[Tensor] = []
     try:
         model.eval().requires_grad_(requires_grad=False)
         for weight in weights:
@@ -56,7 +56,7 @@ def adapt_and_predict(model: Any, batches: Sequence[Batch], read: Callable[[Any]
         optimizer = torch.optim.Adam(weights, lr=LEARNING_RATE)
         for batch in batches:
             logits = read(model(**batch))
-            found.append(logits.detach().float())
+            predicted.append(logits.detach().float())
             optimizer.zero_grad()
             mean_entropy(logits).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
@@ -67,4 +67,4 @@ def adapt_and_predict(model: Any, batches: Sequence[Batch], read: Callable[[Any]
         for parameter, was_needed in needed:
             parameter.grad = None
             parameter.requires_grad = was_needed
-    return found
+    return predicted

@@ -190,12 +190,12 @@ class TrainingOptions:
         if self.recipe not in recipes:
             raise _unknown("--recipe", self.recipe, list(recipes))
         typed = {field.name: getattr(self, field.name, None) for field in fields(Hyperparameters)}
-        found = replace(recipes[self.recipe], **{name: value for name, value in typed.items() if value is not None})
+        chosen = replace(recipes[self.recipe], **{name: value for name, value in typed.items() if value is not None})
         last = max(self.keep_state or (), default=0)
-        if last > found.epochs:
-            what, cure = "a state to keep comes after the end of training", f"give at most {found.epochs:g}"
+        if last > chosen.epochs:
+            what, cure = "a state to keep comes after the end of training", f"give at most {chosen.epochs:g}"
             raise InvalidInput(Problem(what, "--keep-state", f"{last:g}", cure))
-        return found
+        return chosen
 
     def candidates(
         self,

@@ -50,11 +50,11 @@ class WordPieces:
             outside: code of the tag ``O``.
         Returns: the codes of each sentence, shape (n_words,) each.
         """
-        found = [np.full(length, outside, dtype=np.int64) for length in self.n_words]
+        by_sentence = [np.full(length, outside, dtype=np.int64) for length in self.n_words]
         for row, places, predicted in zip(self.sentence, self.words, codes, strict=True):
             tagged = places != _NO_WORD
-            found[row][places[tagged]] = predicted[tagged]
-        return found
+            by_sentence[row][places[tagged]] = predicted[tagged]
+        return by_sentence
 
 
 def word_pieces(sentences: Sequence[Sequence[str]], tokenizer: Any, max_length: int) -> WordPieces:

@@ -195,7 +195,7 @@ def test_a_failing_server_ends_in_one_message_and_the_run_goes_on_later(
 ) -> None:
     server.reply = lambda _: refusal(401, "wrong key") if len(server.asked) > 40 else "positive"
     out = tmp_path / "p.parquet"
-    with pytest.raises(InvalidInput, match=r"wrong key.*; check the key that --api-key-env names; what was answered"):
+    with pytest.raises(InvalidInput, match=r"wrong key.*; check the key that --api-key-env names; answers are kept"):
         run(synthetic, server, out, "sa", source=["lamps"], target=["kettles", "tents"], concurrency=1)
     assert not out.exists()
     server.reply = lambda _: "positive"

@@ -142,7 +142,9 @@ def test_a_server_that_does_not_score_is_told_with_the_cure(api: Api, reply: Any
         read_answer(json.dumps(reply), ASKED, api, scores_labels=True)
     server.reply = lambda _: JSONResponse(reply)
     model = ModelServer("m", base_url=server.url, api_key="k", api=api, scores_labels=True)
-    with pytest.raises(InvalidInput, match=r"does not tell the log-probabilities .*; give --api .* --score-labels out"):
+    with pytest.raises(
+        InvalidInput, match=r"does not return the log-probabilities .*; give --api .* --score-labels out"
+    ):
         model.answer([ASKED], lambda place, answer: None)
 
 
@@ -212,7 +214,7 @@ def test_servers_nearby_are_asked_more_at_once(address: str, typed: int | None, 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"score_labels": True, "guided": Guided.VLLM}, "--score-labels, --guided: labels that are scored need no"),
+        ({"score_labels": True, "guided": Guided.VLLM}, "--score-labels, --guided: scored labels need no"),
         ({"probabilities": True}, "--probabilities: answers in words have no probabilities; give --score-labels"),
         (
             {"task": "ab", "guided": Guided.VLLM},

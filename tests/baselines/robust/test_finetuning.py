@@ -170,7 +170,7 @@ def test_dapt_reads_the_targets_texts_before_training_and_keeps_what_it_learnt(
         (["coral"], {"source": ["harbour"]}, "--method coral: this method compares domains, so it needs several"),
         (["coral", "lisa"], {}, "--method: each of these replaces the loss; found 'coral' with 'lisa'"),
         (["irm", "focal"], {}, "--method: each of these replaces the loss; found 'irm' with 'focal'"),
-        (["soup", "wise-ft"], {}, "--method: these undo each other; found 'soup' with 'wise-ft'"),
+        (["soup", "wise-ft"], {}, "--method: these methods contradict each other; found 'soup' with 'wise-ft'"),
         (
             ["soup"],
             {"keep_state": [1.0]},
