@@ -290,7 +290,7 @@ def test_what_people_keep_becomes_the_authors_form(
     counts = {label: kept["label"].to_list().count(label) for label in LABELS}
     assert json.loads(said.out[said.out.index("{") :]) == {"texts": 8, "labels": counts}
     assert f"8 texts, {counts['benign']} benign (as 0), {counts['toxic']} toxic (as 1)" in said.err
-    with pytest.raises(InvalidInput, match=re.escape("the file is there already")):
+    with pytest.raises(InvalidInput, match="the file exists"):
         collected(folder, filled)
     collected(folder, filled, overwrite=True)
 
@@ -320,7 +320,7 @@ def _set(column: str, value: str, row: int = 1) -> Callable[[pl.DataFrame], pl.D
             lambda table: table.with_columns(keep=pl.lit("")),
             "column 'keep', row 1: a row is not reviewed yet (and 9 more rows); write yes or no",
         ),
-        (_set("keep", "perhaps"), "column 'keep', row 2: this is no answer; found 'perhaps'; write yes or no"),
+        (_set("keep", "perhaps"), "column 'keep', row 2: this is neither yes nor no; found 'perhaps'; write yes or no"),
         (_set("id", "x/y"), "column 'id', row 2: no test text of the task has this id; found 'x/y'"),
         (lambda table: pl.concat([table, table.head(1)]), "column 'id', row 1: an id is repeated (and 1 more row)"),
         (_set("original", "another text"), "column 'original', row 2: the original is not the test text of this id"),

@@ -54,7 +54,7 @@ def test_a_gpu_is_counted_for_by_operations_and_steps(synthetic: DatasetFolder, 
     sweep = trial(synthetic, "finetune-classifier", "--sweep=dr", "--epochs=1", "--shots=8")
     (swept,) = estimate([sweep], [sweep], synthetic.path, programs, threads=1, gpu="T4", parameters={"m": 1e6})
     assert swept.steps == 3 * (6 + 3 + 2 + 1)  # 24 rows in batches of 4, 8, 16 and 64, with three learning rates each
-    with pytest.raises(InvalidInput, match="the parameters of 'm' are not known"):
+    with pytest.raises(InvalidInput, match="the number of parameters of 'm' is not known"):
         estimate(trials, trials, synthetic.path, programs, threads=1, gpu="A100")
 
 
