@@ -37,11 +37,11 @@ from baselines.program import (
     make_card,
     write_results,
 )
-from baselines.robust.in_context import Layout, label_scores, nearest
-from baselines.runs import Run, Trained, Work, require_two_labels, train_and_predict
+from baselines.robust.in_context import Layout, find_nearest, label_scores
+from baselines.runs import Run, Trained, WorkFolder, require_two_labels, train_and_predict
 from baselines.sbert_lr import EncoderName
 from baselines.training.models import determinism, model_version
-from baselines.training.options import BaseDtype, Deterministic, EvalTokens, Precision, Settings
+from baselines.training.options import BaseDtype, Deterministic, EvalTokens, Hyperparameters, Precision
 from baselines.training.outputs import write_record
 from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
 from builders.folder.reader import DatasetFolder
@@ -55,20 +55,24 @@ RANK = 16
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")
 """The layers of attention that the authors' code trains updates of."""
 WARMUP_STEPS = 20
-SETTINGS = Settings(epochs=3, batch_size=256, learning_rate=3e-4, weight_decay=0, max_length=512, accumulate=64)
+SETTINGS = Hyperparameters(epochs=3, batch_size=256, learning_rate=3e-4, weight_decay=0, max_length=512, accumulate=64)
 _LIBRARIES = ("torch", "transformers", "accelerate", "peft", "sentence-transformers")
 
 ModelName = Annotated[str, typer.Option("--model", help="Hub id or path of a causal language model.")]
 Epochs = Annotated[float, typer.Option("--epochs", help="Passes over the train rows.", min=0)]
-BatchSize = Annotated[int, typer.Option("--batch-size", help="Rows an optimizer step.", min=1)]
+BatchSize = Annotated[int, typer.Option("--batch-size", help="Rows per optimizer step.", min=1)]
 LearningRate = Annotated[float, typer.Option("--learning-rate", help="AdamW's highest learning rate.", min=0)]
-Accumulate = Annotated[int, typer.Option("--accumulate", help="Parts to compute a batch in, to save memory.", min=1)]
-PrecisionOption = Annotated[Precision, typer.Option("--precision", help="Numbers that a GPU computes with.")]
+Accumulate = Annotated[
+    int, typer.Option("--accumulate", help="Compute each batch in this many parts, to save memory.", min=1)
+]
+PrecisionOption = Annotated[
+    Precision, typer.Option("--precision", help="Number format on a GPU; 'auto': bf16 if the GPU has it.")
+]
 BaseDtypeOption = Annotated[
     BaseDtype,
     typer.Option(
         "--base-dtype",
-        help="Numbers of the frozen weights; bf16 takes half of the memory, 4bit (a GPU and bitsandbytes) an eighth.",
+        help="Number format of the frozen weights: bf16 halves the memory, 4bit (a GPU, bitsandbytes) takes an eighth.",
     ),
 ]
 LoraTargets = Annotated[
@@ -102,7 +106,7 @@ class Daicl:
         targets: list[str],
         model: str,
         encoder: Encoder,
-        settings: Settings,
+        settings: Hyperparameters,
         precision: Precision,
         *,
         base_dtype: BaseDtype = BaseDtype.FP32,
@@ -128,17 +132,17 @@ class Daicl:
         self._padding = Padding(tokenizer.pad_token_id or 0)
 
     def fit(self, run: Run) -> Trained:
-        """Train for every target; what a target's model has learned is kept in a file."""
+        """Train one model per target; the trained weights of each are kept in a file."""
         from baselines.training.models import n_parameters
 
         assert run.scratch is not None
-        source = self._short(run.train, run.source)
+        source = self._short_rows(run.train, run.source)
         require_two_labels(source)
         files = {target: run.scratch / f"{target}.pt" for target in self._targets}
         for target, file in files.items():
             if not file.is_file():  # written last
                 self._adapt(run, source, target, file)
-        model = self._build(run.seed)
+        model = self._build_model(run.seed)
         sizes = n_parameters(model)
         notes = {target: json.loads(file.with_suffix(".json").read_text("utf-8")) for target, file in files.items()}
         record = {"family": model.config.model_type, "parameters": sizes[0], "tunable_parameters": sizes[1]}
@@ -146,12 +150,12 @@ class Daicl:
         return Trained(lambda rows: self._predict(model, files, source, rows), record=record)
 
     def _adapt(self, run: Run, source: pl.DataFrame, target: str, file: Path) -> None:
-        """Train on source texts in the context of a target's, and write what was learned."""
+        """Train on source texts, each after similar target texts, and write the trained weights."""
         from baselines.training.trainer import Objective, n_next_tokens, save_state, train
 
-        contexts = self._short(self._folder.split(self._task, target, "train").drop("label"), target)
+        contexts = self._short_rows(self._folder.split(self._task, target, "train").drop("label"), target)
         place = {id_: number for number, id_ in enumerate(contexts["id"])}
-        neighbours = nearest(
+        neighbours = find_nearest(
             self._vectors(source), self._vectors(contexts), SHOTS, [place.get(id_) for id_ in source["id"]]
         )
         texts, queries = self._layout.fields(contexts), self._layout.fields(source)
@@ -159,7 +163,7 @@ class Daicl:
             self._layout.example([texts[number] for number in near], query, label)
             for near, query, label in zip(neighbours, queries, source["label"], strict=True)
         ]
-        model, checkpoints = self._build(run.seed), file.with_suffix("")
+        model, checkpoints = self._build_model(run.seed), file.with_suffix("")
         steps = -(-len(rows) // self._settings.batch_size) * self._settings.epochs
         settings = replace(self._settings, warmup=min(1.0, WARMUP_STEPS / max(1.0, steps)))
         trajectory = train(
@@ -177,8 +181,8 @@ class Daicl:
         save_state(model, file)
         shutil.rmtree(checkpoints)
 
-    def _build(self, seed: int) -> Any:
-        """Load the language model, with low-rank updates to train on the projections of its attention."""
+    def _build_model(self, seed: int) -> Any:
+        """Load the language model and add the low-rank updates that are to be trained to its attention layers."""
         from baselines.training.models import add_low_rank_updates, load_model, seeded
 
         model = load_model("AutoModelForCausalLM", self._model, seed, base_dtype=self._base_dtype)
@@ -195,7 +199,7 @@ class Daicl:
 
         fields = self._layout.fields(source)
         demonstrations = [
-            self._layout.labelled(text, label) for text, label in zip(fields, source["label"], strict=True)
+            self._layout.demonstration(text, label) for text, label in zip(fields, source["label"], strict=True)
         ]
         vectors = self._vectors(source)
         scores = np.zeros((len(rows), len(self._folder.task(self._task).labels)))
@@ -206,7 +210,7 @@ class Daicl:
             questions = [
                 question
                 for near, text in zip(
-                    nearest(self._vectors(part), vectors, SHOTS), self._layout.fields(part), strict=True
+                    find_nearest(self._vectors(part), vectors, SHOTS), self._layout.fields(part), strict=True
                 )
                 for question in self._layout.questions([demonstrations[number] for number in near], text)
             ]
@@ -216,8 +220,8 @@ class Daicl:
         probabilities = softmax(scores, axis=1)
         return probabilities.argmax(axis=1), probabilities
 
-    def _short(self, rows: pl.DataFrame, domain: str) -> pl.DataFrame:
-        """Keep the rows of under 50 words."""
+    def _short_rows(self, rows: pl.DataFrame, domain: str) -> pl.DataFrame:
+        """Remove the rows of 50 words or more."""
         n_words = pl.Series([len(text.split()) for text in encoder_texts(rows, self._inputs)])
         short = rows.filter(n_words < MOST_WORDS)
         if short.is_empty():
@@ -288,7 +292,7 @@ def main(
         "eval_tokens": eval_tokens,
         "versions": {name: version(name) for name in ("shiftbench", *_LIBRARIES)},
     }
-    work = Work(out, made_of)
+    work = WorkFolder(out, made_of)
     with determinism(asked=deterministic):
         results = train_and_predict(
             program.fit,

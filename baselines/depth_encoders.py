@@ -52,7 +52,7 @@ class Depths:
 
     @classmethod
     def of(cls, encoder: Encoder, train: Sequence[str], test: Sequence[str]) -> "Depths":
-        """Embed the texts and compute their depths."""
+        """Encode the texts and compute their depths."""
         source = encoder.encode(train)
         return cls(tte_depth(source), tte_depth(source, encoder.encode(test)))
 
@@ -73,7 +73,7 @@ def shared_tenth(a: Floats, b: Floats) -> float:
     return float((in_a & in_b).sum() / in_a.sum())
 
 
-def difference(correct: NDArray[np.bool_], a: Floats, b: Floats, seed: int = 0) -> tuple[float, float, float]:
+def depth_f1_difference(correct: NDArray[np.bool_], a: Floats, b: Floats, seed: int = 0) -> tuple[float, float, float]:
     """Compare Depth F1 of the same predictions under two weightings; resamples without any weight are left out.
 
     Args:
@@ -92,7 +92,7 @@ def difference(correct: NDArray[np.bool_], a: Floats, b: Floats, seed: int = 0) 
 
 
 @dataclass(frozen=True)
-class Comparison:
+class EncoderComparison:
     """A pairing by two encoders, A and B; all figures are fractions.
 
     Attributes:
@@ -101,7 +101,7 @@ class Comparison:
         q: Q by A and by B.
         f1: of each model, micro F1, which is accuracy.
         depth_f1: of each model, Depth F1 at lambda 0 by A and by B, then at lambda 90.
-        differences: of each model, ``difference`` at lambda 90.
+        differences: of each model, ``depth_f1_difference`` at lambda 90.
     """
 
     rank: float
@@ -114,7 +114,7 @@ class Comparison:
 
 def compare(
     train: pl.DataFrame, test: pl.DataFrame, inputs: tuple[str, ...], encoders: tuple[Encoder, Encoder]
-) -> Comparison:
+) -> EncoderComparison:
     """Compute the depths of a pairing by both encoders, and score three models under each.
 
     Args:
@@ -132,13 +132,13 @@ def compare(
     gold = test["label"].to_numpy()
     correct = {name: model.predict(test)[0] == gold for name, model in models.items()}
     weights = [depths.weights(lambda_) for lambda_ in (ALL, SHALLOW) for depths in both]
-    return Comparison(
+    return EncoderComparison(
         rank=float(spearman(a.target, b.target)),
         shared=shared_tenth(a.target, b.target),
         q=(q_statistic(a.own, a.target), q_statistic(b.own, b.target)),
         f1={name: float(right.mean()) for name, right in correct.items()},
         depth_f1={name: tuple(float(depth_f1(right, each)) for each in weights) for name, right in correct.items()},
-        differences={name: difference(right, weights[2], weights[3]) for name, right in correct.items()},
+        differences={name: depth_f1_difference(right, weights[2], weights[3]) for name, right in correct.items()},
     )
 
 
@@ -168,7 +168,7 @@ def main(
     Console(width=120).print(f"A: {names[0]}, B: {names[1]}", *_tables(found), sep="\n")
 
 
-def _tables(found: Mapping[str, Comparison]) -> tuple[Table, Table]:
+def _tables(found: Mapping[str, EncoderComparison]) -> tuple[Table, Table]:
     depths = Table("pairing", "Spearman", "shared tenth", "Q by A", "Q by B", box=box.SIMPLE_HEAD)
     by = [f"DF1@{lambda_} by {letter}" for lambda_ in (ALL, SHALLOW) for letter in "AB"]
     scores = Table("pairing", "model", "F1", *by, f"DF1@{SHALLOW}, B - A", box=box.SIMPLE_HEAD)

@@ -31,7 +31,7 @@ N_TARGET = 1000
 
 
 @dataclass(frozen=True)
-class Pairing:
+class PaperPairing:
     """A row of the paper's Table 1, with the figures of its Tables 1 and 3."""
 
     name: str
@@ -45,9 +45,9 @@ class Pairing:
 
 
 PAIRINGS = (
-    Pairing("SiS-3", ("travel",), "government", 2000, 0.34, 0.453, (0.457, 0.449, 0.461, 0.489, 0.495)),
-    Pairing("SiS-4", ("slate",), "telephone", 2000, 0.42, 0.415, (0.442, 0.447, 0.465, 0.502, 0.549)),
-    Pairing(
+    PaperPairing("SiS-3", ("travel",), "government", 2000, 0.34, 0.453, (0.457, 0.449, 0.461, 0.489, 0.495)),
+    PaperPairing("SiS-4", ("slate",), "telephone", 2000, 0.42, 0.415, (0.442, 0.447, 0.465, 0.502, 0.549)),
+    PaperPairing(
         "MuS-3",
         ("government", "slate", "telephone", "travel"),
         "fiction",
@@ -56,7 +56,7 @@ PAIRINGS = (
         0.383,
         (None, 0.422, 0.406, 0.393, 0.399),
     ),
-    Pairing(
+    PaperPairing(
         "MuS-4",
         ("fiction", "government", "slate", "telephone"),
         "travel",
@@ -68,8 +68,8 @@ PAIRINGS = (
 )
 
 
-def redo(
-    pairing: Pairing, folder: DatasetFolder, encoder: Encoder, seed: int
+def redo_pairing(
+    pairing: PaperPairing, folder: DatasetFolder, encoder: Encoder, seed: int
 ) -> tuple[float, float, NDArray[np.float64]]:
     """Sample, train and score one pairing; returns Q, micro F1, and Depth F1 by lambda (fractions)."""
     rng = np.random.default_rng([seed, *pairing.name.encode()])
@@ -97,7 +97,7 @@ def main(data: Data, seed: Seeds = None, encoder: EncoderName = DEFAULT_ENCODER)
         table.add_column(column, justify="left" if column == "pairing" else "right", no_wrap=True)
     for pairing in PAIRINGS:
         for each in seed or (0,):
-            q, f1, depth_f1 = redo(pairing, folder, model, each)
+            q, f1, depth_f1 = redo_pairing(pairing, folder, model, each)
             table.add_row(pairing.name, str(each), f"{q:.3f}", f"{f1:.3f}", *(f"{value:.3f}" for value in depth_f1))
         reported = ("n/a" if value is None else f"{value:.3f}" for value in pairing.reported_depth_f1)
         table.add_row(

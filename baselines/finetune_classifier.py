@@ -59,7 +59,7 @@ Prompt = Annotated[
 ]
 
 
-class Classifier(Finetuner):
+class ClassifierFinetuner(Finetuner):
     """Trains classifiers of one task, with or without robustness methods."""
 
     def __init__(
@@ -79,7 +79,7 @@ class Classifier(Finetuner):
             typer.echo(self._head.note, err=True)
 
     def _check_methods(self) -> None:
-        """Refuse methods that would read a wrong place of a model, or lack what they need."""
+        """Raise InvalidInput if a method does not fit the model or lacks an option that it needs."""
         from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
         methods = self._robustness.methods
@@ -93,20 +93,20 @@ class Classifier(Finetuner):
             what, cure = "this method is for encoders", "leave it out, or choose such a model"
             raise InvalidInput(Problem(what, "--method", f"'{of_features[0]}' with {self.config.model_type}", cure))
         if Method.DAPT in methods and self.options.adapter is not Adapter.NONE:
-            what, cure = "an adapter is trained beside a body that stays", "leave one of them out"
+            what, cure = "DAPT trains the model's body, which an adapter keeps frozen", "leave one of them out"
             raise InvalidInput(Problem(what, "--method dapt, --adapter", cure=cure))
         if Method.SOUP in methods and len(set(self.options.keep_state or ())) < 2:
             cure = "give --keep-state at least twice, as 1 and 2"
-            raise InvalidInput(Problem("a soup is of kept states", "--method soup", cure=cure))
+            raise InvalidInput(Problem("a soup averages kept states: it needs two or more", "--method soup", cure=cure))
 
-    def tuned(
+    def train_on_rows(
         self,
         run: Run,
         rows: pl.DataFrame,
         objective: "Callable[[Any], Objective] | None" = None,
         stages: Stages | None = None,
     ) -> Trained:
-        """Train on rows, with what the methods add to them; the objective is the methods'."""
+        """Train on rows, changed as the robustness methods ask for; the methods also choose the objective."""
         require_two_labels(rows)
         self._check_rows(run, rows)
         if self._writes:
@@ -115,20 +115,20 @@ class Classifier(Finetuner):
             self._decoder = decoder_tokens(self.config.decoder_start_token_id, self.tokenizer)
             self._words = label_tokens(self.info.labels, self.tokenizer)
         if not self._robustness.methods and not self._writes:
-            return super().tuned(run, rows)
-        prepared = self._robustness.prepared(
+            return super().train_on_rows(run, rows)
+        prepared = self._robustness.prepare(
             rows, self.info.inputs, len(self.info.labels), run.seed, self.embeddings, self.tokenizer
         )
-        return super().tuned(
+        return super().train_on_rows(
             run, prepared.rows, lambda model: prepared.objective(model, self._read), self._stages(run, prepared.rows)
         )
 
     def _check_rows(self, run: Run, rows: pl.DataFrame) -> None:
-        """Refuse methods that need several sources, or validation rows, where there are none."""
+        """Raise InvalidInput if a method needs several sources or validation rows and there are none."""
         methods = self._robustness.methods
         chosen = sorted(methods & OF_DOMAINS)
         if chosen and rows["domain"].n_unique() < 2:
-            what, cure = "this method tells domains apart, so it needs several", "join sources, as --source a+b"
+            what, cure = "this method compares domains, so it needs several", "join sources, as --source a+b"
             raise InvalidInput(Problem(what, f"--method {chosen[0]}", f"source '{run.source}'", cure))
         chosen = sorted(methods & OF_VALIDATION)
         if chosen and run.validation is None:
@@ -145,7 +145,7 @@ class Classifier(Finetuner):
 
         score = None if run.validation is None else self.scorer(run, run.validation)
         n_classes = len(self.info.labels)
-        body, loss = cache(partial(self._adapted_body, run)), partial(self._validation_loss, run)
+        body, loss = cache(partial(self._adapt_body, run)), partial(self._validation_loss, run)
         return MethodStages(
             self._robustness.methods, rows, run.validation, n_classes, run.seed, features, score, body, loss
         )
@@ -158,7 +158,7 @@ class Classifier(Finetuner):
         log_p = log_softmax(self._logits(model, run.validation, "validating"), axis=1)
         return float(-log_p[np.arange(len(log_p)), run.validation["label"].to_numpy()].mean())
 
-    def _adapted_body(self, run: Run) -> Mapping[str, Any]:
+    def _adapt_body(self, run: Run) -> Mapping[str, Any]:
         """Train the pretrained body on the targets' train texts."""
         from baselines.robust.dapt import adapt_body
 
@@ -167,15 +167,15 @@ class Classifier(Finetuner):
         return adapt_body(self.options.model, texts, self.tokenizer, self._padding, run.seed, self._device, run.scratch)
 
     def build(self, seed: int) -> Any:
-        """Return a pretrained encoder with a layer that scores each label, or an encoder-decoder as it is."""
+        """Load a pretrained encoder with a layer that scores each label, or an encoder-decoder as it is."""
         from baselines.training.models import load_model, prepare
 
         if self._writes:
             return prepare(load_model("AutoModelForSeq2SeqLM", self.options.model, seed), self.options, "SEQ_2_SEQ_LM")
         return prepare(self._head.load(self.options.model, seed), self.options, "SEQ_CLS")
 
-    def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
-        """Give each row's word pieces and label, and, for the methods, its place among the rows."""
+    def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+        """Build the features of each row: word pieces and label and, for the methods, its index and domain."""
         methods = self._robustness.methods
         more = pl.DataFrame({"labels": rows["label"]})
         if methods:
@@ -186,7 +186,7 @@ class Classifier(Finetuner):
         return [{**features, **facts} for features, facts in pairs]
 
     def scorer(self, run: Run, validation: pl.DataFrame) -> Score:
-        """Score models by the task's own metric."""
+        """Return a function that scores a model on validation rows by the task's own metric."""
         gold = validation["label"].to_numpy()
 
         def score(model: Any) -> float:
@@ -197,12 +197,12 @@ class Classifier(Finetuner):
         return score
 
     def predictor(self, run: Run, model: Any) -> Predict:
-        """Return what gives the most probable label of rows, with the probabilities of all."""
+        """Return a function that predicts the most probable label of rows, with the probabilities of all labels."""
         from scipy.special import softmax
 
         def predict(rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
             if Method.TENT in self._robustness.methods:
-                probabilities = np.asarray(softmax(self._adapted(model, rows), axis=1))
+                probabilities = np.asarray(softmax(self._predict_adapting(model, rows), axis=1))
             else:
                 logits = self._logits(model, rows, "predicting")
                 probabilities = np.asarray(softmax(logits / self._temperature(run, model), axis=1))
@@ -211,7 +211,7 @@ class Classifier(Finetuner):
         return predict
 
     def _temperature(self, run: Run, model: Any) -> float:
-        """Find the temperature on the source's validation rows, where that is among the methods; else 1."""
+        """Fit the temperature on the source's validation rows if the methods include it, otherwise return 1."""
         if Method.TEMPERATURE not in self._robustness.methods:
             return 1.0
         from baselines.robust.temperature import fit_temperature
@@ -220,7 +220,7 @@ class Classifier(Finetuner):
         labels = run.validation["label"].to_numpy().astype(np.int64)
         return fit_temperature(self._logits(model, run.validation, "reading validation rows"), labels)
 
-    def _adapted(self, model: Any, rows: pl.DataFrame) -> NDArray[np.float64]:
+    def _predict_adapting(self, model: Any, rows: pl.DataFrame) -> NDArray[np.float64]:
         """Predict each target's rows by Tent, in the order of their ids, shape (n, C)."""
         from baselines.robust.tent import BATCH, adapt_and_predict
         from baselines.training.prediction import place_model
@@ -244,7 +244,7 @@ class Classifier(Finetuner):
 
     def _features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
         from baselines.training.pieces import text_features
-        from baselines.training.text_to_text import encoded, label_form
+        from baselines.training.text_to_text import encode_form, label_form
 
         rows = rows.with_columns((self._prompt + pl.col(self.info.inputs[0])).alias(self.info.inputs[0]))
         if not self._writes:
@@ -252,7 +252,7 @@ class Classifier(Finetuner):
         form = label_form(self.info.inputs, self.info.labels)
         return [
             {"input_ids": ids, "attention_mask": [1] * len(ids), "decoder_input_ids": self._decoder}
-            for ids in encoded(form, rows, self.tokenizer, max_length)
+            for ids in encode_form(form, rows, self.tokenizer, max_length)
         ]
 
     def _logits(self, model: Any, rows: pl.DataFrame, description: str) -> NDArray[np.float64]:
@@ -297,16 +297,16 @@ def main(
     """
     robustness, words = Robustness.of(method, synonyms), find_prompt(training.model, prompt)
     if words and training.save_model is not None:
-        what, cure = "a saved model does not hold its prompt", "leave out one of them"
+        what, cure = "a saved model would lose its prompt", "leave out one of them"
         raise InvalidInput(Problem(what, "--prompt, --save-model", cure=cure))
     extra = [EXTRA_DATA[each] for each in sorted(robustness.methods) if each in EXTRA_DATA]
     more = {"extra_data": "; ".join(extra)} if extra else {}
     texts = partial(_target_texts, runs)
     if Method.DAPT in robustness.methods:
-        texts()  # what cannot be read is told before any training
+        texts()  # raises before any training if the texts cannot be read
     finetune(
         "finetune-classifier",
-        partial(Classifier, robustness=robustness, target_texts=texts, prompt=words),
+        partial(ClassifierFinetuner, robustness=robustness, target_texts=texts, prompt=words),
         runs,
         training,
         settings={**robustness.settings, **({"prompt": words} if words else {})},

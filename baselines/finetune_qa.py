@@ -22,7 +22,7 @@ from baselines.runs import Predict, Run
 from baselines.training.finetuner import Finetuner, Score
 from baselines.training.options import RECIPES, TrainingOptions
 from baselines.training.program import finetune
-from baselines.training.qa_windows import Answers, QaWindows, null_threshold, qa_windows
+from baselines.training.qa_windows import QaWindows, SpanAnswers, null_threshold, qa_windows
 from builders.folder.manifest import TaskInfo
 from leaderboard.metrics.qa import qa_scores
 from validation.report import InvalidInput, Problem
@@ -36,7 +36,7 @@ QA_RECIPES = {name: replace(settings, max_length=384, eval_max_length=384) for n
 SHORTEST_WINDOW = 32
 
 
-class Answerer(Finetuner):
+class QaFinetuner(Finetuner):
     """Trains extractive question answering models of one task."""
 
     def __init__(self, info: TaskInfo, options: TrainingOptions) -> None:
@@ -44,18 +44,18 @@ class Answerer(Finetuner):
         self.check_places()
         shortest = min(settings.max_length for settings in self._candidates)
         if min(shortest, self.eval_length) < SHORTEST_WINDOW:
-            what, cure = "a window has no room for question and context", f"give {SHORTEST_WINDOW} or more"
+            what, cure = "a window is too short for a question and its context", f"give {SHORTEST_WINDOW} or more"
             raise InvalidInput(Problem(what, "--max-length, --eval-max-length", cure=cure))
 
     def build(self, seed: int) -> Any:
-        """Give a pretrained encoder with a new layer that scores where an answer starts and ends."""
+        """Load a pretrained encoder with a new layer that scores where an answer starts and ends."""
         from baselines.training.models import load_model, prepare
 
         model = load_model("AutoModelForQuestionAnswering", self.options.model, seed)
         return prepare(model, self.options, "QUESTION_ANS")
 
-    def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
-        """Give windows with the places of the answer's first and last piece."""
+    def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+        """Build windows with the positions of the answer's first and last piece."""
         windows = self._windows(rows, max_length)
         labels = windows.labels(rows["answers"].to_list()).tolist()
         return [
@@ -64,40 +64,40 @@ class Answerer(Finetuner):
         ]
 
     def scorer(self, run: Run, validation: pl.DataFrame) -> Score:
-        """Score models by token F1 at the best threshold."""
+        """Return a function that scores a model by token F1 at its best threshold."""
         windows = self._windows(validation, self.eval_length)
 
         def score(model: Any) -> float:
             found = self._answers(model, windows, "validating")
-            return float(_f1(found.given(self._threshold(run, found)), validation).mean())
+            return float(_f1(found.apply_threshold(self._threshold(run, found)), validation).mean())
 
         return score
 
     def predictor(self, run: Run, model: Any) -> Predict:
-        """Answer the questions of rows, or say that they have no answer."""
+        """Return a function that answers the questions of rows; "" where it finds no answer."""
         windows = None if run.validation is None else self._windows(run.validation, self.eval_length)
         found = None if windows is None else self._answers(model, windows, "tuning the threshold")
         threshold = self._threshold(run, found)
 
         def predict(rows: pl.DataFrame) -> tuple[list[str], None]:
             answers = self._answers(model, self._windows(rows, self.eval_length), "predicting")
-            return answers.given(threshold), None
+            return answers.apply_threshold(threshold), None
 
         return predict
 
-    def _threshold(self, run: Run, found: Answers | None) -> float:
-        """Give the threshold of no answer, from the answers to a run's validation rows where it has any."""
+    def _threshold(self, run: Run, found: SpanAnswers | None) -> float:
+        """Choose the threshold above which no answer is given, from the answers to a run's validation rows."""
         if run.train["answers"].struct.field("text").list.len().min():
             return np.inf
         if found is None or run.validation is None:
             return 0.0
-        answered, abstained = found.given(np.inf), [""] * len(found.texts)
+        answered, abstained = found.apply_threshold(np.inf), [""] * len(found.texts)
         return null_threshold(found.preference, _f1(answered, run.validation), _f1(abstained, run.validation))
 
     def _windows(self, rows: pl.DataFrame, max_length: int) -> QaWindows:
         return qa_windows(rows["question"].to_list(), rows["context"].to_list(), self.tokenizer, max_length)
 
-    def _answers(self, model: Any, windows: QaWindows, description: str) -> Answers:
+    def _answers(self, model: Any, windows: QaWindows, description: str) -> SpanAnswers:
         from baselines.training.prediction import starts_and_ends
 
         return windows.answers(self.read(model, windows.features, starts_and_ends, description))
@@ -113,7 +113,7 @@ def main(runs: RunOptions, training: TrainingOptions) -> None:
 
     Example: shiftbench train finetune-qa qa --data build/dr --out minilm.parquet --epochs 2
     """
-    finetune("finetune-qa", Answerer, runs, training, kinds=(TaskKind.EXTRACTIVE_QA,))
+    finetune("finetune-qa", QaFinetuner, runs, training, kinds=(TaskKind.EXTRACTIVE_QA,))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from baselines.training.finetuner import Score
 from baselines.training.options import GENERATION_RECIPES, GENERATION_SWEEPS, TrainingOptions
 from baselines.training.outputs import default_name
 from baselines.training.program import finetune
-from baselines.training.text_to_text import encoded, input_form, predicted_texts, target_texts
+from baselines.training.text_to_text import encode_form, input_form, predicted_texts, target_texts
 from builders.folder.manifest import TaskInfo
 from leaderboard.metrics.generation import rouge_l
 from leaderboard.metrics.qa import qa_scores
@@ -47,9 +47,12 @@ class WritingOptions(TrainingOptions):
 
     model: Annotated[str, typer.Option("--model", help="Hub id or path of the encoder-decoder.")] = "google-t5/t5-base"
     from_scratch: Annotated[
-        bool, typer.Option("--from-scratch", help="Draw all weights anew; configuration and tokenizer are the model's.")
+        bool,
+        typer.Option(
+            "--from-scratch", help="Start from random weights; only configuration and tokenizer are the model's."
+        ),
     ] = False
-    beams: Annotated[int, typer.Option("--beams", help="Beams of the search for a text; 1 is greedy.", min=1)] = 1
+    beams: Annotated[int, typer.Option("--beams", help="Beams of the beam search; 1: greedy decoding.", min=1)] = 1
     max_target: Annotated[
         int | None,
         typer.Option(
@@ -60,7 +63,7 @@ class WritingOptions(TrainingOptions):
     ] = None
 
 
-class Writer(WordFinetuner):
+class Seq2seqFinetuner(WordFinetuner):
     """Trains models that write, for one task."""
 
     options: WritingOptions
@@ -70,7 +73,7 @@ class Writer(WordFinetuner):
         super().__init__(info, options, GENERATION_RECIPES, GENERATION_SWEEPS)
         if not self.config.is_encoder_decoder:
             what, found = "the model is no encoder-decoder", f"'{options.model}', {self.config.model_type}"
-            raise InvalidInput(Problem(what, "--model", found, "give one of the kind of T5 or BART"))
+            raise InvalidInput(Problem(what, "--model", found, "give one such as T5 or BART"))
         if len(self.tokenizer) > self.config.vocab_size:
             what, found = "the tokenizer has more tokens than the model", f"{len(self.tokenizer):,}"
             raise InvalidInput(Problem(what, "--model", found, f"the model has {self.config.vocab_size:,}"))
@@ -79,11 +82,14 @@ class Writer(WordFinetuner):
 
     @property
     def copied_column(self) -> str:
-        """The question, or the text: noise in a context would part it from its answer, and an answer is no text."""
+        """Return the column that EDA changes: the question, or the text of other tasks.
+
+        Changed words in a context would separate it from its answer, and an answer is no text to change.
+        """
         return "question" if self.info.kind is TaskKind.EXTRACTIVE_QA else self.info.inputs[0]
 
     def build(self, seed: int) -> Any:
-        """Give the model, pretrained or of new weights, set to write as asked and in no way else."""
+        """Load the model or draw it anew; its own generation settings are replaced by ours."""
         from transformers import GenerationConfig
 
         from baselines.training.models import load_model, new_model, prepare
@@ -100,14 +106,14 @@ class Writer(WordFinetuner):
         )
         return prepare(model, self.options, "SEQ_2_SEQ_LM")
 
-    def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
-        """Give inputs with the tokens of the text to write."""
+    def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+        """Build inputs with the tokens of the text to write."""
         texts = target_texts(rows, self.info.kind)
         targets = self.tokenizer(text_target=texts, truncation=True, max_length=self._max_target)["input_ids"]
         return [{**row, "labels": own} for row, own in zip(self._inputs(rows, max_length), targets, strict=True)]
 
     def scorer(self, run: Run, validation: pl.DataFrame) -> Score:
-        """Score models by token F1 of answers, or ROUGE-L of other texts."""
+        """Return a function that scores a model by token F1 of answers, or ROUGE-L of other texts."""
         inputs = self._inputs(validation, self.eval_length)
 
         def score(model: Any) -> float:
@@ -119,11 +125,11 @@ class Writer(WordFinetuner):
         return score
 
     def predictor(self, run: Run, model: Any) -> Predict:
-        """Write a text for each row."""
+        """Return a function that writes a text for each row."""
         return lambda rows: (self._write(model, self._inputs(rows, self.eval_length), "writing"), None)
 
     def _inputs(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
-        ids = encoded(self._form, rows, self.tokenizer, max_length)
+        ids = encode_form(self._form, rows, self.tokenizer, max_length)
         return [{"input_ids": tokens, "attention_mask": [1] * len(tokens)} for tokens in ids]
 
     def _write(self, model: Any, inputs: "Sequence[Features]", description: str) -> list[str]:
@@ -152,7 +158,7 @@ def main(
     parts = [default_name(training), *(["from scratch"] if training.from_scratch else [])]
     facts: dict[str, Any] = {"name": ", ".join([*parts, *robustness.settings.get("methods", ())])}
     facts |= {"base_model": None} if training.from_scratch else {}
-    trainer = partial(Writer, robustness=robustness)
+    trainer = partial(Seq2seqFinetuner, robustness=robustness)
     finetune("finetune-seq2seq", trainer, runs, training, kinds=kinds, settings=robustness.settings, facts=facts)
 
 

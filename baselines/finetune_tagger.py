@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 _OUTSIDE = "O"
 
 
-class Tagger(WordFinetuner):
+class TaggerFinetuner(WordFinetuner):
     """Trains taggers of one task."""
 
     def __init__(self, info: TaskInfo, options: TrainingOptions, robustness: Robustness | None = None) -> None:
-        # RoBERTa's tokenizers read words apart only so; to others it means nothing.
+        # RoBERTa's tokenizers need this to read a list of words; others ignore it.
         super().__init__(info, options, add_prefix_space=True)
         self.check_places()
         self._head = Head.of(self.config, TAGGER, info.labels)
@@ -52,28 +52,28 @@ class Tagger(WordFinetuner):
 
     @property
     def copied_column(self) -> str:
-        """The words."""
+        """Return the column that EDA changes: the words."""
         return TOKENS
 
     @property
     def outside(self) -> int:
-        """Code of the tag ``O``."""
+        """Return the code of the tag ``O``."""
         return self.info.labels.index(_OUTSIDE)
 
     def build(self, seed: int) -> Any:
-        """Return a pretrained encoder with a layer that scores each tag: its own where its tags are the task's."""
+        """Load a pretrained encoder with a layer that scores each tag: its own if its tags are the task's."""
         from baselines.training.models import prepare
 
         return prepare(self._head.load(self.options.model, seed), self.options, "TOKEN_CLS")
 
-    def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
-        """Give windows of word pieces, each word's tag at its first piece."""
+    def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+        """Build windows of word pieces, each word's tag at its first piece."""
         pieces = word_pieces(rows["tokens"].to_list(), self.tokenizer, max_length)
         labels = pieces.labels(rows["tags"].to_list())
         return [{**window, "labels": own} for window, own in zip(pieces.features, labels, strict=True)]
 
     def scorer(self, run: Run, validation: pl.DataFrame) -> Score:
-        """Score models by span-F1, as the task does."""
+        """Return a function that scores a model by span-F1, as the task does."""
         pieces = self._pieces(validation)
         scheme = tag_scheme(self.info.labels, tag_notation(self.info.labels))
         gold = np.concatenate([np.asarray(tags, dtype=np.int64) for tags in validation["tags"].to_list()])
@@ -87,7 +87,7 @@ class Tagger(WordFinetuner):
         return score
 
     def predictor(self, run: Run, model: Any) -> Predict:
-        """Tag the words of rows."""
+        """Return a function that tags the words of rows."""
         return lambda rows: ([tags.tolist() for tags in self._tags(model, self._pieces(rows), "predicting")], None)
 
     def _pieces(self, rows: pl.DataFrame) -> WordPieces:
@@ -118,7 +118,7 @@ def main(
     robustness = Robustness.of(method, synonyms)
     finetune(
         "finetune-tagger",
-        partial(Tagger, robustness=robustness),
+        partial(TaggerFinetuner, robustness=robustness),
         runs,
         training,
         kinds=(TaskKind.TAGGING,),

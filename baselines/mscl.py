@@ -18,15 +18,15 @@ import typer
 from numpy.typing import NDArray
 
 from baselines.program import RunOptions, make_card, train_runs, with_options, write_results
-from baselines.runs import Run, Trained, Work, require_two_labels
+from baselines.runs import Run, Trained, WorkFolder, require_two_labels
 from baselines.training.models import determinism, model_version
-from baselines.training.options import Deterministic, EvalTokens, Precision, Settings, TrainingOptions
+from baselines.training.options import Deterministic, EvalTokens, Hyperparameters, Precision, TrainingOptions
 from baselines.training.outputs import write_record
 from builders.folder.manifest import TaskInfo
 from validation.command_line import require
 
 WARMUP_STEPS = 200
-SETTINGS = Settings(epochs=5, batch_size=16, learning_rate=1e-5, weight_decay=0, clip=10, max_length=180)
+SETTINGS = Hyperparameters(epochs=5, batch_size=16, learning_rate=1e-5, weight_decay=0, clip=10, max_length=180)
 _LIBRARIES = ("torch", "transformers", "accelerate")
 
 ModelName = Annotated[str, typer.Option("--model", help="Hub id or path of the pretrained encoder.")]
@@ -34,9 +34,15 @@ Epochs = Annotated[float, typer.Option("--epochs", help="Passes over the train r
 LearningRate = Annotated[float, typer.Option("--learning-rate", help="Adam's highest learning rate.", min=0)]
 Accumulate = Annotated[
     int,
-    typer.Option("--accumulate", help="Parts to compute a batch in, each contrasted by itself and the memory.", min=1),
+    typer.Option(
+        "--accumulate",
+        help="Compute each batch in this many parts; each is contrasted with itself and the memory.",
+        min=1,
+    ),
 ]
-PrecisionOption = Annotated[Precision, typer.Option("--precision", help="Numbers that a GPU computes with.")]
+PrecisionOption = Annotated[
+    Precision, typer.Option("--precision", help="Number format on a GPU; 'auto': bf16 if the GPU has it.")
+]
 
 
 class Mscl:
@@ -54,19 +60,19 @@ class Mscl:
         self,
         info: TaskInfo,
         model: str,
-        settings: Settings,
+        settings: Hyperparameters,
         precision: Precision,
         eval_tokens: int | None = None,
     ) -> None:
         from baselines.training.batches import Padding
         from baselines.training.models import Device, load_config, load_tokenizer, padding_token
-        from baselines.training.pieces import room
+        from baselines.training.pieces import usable_token_length
 
         self._info, self._model, self._settings = info, model, settings
         self._device, self._eval_tokens = Device.best(precision), eval_tokens
         self._tokenizer = load_tokenizer(model)
         self._padding = Padding(padding_token(self._tokenizer, model))
-        self._length = room(load_config(model), TrainingOptions(), settings.max_length)
+        self._length = usable_token_length(load_config(model), TrainingOptions(), settings.max_length)
 
     def fit(self, run: Run) -> Trained:
         """Train on a run's rows."""
@@ -144,7 +150,7 @@ def main(
         "eval_tokens": eval_tokens,
         "versions": {name: version(name) for name in ("shiftbench", *_LIBRARIES)},
     }
-    work = Work(runs.out, made_of)
+    work = WorkFolder(runs.out, made_of)
     with determinism(asked=deterministic):
         results = train_runs(program.fit, folder, runs, work=work)
     card = make_card(

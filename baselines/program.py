@@ -1,4 +1,4 @@
-"""What every baseline program shares: its options, its card and the files it writes; the training loop is ``runs``."""
+"""The parts that every baseline program shares: options, card and output files; the training loop is in ``runs``."""
 
 import shlex
 import sys
@@ -30,8 +30,8 @@ Sources = Annotated[
     list[str] | None,
     typer.Option(
         "--source",
-        help="Train on this domain; repeat for more, join with '+'. Default: the task's ID domain or a pairing's whole "
-        "source where it has one, else each.",
+        help="Train on this domain; repeat for more models, join domains with '+'. Default: the ID domain, a "
+        "pairing's whole source, or without these each domain in turn.",
     ),
 ]
 Targets = Annotated[
@@ -39,16 +39,16 @@ Targets = Annotated[
 ]
 Candidates = Annotated[
     bool,
-    typer.Option("--candidates", help="Predict the candidate data sets of the task, too, for 'shiftbench protocol'."),
+    typer.Option("--candidates", help="Also predict the task's candidate data sets, for 'shiftbench protocol'."),
 ]
 Probabilities = Annotated[
-    bool, typer.Option("--probabilities", help="Write the probabilities of all labels, too: a list a row.")
+    bool, typer.Option("--probabilities", help="Also write the probabilities of all labels, a list per row.")
 ]
 Validation = Annotated[
     bool,
     typer.Option(
         "--validation",
-        help="Predict the source's validation rows, too: NAME.validation.parquet, for 'shiftbench forecast'.",
+        help="Also predict the source's validation rows: NAME.validation.parquet, for 'shiftbench forecast'.",
     ),
 ]
 Seeds = Annotated[
@@ -117,7 +117,7 @@ def write_results(results: Results, card: Card, out: Path) -> None:
 
 
 def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
-    """Write a prediction file and, beside it, its card. Both appear whole or not at all.
+    """Write a prediction file and, beside it, its card; both appear whole or not at all.
 
     Args:
         predictions: columns as ``validation.schemas.prediction_schema`` has them; tags may be lists.
@@ -144,7 +144,7 @@ def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
 
 
 def check_out_path(out: Path) -> None:
-    """Refuse an output that cannot be written, before any training.
+    """Raise InvalidInput, before any training, if an output cannot be written.
 
     Args:
         out: the prediction file to be: .parquet, .jsonl or .csv.
@@ -161,7 +161,7 @@ def check_out_path(out: Path) -> None:
 
 
 def make_card(folder: DatasetFolder, *, libraries: Sequence[str] = (), **facts: Any) -> Card:
-    """Fill in what every card says: the exact command, library versions and the data's content hash.
+    """Build a card with what every card says: the exact command, library versions and the data's content hash.
 
     Args:
         folder: the dataset.

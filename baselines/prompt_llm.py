@@ -19,7 +19,7 @@ from baselines.program import with_options
 from baselines.prompting.demonstrations import fixed_demonstrations, random_demonstrations
 from baselines.prompting.options import PromptingOptions
 from baselines.prompting.program import PromptingProgram
-from baselines.prompting.task_prompt import Protocol
+from baselines.prompting.task_prompt import PromptProtocol
 
 
 class Demonstrations(StrEnum):
@@ -34,7 +34,7 @@ class FewShotOptions(PromptingOptions):
     """The options of a program that prompts, and the layout of the prompts."""
 
     protocol: Annotated[
-        Protocol | None,
+        PromptProtocol | None,
         typer.Option("--protocol", help="Layout of the prompts. Default: 'boss' for the benchmark boss, else 'dr'."),
     ] = None
     demonstrations: Annotated[
@@ -55,7 +55,9 @@ def main(options: FewShotOptions) -> None:
     program = PromptingProgram.of(options, options.protocol)
     prompt = program.prompts[0]
     shots = prompt.default_shots if options.shots is None else options.shots
-    fixed = prompt.protocol is Protocol.BOSS if options.demonstrations is None else options.demonstrations == "fixed"
+    fixed = (
+        prompt.protocol is PromptProtocol.BOSS if options.demonstrations is None else options.demonstrations == "fixed"
+    )
     choose = fixed_demonstrations(shots) if fixed else random_demonstrations(shots)
     if not shots:
         program.check_draws()

@@ -17,11 +17,11 @@ import polars as pl
 import typer
 
 from baselines.program import with_options
-from baselines.prompting.demonstrations import Choose, require_rows
+from baselines.prompting.demonstrations import ChooseDemonstrations, require_rows
 from baselines.prompting.options import PromptingOptions
 from baselines.prompting.program import PromptingProgram
-from baselines.prompting.task_prompt import Protocol
-from baselines.robust.in_context import nearest
+from baselines.prompting.task_prompt import PromptProtocol
+from baselines.robust.in_context import find_nearest
 from baselines.sbert_lr import EncoderName
 from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
 
@@ -36,14 +36,14 @@ class RetrievalOptions(PromptingOptions):
     encoder: EncoderName = DEFAULT_ENCODER
 
 
-def nearest_demonstrations(encoder: Encoder, inputs: tuple[str, ...], shots: int) -> Choose:
+def nearest_demonstrations(encoder: Encoder, inputs: tuple[str, ...], shots: int) -> ChooseDemonstrations:
     """Choose the train rows whose texts are nearest by cosine, the nearest last; the seed does not matter."""
 
     def choose(train: pl.DataFrame, rows: pl.DataFrame, seed: int) -> Sequence[Sequence[int]]:
         require_rows(train, shots)
         sources = encoder.encode(encoder_texts(train, inputs))  # (S, d)
         texts = encoder.encode(encoder_texts(rows, inputs))  # (T, d)
-        return nearest(texts, sources, shots)
+        return find_nearest(texts, sources, shots)
 
     return choose
 
@@ -54,7 +54,7 @@ def main(options: RetrievalOptions) -> None:
 
     Example: shiftbench train rag nli --data build/dr --out rag.parquet --model NAME
     """
-    program = PromptingProgram.of(options, Protocol.DR)
+    program = PromptingProgram.of(options, PromptProtocol.DR)
     program.check_draws()
     inputs = program.folder.task(options.task).inputs
     program.ask_and_write(

@@ -1,7 +1,7 @@
 """The loop that every trained baseline goes through: one run a source and seed, each predicting every target.
 
-A program whose runs take long gives a ``Work`` folder: finished runs are kept there, and a program that was stopped
-goes on where it was.
+A program whose runs take long has a ``WorkFolder``: finished runs are kept there, and a program that was stopped
+continues where it was.
 """
 
 import hashlib
@@ -25,11 +25,11 @@ from validation.output_files import replace_file
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import SOURCE_JOINER, TaskKind, source_parts
 
-Answers = tuple[NDArray[np.int64] | Sequence[Any], NDArray[np.float64] | None]
+RawAnswers = tuple[NDArray[np.int64] | Sequence[Any], NDArray[np.float64] | None]
 """What a model says of n rows: label codes, tag codes (a list a row) or texts; and confidences in [0, 1], shape (n,),
 or the probabilities of the labels by code, shape (n, labels up to the last one known), or None."""
 
-Predict = Callable[[pl.DataFrame], Answers]
+Predict = Callable[[pl.DataFrame], RawAnswers]
 """A trained model: rows in, answers out, in the order of the rows."""
 
 
@@ -54,7 +54,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained model with more to tell than its predictions.
+    """A trained model with earlier states and a record of its training.
 
     Attributes:
         predict: the model at the end of training, or the one chosen on validation rows.
@@ -85,21 +85,21 @@ Fit = Callable[[Run], Predict | Trained]
 
 
 @dataclass(frozen=True)
-class Classifier:
+class FittedClassifier:
     """A trained classifier: rows in, the probability of each of ``classes`` (label codes) out, shape (n, classes)."""
 
     classes: NDArray[np.int64]
     probabilities: Callable[[pl.DataFrame], NDArray[np.float64]]
 
     def predict(self, rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the most probable label of each row, with the probabilities of all, as ``Answers`` has them."""
+        """Return the most probable label of each row, with the probabilities of all, as ``RawAnswers`` has them."""
         probabilities = self.probabilities(rows)
         by_code = np.zeros((len(rows), int(self.classes.max()) + 1))
         by_code[:, self.classes] = probabilities
         return self.classes[probabilities.argmax(axis=1)], by_code
 
 
-class Work:
+class WorkFolder:
     """The folder beside a prediction file where finished runs wait for the others.
 
     Args:
@@ -112,20 +112,20 @@ class Work:
         self._settings = json.dumps(settings, sort_keys=True, default=str)
 
     def scratch(self, source: str, seed: int) -> Path:
-        """Name the folder of a run that is not finished."""
+        """Return the folder of an unfinished run."""
         key = hashlib.sha256(f"{self._settings}\n{source}\n{seed}".encode()).hexdigest()
         return self.path / f"{source[:80]}-{seed}-{key[:16]}"  # a file's name ends at 255 bytes
 
-    def take_up(self, source: str, seed: int) -> tuple[pl.DataFrame, dict[str, Any]] | None:
-        """Read a finished run; None where there is none."""
+    def read_finished(self, source: str, seed: int) -> tuple[pl.DataFrame, dict[str, Any]] | None:
+        """Read a finished run; None if there is none."""
         scratch = self.scratch(source, seed)
         record = scratch.with_name(f"{scratch.name}.json")
         if not record.is_file():  # written last
             return None
         return pl.read_parquet(scratch.with_name(f"{scratch.name}.parquet")), json.loads(record.read_text("utf-8"))
 
-    def keep(self, source: str, seed: int, predictions: pl.DataFrame, record: Mapping[str, Any]) -> None:
-        """Write a finished run, whole or not at all, and free what it needed on the way."""
+    def write_finished(self, source: str, seed: int, predictions: pl.DataFrame, record: Mapping[str, Any]) -> None:
+        """Write a finished run, whole or not at all, and remove its scratch folder."""
         scratch = self.scratch(source, seed)
         with replace_file(scratch.with_name(f"{scratch.name}.parquet")) as new:
             predictions.write_parquet(new)
@@ -134,20 +134,20 @@ class Work:
         shutil.rmtree(scratch, ignore_errors=True)
 
     def clear(self) -> None:
-        """Remove the folder: the prediction file is there."""
+        """Remove the folder, after the prediction file was written."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 
 @dataclass(frozen=True)
 class Results:
-    """What all runs gave.
+    """The predictions and records of all runs.
 
     Attributes:
         predictions: a prediction frame (source, id, prediction, seed; confidence where the model has one;
             probabilities where they were asked for).
         states: prediction frames of earlier states, by the name of the state.
         validation: a prediction frame of the sources' own validation rows, where it was asked for and there are any.
-        records: what each run has to tell: source, seed and the program's own facts.
+        records: for each run its source, its seed and the program's own facts.
     """
 
     predictions: pl.DataFrame
@@ -168,7 +168,7 @@ def train_and_predict(
     probabilities: bool = False,
     validation: bool = False,
     kinds: Sequence[TaskKind] = (TaskKind.CLASSIFICATION,),
-    work: Work | None = None,
+    work: WorkFolder | None = None,
 ) -> Results:
     """Train a model on every source and let each predict every target's test split.
 
@@ -191,35 +191,38 @@ def train_and_predict(
     if probabilities and info.kind is not TaskKind.CLASSIFICATION:
         found, cure = f"a task of kind {info.kind.value!r}", "leave --probabilities out"
         raise InvalidInput(Problem("only labels have probabilities", f"{folder.path}, {task}", found, cure))
-    sources = chosen_sources(folder, task, sources)
+    sources = choose_sources(folder, task, sources)
     predictable = [domain for domain, facts in info.domains.items() if "test" in facts.splits]
     targets = list(targets or predictable)
     for target in targets:
-        _known(target, predictable, "--target")
+        _check_domain(target, predictable, "--target")
     tests = [folder.split(task, target, "test") for target in targets]
-    tests += _candidates(folder, task) if candidates else []
+    tests += _candidate_tests(folder, task) if candidates else []
     runs = [(source, seed) for source in sources for seed in dict.fromkeys(seeds or (0,))]
     frames: list[pl.DataFrame] = []
     records: list[dict[str, Any]] = []
     for number, (source, seed) in enumerate(
         tqdm(runs, desc="training", unit="model", disable=None, file=sys.stderr), start=1
     ):
-        finished = work.take_up(source, seed) if work else None
-        if work:  # a log without a bar shows life, too
-            what = "train" if finished is None else "take up what was trained before"
+        finished = work.read_finished(source, seed) if work else None
+        if work:  # a log file, which has no progress bar, shows progress by these lines
+            what = "train" if finished is None else "trained before, kept"
             tqdm.write(f"{number} of {len(runs)}: {what}: {source}, seed {seed}", file=sys.stderr)
         if finished is None:
-            train, held_out = _rows(folder, task, source, "train"), _rows_or_none(folder, task, source, "validation")
+            train, held_out = (
+                _source_rows(folder, task, source, "train"),
+                _source_rows_or_none(folder, task, source, "validation"),
+            )
             run = Run(source, seed, train, held_out, work.scratch(source, seed) if work else None)
-            finished = _finish(fit(run), run, tests, info, probabilities=probabilities, validation=validation)
+            finished = _predict_tests(fit(run), run, tests, info, probabilities=probabilities, validation=validation)
             if work:
-                work.keep(source, seed, *finished)
+                work.write_finished(source, seed, *finished)
         frames.append(finished[0])
         records.append({"source": source, "seed": seed, **finished[1]})
     return _results(pl.concat(frames), records)
 
 
-def chosen_sources(folder: DatasetFolder, task: str, sources: Sequence[str] | None) -> list[str]:
+def choose_sources(folder: DatasetFolder, task: str, sources: Sequence[str] | None) -> list[str]:
     """Choose the sources to train on.
 
     Args:
@@ -232,7 +235,7 @@ def chosen_sources(folder: DatasetFolder, task: str, sources: Sequence[str] | No
     info = folder.task(task)
     trainable = [domain for domain, facts in info.domains.items() if "train" in facts.splits]
     if not trainable:
-        cure = "build it from more rows a domain"
+        cure = "build it with more rows per domain"
         if info.candidates_for is not None:
             cure = f"train on task '{info.candidates_for}' with --candidates, which predicts these data sets, too"
         raise InvalidInput(Problem(f"no domain of task '{task}' has train rows", str(folder.path), cure=cure))
@@ -241,15 +244,15 @@ def chosen_sources(folder: DatasetFolder, task: str, sources: Sequence[str] | No
         raise InvalidInput(Problem(what, str(folder.path), cure=f"{cure} and build again, or name a --source"))
     whole = info.joined_source or info.id_domain
     default = [whole] if whole is not None else trainable
-    chosen = list(dict.fromkeys(_alphabetical(source) for source in sources or default))
+    chosen = list(dict.fromkeys(_sort_parts(source) for source in sources or default))
     for source in chosen:
         for part in source.split(SOURCE_JOINER):  # 'none' is no domain to train on
-            _known(part, trainable, "--source")
+            _check_domain(part, trainable, "--source")
     return chosen
 
 
 def require_two_labels(train: pl.DataFrame) -> None:
-    """Refuse train rows that all have one label, which no classifier can be trained on."""
+    """Raise InvalidInput if all train rows have one label, on which no classifier can be trained."""
     if train["label"].n_unique() < 2:
         domains = ", ".join(train["domain"].unique(maintain_order=True))
         cure = "choose other domains with --source"
@@ -264,7 +267,7 @@ def _check_kind(folder: DatasetFolder, task: str, kinds: Sequence[TaskKind]) -> 
         raise InvalidInput(Problem(f"this baseline is for {names} tasks", f"{folder.path}, {task}", found, cure))
 
 
-def _finish(
+def _predict_tests(
     trained: Predict | Trained,
     run: Run,
     tests: Sequence[pl.DataFrame],
@@ -295,7 +298,7 @@ def _predictions(
         {
             "source": pl.repeat(run.source, len(rows), eager=True),
             "id": rows["id"],
-            "prediction": _named(answers, info),
+            "prediction": _label_names(answers, info),
             "seed": pl.repeat(run.seed, len(rows), eager=True, dtype=pl.Int64),
         }
     )
@@ -314,8 +317,8 @@ def _predictions(
     return frame.with_columns(probabilities=pl.Series(whole).arr.to_list())
 
 
-def _named(answers: Any, info: TaskInfo) -> pl.Series:
-    """Give label and tag codes their names; texts are as they are."""
+def _label_names(answers: Any, info: TaskInfo) -> pl.Series:
+    """Replace label and tag codes by their names; texts stay as they are."""
     if info.kind is TaskKind.CLASSIFICATION:
         return pl.Series(answers).replace_strict(dict(enumerate(info.labels)), return_dtype=pl.String)
     if info.kind is TaskKind.TAGGING:
@@ -329,7 +332,7 @@ def _results(frame: pl.DataFrame, records: list[dict[str, Any]]) -> Results:
     return Results(end, {str(state): part for (state,), part in parts.items()}, validation, records)
 
 
-def _candidates(folder: DatasetFolder, task: str) -> list[pl.DataFrame]:
+def _candidate_tests(folder: DatasetFolder, task: str) -> list[pl.DataFrame]:
     """Read the test rows of all candidates for a task."""
     tests = [
         folder.split(name, domain, "test")
@@ -344,25 +347,25 @@ def _candidates(folder: DatasetFolder, task: str) -> list[pl.DataFrame]:
     return tests
 
 
-def _rows(folder: DatasetFolder, task: str, source: str, split: str) -> pl.DataFrame:
-    return pl.concat(list(_parts(folder, task, source, split)))
+def _source_rows(folder: DatasetFolder, task: str, source: str, split: str) -> pl.DataFrame:
+    return pl.concat(list(_source_splits(folder, task, source, split)))
 
 
-def _rows_or_none(folder: DatasetFolder, task: str, source: str, split: str) -> pl.DataFrame | None:
-    parts = list(_parts(folder, task, source, split))
+def _source_rows_or_none(folder: DatasetFolder, task: str, source: str, split: str) -> pl.DataFrame | None:
+    parts = list(_source_splits(folder, task, source, split))
     return pl.concat(parts) if parts else None
 
 
-def _parts(folder: DatasetFolder, task: str, source: str, split: str) -> Iterator[pl.DataFrame]:
+def _source_splits(folder: DatasetFolder, task: str, source: str, split: str) -> Iterator[pl.DataFrame]:
     for part in source_parts(source):
         if split in folder.task(task).domains[part].splits:
             yield folder.split(task, part, split)
 
 
-def _alphabetical(source: str) -> str:
+def _sort_parts(source: str) -> str:
     return SOURCE_JOINER.join(sorted(set(source.split(SOURCE_JOINER))))
 
 
-def _known(domain: str, domains: Sequence[str], option: str) -> None:
+def _check_domain(domain: str, domains: Sequence[str], option: str) -> None:
     if domain not in domains:
         raise InvalidInput(Problem("there is no such domain", option, f"'{domain}'", did_you_mean(domain, domains)))

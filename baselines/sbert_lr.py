@@ -16,7 +16,7 @@ import typer
 from numpy.typing import NDArray
 
 from baselines.program import RunOptions, make_card, train_runs, with_options, write_results
-from baselines.runs import Classifier, Fit, Predict, Run, require_two_labels
+from baselines.runs import Fit, FittedClassifier, Predict, Run, require_two_labels
 from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts, find_prompt
 from builders.static_encoder import STATIC_ENCODER
 
@@ -35,7 +35,7 @@ Prompt = Annotated[
 
 
 def fit_on(encoder: Encoder, inputs: tuple[str, ...]) -> Fit:
-    """Make the training function for an encoder and a task's input columns."""
+    """Build the training function for an encoder and a task's input columns."""
 
     def fit(run: Run) -> Predict:
         return classifier(run.train, encoder, inputs, run.seed).predict
@@ -43,7 +43,7 @@ def fit_on(encoder: Encoder, inputs: tuple[str, ...]) -> Fit:
     return fit
 
 
-def classifier(train: pl.DataFrame, encoder: Encoder, inputs: tuple[str, ...], seed: int) -> Classifier:
+def classifier(train: pl.DataFrame, encoder: Encoder, inputs: tuple[str, ...], seed: int) -> FittedClassifier:
     """Train a logistic regression on sentence vectors.
 
     Args:
@@ -63,7 +63,7 @@ def classifier(train: pl.DataFrame, encoder: Encoder, inputs: tuple[str, ...], s
     def probabilities(rows: pl.DataFrame) -> NDArray[np.float64]:
         return np.asarray(model.predict_proba(encoder.encode(encoder_texts(rows, inputs))))
 
-    return Classifier(model.classes_, probabilities)
+    return FittedClassifier(model.classes_, probabilities)
 
 
 @with_options

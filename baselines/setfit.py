@@ -19,7 +19,7 @@ import typer
 from numpy.typing import NDArray
 
 from baselines.program import RunOptions, make_card, train_runs, with_options, write_results
-from baselines.runs import Classifier, Run, Trained, Work, require_two_labels
+from baselines.runs import FittedClassifier, Run, Trained, WorkFolder, require_two_labels
 from baselines.sbert_lr import EncoderName
 from baselines.training.models import determinism, model_version, seeded
 from baselines.training.options import Deterministic
@@ -129,7 +129,7 @@ def fit_setfit(run: Run, encoder: str, inputs: tuple[str, ...], settings: Setfit
         "pairs": n_pairs,
         "parameters": sum(part.numel() for part in model.parameters()),
     }
-    return Trained(Classifier(head.classes_, probabilities).predict, record=record)
+    return Trained(FittedClassifier(head.classes_, probabilities).predict, record=record)
 
 
 def _tune(
@@ -212,7 +212,7 @@ def main(
         "deterministic": deterministic,
         "versions": {name: version(name) for name in ("shiftbench", *_LIBRARIES)},
     }
-    work = Work(runs.out, made_of)
+    work = WorkFolder(runs.out, made_of)
     with determinism(asked=deterministic):
         results = train_runs(lambda run: fit_setfit(run, encoder, inputs, settings), folder, runs, work=work)
     card = make_card(

@@ -1,4 +1,4 @@
-"""Fine-tune an NLI classifier on one domain and predict all: what ``finetune-classifier`` does, with nothing of ours.
+"""Fine-tune an NLI classifier on one domain and predict all, as ``finetune-classifier`` does, without shiftbench.
 
 From ``load_dataset`` to a prediction file on ``datasets``, ``transformers`` and PyTorch alone, to read and to copy. On
 a CPU the file is byte for byte that of ``shiftbench train finetune-classifier`` with default options, for encoders

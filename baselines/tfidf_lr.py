@@ -12,12 +12,12 @@ import typer
 from numpy.typing import NDArray
 
 from baselines.program import RunOptions, make_card, train_runs, with_options, write_results
-from baselines.runs import Classifier, Fit, Predict, Run, require_two_labels
+from baselines.runs import Fit, FittedClassifier, Predict, Run, require_two_labels
 from validation.report import InvalidInput, Problem
 
 
 def fit_on(inputs: tuple[str, ...]) -> Fit:
-    """Make the training function for a task's input columns."""
+    """Build the training function for a task's input columns."""
 
     def fit(run: Run) -> Predict:
         return classifier(run.train, inputs, run.seed).predict
@@ -25,7 +25,7 @@ def fit_on(inputs: tuple[str, ...]) -> Fit:
     return fit
 
 
-def classifier(train: pl.DataFrame, inputs: tuple[str, ...], seed: int) -> Classifier:
+def classifier(train: pl.DataFrame, inputs: tuple[str, ...], seed: int) -> FittedClassifier:
     """Train a logistic regression on TF-IDF weights.
 
     Args:
@@ -53,7 +53,7 @@ def classifier(train: pl.DataFrame, inputs: tuple[str, ...], seed: int) -> Class
         features = hstack([vectorizer.transform(rows[name].to_list()) for name, vectorizer in vectorizers.items()])
         return np.asarray(model.predict_proba(features.tocsr()))
 
-    return Classifier(model.classes_, probabilities)
+    return FittedClassifier(model.classes_, probabilities)
 
 
 @with_options

@@ -10,7 +10,7 @@ import polars as pl
 import typer
 
 from baselines.models import LoadedModel, TextCounts, permutation_warning, predict_in_parts
-from baselines.runs import Work
+from baselines.runs import WorkFolder
 from shiftbench.check_data import CheckData
 from validation.output_files import replace_file
 from validation.prediction_task import PredictionTask
@@ -59,7 +59,7 @@ def _predict_or_reuse(
     if kept is not None:
         typer.echo(f"{place}: reused, because the same model predicted these rows before", err=True)
         return check_predictions(kept, [facts], str(place))
-    work = Work(place, {"settings": settings})
+    work = WorkFolder(place, {"settings": settings})
     answers = predict_in_parts(model, rows, data.info.inputs, work=work)
     prediction = pl.col("prediction")
     if data.info.kind is TaskKind.TAGGING:

@@ -14,7 +14,7 @@ import typer
 from tqdm import tqdm
 
 from baselines import sbert_lr, tfidf_lr
-from baselines.runs import Classifier
+from baselines.runs import FittedClassifier
 from builders.encoder import Encoder
 from leaderboard.scoring.by_domain import ProbePredictions, Probes
 from shiftbench.check_data import CheckData
@@ -27,7 +27,7 @@ MIN_TEXTS = 100
 MAX_TEXTS = 5_000
 """Texts that a probe is trained on at most."""
 
-Fit = Callable[[pl.DataFrame, int], Classifier]
+Fit = Callable[[pl.DataFrame, int], FittedClassifier]
 """Train rows and a seed -> a classifier."""
 
 

@@ -142,11 +142,11 @@ def _answer_rules(folder: "DatasetFolder", task: str, log: "EvaluationLog", labe
 
 
 def _log_source(source: str | None, log: "EvaluationLog", folder: "DatasetFolder", task: str) -> str:
-    from baselines.runs import chosen_sources
+    from baselines.runs import choose_sources
 
     if source is None and log.facts.shots:
         what, cure = "the prompts in the log have demonstrations", f"name the domain they are from, or '{ELSEWHERE}'"
         raise InvalidInput(Problem(what, "--source", f"{log.facts.shots} shots in {log.path}", cure))
     if source in (None, NO_SOURCE, ELSEWHERE):
         return source or NO_SOURCE
-    return chosen_sources(folder, task, [source])[0]
+    return choose_sources(folder, task, [source])[0]

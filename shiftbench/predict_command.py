@@ -73,7 +73,7 @@ def predict(
     from baselines.models import predict_in_parts
     from baselines.program import check_out_path, make_card, write_outputs
     from baselines.prompting.task_prompt import TaskPrompt
-    from baselines.runs import Work
+    from baselines.runs import WorkFolder
     from builders.folder.reader import DatasetFolder
 
     check_out_path(out)
@@ -85,7 +85,7 @@ def predict(
     loaded = options.load(model, kind=info.kind, inputs=info.inputs, labels=info.labels, prompt=prompt)
     for note in loaded.notes:
         typer.echo(f"note: {note}", err=True)
-    work = Work(out, _work_settings(folder, task, split, subset, target, model, options, loaded))
+    work = WorkFolder(out, _work_settings(folder, task, split, subset, target, model, options, loaded))
     resumed = f"; continuing from the work saved in {work.path}" if work.path.is_dir() else ""
     typer.echo(f"predicting {counted(len(rows), 'row')} of task '{task}' with {loaded.name}{resumed}", err=True)
     predictions = predict_in_parts(loaded, rows, info.inputs, work=work)
@@ -119,9 +119,9 @@ def _only_task(folder: "DatasetFolder") -> str:
 
 
 def _check_source(folder: "DatasetFolder", task: str, source: str) -> str:
-    from baselines.runs import chosen_sources
+    from baselines.runs import choose_sources
 
-    return source if source in (NO_SOURCE, ELSEWHERE) else chosen_sources(folder, task, [source])[0]
+    return source if source in (NO_SOURCE, ELSEWHERE) else choose_sources(folder, task, [source])[0]
 
 
 def _rows_to_predict(

@@ -13,7 +13,10 @@ from shiftbench.command import app
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BASELINES = (ROOT / "baselines/README.md").read_text(encoding="utf-8")
+BASELINES = "".join(
+    (ROOT / "baselines" / room / "README.md").read_text(encoding="utf-8")
+    for room in (".", "training", "prompting", "grid")
+)
 FRONT_DOOR = (ROOT / "shiftbench/README.md").read_text(encoding="utf-8")
 INTERCHANGE = (ROOT / "leaderboard/interchange/README.md").read_text(encoding="utf-8")
 BUILDERS = (ROOT / "builders/README.md").read_text(encoding="utf-8")

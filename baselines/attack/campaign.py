@@ -1,4 +1,4 @@
-"""An attack on a whole test split: who is attacked, how many are wanted of each label, and what came of it."""
+"""An attack on a whole test split: which texts are attacked, how many are wanted of each label, and the outcome."""
 
 import hashlib
 import sys
@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from tqdm import tqdm
 
-from baselines.attack.search import DECIMALS, Attacked, Example, Limits, attack_texts
+from baselines.attack.search import DECIMALS, Attacked, Example, SearchLimits, attack_texts
 from baselines.attack.victims import Victim
 
 WAVE = 32
@@ -20,10 +20,11 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of the texts of one label, or of all; a figure of no texts is None.
+    """The outcome of an attack on the texts of one label, or on all; a figure over no texts is None.
 
-    ``accuracy_after`` takes what befell the attacked texts of each label for what would befall the others of it that
-    the victim gets right. ``changed`` and ``with_sentence`` are of the texts that fell.
+    A text fell if the victim gives its changed form another label. ``accuracy_after`` assumes that correct texts which
+    were not attacked would fall as often as the attacked ones of their label. ``changed`` (share of words with a typo)
+    and ``with_sentence`` (share of texts with an added sentence) are of the texts that fell.
     """
 
     label: str
@@ -58,7 +59,7 @@ class Campaign:
         known: Collection[str],
         *,
         n: int,
-        limits: Limits,
+        limits: SearchLimits,
         seed: int,
     ) -> None:
         self._labels, self._victim, self._known = labels, victim, known
@@ -78,7 +79,7 @@ class Campaign:
         self._place = {example.id: place for examples in self._waiting for place, example in enumerate(examples)}
 
     def run(self) -> None:
-        """Attack; what was found before Ctrl-C is kept."""
+        """Attack waves of texts until enough fell; Ctrl-C leaves what was found so far."""
         with tqdm(total=self._n, desc="attacking", unit="text", disable=None, file=sys.stderr) as bar:
             while wave := self._next_wave():
                 for attacked in attack_texts(
@@ -87,18 +88,18 @@ class Campaign:
                     self._attacked.append(attacked)
                     bar.update(min(bar.n + attacked.flipped, self._n) - bar.n)
 
-    def chosen(self) -> list[Attacked]:
-        """Give the texts that fell, at most n of them, balanced over the labels as far as there are; by id."""
+    def choose_fallen(self) -> list[Attacked]:
+        """Return at most n texts that fell, sorted by id, as evenly spread over the labels as their numbers allow."""
         by_label = [[one for one in attacked if one.flipped] for attacked in self._by_label()]
         kept = [
             one
-            for share, fallen in zip(share_out(self._n, list(map(len, by_label))), by_label, strict=True)
+            for share, fallen in zip(divide_evenly(self._n, list(map(len, by_label))), by_label, strict=True)
             for one in sorted(fallen, key=lambda one: self._place[one.example.id])[:share]
         ]
         return sorted(kept, key=lambda one: one.example.id)
 
     def outcomes(self) -> list[Outcome]:
-        """Say what came of each label's texts, and of all."""
+        """Summarise the attacks on the texts of each label, then on all texts."""
         counts = zip(self._labels, map(int, self._texts), self._right, self._by_label(), strict=True)
         each = [_outcome(*facts) for facts in counts]
         every = _outcome(ALL, int(self._texts.sum()), sum(self._right), self._attacked)
@@ -109,11 +110,11 @@ class Campaign:
         return [*each, replace(every, accuracy_after=accuracy)]
 
     def _next_wave(self) -> list[Example]:
-        """Take the next texts of the labels that still lack some; where few are lacking, few are tried."""
+        """Take the next texts to attack, from the labels of which fewer texts fell than are wanted."""
         found = [sum(one.flipped for one in attacked) for attacked in self._by_label()]
         most = [self._n if waiting else there for waiting, there in zip(self._waiting, found, strict=True)]
         wave: list[Example] = []
-        for share, there, waiting in zip(share_out(self._n, most), found, self._waiting, strict=True):
+        for share, there, waiting in zip(divide_evenly(self._n, most), found, self._waiting, strict=True):
             size = min(2 * max(share - there, 0), WAVE // len(self._labels) + 1)
             wave += waiting[:size]
             del waiting[:size]
@@ -123,14 +124,14 @@ class Campaign:
         return [[one for one in self._attacked if one.example.gold == code] for code in range(len(self._labels))]
 
 
-def share_out(n: int, most: Sequence[int]) -> list[int]:
-    """Share a number out as evenly as can be where each may take only so many; the first take what is odd.
+def divide_evenly(n: int, most: Sequence[int]) -> list[int]:
+    """Divide a number as evenly as possible among takers, each of which can take only so many.
 
-    >>> share_out(10, [2, 9, 9]), share_out(5, [9, 9]), share_out(9, [1, 1])
+    >>> divide_evenly(10, [2, 9, 9]), divide_evenly(5, [9, 9]), divide_evenly(9, [1, 1])
     ([2, 4, 4], [3, 2], [1, 1])
     """
     shares = [0] * len(most)
-    # Who may take least is served first, and leaves to the others what it cannot take.
+    # The taker with the smallest limit is served first, so that the others get what it cannot take.
     order = sorted(range(len(most)), key=lambda place: (most[place], -place))
     for served, place in enumerate(order):
         shares[place] = min(most[place], (n - sum(shares)) // (len(most) - served))
@@ -140,7 +141,7 @@ def share_out(n: int, most: Sequence[int]) -> list[int]:
 def _outcome(label: str, texts: int, right: int, attacked: Sequence[Attacked]) -> Outcome:
     fallen = [one for one in attacked if one.flipped]
     rate = _mean([one.flipped for one in attacked])
-    lost = rate if right else 0.0  # what the victim gets wrong anyhow cannot be lost
+    lost = rate if right else 0.0  # a text that the victim gets wrong anyway cannot fall
     return Outcome(
         label=label,
         texts=texts,

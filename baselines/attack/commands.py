@@ -3,8 +3,8 @@
 The BOSS paper (appendix C.1) puts typos and distracting sentences into Civil Comments until a model errs, and has
 three people leave out what changed its label or lost its sense; there is no code. ``make`` does the first half on any
 classification task with a ``text`` column, and ``collect`` takes the table that people filled in and writes the
-authors' file form. People are needed: no rule here can tell that a label still holds, which is why nothing is kept
-that nobody said yes to.
+authors' file form. People are needed, because no rule here can check that a label still holds: only texts that
+somebody answered yes to are kept.
 
 What it does not do: it is not the authors' program and not the attack that they cite; no code and no sentence is
 theirs, so what comes out resembles AdvCivil in kind and not in its texts. It never replaces a word by another one, and
@@ -56,16 +56,19 @@ def make(
     ] = None,
     n: Annotated[int, typer.Option("--n", metavar="N", help="Texts to make, balanced over labels.", min=1)] = 823,
     queries: Annotated[
-        int, typer.Option("--queries", metavar="N", help="Questions to the victim, at most, for each text.", min=8)
+        int, typer.Option("--queries", metavar="N", help="Most predictions to ask of the victim for each text.", min=8)
     ] = 100,
     max_changed: Annotated[
-        float, typer.Option("--max-changed", metavar="X", help="Share of words with a typo, at most.", min=0, max=1)
+        float,
+        typer.Option(
+            "--max-changed", metavar="X", help="Largest share of a text's words that may get a typo.", min=0, max=1
+        ),
     ] = 0.15,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed.", min=0, max=2**32 - 1)] = 0,
     overwrite: Overwrite = False,
     json_: JsonOption = None,
 ) -> None:
-    """Make adversarial test texts against a victim, for people to judge; write yes or no into the column 'keep'.
+    """Make adversarial test texts against a victim, for people to judge in a CSV table.
 
     Example: shiftbench attack make td --data build/boss --domain civil_comments --out review.csv
     """
@@ -75,7 +78,7 @@ def make(
     from baselines.attack.campaign import Campaign
     from baselines.attack.perturb import vocabulary
     from baselines.attack.review import check_new_file, review_table, write_whole
-    from baselines.attack.search import Limits
+    from baselines.attack.search import SearchLimits
     from baselines.attack.victims import TRAINED, load_victim
     from baselines.models import parse_label_map
     from builders.folder.reader import DatasetFolder
@@ -94,29 +97,29 @@ def make(
             victim, train, info.labels, seed=seed, cache=Path(cache), encoder=encoder,
             label_map=parse_label_map(label_map or ()), trust_pickle=trust_pickle,
         )  # fmt: skip
-        limits = Limits(queries, max_changed)
+        limits = SearchLimits(queries, max_changed)
         known = vocabulary(train["text"])
         campaign = Campaign(rows, info.labels, model, known, n=n, limits=limits, seed=seed)
         try:
             campaign.run()
         except KeyboardInterrupt:
-            if found := campaign.chosen():
-                write_whole(review_table(found, info.labels), out)
-                typer.echo(f"stopped early: {out} holds {counted(len(found), 'text')} found so far", err=True)
+            if fallen := campaign.choose_fallen():
+                write_whole(review_table(fallen, info.labels), out)
+                typer.echo(f"stopped early: {out} holds {counted(len(fallen), 'text')} found so far", err=True)
             raise
-    found = campaign.chosen()
+    fallen = campaign.choose_fallen()
     if json_ != "-":
         _print_outcomes(campaign.outcomes(), f"{task}, {domain}: {victim}")
     facts: dict[str, Any] = {"data": folder.content_hash, "task": task, "domain": domain, "victim": victim}
-    settings = {"queries": queries, "max_changed": max_changed, "seed": seed, "wanted": n, "made": len(found)}
+    settings = {"queries": queries, "max_changed": max_changed, "seed": seed, "wanted": n, "made": len(fallen)}
     write_json(facts | settings | {"outcomes": [asdict(outcome) for outcome in campaign.outcomes()]}, json_)
-    if not found:
+    if not fallen:
         cure = "give more --queries, a larger --max-changed or another --victim"
-        raise InvalidInput(Problem("no text was found that the victim falls for", "--victim", f"'{victim}'", cure))
-    write_whole(review_table(found, info.labels), out)
-    few = "" if len(found) == n else f" of {n:,} wanted: all texts that the victim gets right were tried"
+        raise InvalidInput(Problem("no changed text makes the victim err", "--victim", f"'{victim}'", cure))
+    write_whole(review_table(fallen, info.labels), out)
+    few = "" if len(fallen) == n else f" of {n:,} wanted: all texts that the victim gets right were tried"
     told = "write yes or no into the column 'keep' of each row"
-    typer.echo(f"wrote {out}: {counted(len(found), 'text')}{few}; {told}", err=True)
+    typer.echo(f"wrote {out}: {counted(len(fallen), 'text')}{few}; {told}", err=True)
 
 
 def collect(
@@ -153,7 +156,7 @@ def collect(
 
 
 def _text_task(folder: "DatasetFolder", task: str) -> "TaskInfo":
-    """Give a task's facts; refuse one whose texts and labels cannot be attacked."""
+    """Return a task's manifest entry; refuse a task that is not classification of a single text."""
     from validation.vocabulary import TaskKind
 
     info = folder.task(task)
@@ -172,7 +175,7 @@ def _counts(kept: "pl.DataFrame", labels: tuple[str, ...]) -> dict[str, int]:
 
 
 def _print_outcomes(outcomes: "list[Outcome]", title: str) -> None:
-    """Print a row a label."""
+    """Print a table of outcomes, one row per label."""
     from rich import box
     from rich.table import Table
 

@@ -42,50 +42,50 @@ SENTENCES = (
 """Sentences that judge nobody and nothing, invented for this program."""
 
 
-def words(text: str) -> list[str]:
-    """Give what stands between spaces.
+def split_words(text: str) -> list[str]:
+    """Split a text at its white space.
 
-    >>> words("Well, that's  fine!")
+    >>> split_words("Well, that's  fine!")
     ['Well,', "that's", 'fine!']
     """
     return _WORD.findall(text)
 
 
-def attackable(text: str) -> list[int]:
-    """Give the positions among ``words`` of those that may get a typo.
+def attackable_words(text: str) -> list[int]:
+    """Return the positions in ``split_words(text)`` of the words that may get a typo.
 
-    >>> attackable("Well, some @people say '4ever' is long")
+    >>> attackable_words("Well, some @people say '4ever' is long")
     [0, 1, 6]
     """
-    return [number for number, word in enumerate(words(text)) if _letters(word)]
+    return [number for number, word in enumerate(split_words(text)) if _letters(word)]
 
 
 def vocabulary(texts: Iterable[str]) -> frozenset[str]:
-    """Give all words of texts in lower case: a typo that makes one of them could change what is said."""
+    """Collect all words of texts in lower case; a typo must not make one of them, as it could change the meaning."""
     return frozenset(word for text in texts for word in _KNOWN.findall(text.lower()))
 
 
-def typos(word: str, known: Collection[str]) -> list[str]:
-    """Give every misspelling of a word by one typo that is not itself a known word.
+def list_typos(word: str, known: Collection[str]) -> list[str]:
+    """List every misspelling of a word by one typo that is not itself a known word.
 
     Args:
         word: as it stands in the text, with the punctuation around it.
         known: words in lower case that must not come out.
     Returns: each distinct one once, by kind and place; none for a word that may get no typo.
 
-    >>> typos("tea-time", set()), typos("Gold!", {"god"})[:4]
+    >>> list_typos("tea-time", set()), list_typos("Gold!", {"god"})[:4]
     ([], ['Glod!', 'Gld!', 'Goold!', 'Golld!'])
     """
     letters = _letters(word)
     if not letters:
         return []
     start = word.index(letters)
-    found = dict.fromkeys(typo for typo in _typos(letters) if typo != letters and typo.lower() not in known)
-    return [word[:start] + typo + word[start + len(letters) :] for typo in found]
+    typos = dict.fromkeys(typo for typo in _typos(letters) if typo != letters and typo.lower() not in known)
+    return [word[:start] + typo + word[start + len(letters) :] for typo in typos]
 
 
 def replace_word(text: str, number: int, word: str) -> str:
-    """Put another word in the place of one; all other characters stay.
+    """Replace one word of a text; all other characters stay.
 
     >>> replace_word("one  two three", 1, "tow")
     'one  tow three'
@@ -95,7 +95,7 @@ def replace_word(text: str, number: int, word: str) -> str:
 
 
 def leave_out(text: str, number: int) -> str:
-    """Leave a word out, with the spaces after it.
+    """Remove a word from a text, with the spaces after it.
 
     >>> leave_out("one  two three", 0), leave_out("one  two three", 2)
     ('two three', 'one  two ')
@@ -105,7 +105,7 @@ def leave_out(text: str, number: int) -> str:
 
 
 def distractions(text: str) -> list[tuple[str, str]]:
-    """Put each of ``SENTENCES`` before or after a text; those that it already holds are left out.
+    """Add each of ``SENTENCES`` before or after a text, except those that the text already contains.
 
     Returns: pairs of the new text and a description, such as "at the end: The soup needs a little more salt."
     """
@@ -118,7 +118,7 @@ def distractions(text: str) -> list[tuple[str, str]]:
 
 
 def _letters(word: str) -> str:
-    """Give the letters of a word without the punctuation around it; empty where it may get no typo."""
+    """Return a word without the punctuation around it; empty if the word may get no typo."""
     if any(mark in word for mark in _NO_WORD):
         return ""
     inside = re.sub(r"^[\W_]+|[\W_]+$", "", word)
@@ -142,7 +142,7 @@ def _typos(letters: str) -> Iterator[str]:
 
 
 def _neighbours(letter: str) -> str:
-    """Give the keys beside a letter's in its row of a QWERTY keyboard, in the letter's case."""
+    """Return the keys beside a letter in its row of a QWERTY keyboard, in the letter's case."""
     for row in _ROWS:
         place = row.find(letter.lower())
         if place >= 0:

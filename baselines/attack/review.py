@@ -2,7 +2,7 @@
 
 A spreadsheet takes a cell that begins with = + - or @ for a formula. Such cells, and those that begin with a tab, a
 carriage return or an apostrophe, are written with an apostrophe before them; it is taken off again when the table is
-read. Originals and labels are compared with the dataset folder, so that a slip of a reviewer's hand is not lost in it.
+read. Originals and labels are compared with the dataset folder, so that a reviewer's accidental edit is noticed.
 """
 
 import csv
@@ -37,37 +37,37 @@ _NEEDED = ("id", "original", "adversarial", "label", "keep")
 _GUARDED = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
-def guard(cell: str) -> str:
-    """Keep a spreadsheet from taking a cell for a formula.
+def guard_cell(cell: str) -> str:
+    """Mark a cell with an apostrophe where a spreadsheet would read it as a formula.
 
-    >>> guard("=1+1"), guard("'tis"), guard("fine")
+    >>> guard_cell("=1+1"), guard_cell("'tis"), guard_cell("fine")
     ("'=1+1", "''tis", 'fine')
     """
     return f"'{cell}" if cell.startswith(_GUARDED) else cell
 
 
-def unguard(cell: str) -> str:
-    """Give a cell back as it was before ``guard``; one that a spreadsheet took the apostrophe off stays as it is.
+def unguard_cell(cell: str) -> str:
+    """Remove the apostrophe that ``guard_cell`` added; a cell whose apostrophe a spreadsheet removed stays as it is.
 
-    >>> unguard("'=1+1"), unguard("''tis"), unguard("'tis")
+    >>> unguard_cell("'=1+1"), unguard_cell("''tis"), unguard_cell("'tis")
     ('=1+1', "'tis", "'tis")
     """
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(_GUARDED) else cell
 
 
-def review_table(found: Sequence[Attacked], labels: Sequence[str]) -> str:
-    """Lay adversarial texts out as CSV, a row each, with the cells that reviewers fill in left empty.
+def review_table(attacked: Sequence[Attacked], labels: Sequence[str]) -> str:
+    """Format adversarial texts as CSV, one row each, with empty cells for reviewers to fill in.
 
     The text begins with a byte order mark, without which some spreadsheets misread letters with accents.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for one in found:
+    for one in attacked:
         before, after = f"{one.example.p_gold:.6f}", f"{one.p_gold:.6f}"
         gold, victim = labels[one.example.gold], labels[one.victim]
         texts = (one.example.id, one.example.text, one.text, gold, victim, before, after, "; ".join(one.changes))
-        writer.writerow([*map(guard, texts), "", ""])
+        writer.writerow([*map(guard_cell, texts), "", ""])
     return "\ufeff" + buffer.getvalue()
 
 
@@ -86,12 +86,12 @@ def read_review(path: Path, rows: pl.DataFrame, labels: Sequence[str]) -> pl.Dat
         raise InvalidInput(Problem("there is no such file", str(path), cure=cure))
     nothing = Problem("the file is empty", str(path), "no header")
     table = csv_text(path, lambda columns: _check_columns(columns, str(path)), nothing)
-    table = table.with_columns(pl.Series(name, [unguard(cell) for cell in table[name]]) for name in _NEEDED)
+    table = table.with_columns(pl.Series(name, [unguard_cell(cell) for cell in table[name]]) for name in _NEEDED)
     table = table.with_columns(pl.col("keep").str.strip_chars().str.to_lowercase())
     names = pl.Series("gold", rows["label"]).replace_strict(dict(enumerate(labels)), return_dtype=pl.String)
     known = rows.select("id", gold_text="text").with_columns(names)
     joined = table.join(known, on="id", how="left", maintain_order="left")
-    problems = _problems(joined, str(path))
+    problems = _find_faults(joined, str(path))
     if problems:
         raise InvalidInput(problems)
     return joined.filter(pl.col("keep") == "yes").select("id", "adversarial", "label")
@@ -111,7 +111,7 @@ def release_file(kept: pl.DataFrame, labels: Sequence[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Put a text on one line.
+    r"""Replace tabs and line breaks of a text by single spaces.
 
     >>> one_line("one\ttwo\r\nthree")
     'one two three'
@@ -120,11 +120,11 @@ def one_line(text: str) -> str:
 
 
 def check_new_file(out: Path, *, overwrite: bool) -> None:
-    """Raise InvalidInput, before any work, where an output would replace a file or cannot be written."""
+    """Raise InvalidInput, before any work, if an output would replace a file or cannot be written."""
     check_file(out, "--out")
     if out.exists() and not overwrite:
         cure = "give --overwrite or another file"
-        raise InvalidInput(Problem("the file is there already, and people may have worked on it", str(out), cure=cure))
+        raise InvalidInput(Problem("the file exists, and people may have filled it in", str(out), cure=cure))
 
 
 def write_whole(text: str, out: Path) -> None:
@@ -145,20 +145,20 @@ def _check_columns(columns: list[str], file: str) -> None:
         raise InvalidInput(problems)
 
 
-def _problems(joined: pl.DataFrame, file: str) -> list[Problem]:
-    """Find what is wrong with a filled-in table; of each fault the first row, and how many more there are."""
+def _find_faults(joined: pl.DataFrame, file: str) -> list[Problem]:
+    """Find the faults of a filled-in table: the first row of each kind of fault, and how many more there are."""
     unknown = pl.col("gold").is_null()
-    other_text = _folded("original") != _folded("gold_text")
+    other_text = _collapse_space("original") != _collapse_space("gold_text")
     write = "write yes or no"
     put_back = "put back what 'shiftbench attack make' wrote"
     faults = (
         ("keep", pl.col("keep") == "", "a row is not reviewed yet", write),
-        ("keep", ~pl.col("keep").is_in(["", *ANSWERS]), "this is no answer", write),
+        ("keep", ~pl.col("keep").is_in(["", *ANSWERS]), "this is neither yes nor no", write),
         ("id", unknown, "no test text of the task has this id", "give --data the folder that was attacked"),
-        ("id", pl.col("id").is_duplicated(), "an id is repeated", "leave one of the rows"),
+        ("id", pl.col("id").is_duplicated(), "an id is repeated", "keep one of the rows"),
         ("original", other_text & ~unknown, "the original is not the test text of this id", put_back),
-        ("label", (pl.col("label") != pl.col("gold")) & ~unknown, "the label is not the test text's", put_back),
-        ("adversarial", _folded("adversarial") == "", "the adversarial text is empty", "answer no instead"),
+        ("label", (pl.col("label") != pl.col("gold")) & ~unknown, "the label differs from the test text's", put_back),
+        ("adversarial", _collapse_space("adversarial") == "", "the adversarial text is empty", "answer no instead"),
     )
     problems = []
     for column, fault, what, cure in faults:
@@ -171,6 +171,6 @@ def _problems(joined: pl.DataFrame, file: str) -> list[Problem]:
     return problems
 
 
-def _folded(column: str) -> pl.Expr:
-    """Give a text with all space as one blank: spreadsheets change line ends."""
+def _collapse_space(column: str) -> pl.Expr:
+    """Collapse white space to single spaces: spreadsheets change line ends."""
     return pl.col(column).str.replace_all(r"\s+", " ").str.strip_chars()

@@ -15,10 +15,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.attack.perturb import attackable, distractions, leave_out, replace_word, typos, words
+from baselines.attack.perturb import attackable_words, distractions, leave_out, list_typos, replace_word, split_words
 
 Probabilities = NDArray[np.float64]
-"""What a victim gives each label, shape (n_texts, n_labels)."""
+"""The victim's probability of each label, shape (n_texts, n_labels)."""
 
 Ask = Callable[[Sequence[str]], Probabilities]
 _T = TypeVar("_T")
@@ -33,7 +33,7 @@ DECIMALS = 6
 
 
 @dataclass(frozen=True)
-class Limits:
+class SearchLimits:
     """How far the search may go for one text: questions to the victim, and the share of words with a typo."""
 
     queries: int = 100
@@ -42,7 +42,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Example:
-    """A text that the victim gets right: its label's place among the task's labels, and what the victim gave it."""
+    """A text that the victim gets right: its gold label as a code, and the victim's probability of that label."""
 
     id: str
     text: str
@@ -52,7 +52,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Attacked:
-    """What came of a text. ``victim`` is the label that the victim gives ``text``: not ``example.gold`` if it fell."""
+    """The result of one search. ``victim`` is the label that the victim gives ``text``; the text fell if not gold."""
 
     example: Example
     text: str
@@ -64,25 +64,25 @@ class Attacked:
 
     @property
     def flipped(self) -> bool:
-        """Whether the victim fell for it."""
+        """Return whether the victim gives the changed text another label."""
         return self.victim != self.example.gold
 
     @property
     def changed(self) -> float:
-        """Share of the original's words that have a typo."""
-        return self.n_typos / max(1, len(words(self.example.text)))
+        """Return the share of the original's words that have a typo."""
+        return self.n_typos / max(1, len(split_words(self.example.text)))
 
 
 def text_generator(seed: int, example_id: str) -> np.random.Generator:
-    """Make the random generator of one text, from the seed and the example's id alone."""
+    """Build the random generator of one text, from the seed and the example's id alone."""
     digest = hashlib.sha256(example_id.encode()).digest()[:8]
     return np.random.default_rng([seed, int.from_bytes(digest, "big")])
 
 
 def attack_texts(
-    examples: Sequence[Example], ask: Ask, known: Collection[str], *, limits: Limits, seed: int
+    examples: Sequence[Example], ask: Ask, known: Collection[str], *, limits: SearchLimits, seed: int
 ) -> Iterator[Attacked]:
-    """Search for all examples at once: one call of ``ask`` a round holds the questions of all.
+    """Search for adversarial texts of all examples together: each call of ``ask`` holds the questions of all searches.
 
     Yields: what came of each, in the order in which the searches end.
     """
@@ -99,8 +99,8 @@ def attack_texts(
             yield from _advance(one, answer, asked)
 
 
-def search(example: Example, known: Collection[str], *, limits: Limits, seed: int) -> Search:
-    """Search for one example: yield texts, be sent what the victim gives them, return what came of it.
+def search(example: Example, known: Collection[str], *, limits: SearchLimits, seed: int) -> Search:
+    """Search for an adversarial text of one example; yields texts and is sent the victim's probabilities.
 
     The victim's view of the original counts as the first question. A quarter of the questions is kept for sentences,
     at most half go into finding the words that matter.
@@ -108,12 +108,14 @@ def search(example: Example, known: Collection[str], *, limits: Limits, seed: in
     rng = text_generator(seed, example.id)
     attempt = _Attempt(example)
     kept = limits.queries // 4
-    allowed = int(limits.max_changed * len(words(example.text)) + 1e-9)
-    for number in (yield from _by_importance(attempt, limits.queries // 2, rng)) if allowed else []:
+    allowed = int(limits.max_changed * len(split_words(example.text)) + 1e-9)
+    for number in (yield from _sort_by_importance(attempt, limits.queries // 2, rng)) if allowed else []:
         if attempt.flipped or attempt.n_typos == allowed:
             break
-        room = limits.queries - kept - attempt.queries
-        yield from attempt.best_of(_with_typo(attempt.text, number, known, min(room, TYPOS_A_WORD), rng), is_typo=True)
+        queries_left = limits.queries - kept - attempt.queries
+        yield from attempt.best_of(
+            _draw_typos(attempt.text, number, known, min(queries_left, TYPOS_A_WORD), rng), is_typo=True
+        )
     if not attempt.flipped:
         yield from attempt.best_of(_draw(distractions(attempt.text), limits.queries - attempt.queries, rng))
     return attempt.result()
@@ -136,14 +138,14 @@ class _Attempt:
         return self.victim != self.example.gold
 
     def ask(self, texts: list[str]) -> Generator[list[str], Probabilities, Probabilities]:
-        """Have the victim look at texts."""
+        """Yield texts to the victim, count them as questions, and return its probabilities."""
         self.queries += len(texts)
         return (yield texts)
 
     def best_of(
         self, candidates: Sequence[tuple[str, str]], *, is_typo: bool = False
     ) -> Generator[list[str], Probabilities, None]:
-        """Take over the candidate that leaves the gold label least, if that is less than now; flips come first."""
+        """Keep the candidate with the lowest gold probability if that lowers it; flips of the label come first."""
         if not candidates:
             return
         answers = yield from self.ask([text for text, _ in candidates])
@@ -162,11 +164,11 @@ class _Attempt:
         return Attacked(self.example, self.text, self.victim, self.p_gold, self.queries, changes, self.n_typos)
 
 
-def _by_importance(
+def _sort_by_importance(
     attempt: _Attempt, most: int, rng: np.random.Generator
 ) -> Generator[list[str], Probabilities, list[int]]:
-    """Order the words that may get a typo: first the one without which the gold label loses most."""
-    numbers = _draw(attackable(attempt.text), most, rng)
+    """Sort the words that may get a typo by how much the gold probability falls without them, most first."""
+    numbers = _draw(attackable_words(attempt.text), most, rng)
     if not numbers:
         return []
     answers = yield from attempt.ask([leave_out(attempt.text, number) for number in numbers])
@@ -174,17 +176,17 @@ def _by_importance(
     return [numbers[place] for place in order]
 
 
-def _with_typo(
+def _draw_typos(
     text: str, number: int, known: Collection[str], most: int, rng: np.random.Generator
 ) -> list[tuple[str, str]]:
-    """Give some typos of a word as pairs of the new text and a description."""
-    word = words(text)[number]
-    drawn = _draw(typos(word, known), most, rng)
+    """Draw some typos of a word; returns pairs of the new text and a description."""
+    word = split_words(text)[number]
+    drawn = _draw(list_typos(word, known), most, rng)
     return [(replace_word(text, number, typo), f"{word} -> {typo}") for typo in drawn]
 
 
 def _draw(choices: Sequence[_T], most: int, rng: np.random.Generator) -> list[_T]:
-    """Draw at most so many, in the order in which they came."""
+    """Draw at most ``most`` of the choices, in the order in which they came."""
     if len(choices) <= most:
         return list(choices)
     if most <= 0:
@@ -193,7 +195,7 @@ def _draw(choices: Sequence[_T], most: int, rng: np.random.Generator) -> list[_T
 
 
 def _advance(one: Search, answer: Probabilities | None, asked: list[tuple[Search, list[str]]]) -> Iterator[Attacked]:
-    """Take a search to its next question, or give its result."""
+    """Run a search up to its next question, which is added to ``asked``, or yield its result if it ended."""
     try:
         texts = next(one) if answer is None else one.send(answer)
     except StopIteration as end:

@@ -1,4 +1,4 @@
-"""The models that adversarial texts are made against: one way to ask each what it gives every label."""
+"""The models that adversarial texts are made against, with one interface: texts in, probabilities of labels out."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from baselines import sbert_lr, tfidf_lr
 from baselines.models import LoadedModel, load_model, predict_in_parts
-from baselines.runs import Classifier
+from baselines.runs import FittedClassifier
 from builders.encoder import DEFAULT_ENCODER, Encoder
 from validation.probabilities import PROBABILITIES
 from validation.report import InvalidInput, Problem, did_you_mean
@@ -20,16 +20,16 @@ TRAINED = ("tfidf-lr", "sbert-lr")
 """Victims that are trained here, on the train split of the domain that is attacked."""
 
 LONGEST = 512
-"""Word pieces that a victim reads of a text: an attack asks thousands of times."""
+"""Word pieces that a victim reads of a text; limited, because an attack asks thousands of times."""
 SHOWN = 2_000
-"""Texts from which on a question to a large model has a progress bar of its own."""
+"""A question of this many texts or more shows a progress bar."""
 
 
 class Victim(Protocol):
     """A classifier of texts."""
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Give the probability of each label of the task, in the task's order, shape (n_texts, n_labels)."""
+        """Return the probability of each label of the task, in the task's order, shape (n_texts, n_labels)."""
         ...
 
 
@@ -55,7 +55,7 @@ def load_victim(
         encoder: Hub id or path of the sentence encoder of 'sbert-lr'; default the house's.
         label_map: the task's label by the model's, where names differ.
         trust_pickle: load a pickle, which can run any code.
-    Raises: InvalidInput when there is no such victim, or its labels are not the task's.
+    Raises: InvalidInput when there is no victim of this name, or its labels are not the task's.
     """
     if name in TRAINED:
         if name == "sbert-lr":
@@ -63,9 +63,9 @@ def load_victim(
         else:
             trained = tfidf_lr.classifier(train, ("text",), seed)
         return TrainedVictim(trained, len(labels))
-    if not Path(name).exists() and not set(name) & set("/:."):  # a slip of the pen rather than a model of the Hub
+    if not Path(name).exists() and not set(name) & set("/:."):  # a misspelt name of a trained victim
         cure = f"{did_you_mean(name, TRAINED)}, or give a model's folder, Hub id or 'module:callable'"
-        raise InvalidInput(Problem("there is no such victim", "--victim", f"'{name}'", cure))
+        raise InvalidInput(Problem("there is no victim of this name", "--victim", f"'{name}'", cure))
     model = load_model(
         name, kind=TaskKind.CLASSIFICATION, inputs=("text",), labels=labels, label_map=label_map,
         trust_pickle=trust_pickle, max_length=LONGEST,
@@ -76,16 +76,16 @@ def load_victim(
 class TrainedVictim:
     """A classifier that was trained here; a label that the train rows lack gets probability 0."""
 
-    def __init__(self, classifier: Classifier, n_labels: int) -> None:
+    def __init__(self, classifier: FittedClassifier, n_labels: int) -> None:
         self._classifier, self._n_labels = classifier, n_labels
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Give the probability of each label."""
-        found = np.zeros((len(texts), self._n_labels))
+        """Return the probability of each label, shape (n_texts, n_labels)."""
+        probabilities = np.zeros((len(texts), self._n_labels))
         if texts:
             rows = pl.DataFrame({"text": texts}, schema={"text": pl.String})
-            found[:, self._classifier.classes] = self._classifier.probabilities(rows)
-        return found
+            probabilities[:, self._classifier.classes] = self._classifier.probabilities(rows)
+        return probabilities
 
 
 class ModelVictim:
@@ -98,10 +98,12 @@ class ModelVictim:
         self._model, self._n_labels = model, n_labels
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return the probability of each label."""
+        """Return the probability of each label, shape (n_texts, n_labels)."""
         rows = pl.DataFrame({"text": texts}, schema={"text": pl.String})
-        found = predict_in_parts(self._model, rows, ("text",), is_shown=len(texts) >= SHOWN)
-        if PROBABILITIES not in found.columns:
+        probabilities = predict_in_parts(self._model, rows, ("text",), is_shown=len(texts) >= SHOWN)
+        if PROBABILITIES not in probabilities.columns:
             cure = "give a model that has probabilities of all labels"
-            raise InvalidInput(Problem("this model gives labels alone", "--victim", f"'{self._model.name}'", cure))
-        return np.array(found[PROBABILITIES].to_list(), dtype=np.float64).reshape(len(texts), self._n_labels)
+            raise InvalidInput(
+                Problem("this model predicts labels without probabilities", "--victim", f"'{self._model.name}'", cure)
+            )
+        return np.array(probabilities[PROBABILITIES].to_list(), dtype=np.float64).reshape(len(texts), self._n_labels)

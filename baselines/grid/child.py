@@ -16,7 +16,7 @@ from filelock import FileLock
 
 
 def main(folder: Path, arguments: list[str]) -> None:
-    """Run the command with these arguments, alone in its folder."""
+    """Run the ``shiftbench`` command with these arguments; no other process works in the trial's folder meanwhile."""
     threading.Thread(target=_end_with_starter, daemon=True).start()
     # An earlier process of the trial may still be about to end.
     with FileLock(folder / ".lock"):
@@ -25,7 +25,7 @@ def main(folder: Path, arguments: list[str]) -> None:
 
 
 def _end_with_starter() -> None:
-    """End this process and those that it started when standard input closes: its other end died, even by SIGKILL."""
+    """Kill this process and its children when standard input closes, because the process that started it ended."""
     # Not through sys.stdin, whose lock would be held when Python ends.
     while os.read(0, 1):
         pass

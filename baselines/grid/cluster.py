@@ -22,7 +22,17 @@ from typing import Any
 
 from filelock import FileLock
 
-from baselines.grid.trial import LOG, PREDICTIONS, Ended, Trial, card_of, failure, installed, start, stop
+from baselines.grid.trial import (
+    LOG,
+    PREDICTIONS,
+    EndedTrial,
+    Trial,
+    card_of,
+    failure_reason,
+    installed_versions,
+    start_trial,
+    stop_trials,
+)
 from builders.cache import cache_folder
 from builders.folder.manifest import MANIFEST
 from builders.folder.reader import DatasetFolder
@@ -43,7 +53,7 @@ class _Dataset:
 
 @dataclass(frozen=True)
 class _Returned:
-    """What a worker gives back: why the trial failed if it did, its files, and versions that it should not have."""
+    """A worker's result: why the trial failed if it did, its files, and versions that differ from those asked for."""
 
     error: str | None = None
     files: dict[str, bytes] = field(default_factory=dict)
@@ -52,8 +62,8 @@ class _Returned:
 
 def run_on_ray(
     trials: Sequence[Trial], data: Path, runs: Path, *, threads: int, address: str | None
-) -> Generator[Ended, None, None]:
-    """Run trials on a Ray cluster, and give each as it ends; closing the iterator ends those that run.
+) -> Generator[EndedTrial, None, None]:
+    """Run trials on a Ray cluster and yield each as it ends; closing the iterator ends those that run.
 
     Args:
         trials: what to run; each takes a GPU where the cluster has one, else ``threads`` CPUs.
@@ -65,10 +75,10 @@ def run_on_ray(
     """
     if not trials:
         return
-    with _connected(address) as ray:
-        needs = _needs(ray, threads)
-        dataset = ray.put(_packed(data, {trial.task for trial in trials}))
-        work = ray.remote(_work).options(max_retries=_TRIES_MORE, retry_exceptions=False, **needs)
+    with _connect(address) as ray:
+        needs = _resources_of_trial(ray, threads)
+        dataset = ray.put(_pack_dataset(data, {trial.task for trial in trials}))
+        work = ray.remote(_run_on_worker).options(max_retries=_TRIES_MORE, retry_exceptions=False, **needs)
         waiting = {work.remote(trial, dataset, threads): trial for trial in trials}
         while waiting:
             (ready,), _ = ray.wait(list(waiting), num_returns=1)
@@ -76,17 +86,17 @@ def run_on_ray(
             try:
                 returned = ray.get(ready)
             except ray.exceptions.RayError as error:
-                yield Ended(trial, f"the cluster gave it up: {' '.join(str(error).split())[:300]}")
+                yield EndedTrial(trial, f"the cluster gave up on it: {' '.join(str(error).split())[:300]}")
                 continue
             if returned.refused:
                 cure = "install the same versions on all machines"
                 raise InvalidInput(Problem("machines have different versions", "--address", returned.refused, cure))
-            _keep(returned.files, runs / trial.folder)
-            yield Ended(trial, returned.error)
+            _write_files(returned.files, runs / trial.folder)
+            yield EndedTrial(trial, returned.error)
 
 
 @contextmanager
-def _connected(address: str | None) -> Iterator[Any]:
+def _connect(address: str | None) -> Iterator[Any]:
     """Connect to a cluster, or start one on this machine that nothing outside it can reach."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_task_oom_retries", str(_TRIES_MORE))
@@ -94,40 +104,40 @@ def _connected(address: str | None) -> Iterator[Any]:
 
     own: dict[str, Any] = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"} if address is None else {}
     try:
-        _reach(address)
+        _check_reachable(address)
         on_sigterm = signal.getsignal(signal.SIGTERM)
         ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, **own)
     except (OSError, ValueError) as error:
         cure = "start one with 'ray start --head', or leave --address out"
         raise InvalidInput(Problem("there is no such Ray cluster", "--address", f"'{address}'", cure)) from error
-    signal.signal(signal.SIGTERM, on_sigterm)  # Ray sets its own, which leaves without a word
+    signal.signal(signal.SIGTERM, on_sigterm)  # Ray's own handler ends the process without a message
     try:
         yield ray
     finally:
         ray.shutdown()
 
 
-def _reach(address: str | None) -> None:
-    """Raise OSError where nothing answers at HOST:PORT, which Ray would try for minutes."""
+def _check_reachable(address: str | None) -> None:
+    """Raise OSError if nothing answers at HOST:PORT, which Ray would try for minutes."""
     host, colon, port = (address or "").rpartition(":")
     if colon and port.isdecimal() and "/" not in host:
         socket.create_connection((host, int(port)), timeout=_ANSWER_WITHIN).close()
 
 
-def _needs(ray: Any, threads: int) -> dict[str, int]:
-    """Give what a trial takes of a machine; InvalidInput when none has as much, as Ray would wait for ever."""
+def _resources_of_trial(ray: Any, threads: int) -> dict[str, int]:
+    """Return the GPUs and CPUs that Ray must reserve for a trial; raises InvalidInput if no machine has that many."""
     if ray.cluster_resources().get("GPU", 0) >= 1:
         return {"num_gpus": 1, "num_cpus": 0}
     largest = max(int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"])
     if largest < threads:
         cure = f"write 'threads = {max(1, largest)}' into the grid file"
         found = f"{threads} threads, {largest} CPUs on the largest"
-        raise InvalidInput(Problem("no machine of the cluster can hold a trial", "threads", found, cure))
+        raise InvalidInput(Problem("no machine of the cluster has enough CPUs for a trial", "threads", found, cure))
     return {"num_cpus": threads}
 
 
-def _packed(data: Path, tasks: set[str]) -> _Dataset:
-    """Pack the manifest, and the rows and ids of tasks and of their candidates."""
+def _pack_dataset(data: Path, tasks: set[str]) -> _Dataset:
+    """Pack the files that trials read into a tar: manifest, rows and ids of their tasks and of candidates for these."""
     info = DatasetFolder.open(data).manifest.tasks
     needed = sorted(name for name, facts in info.items() if name in tasks or facts.candidates_for in tasks)
     packed = io.BytesIO()
@@ -138,8 +148,8 @@ def _packed(data: Path, tasks: set[str]) -> _Dataset:
     return _Dataset(packed.getvalue(), hashlib.sha256(packed.getvalue()).hexdigest())
 
 
-def _unpacked(dataset: _Dataset) -> Path:
-    """Unpack the dataset on this machine, whole or not at all, once for all trials."""
+def _unpack_dataset(dataset: _Dataset) -> Path:
+    """Unpack the dataset into this machine's cache, whole or not at all, once for all trials."""
     folder = cache_folder() / "grid" / "data" / dataset.sha256
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
@@ -151,17 +161,17 @@ def _unpacked(dataset: _Dataset) -> Path:
     return folder
 
 
-def _work(trial: Trial, dataset: _Dataset, threads: int) -> _Returned:
-    """Run a trial on a worker; what is unfinished stays on its machine, for the next try there."""
-    if others := sorted(set(installed()) ^ set(trial.versions)):
+def _run_on_worker(trial: Trial, dataset: _Dataset, threads: int) -> _Returned:
+    """Run a trial on a worker; unfinished work stays on the worker's machine for its next try."""
+    if others := sorted(set(installed_versions()) ^ set(trial.versions)):
         return _Returned(refused=f"{', '.join(others)}: here or on {platform.node()} alone")
     folder = cache_folder() / "grid" / "runs" / trial.key
     (folder / LOG).unlink(missing_ok=True)
-    child = start(trial, folder, _unpacked(dataset), threads)
+    child = start_trial(trial, folder, _unpack_dataset(dataset), threads)
     try:
-        error = failure(folder, child.wait())
+        error = failure_reason(folder, child.wait())
     finally:
-        stop([child])
+        stop_trials([child])
     files = {path.name: path.read_bytes() for path in folder.glob(f"{Path(PREDICTIONS).stem}*") if path.is_file()}
     returned = _Returned(error, files | {LOG: (folder / LOG).read_bytes()})
     if error is None:
@@ -169,8 +179,8 @@ def _work(trial: Trial, dataset: _Dataset, threads: int) -> _Returned:
     return returned
 
 
-def _keep(files: dict[str, bytes], folder: Path) -> None:
-    """Write a trial's files into its folder, each whole; the card, by which a trial counts as done, after the rest."""
+def _write_files(files: dict[str, bytes], folder: Path) -> None:
+    """Write a trial's files into its folder; the card comes last, because a trial with a card counts as done."""
     for name in sorted(files, key=lambda name: name == card_of(folder / PREDICTIONS).name):
         with replace_file(folder / name) as new:
             new.write_bytes(files[name])

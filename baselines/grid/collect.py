@@ -28,10 +28,10 @@ _JOINED: dict[str, Callable[[list[Any]], Any]] = {
 
 
 def by_entry(trials: Sequence[Trial]) -> list[list[Trial]]:
-    """Return the trials of each model on each task, in the grid's order; those of a task's placebo are with it."""
+    """Group trials by model and task, in the grid's order; a task's placebo belongs to its task."""
     entries: dict[tuple[str, str], list[Trial]] = {}
     for trial in trials:
-        entries.setdefault((trial.model, trial.task.removesuffix(PLACEBO)), []).append(trial)
+        entries.setdefault((trial.model, _task_of_entry(trial)), []).append(trial)
     return list(entries.values())
 
 
@@ -48,24 +48,29 @@ def collect(trials: Sequence[Trial], runs: Path, out: Path) -> Path | None:
     Returns: the prediction file; None where no trial is done.
     """
     done = [folder for trial in trials if is_whole((folder := runs / trial.folder) / PREDICTIONS)]
-    entry = out / trials[0].task.removesuffix(PLACEBO) / f"{trials[0].model}.parquet"
+    entry = out / _task_of_entry(trials[0]) / f"{trials[0].model}.parquet"
     if done and len(done) < len(trials):
         typer.echo(f"{entry} will lack {len(trials) - len(done)} of {counted(len(trials), 'trial')}", err=True)
     # Programs write states of a training, such as predictions.epoch-1.parquet, beside its end.
     for name in sorted({file.name for folder in done for file in folder.glob(f"{_STEM}*.parquet")}):
         files = [folder / name for folder in done if is_whole(folder / name)]
         _collect_files(files, entry.with_name(f"{entry.stem}{name.removeprefix(_STEM)}"))
-    told = [record for folder in done if (file := folder / TRAINING).is_file() for record in _records(file)]
-    if told:
-        text = json.dumps(told, indent=1)
+    records = [record for folder in done if (file := folder / TRAINING).is_file() for record in _records(file)]
+    if records:
+        text = json.dumps(records, indent=1)
         entry.with_name(f"{entry.stem}{TRAINING.removeprefix(_STEM)}").write_text(text, encoding="utf-8")
     return entry if done else None
 
 
+def _task_of_entry(trial: Trial) -> str:
+    """Return the task whose prediction file holds a trial: a placebo's is that of its task."""
+    return trial.task.removesuffix(PLACEBO)
+
+
 def _collect_files(files: Sequence[Path], entry: Path) -> None:
     predictions = pl.concat([pl.read_parquet(file) for file in files])
-    card = _joined([read_card(card_of(file)) for file in files])
-    if not _is_there(predictions, card, entry):
+    card = _join_cards([read_card(card_of(file)) for file in files])
+    if not _is_unchanged(predictions, card, entry):
         write_outputs(predictions, card, entry)
 
 
@@ -73,8 +78,8 @@ def _records(file: Path) -> list[Any]:
     return list(json.loads(file.read_text(encoding="utf-8")))
 
 
-def _joined(cards: Sequence[Card]) -> Card:
-    """Make one card of several; what they disagree on and cannot be joined is left out."""
+def _join_cards(cards: Sequence[Card]) -> Card:
+    """Join the cards of several trials; facts on which they disagree and that cannot be joined are left out."""
     facts: dict[str, Any] = {}
     for key in Card.model_fields:
         values = [getattr(card, key) for card in cards]
@@ -85,8 +90,8 @@ def _joined(cards: Sequence[Card]) -> Card:
     return Card(**facts | {"command": typed_command()})
 
 
-def _is_there(predictions: pl.DataFrame, card: Card, file: Path) -> bool:
-    """Tell whether a file and its card hold these, whatever command made them."""
+def _is_unchanged(predictions: pl.DataFrame, card: Card, file: Path) -> bool:
+    """Check whether a prediction file and its card already hold these contents, apart from the card's command."""
     if not is_whole(file):
         return False
     there = read_card(card_of(file)).model_copy(update={"command": card.command})

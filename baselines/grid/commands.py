@@ -20,7 +20,9 @@ class Engine(StrEnum):
 
 def grid(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The grid, a TOML file; the README shows one.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The grid as a TOML file; baselines/grid/README.md shows one.")
+    ],
     engine: Annotated[
         Engine, typer.Option("--engine", metavar="NAME", help="'local': this machine; 'ray': a Ray cluster.")
     ] = Engine.LOCAL,
@@ -37,7 +39,9 @@ def grid(
     ] = None,
     slots: Annotated[
         int | None,
-        typer.Option("--slots", metavar="N", help="Trials at once on a machine. Default: its GPUs, else one.", min=1),
+        typer.Option(
+            "--slots", metavar="N", help="Trials to run at once. Default: one per GPU, without GPUs one.", min=1
+        ),
     ] = None,
     collect: Annotated[
         bool, typer.Option("--collect", help="Run nothing: write the prediction files of the trials that are done.")
@@ -45,16 +49,18 @@ def grid(
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Run nothing but a few steps of each model: print what the grid takes on this machine."
+            "--dry-run", help="Print how long the grid takes on this machine, from a few timed steps of each model."
         ),
     ] = False,
     gpu: Annotated[
         str | None,
-        typer.Option("--gpu", metavar="NAME", help="With --dry-run: count for this GPU instead, as 'H100'."),
+        typer.Option("--gpu", metavar="NAME", help="With --dry-run: estimate for this GPU instead, such as 'H100'."),
     ] = None,
     price: Annotated[
         float | None,
-        typer.Option("--price", metavar="USD", help="With --dry-run: dollars an hour of a machine or GPU.", min=0),
+        typer.Option(
+            "--price", metavar="USD", help="With --dry-run: price of a machine or GPU, in US dollars per hour.", min=0
+        ),
     ] = None,
 ) -> None:
     """Train tasks x models x sources x seeds, skipping what is done; a stopped grid goes on by the same command.
@@ -77,7 +83,7 @@ def grid(
         return
     if (gpu is not None or price is not None) and not dry_run:
         cure = "add --dry-run, or leave it out"
-        raise InvalidInput(Problem("only an estimate has this", "--gpu, --price", cure=cure))
+        raise InvalidInput(Problem("this is for an estimate only", "--gpu, --price", cure=cure))
     if gpu is not None:
         from baselines.training.gpus import PEAK_FLOPS, is_listed
 
@@ -89,18 +95,18 @@ def grid(
     threads = plan.threads or max(1, (os.cpu_count() or 1) // at_once)
 
     if dry_run:
+        from baselines.grid.display import print_estimates
         from baselines.grid.estimate import estimate
         from baselines.grid.progress import not_done
-        from baselines.grid.shown import print_estimates
 
         waiting = not_done(plan.trials, (out or plan.out) / "runs")
-        found = estimate(
+        estimates = estimate(
             *(plan.trials, waiting, plan.data, root.commands["train"]),
             threads=threads,
             gpu=gpu,
             parameters=plan.parameters,
         )
-        print_estimates(found, at_once=at_once, price=price, gpu=gpu)
+        print_estimates(estimates, at_once=at_once, price=price, gpu=gpu)
         return
 
     def local(trials: Any, runs: Path, watch: Any) -> Any:

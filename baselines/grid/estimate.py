@@ -1,8 +1,8 @@
 """What a grid will take: trials, optimizer steps, hours and dollars, before any of it runs.
 
 Of programs that fine-tune, seconds are those of a short training on this machine, or follow from operations counted for
-a GPU that is not at hand. Of programs that train in one go, the first trial is timed whole. What a language model
-takes to answer is not known here: its requests are counted.
+a GPU that is not at hand. Of programs that train in one go, the first trial is timed whole. The time of prompting
+programs is not known.
 """
 
 import json
@@ -19,14 +19,14 @@ import typer
 from typer.core import TyperGroup
 
 from baselines.grid.collect import TRAINING, by_entry
-from baselines.grid.trial import LOG, Trial, failure, start, stop
+from baselines.grid.trial import LOG, Trial, failure_reason, start_trial, stop_trials
 from baselines.training.gpus import UTILISATION, peak_flops, prediction_flops, training_flops
 from baselines.training.options import (
     GENERATION_RECIPES,
     GENERATION_SWEEPS,
     RECIPES,
     SWEEPS,
-    Settings,
+    Hyperparameters,
     TrainingOptions,
 )
 from builders.folder.reader import DatasetFolder
@@ -41,12 +41,12 @@ GPU_STEP, GPU_START = 0.03, 20.0
 """Seconds that a step of a small model takes on a GPU at least, which waits for its kernels to be started; and seconds
 until a trial has loaded its libraries and model. Round figures, for a GPU that is not at hand."""
 
-_WHOLE = ("majority", "tfidf-lr", "sbert-lr", "setfit")
+_TIMED_WHOLE = ("majority", "tfidf-lr", "sbert-lr", "setfit")
 _LEFT_OUT = ("--sweep", "--shots", "--keep-state", "--save-model", "--select", "--no-select", "--validation")
 
 
 @dataclass(frozen=True)
-class Work:
+class TrialWork:
     """What one trial does.
 
     Attributes:
@@ -77,14 +77,14 @@ class Rates:
     predicted: float
     growth: float = 1.0
 
-    def seconds(self, work: Work) -> float:
+    def seconds(self, work: TrialWork) -> float:
         """Return the seconds of a trial."""
         read = work.predicted + work.held_out * work.epochs
         return self.start + work.steps * self.growth * self.step + read * self.predicted
 
 
 @dataclass(frozen=True)
-class Estimate:
+class GridEstimate:
     """What an entry, one model on one task, takes.
 
     Attributes:
@@ -111,7 +111,7 @@ def estimate(
     threads: int,
     gpu: str | None = None,
     parameters: Mapping[str, float] | None = None,
-) -> list[Estimate]:
+) -> list[GridEstimate]:
     """Estimate what a grid's trials take.
 
     Args:
@@ -126,28 +126,28 @@ def estimate(
     Raises: InvalidInput when a short training fails, or a model's parameters are not known for ``gpu``.
     """
     folder, left = DatasetFolder.open(data), set(waiting)
-    found = []
+    estimates = []
     for entry in by_entry(trials):
         todo = [trial for trial in entry if trial in left]
-        settings = _settings(entry[0], programs)
-        works = [_work(trial, folder, settings) for trial in todo] if settings else []
+        settings = _candidate_hyperparameters(entry[0], programs)
+        works = [_trial_work(trial, folder, settings) for trial in todo] if settings else []
         seconds: float | None = 0.0
         growth = 1.0
         if todo and gpu is not None:
-            seconds = _on_gpu(todo, works, folder, gpu, parameters or {})
+            seconds = _seconds_on_gpu(todo, works, folder, gpu, parameters or {})
         elif works:
-            rates = _calibrated(todo[0], works[0], folder, settings[0], threads)
+            rates = _calibrate(todo[0], works[0], folder, settings[0], threads)
             seconds, growth = sum(rates.seconds(work) for work in works), rates.growth
         elif todo:
-            timed = _timed(todo[0], data, threads)[0] if todo[0].program in _WHOLE else None
+            timed = _time_trial(todo[0], data, threads)[0] if todo[0].program in _TIMED_WHOLE else None
             seconds = None if timed is None else timed * len(todo)
         steps = round(sum(work.steps for work in works) * growth) if settings else None
-        found.append(Estimate(entry[0].model, entry[0].task, len(entry), len(todo), steps, seconds))
-    return found
+        estimates.append(GridEstimate(entry[0].model, entry[0].task, len(entry), len(todo), steps, seconds))
+    return estimates
 
 
-def _settings(trial: Trial, programs: TyperGroup) -> list[Settings]:
-    """Read the settings that a fine-tuning program chooses from; none of another program."""
+def _candidate_hyperparameters(trial: Trial, programs: TyperGroup) -> list[Hyperparameters]:
+    """Return the candidate settings of a fine-tuning program's trial; none of other programs."""
     if not trial.program.startswith("finetune-"):
         return []
     command: Any = programs.get_command(typer.Context(programs), trial.program)
@@ -159,7 +159,7 @@ def _settings(trial: Trial, programs: TyperGroup) -> list[Settings]:
     return TrainingOptions(**{name: typed[name] for name in names}).candidates(*tables)
 
 
-def _work(trial: Trial, folder: DatasetFolder, settings: Sequence[Settings]) -> Work:
+def _trial_work(trial: Trial, folder: DatasetFolder, settings: Sequence[Hyperparameters]) -> TrialWork:
     domains = folder.task(trial.task).domains
     splits = [domains[part].splits for part in source_parts(trial.source)]
     rows = sum(split["train"].rows for split in splits)
@@ -173,57 +173,68 @@ def _work(trial: Trial, folder: DatasetFolder, settings: Sequence[Settings]) -> 
     held_out = sum(split["validation"].rows for split in splits if "validation" in split) if chooses else 0
     steps = sum(math.ceil(math.ceil(rows / each.batch_size) * each.epochs) for each in settings)
     tests = sum(facts.splits["test"].rows for facts in domains.values() if "test" in facts.splits)
-    return Work(rows, sum(each.epochs for each in settings), steps, held_out, tests)
+    return TrialWork(rows, sum(each.epochs for each in settings), steps, held_out, tests)
 
 
-def _calibrated(trial: Trial, work: Work, folder: DatasetFolder, settings: Settings, threads: int) -> Rates:
-    """Train for a few steps as a trial does, predict one target, and read the seconds off the record."""
+def _calibrate(trial: Trial, work: TrialWork, folder: DatasetFolder, settings: Hyperparameters, threads: int) -> Rates:
+    """Time a trial of a few steps that predicts one target."""
     domains = folder.task(trial.task).domains
-    target = min((name for name in domains if "test" in domains[name].splits), key=lambda name: _tests(domains[name]))
+    target = min(
+        (name for name in domains if "test" in domains[name].splits), key=lambda name: _n_test_rows(domains[name])
+    )
     n_rows = min(work.rows, CALIBRATION_STEPS * settings.batch_size)
     kept = [word for word in trial.options if word.partition("=")[0] not in _LEFT_OUT]
     short = (*kept, f"--train-size={n_rows}", "--epochs=1", "--no-select", f"--target={target}")
-    whole, record = _timed(replace(trial, options=short), folder.path, threads)
+    whole, record = _time_trial(replace(trial, options=short), folder.path, threads)
     growth = record["examples"] / n_rows
     step = record["seconds"] / record["steps"]
-    predicted = record["prediction_seconds"] / _tests(domains[target])
+    predicted = record["prediction_seconds"] / _n_test_rows(domains[target])
     begin = whole - record["seconds"] - record["prediction_seconds"]
     return Rates(begin, step, predicted, growth)
 
 
-def _tests(facts: Any) -> int:
+def _n_test_rows(facts: Any) -> int:
     return int(facts.splits["test"].rows)
 
 
-def _timed(trial: Trial, data: Path, threads: int) -> tuple[float, dict[str, Any]]:
-    """Run a trial in a folder of its own that goes; return its seconds and what its training has to tell."""
+def _time_trial(trial: Trial, data: Path, threads: int) -> tuple[float, dict[str, Any]]:
+    """Run a trial in a temporary folder; return its seconds and the record of its training."""
     typer.echo(f"timing: {trial}", err=True)
     with tempfile.TemporaryDirectory(prefix="shiftbench-") as temporary:
         folder = Path(temporary)
         began = time.perf_counter()
-        child = start(trial, folder, data, threads)
+        child = start_trial(trial, folder, data, threads)
         try:
             code = child.wait()
         finally:
-            stop([child])
+            stop_trials([child])
         seconds = time.perf_counter() - began
-        why = failure(folder, code)
+        why = failure_reason(folder, code)
         if why is not None:
             log = (folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()[0]
-            raise InvalidInput(Problem(f"{trial} failed while it was timed", log, why, "mend it, or narrow the grid"))
+            raise InvalidInput(
+                Problem(f"{trial} failed while it was timed", log, why, "correct it, or leave it out of the grid")
+            )
         file = folder / TRAINING
         return seconds, json.loads(file.read_text(encoding="utf-8"))[0] if file.is_file() else {}
 
 
-def _on_gpu(
-    trials: Sequence[Trial], works: Sequence[Work], folder: DatasetFolder, gpu: str, parameters: Mapping[str, float]
+def _seconds_on_gpu(
+    trials: Sequence[Trial],
+    works: Sequence[TrialWork],
+    folder: DatasetFolder,
+    gpu: str,
+    parameters: Mapping[str, float],
 ) -> float | None:
-    """Count the operations of trials, and divide by what a GPU does of them a second; None where nothing trains."""
+    """Estimate the seconds of trials on a GPU from their operations; None if nothing is trained."""
     if not works:
         return None
     model = trials[0].model
     if model not in parameters:
-        what, cure = f"the parameters of '{model}' are not known", "add 'parameters = 184e6' to its table in the grid"
+        what, cure = (
+            f"the number of parameters of '{model}' is not known",
+            "add 'parameters = 184e6' to its table in the grid",
+        )
         raise InvalidInput(Problem(what, "--gpu", gpu, cure))
     tokens = _tokens_a_row(folder, trials[0])
     speed, total = peak_flops(gpu) * UTILISATION, 0.0
@@ -235,7 +246,7 @@ def _on_gpu(
 
 
 def _tokens_a_row(folder: DatasetFolder, trial: Trial) -> float:
-    """Return word pieces a train row, from its characters."""
+    """Estimate the word pieces of a train row from its characters."""
     info = folder.task(trial.task)
     domain = next(name for name, facts in info.domains.items() if "train" in facts.splits)
     rows = folder.split(trial.task, domain, "train")

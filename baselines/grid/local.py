@@ -8,15 +8,15 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
-from baselines.grid.trial import Ended, Trial, failure, start, stop
+from baselines.grid.trial import EndedTrial, Trial, failure_reason, start_trial, stop_trials
 
 _LOOK_EVERY = 0.05
 
 
 def run_local(
     trials: Sequence[Trial], data: Path, runs: Path, *, slots: int, threads: int, watch: Callable[[str], None]
-) -> Generator[Ended, None, None]:
-    """Run trials, ``slots`` at once, and give each as it ends; closing the iterator ends those that run.
+) -> Generator[EndedTrial, None, None]:
+    """Run trials, ``slots`` at once, and yield each as it ends; closing the iterator ends those that run.
 
     Args:
         trials: what to run, in this order.
@@ -24,7 +24,7 @@ def run_local(
         runs: folder in which each trial has its own.
         slots: trials at once.
         threads: of each trial.
-        watch: is told what runs.
+        watch: called with the names of the running trials.
     """
     gpus = visible_gpus()
     waiting, running, free = deque(trials), dict[int, tuple[Trial, "subprocess.Popen[bytes]"]](), list(range(slots))
@@ -33,7 +33,7 @@ def run_local(
             while waiting and free:
                 trial, slot = waiting.popleft(), free.pop(0)
                 gpu = gpus[slot % len(gpus)] if gpus else None
-                running[slot] = trial, start(trial, runs / trial.folder, data, threads, gpu)
+                running[slot] = trial, start_trial(trial, runs / trial.folder, data, threads, gpu)
                 watch(", ".join(str(trial) for trial, _ in running.values()))
             for slot, (trial, child) in list(running.items()):
                 if child.poll() is not None:
@@ -41,10 +41,10 @@ def run_local(
                     free.append(slot)
                     if running and not waiting:
                         watch(", ".join(str(other) for other, _ in running.values()))
-                    yield Ended(trial, failure(runs / trial.folder, child.returncode))
+                    yield EndedTrial(trial, failure_reason(runs / trial.folder, child.returncode))
             time.sleep(_LOOK_EVERY)
     finally:
-        stop([child for _, child in running.values()])
+        stop_trials([child for _, child in running.values()])
 
 
 def visible_gpus() -> list[str]:

@@ -12,8 +12,8 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from baselines.grid.trial import Trial, installed
-from baselines.runs import chosen_sources
+from baselines.grid.trial import Trial, installed_versions
+from baselines.runs import choose_sources
 from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
 from validation.report import InvalidInput, Problem, did_you_mean
@@ -28,14 +28,14 @@ _GIVEN = ("--data=data", "--out=out.parquet", "--source=source", "--seed=0")
 _OWN_OPTIONS = (*(word.partition("=")[0] for word in _GIVEN), "--help")
 
 
-class _Table(pydantic.BaseModel):
+class _GridTable(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
 
 Seeds = Annotated[list[Seed], pydantic.Field(min_length=1)]
 
 
-class Model(_Table):
+class GridModel(_GridTable):
     """One ``[[models]]`` table: a program with its options, and a name for files and messages.
 
     ``parameters`` decide nothing: ``--dry-run --gpu`` counts with them.
@@ -50,7 +50,7 @@ class Model(_Table):
     parameters: Annotated[float, pydantic.Field(gt=0)] | None = None
 
 
-class GridFile(_Table):
+class GridFile(_GridTable):
     """The whole file. Paths in it are relative to it; a model's tasks, sources and seeds stand before the grid's."""
 
     data: Word
@@ -59,12 +59,12 @@ class GridFile(_Table):
     seeds: Seeds = [0]
     sources: Words | None = None
     threads: Positive | None = None
-    models: Annotated[list[Model], pydantic.Field(min_length=1)]
+    models: Annotated[list[GridModel], pydantic.Field(min_length=1)]
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What a grid file asks for: trials in the order task, model, source, seed, which files keep.
+class GridPlan:
+    """What a grid file asks for: trials in the order task, model, source, seed, which is also the order in files.
 
     Attributes:
         parameters: of models by name, where the file says so.
@@ -77,7 +77,7 @@ class Plan:
     parameters: Mapping[str, float]
 
 
-def read_plan(file: Path, programs: TyperGroup, tasks: Sequence[str] | None = None) -> Plan:
+def read_plan(file: Path, programs: TyperGroup, tasks: Sequence[str] | None = None) -> GridPlan:
     """Read a grid file.
 
     Args:
@@ -86,18 +86,18 @@ def read_plan(file: Path, programs: TyperGroup, tasks: Sequence[str] | None = No
         tasks: those of the grid's tasks to keep; models that name none of them are left out. None keeps all.
     Raises: InvalidInput naming everything that is wrong: keys, values, programs, their options, tasks, sources.
     """
-    asked = _read(file)
+    grid_file = _read(file)
     if tasks:
-        asked = _narrowed(asked, tasks)
-    folder = DatasetFolder.open(file.parent / asked.data)
+        grid_file = _keep_tasks(grid_file, tasks)
+    folder = DatasetFolder.open(file.parent / grid_file.data)
     checks = _Checks(file, folder, programs)
-    trials = checks.trials(asked)
+    trials = checks.trials(grid_file)
     if checks.problems:
-        # One source of the grid may be wrong for every model.
+        # A source of the whole grid is checked for every model: without duplicates it is reported once.
         raise InvalidInput(dict.fromkeys(checks.problems))
-    parameters = {model.name: model.parameters for model in asked.models if model.parameters is not None}
-    out = Path(os.path.normpath(file.parent / asked.out))
-    return Plan(folder.path, out, asked.threads, tuple(trials), parameters)
+    parameters = {model.name: model.parameters for model in grid_file.models if model.parameters is not None}
+    out = Path(os.path.normpath(file.parent / grid_file.out))
+    return GridPlan(folder.path, out, grid_file.threads, tuple(trials), parameters)
 
 
 def _read(file: Path) -> GridFile:
@@ -106,15 +106,15 @@ def _read(file: Path) -> GridFile:
     try:
         return GridFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(Problem("the grid file is not TOML", str(file), str(error), "mend it there")) from error
+        raise InvalidInput(Problem("the grid file is not TOML", str(file), str(error), "correct it there")) from error
     except pydantic.ValidationError as error:
         details = error.errors(include_context=False, include_url=False)
         raise InvalidInput(_problem(detail, str(file)) for detail in details) from error
 
 
-def _narrowed(asked: GridFile, tasks: Sequence[str]) -> GridFile:
+def _keep_tasks(grid_file: GridFile, tasks: Sequence[str]) -> GridFile:
     """Keep some of a grid's tasks, and the models that have any of them."""
-    named = [(model, model.tasks or asked.tasks or list(tasks)) for model in asked.models]
+    named = [(model, model.tasks or grid_file.tasks or list(tasks)) for model in grid_file.models]
     kept = [(model, [task for task in of if task in tasks]) for model, of in named]
     missing = [task for task in tasks if not any(task in of for _, of in kept)]
     if missing:
@@ -122,14 +122,14 @@ def _narrowed(asked: GridFile, tasks: Sequence[str]) -> GridFile:
         what, cure = "no model of the grid has this task", did_you_mean(missing[0], known)
         raise InvalidInput(Problem(what, "--task", f"'{missing[0]}'", cure))
     models = [model.model_copy(update={"tasks": of}) for model, of in kept if of]
-    return asked.model_copy(update={"models": models})
+    return grid_file.model_copy(update={"models": models})
 
 
 def _problem(detail: Any, file: str) -> Problem:
     *outer, last = detail["loc"]
     key = ".".join(str(part + 1) if isinstance(part, int) else part for part in detail["loc"])
     if detail["type"] == "extra_forbidden":
-        known = Model.model_fields if outer else GridFile.model_fields
+        known = GridModel.model_fields if outer else GridFile.model_fields
         return Problem("unknown key", file, f"'{last}'", did_you_mean(str(last), list(known)), key=key)
     if detail["type"] == "missing":
         return Problem("required key is missing", file, cure=f"add '{last} = ...'", key=key)
@@ -137,23 +137,23 @@ def _problem(detail: Any, file: str) -> Problem:
 
 
 class _Checks:
-    """Turns a grid file into trials, noting everything that is wrong on the way."""
+    """Turns a grid file into trials, and collects everything that is wrong with it."""
 
     def __init__(self, file: Path, folder: DatasetFolder, programs: TyperGroup) -> None:
         self.file, self.folder, self.programs = str(file), folder, programs
         self.problems: list[Problem] = []
 
-    def trials(self, asked: GridFile) -> list[Trial]:
-        """Give the trials in the grid's order; some are missing where there are problems."""
-        names = [model.name.casefold() for model in asked.models]
-        trials, versions = [], installed()
-        for number, model in enumerate(asked.models, start=1):
+    def trials(self, grid_file: GridFile) -> list[Trial]:
+        """Build the trials in the grid's order; trials of what is wrong are missing."""
+        names = [model.name.casefold() for model in grid_file.models]
+        trials, versions = [], installed_versions()
+        for number, model in enumerate(grid_file.models, start=1):
             key = f"models.{number}"
             if model.name.casefold() in names[: number - 1]:
                 self._note("two models have the same name", f"{key}.name", model.name, "rename one of them")
             options = self._options(model, key)
-            tasks = self._tasks(asked, model, key)
-            wanted = {task: self._sources(task, asked, model, key) for task in tasks}
+            tasks = self._tasks(grid_file, model, key)
+            wanted = {task: self._sources(task, grid_file, model, key) for task in tasks}
             trials += [
                 Trial(
                     *(model.name, model.program, options, task, source, seed),
@@ -162,12 +162,12 @@ class _Checks:
                 )
                 for task, sources in wanted.items()
                 for source in sources
-                for seed in dict.fromkeys(model.seeds or asked.seeds)
+                for seed in dict.fromkeys(model.seeds or grid_file.seeds)
             ]
         return trials
 
-    def _options(self, model: Model, key: str) -> tuple[str, ...]:
-        """Give a model's options as on its program's command line, which checks them."""
+    def _options(self, model: GridModel, key: str) -> tuple[str, ...]:
+        """Format a model's options as words of a command line, and check them by the program itself."""
         context = typer.Context(self.programs)
         command = self.programs.get_command(context, model.program)
         if command is None:
@@ -195,31 +195,33 @@ class _Checks:
             self._note(f"program '{command.name}' has no such option", f"{key}.options.{name}", option, cure)
         elif isinstance(value, bool) and known[option].is_flag:
             return [option] if value else known[option].secondary_opts[:1]
-        elif all(type(each) in (str, int, float) for each in _listed(value)):
-            return [f"{option}={each}" for each in _listed(value)]
+        elif all(type(each) in (str, int, float) for each in _as_list(value)):
+            return [f"{option}={each}" for each in _as_list(value)]
         else:
             cure = "write a number, a text or a list of these; true or false for a flag"
-            self._note("this option has no such value", f"{key}.options.{name}", str(value)[:100], cure)
+            self._note("this option does not take such a value", f"{key}.options.{name}", str(value)[:100], cure)
         return []
 
-    def _tasks(self, asked: GridFile, model: Model, key: str) -> list[str]:
-        """Give the tasks of a model: its own, the grid's, or all that have train rows."""
+    def _tasks(self, grid_file: GridFile, model: GridModel, key: str) -> list[str]:
+        """Choose the tasks of a model: its own, the grid's, or all that have train rows."""
         tasks = self.folder.manifest.tasks
-        named = model.tasks or asked.tasks
+        named = model.tasks or grid_file.tasks
         for task in named or ():
             if task not in tasks:
                 where = f"{key}.tasks" if model.tasks else "tasks"
                 self._note("the folder has no such task", where, task, did_you_mean(task, list(tasks)))
-        return [task for task in dict.fromkeys(named or tasks) if task in tasks and (named or _trainable(tasks[task]))]
+        return [
+            task for task in dict.fromkeys(named or tasks) if task in tasks and (named or _has_train_rows(tasks[task]))
+        ]
 
-    def _sources(self, task: str, asked: GridFile, model: Model, key: str) -> list[str]:
-        named = model.sources or asked.sources
+    def _sources(self, task: str, grid_file: GridFile, model: GridModel, key: str) -> list[str]:
+        named = model.sources or grid_file.sources
         if named == [NO_SOURCE]:
             return named
         try:
-            return chosen_sources(self.folder, task, named)
+            return choose_sources(self.folder, task, named)
         except InvalidInput as error:
-            where = f"{key}.sources" if model.sources else "sources" if asked.sources else "data"
+            where = f"{key}.sources" if model.sources else "sources" if grid_file.sources else "data"
             self.problems += [replace(problem, file=self.file, key=where) for problem in error.problems]
             return []
 
@@ -227,9 +229,9 @@ class _Checks:
         self.problems.append(Problem(what, self.file, f"'{found}'", cure, key=key))
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _trainable(task: TaskInfo) -> bool:
+def _has_train_rows(task: TaskInfo) -> bool:
     return any("train" in facts.splits for facts in task.domains.values())

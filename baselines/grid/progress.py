@@ -1,4 +1,4 @@
-"""A grid from beginning to end: what is done is skipped, what ends is collected, what fails is told at the end."""
+"""A grid from beginning to end: done trials are skipped, results are collected, failures are reported at the end."""
 
 import errno
 import os
@@ -11,19 +11,20 @@ import filelock
 import typer
 
 from baselines.grid.collect import by_entry, collect
-from baselines.grid.shown import GridProgress
-from baselines.grid.trial import LOG, PREDICTIONS, Ended, Trial, is_whole
+from baselines.grid.display import GridProgress
+from baselines.grid.trial import LOG, PREDICTIONS, EndedTrial, Trial, is_whole
 from validation.report import InvalidInput, Problem, counted
 from validation.vocabulary import PLACEBO
 
-Engine = Callable[[Sequence[Trial], Path, Callable[[str], None]], Generator[Ended, None, None]]
-"""Runs trials, each in its own folder among the runs, says what runs, gives each as it ends; closing it ends all."""
+Engine = Callable[[Sequence[Trial], Path, Callable[[str], None]], Generator[EndedTrial, None, None]]
+"""Runs trials, each in its own folder among the runs, reports what runs, and yields each as it ends; closing it stops
+all."""
 
 _SHOWN = 20
 
 
 def run_grid(trials: Sequence[Trial], out: Path, engine: Engine) -> None:
-    """Run those trials that are not done, and write one prediction file and card of each model on each task.
+    """Run the trials that are not done, and write one prediction file and card of each model on each task.
 
     Args:
         trials: the grid, in the order of its files.
@@ -32,20 +33,20 @@ def run_grid(trials: Sequence[Trial], out: Path, engine: Engine) -> None:
     Raises: InvalidInput naming the trials that failed, when all others are done; at once when the disk is full.
     """
     runs = out / "runs"
-    with _alone_in(out), _ended_by_sigterm_as_by_ctrl_c():
-        waiting = not_done(_most_useful_first(trials), runs)
-        _tell(trials, waiting, runs)
-        failed = _run(trials, waiting, runs, out, engine)
+    with _lock_folder(out), _ended_by_sigterm_as_by_ctrl_c():
+        waiting = not_done(_sort_by_use(trials), runs)
+        _print_counts(trials, waiting, runs)
+        failed = _run_waiting(trials, waiting, runs, out, engine)
         for entry in by_entry(trials):
             collect(entry, runs, out)
     if failed:
         more = len(failed) - _SHOWN
         rest = [Problem(f"{counted(more, 'more trial')} failed", str(runs))] if more > 0 else []
-        raise InvalidInput([_failed(each, runs) for each in failed[:_SHOWN]] + rest)
+        raise InvalidInput([_failure_problem(each, runs) for each in failed[:_SHOWN]] + rest)
 
 
 def collect_done(trials: Sequence[Trial], out: Path) -> None:
-    """Run nothing, and write the prediction file and card of each model on each task from the trials that are done.
+    """Write the prediction file and card of each model on each task from the trials that are done; nothing is run.
 
     Args:
         trials: the grid, in the order of its files.
@@ -56,25 +57,27 @@ def collect_done(trials: Sequence[Trial], out: Path) -> None:
     if len(not_done(trials, runs)) == len(trials):
         cure = "give the command without --collect"
         raise InvalidInput(Problem("no trial of this grid is done", str(runs), cure=cure))
-    with _alone_in(out):
-        _tell(trials, not_done(trials, runs), runs)
+    with _lock_folder(out):
+        _print_counts(trials, not_done(trials, runs), runs)
         for entry in by_entry(trials):
             collect(entry, runs, out)
 
 
-def _most_useful_first(trials: Sequence[Trial]) -> list[Trial]:
-    """Order trials so that a stopped grid has every model on every source, if with fewer seeds or no placebo."""
+def _sort_by_use(trials: Sequence[Trial]) -> list[Trial]:
+    """Sort trials: real domains before placebos, then by seed, so that a stopped grid covers every source once."""
     seeds = list(dict.fromkeys(trial.seed for trial in trials))
     return sorted(trials, key=lambda trial: (trial.task.endswith(PLACEBO), seeds.index(trial.seed)))
 
 
 def not_done(trials: Sequence[Trial], runs: Path) -> list[Trial]:
-    """Return those trials whose predictions are not among the runs."""
+    """Return the trials without a whole prediction file among the runs."""
     return [trial for trial in trials if not is_whole(runs / trial.folder / PREDICTIONS)]
 
 
-def _run(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path, out: Path, engine: Engine) -> list[Ended]:
-    """Run the trials that wait, and write each entry when the last of its trials is done; gives those that failed."""
+def _run_waiting(
+    trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path, out: Path, engine: Engine
+) -> list[EndedTrial]:
+    """Run the waiting trials, and write each entry when the last of its trials is done; returns those that failed."""
     unfinished, failed = set(waiting), []
     entry_of = {trial: entry for entry in by_entry(trials) for trial in entry}
     n_done = len(trials) - len(waiting)
@@ -91,50 +94,48 @@ def _run(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path, out: Pat
                     failed.append(ended)
                     shown.ended(f"failed: {ended.trial}: {ended.error}")
                     if os.strerror(errno.ENOSPC) in ended.error:  # as all others would fail
-                        raise _full_disk(runs)
+                        raise _disk_is_full(runs)
     except OSError as error:
         if error.errno == errno.ENOSPC:
-            raise _full_disk(runs) from error
+            raise _disk_is_full(runs) from error
         raise
     except KeyboardInterrupt:
         n_done = len(trials) - len(unfinished)
-        typer.echo(
-            f"{n_done} of {counted(len(trials), 'trial')} done; the same command goes on with the others", err=True
-        )
+        typer.echo(f"{n_done} of {counted(len(trials), 'trial')} done; the same command runs the others", err=True)
         raise
     return failed
 
 
-def _tell(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path) -> None:
-    """Say what will be done, and what lies there that this grid has no use for."""
+def _print_counts(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path) -> None:
+    """Print how many trials are done and left, and how many others lie in the folder."""
     typer.echo(f"{counted(len(trials), 'trial')}: {len(trials) - len(waiting)} done, {len(waiting)} to run", err=True)
     own = {runs / trial.folder for trial in trials}
     others = {path for trial in own for path in trial.parent.glob("*") if path.is_dir()} - own
     if others:
-        why = "with other options, seeds, data or versions, stay as they are"
+        why = "were made with other options, seeds, data or versions: kept, not used"
         typer.echo(f"{counted(len(others), 'trial')} of these models in {runs}, {why}", err=True)
 
 
-def _failed(ended: Ended, runs: Path) -> Problem:
+def _failure_problem(ended: EndedTrial, runs: Path) -> Problem:
     log = runs / ended.trial.folder / LOG
     return Problem(f"{ended.trial} failed", str(log), ended.error or "", "the same command tries it again")
 
 
-def _full_disk(runs: Path) -> InvalidInput:
+def _disk_is_full(runs: Path) -> InvalidInput:
     cure = "free some space and give the same command again; trials that are done stay done"
     return InvalidInput(Problem("the disk is full", str(runs), cure=cure))
 
 
 @contextmanager
-def _alone_in(out: Path) -> Iterator[None]:
-    """Let no second grid work in the same folder."""
+def _lock_folder(out: Path) -> Iterator[None]:
+    """Lock the folder, so that no second grid works in it."""
     out.mkdir(parents=True, exist_ok=True)
     try:
         with filelock.FileLock(out / ".lock", blocking=False):
             yield
     except filelock.Timeout as error:
         cure = "wait for it, or give another folder with --out"
-        raise InvalidInput(Problem("another grid works in this folder", str(out), cure=cure)) from error
+        raise InvalidInput(Problem("another grid is running in this folder", str(out), cure=cure)) from error
 
 
 @contextmanager

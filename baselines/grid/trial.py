@@ -25,7 +25,7 @@ from validation.vocabulary import NO_SOURCE
 
 PREDICTIONS, LOG, RECORD = "predictions.parquet", "log.txt", "trial.json"
 PROGRAM_VERSION = 1
-"""Raised when a program gives other predictions for the same options: trials of an earlier one are run again then."""
+"""To be increased when a program predicts differently with the same options: earlier trials are then run again."""
 
 _COMPUTING = (
     *("numpy", "polars", "scikit-learn"),
@@ -61,7 +61,7 @@ class Trial:
     versions: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Name the trial in messages."""
+        """Return the trial's name in messages."""
         return f"{self.model} on {self.task} ({self.source}, seed {self.seed})"
 
     @classmethod
@@ -72,34 +72,39 @@ class Trial:
 
     @cached_property
     def record(self) -> str:
-        """The trial as JSON."""
+        """Format the trial as JSON."""
         return json.dumps(asdict(self), indent=2, sort_keys=True) + "\n"
 
     @cached_property
     def key(self) -> str:
-        """Hash of the record: another option, dataset or version is another trial."""
+        """Hash the record: a trial with another option, dataset or version has another key."""
         return hashlib.sha256(self.record.encode()).hexdigest()[:12]
 
     @property
     def folder(self) -> Path:
-        """Where the trial's files lie among the runs of a grid; sources joined from many domains are cut short."""
+        """Return the folder of the trial's files among the runs of a grid; long joined sources are cut short."""
         return Path(self.task, self.model, f"{self.source[:80]}-{self.seed}-{self.key}")
 
     def arguments(self, data: Path, out: Path) -> list[str]:
         """Return the arguments of the ``shiftbench`` command that runs the trial alone, from this folder."""
         source = [] if self.source == NO_SOURCE else [f"--source={self.source}"]
-        fixed = [f"--data={_from_here(data)}", f"--out={_from_here(out)}", *source, f"--seed={self.seed}"]
+        fixed = [
+            f"--data={_relative_if_inside(data)}",
+            f"--out={_relative_if_inside(out)}",
+            *source,
+            f"--seed={self.seed}",
+        ]
         return ["train", self.program, self.task, *fixed, *self.options]
 
 
-class Ended(NamedTuple):
+class EndedTrial(NamedTuple):
     """A trial that came to its end, and why it failed if it did."""
 
     trial: Trial
     error: str | None
 
 
-def installed() -> tuple[str, ...]:
+def installed_versions() -> tuple[str, ...]:
     """Return the versions, on this machine, of all that decides predictions, such as 'torch 2.13.0'.
 
     They are those of Python, of our programs, which a release alone does not change, and of the libraries that compute.
@@ -113,12 +118,12 @@ def installed() -> tuple[str, ...]:
 
 
 def card_of(predictions: Path) -> Path:
-    """Give the path of the card beside a prediction file."""
+    """Return the path of the card beside a prediction file."""
     return predictions.with_name(f"{predictions.stem}.card.yaml")
 
 
 def is_whole(predictions: Path) -> bool:
-    """Tell whether a prediction file and its card are there, whole."""
+    """Check whether a prediction file and its card exist and can be read."""
     try:
         read_card(card_of(predictions))
         pl.read_parquet_schema(predictions)
@@ -127,8 +132,10 @@ def is_whole(predictions: Path) -> bool:
     return True
 
 
-def start(trial: Trial, folder: Path, data: Path, threads: int, gpu: str | None = None) -> "subprocess.Popen[bytes]":
-    """Start a trial's process; what it says is added to the log in its folder.
+def start_trial(
+    trial: Trial, folder: Path, data: Path, threads: int, gpu: str | None = None
+) -> "subprocess.Popen[bytes]":
+    """Start a trial's process; what it prints is added to the log in its folder.
 
     Args:
         trial: what to run.
@@ -153,8 +160,8 @@ def start(trial: Trial, folder: Path, data: Path, threads: int, gpu: str | None 
         )
 
 
-def stop(children: Sequence["subprocess.Popen[bytes]"]) -> None:
-    """End trials' processes and what these started."""
+def stop_trials(children: Sequence["subprocess.Popen[bytes]"]) -> None:
+    """Stop trials' processes and the processes that these started."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         for child in children:
             if child.poll() is None:
@@ -165,12 +172,12 @@ def stop(children: Sequence["subprocess.Popen[bytes]"]) -> None:
                 child.wait(max(0.0, until - time.monotonic()))
 
 
-def failure(folder: Path, code: int) -> str | None:
-    """Say why a trial failed whose process ended with an exit code; None where it did not."""
+def failure_reason(folder: Path, code: int) -> str | None:
+    """Find why a trial's process failed; None if it did not."""
     if code == 0 and is_whole(folder / PREDICTIONS):
         return None
     if code == -signal.SIGKILL:
-        return "ended by SIGKILL, as the system does where memory runs out"
+        return "killed by SIGKILL, probably because memory ran out"
     if code < 0:
         return f"ended by {signal.Signals(-code).name}"
     lines = (folder / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
@@ -178,14 +185,14 @@ def failure(folder: Path, code: int) -> str | None:
     return last[:500] if code else "the program ended without writing its predictions"
 
 
-def _from_here(path: Path) -> Path:
-    """Return a path relative to the working folder where it is in it, so that cards tell nobody's folders."""
+def _relative_if_inside(path: Path) -> Path:
+    """Return a path relative to the working folder if it is inside, so that cards do not show where that lies."""
     path, here = path.resolve(), Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _environment(threads: int, gpu: str | None) -> dict[str, str]:
-    """Give the environment that makes a seed's predictions the same, whichever engine runs them."""
+    """Build the environment in which a seed always gives the same predictions, whichever engine runs the trial."""
     return {
         **os.environ,
         **dict.fromkeys(_THREADS, str(threads)),

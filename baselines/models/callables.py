@@ -22,13 +22,13 @@ import polars as pl
 
 from baselines.models.labels import match_labels, match_tags, resolve_label
 from baselines.models.loaded import NamedModel, RowFailure, describe_error, refuse_row
-from baselines.models.outputs import by_name, frame_of_probabilities
+from baselines.models.outputs import array_by_name, frame_of_probabilities
 from baselines.models.pipelines import class_names
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import UNPARSED, TaskKind
 
 if TYPE_CHECKING:
-    from baselines.models.loading import Asked
+    from baselines.models.loading import LoadRequest
 
 CALL_ROWS = 256
 """Rows of one call."""
@@ -44,29 +44,30 @@ class CallableModel(NamedModel):
     label_map: Mapping[str, str] = field(default_factory=dict)
 
     def _predict(self, rows: pl.DataFrame) -> pl.DataFrame:
-        asked, frames = call_inputs(rows, self.inputs), [self._empty()]
-        for start in range(0, len(asked), CALL_ROWS):
-            part = asked[start : start + CALL_ROWS]
+        inputs, frames = call_inputs(rows, self.inputs), [self._empty()]
+        for start in range(0, len(inputs), CALL_ROWS):
+            part = inputs[start : start + CALL_ROWS]
             try:
-                frames.append(self._frame(self._call(part), part))
+                frames.append(self._build_predictions(self._call(part), part))
             except RowFailure as failure:
                 done = pl.concat([*frames, failure.done], how="diagonal")
                 raise RowFailure(failure.problems[0], start + failure.row, done) from failure.__cause__
-        # What has no probabilities in one part and some in another has none that can be relied on.
+        # If only some parts have probabilities, the other rows' are null.
         return pl.concat(frames[1:], how="diagonal") if len(frames) > 1 else frames[0]
 
     def _call(self, part: list[Any]) -> list[Any]:
-        """Call the function; where it raises, find the first row that it raises at."""
+        """Call the function on a part; if it raises, find the first row at which it does."""
         try:
-            return self._checked(self.function(part), len(part))
+            return self._check_outputs(self.function(part), len(part))
         except RowFailure:
             raise
         except Exception as error:  # a function of the user's may raise anything
             answered, row, is_alone = self._until_it_raises(part)
-            done = self._frame(answered, part[:row])
-            told = _short(part[row]) if is_alone else f"inputs up to {_short(part[row])} together, for none alone"
-            found = f"{describe_error(error)}, for {told}"
-            cure = "mend the callable and run the same command again: it goes on at this row"
+            done = self._build_predictions(answered, part[:row])
+            shown = _short_repr(part[row])
+            where = shown if is_alone else f"several inputs up to {shown} together, but for none of them alone"
+            found = f"{describe_error(error)}, for {where}"
+            cure = "correct the callable and run the same command again: it continues at this row"
             raise refuse_row(self.name, "the callable raises", row, found, cure, done) from error
 
     def _until_it_raises(self, part: list[Any]) -> tuple[list[Any], int, bool]:
@@ -84,47 +85,47 @@ class CallableModel(NamedModel):
         return answered, first, self._outputs_or_none(part[first : first + 1]) is None
 
     def _outputs_or_none(self, part: list[Any]) -> list[Any] | None:
-        """Call the function to learn whether it raises; the error itself is reported by the caller."""
+        """Call the function; None if it raises. The caller reports the error itself."""
         try:
-            return self._checked(self.function(part), len(part))
+            return self._check_outputs(self.function(part), len(part))
         except Exception:
             return None
 
-    def _checked(self, found: Any, n: int) -> list[Any]:
-        """Return as many outputs as there are inputs, as a list."""
-        if isinstance(found, pl.Series):
-            found = found.to_list()
-        elif hasattr(found, "detach"):  # a tensor of torch
-            found = found.detach().cpu().numpy()
-        if isinstance(found, np.ndarray):
-            found = list(found)
-        if not isinstance(found, list | tuple) or len(found) != n:
-            told = f"{len(found):,} outputs" if hasattr(found, "__len__") else type(found).__name__
+    def _check_outputs(self, outputs: Any, n: int) -> list[Any]:
+        """Check that there are as many outputs as inputs, and return them as a list."""
+        if isinstance(outputs, pl.Series):
+            outputs = outputs.to_list()
+        elif hasattr(outputs, "detach"):  # a tensor of torch
+            outputs = outputs.detach().cpu().numpy()
+        if isinstance(outputs, np.ndarray):
+            outputs = list(outputs)
+        if not isinstance(outputs, list | tuple) or len(outputs) != n:
+            told = f"{len(outputs):,} outputs" if hasattr(outputs, "__len__") else type(outputs).__name__
             cure = f"return a list or array of {n:,}, one for each input"
-            raise refuse_row(self.name, "the callable gives no output for each input", 0, told, cure, self._empty())
-        return list(found)
+            raise refuse_row(self.name, "the callable must return one output per input", 0, told, cure, self._empty())
+        return list(outputs)
 
-    def _frame(self, found: Sequence[Any], part: Sequence[Any]) -> pl.DataFrame:
-        """Turn outputs into predictions, whatever their form."""
-        if not len(found):
+    def _build_predictions(self, outputs: Sequence[Any], part: Sequence[Any]) -> pl.DataFrame:
+        """Build predictions from outputs, whatever their form."""
+        if not len(outputs):
             return self._empty()
         if self.kind is TaskKind.TAGGING:
-            return self._tags(found, part)
-        return self._classes(found) if self.kind is TaskKind.CLASSIFICATION else self._texts(found)
+            return self._tags(outputs, part)
+        return self._classes(outputs) if self.kind is TaskKind.CLASSIFICATION else self._texts(outputs)
 
-    def _classes(self, found: Sequence[Any]) -> pl.DataFrame:
-        if all(_is_scored(row) for row in found):
-            return self._labels([row["label"] for row in found]).with_columns(
-                confidence=pl.Series([float(row["score"]) for row in found])
+    def _classes(self, outputs: Sequence[Any]) -> pl.DataFrame:
+        if all(_is_scored(row) for row in outputs):
+            return self._labels([row["label"] for row in outputs]).with_columns(
+                confidence=pl.Series([float(row["score"]) for row in outputs])
             )
-        if all(isinstance(row, list | tuple) and all(_is_scored(one) for one in row) for row in found):
-            found = [{one["label"]: one["score"] for one in row} for row in found]
-        if all(isinstance(row, Mapping) for row in found):
-            names = [str(name) for name in dict.fromkeys(name for row in found for name in row)]
-            return self._probabilities(by_name(found, names), names)
-        if all(np.ndim(row) == 1 for row in found):
-            return self._probabilities(np.asarray(found, dtype=np.float64), self._column_names(len(found[0])))
-        return self._labels(found)
+        if all(isinstance(row, list | tuple) and all(_is_scored(one) for one in row) for row in outputs):
+            outputs = [{one["label"]: one["score"] for one in row} for row in outputs]
+        if all(isinstance(row, Mapping) for row in outputs):
+            names = [str(name) for name in dict.fromkeys(name for row in outputs for name in row)]
+            return self._probabilities(array_by_name(outputs, names), names)
+        if all(np.ndim(row) == 1 for row in outputs):
+            return self._probabilities(np.asarray(outputs, dtype=np.float64), self._column_names(len(outputs[0])))
+        return self._labels(outputs)
 
     def _column_names(self, n: int) -> list[str]:
         for owner in (self.function, getattr(self.function, "__self__", None)):
@@ -139,9 +140,9 @@ class CallableModel(NamedModel):
         match = match_labels(names, self.labels, place=self.name, label_map=relevant)
         return frame_of_probabilities(values, match, self.name)
 
-    def _labels(self, found: Sequence[Any]) -> pl.DataFrame:
+    def _labels(self, outputs: Sequence[Any]) -> pl.DataFrame:
         # A label may be a number, of numpy or of Python.
-        names = [None if name is None else class_names([name])[0] for name in found]
+        names = [None if name is None else class_names([name])[0] for name in outputs]
         of_name = {name: self._label(name) for name in dict.fromkeys(names) if name is not None}
         labels = [None if name is None else of_name[name] for name in names]
         frame = pl.DataFrame({"prediction": pl.Series(labels, dtype=pl.String)})
@@ -165,13 +166,13 @@ class CallableModel(NamedModel):
         given = name if known is None else self.label_map[known]
         return given if given == UNPARSED else resolve_label(given, self.labels)
 
-    def _tags(self, found: Sequence[Any], part: Sequence[Any]) -> pl.DataFrame:
-        tags = [[str(tag) for tag in row] if isinstance(row, list | tuple | np.ndarray) else None for row in found]
+    def _tags(self, outputs: Sequence[Any], part: Sequence[Any]) -> pl.DataFrame:
+        tags = [[str(tag) for tag in row] if isinstance(row, list | tuple | np.ndarray) else None for row in outputs]
         for row, (own, words) in enumerate(zip(tags, part, strict=True)):
             if own is None or (len(own) != len(words) and own != [UNPARSED]):
-                told = type(found[row]).__name__ if own is None else f"{len(own):,} tags for {len(words):,} words"
+                told = type(outputs[row]).__name__ if own is None else f"{len(own):,} tags for {len(words):,} words"
                 what, cure = "the callable gives no tag for each word", "return a list of tags, one a word"
-                done = self._tags(found[:row], part[:row]) if row else self._empty()
+                done = self._tags(outputs[:row], part[:row]) if row else self._empty()
                 raise refuse_row(self.name, what, row, told, cure, done)
         names = list(dict.fromkeys(tag for row in tags for tag in row or () if tag != UNPARSED))
         relevant = {
@@ -185,53 +186,53 @@ class CallableModel(NamedModel):
             {"prediction": pl.Series([[of_name[tag] for tag in row or ()] for row in tags], dtype=pl.List(pl.String))}
         )
 
-    def _texts(self, found: Sequence[Any]) -> pl.DataFrame:
-        texts = [row.get("answer", row.get("generated_text")) if isinstance(row, Mapping) else row for row in found]
+    def _texts(self, outputs: Sequence[Any]) -> pl.DataFrame:
+        texts = [row.get("answer", row.get("generated_text")) if isinstance(row, Mapping) else row for row in outputs]
         for row, text in enumerate(texts):
             if not isinstance(text, str):
                 done = pl.DataFrame({"prediction": pl.Series(texts[:row], dtype=pl.String)})
                 what, cure = "the callable gives no text", f"return texts; '{UNPARSED}' where there is no answer"
-                raise refuse_row(self.name, what, row, _short(text), cure, done)
+                raise refuse_row(self.name, what, row, _short_repr(text), cure, done)
         return pl.DataFrame({"prediction": pl.Series(texts, dtype=pl.String)})
 
     def _empty(self) -> pl.DataFrame:
         return pl.DataFrame(schema={"prediction": pl.List(pl.String) if self.kind is TaskKind.TAGGING else pl.String})
 
 
-def load_callable(asked: "Asked") -> CallableModel:
+def load_callable(request: "LoadRequest") -> CallableModel:
     """Import the callable that a spec names; see ``load_model``."""
-    module_name, _, path = asked.spec.partition(":")
+    module_name, _, path = request.spec.partition(":")
     if module_name.endswith(".py"):
         cure = f"write it as {module_name.removesuffix('.py')}:{path}"
-        raise InvalidInput(Problem("this names a file, not a module", asked.spec, f"'{module_name}'", cure))
+        raise InvalidInput(Problem("this names a file, not a module", request.spec, f"'{module_name}'", cure))
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # as 'python -m' has it: a module of the user's own lies there
     try:
-        found: Any = import_module(module_name)
+        target: Any = import_module(module_name)
     except Exception as error:  # a module of the user's may raise anything
         there = describe_error(error)
-        cure = "run this where 'import' finds the module, or mend it"
-        raise InvalidInput(Problem("the module cannot be imported", asked.spec, there, cure)) from error
+        cure = "run this where 'import' finds the module, or correct it"
+        raise InvalidInput(Problem("the module cannot be imported", request.spec, there, cure)) from error
     for name in path.split("."):
-        if not hasattr(found, name):
-            public = [each for each in vars(found) if not each.startswith("_")] if hasattr(found, "__dict__") else []
+        if not hasattr(target, name):
+            public = [each for each in vars(target) if not each.startswith("_")] if hasattr(target, "__dict__") else []
             cure = did_you_mean(name, public) if public else "check the name"
-            raise InvalidInput(Problem("the module has no such callable", asked.spec, f"'{name}'", cure))
-        found = getattr(found, name)
-    if not callable(found) or isinstance(found, type):
-        told, cure = type(found).__name__, "name a function, or a method of an object, that takes a list of texts"
-        raise InvalidInput(Problem("this cannot be called with texts", asked.spec, told, cure))
-    for name, label in asked.label_map.items():
-        if asked.kind is TaskKind.CLASSIFICATION:
-            match_labels([name], asked.labels, place=asked.spec, label_map={name: label})
+            raise InvalidInput(Problem("the module has no such callable", request.spec, f"'{name}'", cure))
+        target = getattr(target, name)
+    if not callable(target) or isinstance(target, type):
+        told, cure = type(target).__name__, "name a function, or a method of an object, that takes a list of texts"
+        raise InvalidInput(Problem("this cannot be called with texts", request.spec, told, cure))
+    for name, label in request.label_map.items():
+        if request.kind is TaskKind.CLASSIFICATION:
+            match_labels([name], request.labels, place=request.spec, label_map={name: label})
     return CallableModel(
-        name=asked.spec, inputs=asked.inputs, part_rows=CALL_ROWS, function=found, kind=asked.kind,
-        labels=asked.labels, label_map=asked.label_map,
+        name=request.spec, inputs=request.inputs, part_rows=CALL_ROWS, function=target, kind=request.kind,
+        labels=request.labels, label_map=request.label_map,
     )  # fmt: skip
 
 
 def call_inputs(rows: pl.DataFrame, inputs: Sequence[str]) -> list[Any]:
-    """List what a callable is given for each row.
+    """Build what a callable is given for each row.
 
     >>> call_inputs(pl.DataFrame({"a": ["x"], "b": ["y"]}), ["a", "b"])
     [('x', 'y')]
@@ -248,7 +249,7 @@ def _is_scored(row: Any) -> bool:
     return isinstance(row, Mapping) and set(row) == {"label", "score"}
 
 
-def _short(value: Any) -> str:
+def _short_repr(value: Any) -> str:
     import reprlib
 
     return reprlib.repr(value)[:200]

@@ -34,7 +34,7 @@ class Head:
 
     @classmethod
     def of(cls, config: Any, kind: tuple[str, str], labels: Sequence[str]) -> "Head":
-        """Decide by a checkpoint's configuration.
+        """Read what becomes of a checkpoint's head off its configuration.
 
         Args:
             config: of transformers.
@@ -49,14 +49,14 @@ class Head:
 
     @property
     def note(self) -> str | None:
-        """What the user must know of a checkpoint that has a head; None of any other."""
+        """Return what the user must know of a checkpoint that has a head; None of any other."""
         if self.names is None:
             return None
         if self.order is not None:
             return f"the model's own head is kept, its labels matched by name: {', '.join(self.labels)}"
         return (
             f"the model's own head is for other labels ({', '.join(self.names[:20])}) than the task's "
-            f"({', '.join(self.labels[:20])}): a new head is drawn"
+            f"({', '.join(self.labels[:20])}): a new head with random weights is trained"
         )
 
     def load(self, name: str, seed: int) -> Any:
@@ -101,7 +101,7 @@ def output_order(names: Sequence[str], labels: Sequence[str]) -> tuple[int, ...]
 
 
 def permute_outputs(model: Any, order: Sequence[int], name: str) -> None:
-    """Put the rows of a model's last layer into another order.
+    """Reorder the outputs of a model's last layer.
 
     Args:
         model: a classifier or tagger of transformers; changed.

@@ -40,32 +40,32 @@ class LabelMatch:
 
     @property
     def absent(self) -> tuple[str, ...]:
-        """Labels of the task that no output stands for."""
+        """Return the task's labels that no output stands for."""
         return tuple(label for code, label in enumerate(self.labels) if code not in self.codes)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user must know: labels that the model never gives."""
+        """Return what the user must know: labels that the model never gives."""
         if not self.absent:
             return ()
-        return (f"the model has no output for {_listed(self.absent)}: it is wrong about every such text",)
+        return (f"the model never predicts {_quote_names(self.absent)} and is wrong about every text with that label",)
 
     @property
     def is_bijection(self) -> bool:
-        """Whether each output stands for a label of its own, and each label has one."""
+        """Return whether each output stands for a label of its own, and each label has one."""
         return sorted(self.codes) == list(range(len(self.labels)))
 
     def probabilities(self, by_output: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add up outputs by label.
+        """Add up the probabilities of outputs that stand for the same label.
 
         Args:
             by_output: shape (n, n_outputs).
         Returns: shape (n, n_labels + 1); the last column holds what stands for no label.
         """
-        found = np.zeros((len(by_output), len(self.labels) + 1))
+        by_label = np.zeros((len(by_output), len(self.labels) + 1))
         for output, code in enumerate(self.codes):
-            found[:, code] += by_output[:, output]
-        return found
+            by_label[:, code] += by_output[:, output]
+        return by_label
 
     def frame(self, by_output: NDArray[np.float64]) -> pl.DataFrame:
         """Build predictions from the outputs' probabilities, shape (n, n_outputs).
@@ -87,7 +87,7 @@ class LabelMatch:
 
 
 def parse_label_map(pairs: Sequence[str]) -> dict[str, str]:
-    """Read ``--label-map`` as typed: a model's label and the task's, joined by ``=``.
+    """Parse ``--label-map`` options: a model's label and the task's, joined by ``=``.
 
     Args:
         pairs: such as ``LABEL_0=negative``.
@@ -102,7 +102,9 @@ def parse_label_map(pairs: Sequence[str]) -> dict[str, str]:
     for pair in pairs:
         name, equals, label = (part.strip() for part in pair.rpartition("="))
         if not equals or not name or not label:
-            problems.append(Problem("this maps no label", "--label-map", f"'{pair}'", "write it as MODEL'S=TASK'S"))
+            problems.append(
+                Problem("this is not a label mapping", "--label-map", f"'{pair}'", "write it as MODEL'S=TASK'S")
+            )
         elif parsed.get(name, label) != label:
             found = f"'{name}' as '{parsed[name]}' and as '{label}'"
             problems.append(Problem("a label is mapped twice", "--label-map", found, "leave one of them out"))
@@ -125,21 +127,23 @@ def match_labels(
     Returns: the labels by output. Several outputs may be mapped to one label, and a label may have no output.
     Raises: InvalidInput when an output stands for no label, or two have one name, with all that is wrong.
     """
-    mapped, problems = _resolved_map(label_map or {}, names, labels, place)
-    found = {name: mapped.get(name) or resolve_label(name, labels) for name in names}
-    lost = [name for name in names if found[name] is None and not problems]
+    mapped, problems = _resolve_map(label_map or {}, names, labels, place)
+    label_of = {name: mapped.get(name) or resolve_label(name, labels) for name in names}
+    lost = [name for name in names if label_of[name] is None and not problems]
     if lost:
-        problems.append(_unmatched(lost, names, labels, place))
-    own = [found[name] for name in names if name not in mapped and found[name] is not None]
+        problems.append(_describe_unmatched(lost, names, labels, place))
+    own = [label_of[name] for name in names if name not in mapped and label_of[name] is not None]
     twice = [label for label in dict.fromkeys(own) if own.count(label) > 1]
     if twice:
-        both = [name for name in names if found[name] in twice]
+        both = [name for name in names if label_of[name] in twice]
         cure = f"write what each stands for: {map_line(both, labels)}"
-        problems.append(Problem("outputs of the model have the same name", place, _listed(both), cure, key="id2label"))
+        problems.append(
+            Problem("outputs of the model have the same name", place, _quote_names(both), cure, key="id2label")
+        )
     if problems:
         raise InvalidInput(problems)
     codes = {label: code for code, label in enumerate(labels)} | {UNPARSED: _NO_LABEL}
-    return LabelMatch(tuple(labels), tuple(codes[str(found[name])] for name in names))
+    return LabelMatch(tuple(labels), tuple(codes[str(label_of[name])] for name in names))
 
 
 def match_tags(
@@ -168,12 +172,12 @@ def resolve_label(word: str, labels: Sequence[str]) -> str | None:
     """
     if word in labels:
         return word
-    alike = [label for label in labels if _folded(label) == _folded(word)]
+    alike = [label for label in labels if _fold_name(label) == _fold_name(word)]
     return alike[0] if len(alike) == 1 else None
 
 
 def map_line(names: Sequence[str], labels: Sequence[str]) -> str:
-    """Write the options that map names to labels, with the nearest label of each, or ``?`` where none is near.
+    """Format the options that map names to labels, with the nearest label of each, or ``?`` where none is near.
 
     >>> map_line(["LABEL_0", "Postive"], ["negative", "positive"])
     "--label-map 'LABEL_0=?' --label-map Postive=positive"
@@ -182,7 +186,7 @@ def map_line(names: Sequence[str], labels: Sequence[str]) -> str:
     return " ".join(f"--label-map {shlex.quote(pair)}" for pair in pairs)
 
 
-def _resolved_map(
+def _resolve_map(
     label_map: Mapping[str, str], names: Sequence[str], labels: Sequence[str], place: str
 ) -> tuple[dict[str, str], list[Problem]]:
     """Resolve both sides of a map, and list what neither model nor task has."""
@@ -201,31 +205,31 @@ def _resolved_map(
     return mapped, problems
 
 
-def _unmatched(lost: Sequence[str], names: Sequence[str], labels: Sequence[str], place: str) -> Problem:
+def _describe_unmatched(lost: Sequence[str], names: Sequence[str], labels: Sequence[str], place: str) -> Problem:
     """Describe outputs that stand for no label: which, how many, and the nearest label of each."""
     if all(_NUMBERED.fullmatch(name) for name in names):
         what = "the model numbers its labels and does not name them"
-        found = f"{_listed(names)}; the task's labels are {_listed(labels)}"
+        found = f"{_quote_names(names)}; the task's labels are {_quote_names(labels)}"
         cure = f"put the label that each stands for in place of '?': {map_line(names, labels)}"
         return Problem(what, place, found, cure, key="id2label")
     near = [(name, _nearest(name, labels)) for name in lost]
     told = ", ".join(f"'{name}'" + (f" (nearest: '{label}')" if label else "") for name, label in near[:_SHOWN])
     more = f" and {len(near) - _SHOWN} more" if len(near) > _SHOWN else ""
-    found = f"{len(lost)} of {len(names)}: {told}{more}; the task's labels are {_listed(labels)}"
+    found = f"{len(lost)} of {len(names)}: {told}{more}; the task's labels are {_quote_names(labels)}"
     cure = f"map them: {map_line(lost, labels)}, where '{UNPARSED}' stands for no label"
     return Problem("the labels of this model are not the task's", place, found, cure, key="id2label")
 
 
 def _nearest(name: str, labels: Sequence[str]) -> str | None:
-    by_folded = {_folded(label): label for label in labels}
-    near = get_close_matches(_folded(name), list(by_folded), n=1, cutoff=0.6)
+    by_folded = {_fold_name(label): label for label in labels}
+    near = get_close_matches(_fold_name(name), list(by_folded), n=1, cutoff=0.6)
     return by_folded[near[0]] if near else None
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return _BETWEEN_WORDS.sub(" ", normalize("NFKC", name).strip().casefold())
 
 
-def _listed(names: Sequence[str]) -> str:
+def _quote_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(f"'{name}'" for name in names[:_SHOWN]) + more

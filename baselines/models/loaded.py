@@ -40,7 +40,7 @@ class LoadedModel(Protocol):
         facts: keys of the card that are known of it, such as ``base_model``.
         version: JSON data that changes when the model does, for work that is taken up again.
         libraries: distributions whose versions its predictions depend on.
-        part_rows: rows that are well asked about at once: what a stop may lose.
+        part_rows: rows to ask about at once; a stop loses at most this many predictions.
     """
 
     name: str
@@ -54,7 +54,7 @@ class LoadedModel(Protocol):
 
     @property
     def truncated(self) -> float | None:
-        """Share of the rows so far whose texts were cut; None where that is not known."""
+        """Return the share of the rows so far whose texts were cut; None if that is not known."""
         ...
 
     def predict(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -98,7 +98,7 @@ class NamedModel(ABC):
 
     @property
     def truncated(self) -> float | None:
-        """Share of the rows so far whose texts were cut; None where that is not known."""
+        """Return the share of the rows so far whose texts were cut; None if that is not known."""
         if self.counts.truncated is None or not self.counts.rows:
             return None
         return self.counts.truncated / self.counts.rows
@@ -121,7 +121,7 @@ class NamedModel(ABC):
 
 
 def count_empty(rows: pl.DataFrame, inputs: Sequence[str]) -> int:
-    """Count rows that have an input without anything to read; a missing title is none.
+    """Count rows of which an input is empty or white space; an empty title does not count.
 
     >>> count_empty(pl.DataFrame({"a": ["x", " ", "y"], "b": ["", "z", "z"]}), ["a", "b"])
     2
@@ -135,7 +135,7 @@ def count_empty(rows: pl.DataFrame, inputs: Sequence[str]) -> int:
 
 
 def refuse_row(model: str, what: str, row: int, found: str, cure: str, done: pl.DataFrame) -> RowFailure:
-    """Build the refusal of one row; the row counts from 0, ``done`` are the predictions before it."""
+    """Build the refusal of one row, counted from 0, with the predictions of the rows before it."""
     return RowFailure(Problem(what, model, found, cure), row, done)
 
 

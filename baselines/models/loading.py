@@ -24,7 +24,7 @@ FORMS = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class LoadRequest:
     """What a model is loaded for, and how: the arguments of ``load_model``."""
 
     spec: str
@@ -87,13 +87,13 @@ def load_model(
     Returns: the model.
     Raises: InvalidInput when there is no such model, it does something else than the task, or its labels are others.
     """
-    asked = Asked(
+    request = LoadRequest(
         spec, kind, tuple(inputs), tuple(labels), dict(label_map or {}), trust_pickle, served_model, revision,
         max_length, max_target, form, may_abstain, prompt, instruction, api_key_env, concurrency,
     )  # fmt: skip
-    _check_options(asked)
-    with _naming(spec):
-        return _load(asked)
+    _check_options(request)
+    with _name_model_in_problems(spec):
+        return _load(request)
 
 
 def is_url(spec: str) -> bool:
@@ -101,66 +101,66 @@ def is_url(spec: str) -> bool:
     return spec.startswith(("http://", "https://"))
 
 
-def _load(asked: Asked) -> LoadedModel:
-    """Tell the kinds of specs apart; what lies on this machine comes before the Hub."""
-    spec, path = asked.spec, Path(asked.spec)
+def _load(request: LoadRequest) -> LoadedModel:
+    """Load a model by the kind that its spec names; what lies on this machine comes before the Hub."""
+    spec, path = request.spec, Path(request.spec)
     if is_url(spec):
         from baselines.models.served import load_served
 
-        return load_served(asked)
-    if path.suffix in (".skops", *PICKLES) or (path.is_file() and asked.trust_pickle):
+        return load_served(request)
+    if path.suffix in (".skops", *PICKLES) or (path.is_file() and request.trust_pickle):
         from baselines.models.pipelines import load_pipeline_file
 
-        return load_pipeline_file(asked, path)
+        return load_pipeline_file(request, path)
     if path.is_dir():
-        return _load_folder(asked, path)
+        return _load_folder(request, path)
     if _CALLABLE.fullmatch(spec):
         from baselines.models.callables import load_callable
 
-        return load_callable(asked)
+        return load_callable(request)
     if path.is_file():
         raise InvalidInput(Problem("this file holds no model", spec, f"the ending '{path.suffix}'", FORMS))
     if not _HUB_ID.fullmatch(spec):
         raise InvalidInput(Problem("there is no such model", spec, cure=FORMS))
     from baselines.models.pretrained import load_pretrained
 
-    return load_pretrained(asked)
+    return load_pretrained(request)
 
 
-def _load_folder(asked: Asked, folder: Path) -> LoadedModel:
+def _load_folder(request: LoadRequest, folder: Path) -> LoadedModel:
     from baselines.models.pretrained import load_pretrained
     from baselines.models.sentence_model import find_head, load_sentence_model
 
     if (folder / "modules.json").is_file() and find_head(folder) is not None:
-        return load_sentence_model(asked, folder)
+        return load_sentence_model(request, folder)
     if not (folder / "config.json").is_file():
         if (folder / "adapter_config.json").is_file():
             cure = "merge the adapter into its model (peft: merge_and_unload) and give that folder"
-            raise InvalidInput(Problem("the folder holds an adapter alone", asked.spec, cure=cure))
+            raise InvalidInput(Problem("the folder holds an adapter without its model", request.spec, cure=cure))
         there = ", ".join(sorted(file.name for file in folder.iterdir())[:8]) or "nothing"
-        raise InvalidInput(Problem("the folder holds no model", asked.spec, there, FORMS))
-    return load_pretrained(asked)
+        raise InvalidInput(Problem("the folder holds no model", request.spec, there, FORMS))
+    return load_pretrained(request)
 
 
-def _check_options(asked: Asked) -> None:
-    """Refuse options that say nothing of this kind of model or task, all at once."""
+def _check_options(request: LoadRequest) -> None:
+    """Raise InvalidInput for all options that do not belong to this kind of model or task."""
     problems = []
-    if asked.served_model and not is_url(asked.spec):
+    if request.served_model and not is_url(request.spec):
         cure = "leave it out, or give the server's URL in place of the model"
-        problems.append(Problem("this is for a server", "--model", asked.served_model, cure))
-    if asked.label_map and asked.kind not in (TaskKind.CLASSIFICATION, TaskKind.TAGGING):
-        found = f"a task of kind '{asked.kind.value}'"
+        problems.append(Problem("this is for a server", "--model", request.served_model, cure))
+    if request.label_map and request.kind not in (TaskKind.CLASSIFICATION, TaskKind.TAGGING):
+        found = f"a task of kind '{request.kind.value}'"
         problems.append(Problem("the task has no labels to map", "--label-map", found, "leave it out"))
-    if asked.kind in (TaskKind.CLASSIFICATION, TaskKind.TAGGING) and len(asked.labels) < 2:
+    if request.kind in (TaskKind.CLASSIFICATION, TaskKind.TAGGING) and len(request.labels) < 2:
         cure = "give a task with two labels or more"
-        problems.append(Problem("the task has one label only", asked.spec, ", ".join(asked.labels), cure))
+        problems.append(Problem("the task has one label only", request.spec, ", ".join(request.labels), cure))
     if problems:
         raise InvalidInput(problems)
 
 
 @contextmanager
-def _naming(spec: str) -> Iterator[None]:
-    """Name the model in problems of the programs that train, which know it by their option ``--model``."""
+def _name_model_in_problems(spec: str) -> Iterator[None]:
+    """Replace ``--model`` in problems by the model's name: the training programs call it so, these commands do not."""
     try:
         yield
     except InvalidInput as error:

@@ -39,7 +39,10 @@ class ModelOptions:
     max_length: Annotated[
         int | None,
         typer.Option(
-            "--max-length", metavar="N", help="Word pieces read of a text. Default: what the model reads.", min=8
+            "--max-length",
+            metavar="N",
+            help="Most word pieces read of a text. Default: as many as the model can.",
+            min=8,
         ),
     ] = None
     max_target: Annotated[
@@ -53,12 +56,15 @@ class ModelOptions:
         typer.Option("--form", metavar="TEXT", help="What an encoder-decoder reads, as 'summarize: {source_text}'."),
     ] = None
     may_abstain: Annotated[
-        bool, typer.Option("--may-abstain", help="Let a model of questions say that there is no answer (SQuAD 2.0).")
+        bool,
+        typer.Option("--may-abstain", help="Let a question answering model say that there is no answer (SQuAD 2.0)."),
     ] = False
     instruction: Annotated[
         str | None,
         typer.Option(
-            "--instruction", metavar="TEXT", help="Your words for a served model; '{labels}' stands for the labels."
+            "--instruction",
+            metavar="TEXT",
+            help="Your own instruction to a served model; '{labels}' is replaced by the labels.",
         ),
     ] = None
     api_key_env: Annotated[
@@ -70,7 +76,8 @@ class ModelOptions:
         ),
     ] = None
     concurrency: Annotated[
-        int, typer.Option("--concurrency", metavar="N", help="Requests to a server under way at once.", min=1, max=1024)
+        int,
+        typer.Option("--concurrency", metavar="N", help="Requests sent to a server at the same time.", min=1, max=1024),
     ] = 8
 
     def load(

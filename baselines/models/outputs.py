@@ -13,23 +13,23 @@ from validation.probabilities import SUM_TOLERANCE
 from validation.vocabulary import UNPARSED
 
 
-def frame_of_probabilities(found: Any, match: LabelMatch, name: str) -> pl.DataFrame:
+def frame_of_probabilities(values_by_row: Any, match: LabelMatch, name: str) -> pl.DataFrame:
     """Build predictions from probabilities.
 
     Args:
-        found: of each of n rows the probabilities of the model's labels, shape (n, n_outputs).
+        values_by_row: of each of n rows the probabilities of the model's labels, shape (n, n_outputs).
         match: which label each output stands for.
         name: the model's name, for the refusal.
     Returns: prediction, confidence and probabilities of n rows.
     Raises: RowFailure at the first row with NaN, a number outside [0, 1], or a sum that is not 1.
     """
-    values = np.asarray(found, dtype=np.float64)
+    values = np.asarray(values_by_row, dtype=np.float64)
     sums = values.sum(axis=1)
     faults = (
-        (~np.isfinite(values).all(axis=1), "the model's output is not a number", "look at what the model does with it"),
+        (~np.isfinite(values).all(axis=1), "the model's output is not a number", "check how the model computes it"),
         (
             ((values < -SUM_TOLERANCE) | (values > 1 + SUM_TOLERANCE)).any(axis=1) | (np.abs(sums - 1) > SUM_TOLERANCE),
-            "the model's output is no list of probabilities",
+            "the model's output is not a list of probabilities",
             "give probabilities of all labels after the softmax: from 0 to 1, with the sum 1",
         ),
     )
@@ -43,11 +43,11 @@ def frame_of_probabilities(found: Any, match: LabelMatch, name: str) -> pl.DataF
     return predictions
 
 
-def frame_of_labels(found: Sequence[str], names: Sequence[str], match: LabelMatch, name: str) -> pl.DataFrame:
+def frame_of_labels(labels_by_row: Sequence[str], names: Sequence[str], match: LabelMatch, name: str) -> pl.DataFrame:
     """Build predictions from the model's labels, without confidences.
 
     Args:
-        found: of each of n rows the model's name of its label, or ``__unparsed__``.
+        labels_by_row: of each of n rows the model's name of its label, or ``__unparsed__``.
         names: the model's names, as ``match`` has them.
         match: which label each name stands for.
         name: the model's name, for the refusal.
@@ -56,15 +56,15 @@ def frame_of_labels(found: Sequence[str], names: Sequence[str], match: LabelMatc
     """
     labels = [*match.labels, UNPARSED]
     of_name = {own: labels[code] for own, code in zip(names, match.codes, strict=True)} | {UNPARSED: UNPARSED}
-    predictions = pl.DataFrame({"prediction": pl.Series([of_name.get(own) for own in found], dtype=pl.String)})
+    predictions = pl.DataFrame({"prediction": pl.Series([of_name.get(own) for own in labels_by_row], dtype=pl.String)})
     lost = predictions["prediction"].is_null()
     if lost.any():
         row = int(lost.arg_true()[0])
-        told, cure = f"'{found[row]}', {int(lost.sum()):,} such rows", f"give one of {', '.join(names)}"
+        told, cure = f"'{labels_by_row[row]}', {int(lost.sum()):,} such rows", f"give one of {', '.join(names)}"
         raise refuse_row(name, "the model gives a label that it does not have", row, told, cure, predictions[:row])
     return predictions
 
 
-def by_name(found: Sequence[Mapping[str, float]], names: Sequence[str]) -> NDArray[np.float64]:
-    """Return probabilities given by name as an array, shape (n, n_names); what a row leaves out has none."""
-    return np.array([[float(row.get(name, 0.0)) for name in names] for row in found]).reshape(len(found), len(names))
+def array_by_name(rows: Sequence[Mapping[str, float]], names: Sequence[str]) -> NDArray[np.float64]:
+    """Build an array of probabilities given by name, shape (n, n_names); 0 for a name that a row leaves out."""
+    return np.array([[float(row.get(name, 0.0)) for name in names] for row in rows]).reshape(len(rows), len(names))

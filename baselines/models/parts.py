@@ -9,7 +9,7 @@ import polars as pl
 from tqdm import tqdm
 
 from baselines.models.loaded import LoadedModel, RowFailure, TextCounts
-from baselines.runs import Work
+from baselines.runs import WorkFolder
 from validation.report import Problem
 from validation.vocabulary import TOKENS
 
@@ -17,7 +17,12 @@ _PLACE = "row_of_all"
 
 
 def predict_in_parts(
-    model: LoadedModel, rows: pl.DataFrame, inputs: Sequence[str], *, work: Work | None = None, is_shown: bool = True
+    model: LoadedModel,
+    rows: pl.DataFrame,
+    inputs: Sequence[str],
+    *,
+    work: WorkFolder | None = None,
+    is_shown: bool = True,
 ) -> pl.DataFrame:
     """Predict rows in parts, and keep each finished part.
 
@@ -46,33 +51,33 @@ def predict_in_parts(
             bar.update(len(part))
     if not frames:
         return model.predict(rows)
-    return _joined(frames).with_columns(ordered[_PLACE]).sort(_PLACE).drop(_PLACE)
+    return _join_parts(frames).with_columns(ordered[_PLACE]).sort(_PLACE).drop(_PLACE)
 
 
 def _new_part(
-    model: LoadedModel, ordered: pl.DataFrame, start: int, work: Work | None, before: Sequence[pl.DataFrame]
+    model: LoadedModel, ordered: pl.DataFrame, start: int, work: WorkFolder | None, before: Sequence[pl.DataFrame]
 ) -> pl.DataFrame:
     """Predict the next part and keep it; where the model fails in it, keep what it predicted before that."""
-    asked = ordered.slice(start, model.part_rows)
+    part_rows = ordered.slice(start, model.part_rows)
     earlier = asdict(model.counts)
     try:
-        part = model.predict(asked)
+        part = model.predict(part_rows)
     except RowFailure as failure:
         if work and len(failure.done):
-            work.keep(_name(start), 0, failure.done, {})
-        row = asked.row(failure.row, named=True)
-        done = _joined([*before, failure.done])
+            work.write_finished(_part_name(start), 0, failure.done, {})
+        row = part_rows.row(failure.row, named=True)
+        done = _join_parts([*before, failure.done])
         raise RowFailure(_with_id(failure.problems[0], row, n_kept=len(done)), row[_PLACE], done) from failure
     if work:
         later = asdict(model.counts)
         counts = {key: None if later[key] is None else later[key] - (earlier[key] or 0) for key in later}
-        work.keep(_name(start), 0, part, counts)
+        work.write_finished(_part_name(start), 0, part, counts)
     return part
 
 
-def _kept_part(model: LoadedModel, start: int, work: Work | None) -> pl.DataFrame | None:
+def _kept_part(model: LoadedModel, start: int, work: WorkFolder | None) -> pl.DataFrame | None:
     """Read a part that was finished before, and count its rows; None where there is none."""
-    kept = work.take_up(_name(start), 0) if work else None
+    kept = work.read_finished(_part_name(start), 0) if work else None
     if kept is None:
         return None
     part, record = kept
@@ -84,14 +89,14 @@ def _kept_part(model: LoadedModel, start: int, work: Work | None) -> pl.DataFram
     return part
 
 
-def _joined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Put parts together; one without rows need not have the columns of the others."""
+def _join_parts(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Join parts; one without rows need not have the columns of the others."""
     filled = [frame for frame in frames if len(frame)]
     return pl.concat(filled, how="diagonal") if filled else frames[-1]
 
 
 def _length(inputs: Sequence[str], rows: pl.DataFrame) -> pl.Expr:
-    """Return the characters of a row's inputs, or its number of tokens."""
+    """Return an expression for the length of a row: characters of its inputs, or number of tokens."""
     lengths = [pl.col(name).list.len() if name == TOKENS else pl.col(name).str.len_chars() for name in inputs]
     return pl.sum_horizontal(lengths)
 
@@ -102,5 +107,5 @@ def _with_id(problem: Problem, row: dict[str, Any], *, n_kept: int) -> Problem:
     return replace(problem, found=f"{problem.found}{named}{kept}")
 
 
-def _name(start: int) -> str:
+def _part_name(start: int) -> str:
     return f"part-{start}"

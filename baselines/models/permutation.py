@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 FAR_BETTER = 0.1
-"""Balanced accuracy that another order must add before it is worth a word."""
+"""Balanced accuracy that another order must add before there is a warning."""
 ALPHA = 0.01
 
 
 def permutation_warning(gold: ArrayLike, predicted: ArrayLike, labels: Sequence[str]) -> str | None:
-    """Warn where the model would score far better if its labels were permuted.
+    """Build a warning if the model would score far better with its labels permuted; None if not.
 
     The score is balanced accuracy (mean recall of the labels that occur), so that a model that always gives one label
     gains nothing. The best permutation is found by linear assignment on the recalls. It is reported only where it
@@ -66,7 +66,7 @@ def _sentence(moved: Sequence[tuple[str, str]], now: float, best: float) -> str:
 
 
 def _codes(values: ArrayLike, labels: Sequence[str]) -> NDArray[np.int64]:
-    """Return label codes of codes, names or probabilities; -1 for what is no label."""
+    """Convert codes, names or probabilities to label codes; -1 for what is no label."""
     array = np.asarray(values)
     if array.ndim == 2:
         return np.asarray(array.argmax(axis=1), dtype=np.int64)

@@ -25,7 +25,7 @@ from validation.report import InvalidInput, Problem
 from validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
-    from baselines.models.loading import Asked
+    from baselines.models.loading import LoadRequest
 
 _TRUSTED_PACKAGES = ("sklearn", "numpy", "scipy")
 
@@ -50,21 +50,21 @@ class Pipeline(NamedModel):
         return frame_of_labels(class_names(self.estimator.predict(texts)), names, self.match, self.name)
 
 
-def load_pipeline_file(asked: "Asked", path: Path) -> Pipeline:
+def load_pipeline_file(request: "LoadRequest", path: Path) -> Pipeline:
     """Load a pipeline from a skops file or a trusted pickle; see ``load_model``."""
-    if asked.kind is not TaskKind.CLASSIFICATION:
+    if request.kind is not TaskKind.CLASSIFICATION:
         cure = "give a 'module:callable' that calls it"
-        found = f"a task of kind '{asked.kind.value}'"
-        raise InvalidInput(Problem("a pipeline gives labels", asked.spec, found, cure))
-    estimator = load_estimator(path, trust_pickle=asked.trust_pickle)
+        found = f"a task of kind '{request.kind.value}'"
+        raise InvalidInput(Problem("a pipeline predicts labels only", request.spec, found, cure))
+    estimator = load_estimator(path, trust_pickle=request.trust_pickle)
     classes = getattr(estimator, "classes_", None)
     if not hasattr(estimator, "predict") or classes is None or np.ndim(classes) != 1:
         found, cure = type(estimator).__name__, "save a fitted pipeline that ends in a classifier of single labels"
-        raise InvalidInput(Problem("this is no fitted classifier", asked.spec, found, cure))
-    match = match_labels(class_names(classes), asked.labels, place=asked.spec, label_map=asked.label_map)
+        raise InvalidInput(Problem("this is no fitted classifier", request.spec, found, cure))
+    match = match_labels(class_names(classes), request.labels, place=request.spec, label_map=request.label_map)
     facts = path.stat()
     return Pipeline(
-        name=path.stem, inputs=asked.inputs, notes=match.notes, estimator=estimator, match=match, part_rows=8192,
+        name=path.stem, inputs=request.inputs, notes=match.notes, estimator=estimator, match=match, part_rows=8192,
         version=[facts.st_size, facts.st_mtime_ns], libraries=("scikit-learn",),
     )  # fmt: skip
 
@@ -90,7 +90,7 @@ def load_estimator(path: Path, *, trust_pickle: bool) -> Any:
 
 @contextmanager
 def reading_pickle(path: Path, *, trust_pickle: bool) -> Iterator[None]:
-    """Read a pickle in this block, if it is trusted.
+    """Check that a pickle is trusted before this block reads it, and report any error of the block.
 
     Args:
         path: the pickle, for the report.
@@ -110,7 +110,7 @@ def reading_pickle(path: Path, *, trust_pickle: bool) -> Iterator[None]:
 
 
 def class_names(classes: Sequence[Any] | NDArray[Any]) -> list[str]:
-    """Write the classes of an estimator as names; whole numbers without a point.
+    """Format the classes of an estimator as names; whole numbers without a point.
 
     >>> class_names(np.array([0.0, 1.0])), class_names(np.array(["no", "yes"]))
     (['0', '1'], ['no', 'yes'])

@@ -19,11 +19,11 @@ from validation.report import InvalidInput, Problem
 from validation.vocabulary import TOKENS, UNPARSED, TaskKind
 
 if TYPE_CHECKING:
-    from baselines.models.loading import Asked
+    from baselines.models.loading import LoadRequest
     from baselines.training.batches import Features
 
 USUAL_LENGTH = 512
-"""Word pieces that are read of a text by a model that knows no end, as those with relative positions."""
+"""Word pieces that are read of a text by a model without a maximum length, such as one with relative positions."""
 QA_WINDOW = 384
 MAX_TARGET = {TaskKind.GENERATION: 128, TaskKind.EXTRACTIVE_QA: 20, TaskKind.CLASSIFICATION: 20}
 _HEADS = {
@@ -64,13 +64,13 @@ class Pretrained(NamedModel):
         """Run the model over features, one value a row."""
         from baselines.training.prediction import predict_rows
 
-        # A tokenizer without marks leaves nothing of an empty text, and no model reads nothing.
+        # A tokenizer without special tokens makes no pieces of an empty text, and a model needs at least one.
         one_piece = {"input_ids": [self.tokenizer.pad_token_id], "attention_mask": [1]}
         shown = [row if row["input_ids"] else {name: one_piece.get(name, [0]) for name in row} for row in rows]
         return predict_rows(self.model, shown, self.padding, self.device, read, "")
 
     def refuse_nan(self, bad: NDArray[np.bool_], rows: pl.DataFrame, done: pl.DataFrame) -> None:
-        """Refuse the first row whose output is not a number, with the predictions before it."""
+        """Raise RowFailure at the first row whose output is not a number, with the predictions before it."""
         if bad.any():
             row = int(bad.argmax())
             found = f"NaN or infinity for {int(bad.sum()):,} of {len(rows):,} rows asked about together"
@@ -93,9 +93,9 @@ class PretrainedClassifier(Pretrained):
             return self.match.frame(np.zeros((0, len(self.match.codes))))
         features = text_features(self.tokenizer, rows, self.inputs, self.max_length)
         self.counts.add_truncated(self._count_cut(rows, features))
-        found = np.asarray(self.read(features, logits), dtype=np.float64)
-        bad = np.asarray(~np.isfinite(found).all(axis=1))
-        predictions = self.match.frame(softmax(np.where(bad[:, None], 0.0, found), axis=1))
+        outputs = np.asarray(self.read(features, logits), dtype=np.float64)
+        bad = np.asarray(~np.isfinite(outputs).all(axis=1))
+        predictions = self.match.frame(softmax(np.where(bad[:, None], 0.0, outputs), axis=1))
         self.refuse_nan(bad, rows, predictions)
         return predictions
 
@@ -121,13 +121,16 @@ class PretrainedTagger(Pretrained):
         pieces = word_pieces(rows[TOKENS].to_list(), self.tokenizer, self.max_length)
         self.counts.add_truncated(0)  # windows show every word
         codes = self.read(pieces.features, _finite_best_tags)
-        own = [found[: len(words)] for found, words in zip(codes, pieces.words, strict=True)]
+        own = [predicted[: len(words)] for predicted, words in zip(codes, pieces.words, strict=True)]
         bad = np.zeros(len(rows), dtype=np.bool_)
-        for sentence, found in zip(pieces.sentence, own, strict=True):
-            bad[sentence] |= bool((found < 0).any())
+        for sentence, predicted in zip(pieces.sentence, own, strict=True):
+            bad[sentence] |= bool((predicted < 0).any())
         names = np.array([self.match.labels[code] for code in self.match.codes], dtype=object)
         outside = self.match.codes.index(self.match.labels.index("O"))
-        tags = [names[found].tolist() for found in pieces.tags([np.maximum(found, 0) for found in own], outside)]
+        tags = [
+            names[predicted].tolist()
+            for predicted in pieces.tags([np.maximum(predicted, 0) for predicted in own], outside)
+        ]
         predictions = pl.DataFrame({"prediction": pl.Series(tags, dtype=pl.List(pl.String))})
         self.refuse_nan(bad, rows, predictions)
         return predictions
@@ -149,11 +152,11 @@ class PretrainedReader(Pretrained):
         self.counts.add_truncated(sum(len(pieces) > self.max_length // QUESTION_SHARE for pieces in lengths))
         logits = self.read(windows.features, starts_and_ends)
         bad = np.zeros(len(rows), dtype=np.bool_)
-        for question, found in zip(windows.question, logits, strict=True):
-            bad[question] |= not np.isfinite(found).all()
-        answers = windows.answers([np.nan_to_num(found) for found in logits])
-        given = answers.given(0.0 if self.may_abstain else np.inf)
-        predictions = pl.DataFrame({"prediction": pl.Series(given, dtype=pl.String)})
+        for question, scores in zip(windows.question, logits, strict=True):
+            bad[question] |= not np.isfinite(scores).all()
+        answers = windows.answers([np.nan_to_num(scores) for scores in logits])
+        texts = answers.apply_threshold(0.0 if self.may_abstain else np.inf)
+        predictions = pl.DataFrame({"prediction": pl.Series(texts, dtype=pl.String)})
         self.refuse_nan(bad, rows, predictions)
         return predictions
 
@@ -169,13 +172,13 @@ class PretrainedWriter(Pretrained):
     label_map: Mapping[str, str] = field(default_factory=dict)
 
     def _predict(self, rows: pl.DataFrame) -> pl.DataFrame:
-        from baselines.training.text_to_text import encoded, predicted_texts
+        from baselines.training.text_to_text import encode_form, predicted_texts
 
         names = [name for name in rows.columns if f"{{{name}}}" in self.form]
         whole = [self.form.format_map(row) for row in rows.select(names).iter_rows(named=True)]
         lengths = self.tokenizer(whole, truncation=False, verbose=False)["input_ids"] if whole else []
         self.counts.add_truncated(sum(len(pieces) > self.max_length for pieces in lengths))
-        ids = encoded(self.form, rows, self.tokenizer, self.max_length)
+        ids = encode_form(self.form, rows, self.tokenizer, self.max_length)
         features = [{"input_ids": tokens, "attention_mask": [1] * len(tokens)} for tokens in ids]
         written = self.tokenizer.batch_decode(self.read(features, self._write), skip_special_tokens=True)
         texts = predicted_texts(written, self.kind)
@@ -191,17 +194,17 @@ class PretrainedWriter(Pretrained):
         return resolve_label(text if known is None else self.label_map[known], self.labels) or UNPARSED
 
 
-def load_pretrained(asked: "Asked") -> NamedModel:
+def load_pretrained(request: "LoadRequest") -> NamedModel:
     """Load a model of transformers by folder or Hub id; see ``load_model``."""
     from baselines.training.batches import Padding
     from baselines.training.models import Device, load_config, load_model, load_tokenizer, model_version, padding_token
     from baselines.training.options import Precision
 
-    spec = asked.spec
-    where: dict[str, Any] = {"trust_remote_code": False} | ({"revision": asked.revision} if asked.revision else {})
+    spec = request.spec
+    where: dict[str, Any] = {"trust_remote_code": False} | ({"revision": request.revision} if request.revision else {})
     config = load_config(spec, **where)
-    head = _head(config, asked)
-    match = _match(config, asked) if head in ("ForSequenceClassification", "ForTokenClassification") else None
+    head = _head(config, request)
+    match = _match(config, request) if head in ("ForSequenceClassification", "ForTokenClassification") else None
     spaced = {"add_prefix_space": True} if head == "ForTokenClassification" else {}
     tokenizer = load_tokenizer(spec, **where, **spaced)
     if tokenizer.pad_token_id is None and getattr(config, "pad_token_id", None) is not None:
@@ -210,12 +213,12 @@ def load_pretrained(asked: "Asked") -> NamedModel:
     if told["missing_keys"]:
         missing = sorted(told["missing_keys"])
         more = f" and {len(missing) - 4} more" if len(missing) > 4 else ""
-        found, cure = f"no {', '.join(missing[:4])}{more}", f"train it: shiftbench train {_TRAINER[asked.kind]}"
+        found, cure = f"no {', '.join(missing[:4])}{more}", f"train it: shiftbench train {_TRAINER[request.kind]}"
         raise InvalidInput(Problem("the model has no trained weights for its answers", spec, found, cure))
     device = Device.best(Precision.FP32)
     common: dict[str, Any] = {
         "name": Path(spec).resolve().name if Path(spec).is_dir() else spec.rpartition("/")[2],
-        "inputs": asked.inputs,
+        "inputs": request.inputs,
         "revision": getattr(config, "_commit_hash", None),
         "notes": match.notes if match else (),
         "facts": {
@@ -228,81 +231,82 @@ def load_pretrained(asked: "Asked") -> NamedModel:
         "libraries": ("torch", "transformers"),
         "model": model,
         "tokenizer": tokenizer,
-        "max_length": _max_length(config, tokenizer, head, asked),
+        "max_length": _max_length(config, tokenizer, head, request),
         "device": device,
         "padding": Padding(padding_token(tokenizer, spec), multiple=8 if device.name == "cuda" else 1),
         "part_rows": _part_rows(head, device.name),
     }
     if head == "ForQuestionAnswering":
-        return PretrainedReader(**common, may_abstain=asked.may_abstain)
+        return PretrainedReader(**common, may_abstain=request.may_abstain)
     if match is None:
-        return _writer(model, asked, common)
+        return _writer(model, request, common)
     return (PretrainedClassifier if head == "ForSequenceClassification" else PretrainedTagger)(**common, match=match)
 
 
-def _writer(model: Any, asked: "Asked", common: Mapping[str, Any]) -> PretrainedWriter:
+def _writer(model: Any, request: "LoadRequest", common: Mapping[str, Any]) -> PretrainedWriter:
     from baselines.training.text_to_text import input_form
 
     own = model.generation_config.max_length
-    usual = own if own not in (None, _GENERIC_MAX_LENGTH) else MAX_TARGET[asked.kind]
-    form = asked.form or input_form(asked.inputs)
-    if not any(f"{{{name}}}" in form for name in asked.inputs):
-        cure = f"name columns in braces: {', '.join(asked.inputs)}"
+    usual = own if own not in (None, _GENERIC_MAX_LENGTH) else MAX_TARGET[request.kind]
+    form = request.form or input_form(request.inputs)
+    if not any(f"{{{name}}}" in form for name in request.inputs):
+        cure = f"name columns in braces: {', '.join(request.inputs)}"
         raise InvalidInput(Problem("the form names no input column", "--form", f"'{form}'", cure))
     return PretrainedWriter(
-        **common, kind=asked.kind, form=form, max_target=asked.max_target or usual, labels=asked.labels,
-        label_map=asked.label_map,
+        **common, kind=request.kind, form=form, max_target=request.max_target or usual, labels=request.labels,
+        label_map=request.label_map,
     )  # fmt: skip
 
 
-def _head(config: Any, asked: "Asked") -> str:
-    """Find what the model does by its architecture, and refuse what the task does not ask for."""
+def _head(config: Any, request: "LoadRequest") -> str:
+    """Find the kind of head by the model's architecture, and refuse a head that does not suit the task."""
     architectures = list(getattr(config, "architectures", None) or ())
     heads = [head for head in _HEADS if any(name.endswith(head) for name in architectures)]
-    if not set(heads) & set(_OF_KIND[asked.kind]):
-        what = "the model does something else than the task"
-        found = f"{', '.join(architectures) or config.model_type} for a task of kind '{asked.kind.value}'"
-        wanted = " or ".join(_OF_KIND[asked.kind])
-        cure = f"give a model whose architecture ends in {wanted}; 'shiftbench train {_TRAINER[asked.kind]}' trains one"
+    if not set(heads) & set(_OF_KIND[request.kind]):
+        what = "the model is for another kind of task"
+        found = f"{', '.join(architectures) or config.model_type} for a task of kind '{request.kind.value}'"
+        wanted = " or ".join(_OF_KIND[request.kind])
+        trainer = _TRAINER[request.kind]
+        cure = f"give a model whose architecture ends in {wanted}; 'shiftbench train {trainer}' trains one"
         if any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in architectures):
             cure = "serve it and give the server's URL with --model, or 'shiftbench train prompt-llm --local'"
-        raise InvalidInput(Problem(what, asked.spec, found, cure))
+        raise InvalidInput(Problem(what, request.spec, found, cure))
     head = heads[0]
-    if head == "ForSequenceClassification" and len(asked.inputs) > 2:
+    if head == "ForSequenceClassification" and len(request.inputs) > 2:
         what, cure = "the model reads one text or a pair", "give such a task, or a 'module:callable' that joins texts"
-        raise InvalidInput(Problem(what, asked.spec, ", ".join(asked.inputs), cure))
+        raise InvalidInput(Problem(what, request.spec, ", ".join(request.inputs), cure))
     return head
 
 
-def _match(config: Any, asked: "Asked") -> LabelMatch:
+def _match(config: Any, request: "LoadRequest") -> LabelMatch:
     """Match the model's labels with the task's by name."""
     problem_type = getattr(config, "problem_type", None)
     names = [str(config.id2label[place]) for place in sorted(config.id2label)]
     if len(names) < 2 or problem_type in ("regression", "multi_label_classification"):
         what, cure = "the model does not choose one of several labels", "give a classifier of single labels"
-        raise InvalidInput(Problem(what, asked.spec, str(problem_type or f"{len(names)} output"), cure))
-    if asked.kind is not TaskKind.TAGGING:
-        return match_labels(names, asked.labels, place=asked.spec, label_map=asked.label_map)
-    match = match_tags(names, asked.labels, place=asked.spec, label_map=asked.label_map)
+        raise InvalidInput(Problem(what, request.spec, str(problem_type or f"{len(names)} output"), cure))
+    if request.kind is not TaskKind.TAGGING:
+        return match_labels(names, request.labels, place=request.spec, label_map=request.label_map)
+    match = match_tags(names, request.labels, place=request.spec, label_map=request.label_map)
     if -1 in match.codes or "O" in match.absent or "O" not in match.labels:
         what, cure = "a tagger must have the tag 'O'", "map tags that the task does not have to 'O'"
-        raise InvalidInput(Problem(what, asked.spec, ", ".join(names), cure))
+        raise InvalidInput(Problem(what, request.spec, ", ".join(names), cure))
     return match
 
 
-def _max_length(config: Any, tokenizer: Any, head: str, asked: "Asked") -> int:
-    """Count how many word pieces the model reads: what is asked for, within its positions and its tokenizer's limit."""
+def _max_length(config: Any, tokenizer: Any, head: str, request: "LoadRequest") -> int:
+    """Return how many word pieces the model reads: those asked for, within its positions and its tokenizer's limit."""
     from baselines.training.options import TrainingOptions
-    from baselines.training.pieces import room
+    from baselines.training.pieces import usable_token_length
 
     endless = 10**9
-    limit = min(room(config, TrainingOptions(model=asked.spec), endless), tokenizer.model_max_length)
+    limit = min(usable_token_length(config, TrainingOptions(model=request.spec), endless), tokenizer.model_max_length)
     usual = QA_WINDOW if head == "ForQuestionAnswering" else limit if limit < endless else USUAL_LENGTH
-    return int(min(asked.max_length or usual, limit))
+    return int(min(request.max_length or usual, limit))
 
 
 def _part_rows(head: str, device: str) -> int:
-    """Choose how many rows a stop may lose: seconds' worth."""
+    """Choose the rows of a part so that a stop loses no more than seconds of work."""
     rows = 32 if head == "ForConditionalGeneration" else 256
     return rows * 16 if device == "cuda" else rows
 
@@ -311,8 +315,8 @@ def _finite_best_tags(model: Any, batch: Mapping[str, Any]) -> Sequence[NDArray[
     """Read each piece's best tag; -1 where the scores are no numbers."""
     import torch
 
-    found = model(**batch).logits
-    best = found.argmax(dim=-1)
+    logits = model(**batch).logits
+    best = logits.argmax(dim=-1)
     real = batch["attention_mask"].bool()
-    bad = ~torch.isfinite(found).all(dim=-1) & real
+    bad = ~torch.isfinite(logits).all(dim=-1) & real
     return list(torch.where(bad, -1, best).cpu().numpy())

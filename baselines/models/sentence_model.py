@@ -24,7 +24,7 @@ from validation.report import InvalidInput, Problem, first_line
 from validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
-    from baselines.models.loading import Asked
+    from baselines.models.loading import LoadRequest
 
 HEADS = ("model_head.skops", "model_head.safetensors", "model_head.pkl")
 
@@ -69,25 +69,25 @@ class LinearHead:
 
 
 def find_head(folder: Path) -> Path | None:
-    """Find the head of a SetFit folder; one that needs no trust comes first."""
+    """Find the file of a SetFit folder's head; files that need no trust come first."""
     return next((folder / name for name in HEADS if (folder / name).is_file()), None)
 
 
-def load_sentence_model(asked: "Asked", folder: Path) -> SentenceModel:
+def load_sentence_model(request: "LoadRequest", folder: Path) -> SentenceModel:
     """Load a SetFit folder; see ``load_model``."""
-    if asked.kind is not TaskKind.CLASSIFICATION or len(asked.inputs) != 1:
-        found = f"a task of kind '{asked.kind.value}' with {', '.join(asked.inputs)}"
+    if request.kind is not TaskKind.CLASSIFICATION or len(request.inputs) != 1:
+        found = f"a task of kind '{request.kind.value}' with {', '.join(request.inputs)}"
         cure = "give a task with the input column 'text', or a 'module:callable'"
-        raise InvalidInput(Problem("a SetFit model labels single texts", asked.spec, found, cure))
+        raise InvalidInput(Problem("a SetFit model labels single texts", request.spec, found, cure))
     path = find_head(folder)
     assert path is not None
-    head = _load_head(path, trust_pickle=asked.trust_pickle)
+    head = _load_head(path, trust_pickle=request.trust_pickle)
     settings = _settings(folder)
     names = class_names(head.classes_) if hasattr(head, "classes_") else []
     own = settings.get("labels")
     if own and all(name.isdigit() and int(name) < len(own) for name in names):
         names = [str(own[int(name)]) for name in names]
-    match = match_labels(names, asked.labels, place=asked.spec, label_map=asked.label_map)
+    match = match_labels(names, request.labels, place=request.spec, label_map=request.label_map)
     require("sentence_transformers", "encoder")
     from sentence_transformers import SentenceTransformer
 
@@ -96,12 +96,13 @@ def load_sentence_model(asked: "Asked", folder: Path) -> SentenceModel:
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         cure = "give the folder that save_pretrained wrote"
         raise InvalidInput(
-            Problem("the sentence encoder cannot be loaded", asked.spec, first_line(error), cure)
+            Problem("the sentence encoder cannot be loaded", request.spec, first_line(error), cure)
         ) from error
     files = {str(file.relative_to(folder)): file.stat() for file in sorted(folder.rglob("*")) if file.is_file()}
     return SentenceModel(
-        name=folder.resolve().name, inputs=asked.inputs, notes=match.notes, part_rows=256,
-        libraries=("sentence-transformers", "scikit-learn"), facts={"base_model": asked.spec, "paradigm": "fine-tuned"},
+        name=folder.resolve().name, inputs=request.inputs, notes=match.notes, part_rows=256,
+        libraries=("sentence-transformers", "scikit-learn"),
+        facts={"base_model": request.spec, "paradigm": "fine-tuned"},
         version={name: (facts.st_size, facts.st_mtime_ns) for name, facts in files.items()},
         body=body, head=head, is_normalized=bool(settings.get("normalize_embeddings")), match=match,
     )  # fmt: skip

@@ -12,8 +12,8 @@ from validation.report import InvalidInput, Problem
 from validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
-    from baselines.models.loading import Asked
-    from baselines.prompting.server import Server
+    from baselines.models.loading import LoadRequest
+    from baselines.prompting.server import ModelServer
     from baselines.prompting.task_prompt import TaskPrompt
 
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class ServedModel(NamedModel):
     """A served model and how rows are put to it. What cannot be read of its answers is ``__unparsed__``."""
 
-    server: "Server | None" = None
+    server: "ModelServer | None" = None
     prompt: "TaskPrompt | None" = None
 
     def _predict(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -42,23 +42,24 @@ class ServedModel(NamedModel):
         return predictions.to_frame()
 
 
-def load_served(asked: "Asked") -> ServedModel:
-    """Reach for a model behind a server; nothing is asked yet. See ``load_model``."""
+def load_served(request: "LoadRequest") -> ServedModel:
+    """Build a model behind a server; nothing is asked yet. See ``load_model``."""
     from baselines.prompting.instructions import general_wording
     from baselines.prompting.options import API_KEY_ENV, OPENAI, server_address, server_key
-    from baselines.prompting.server import Server
-    from baselines.prompting.task_prompt import Protocol, TaskPrompt
+    from baselines.prompting.server import ModelServer
+    from baselines.prompting.task_prompt import PromptProtocol, TaskPrompt
 
-    if not asked.served_model:
+    if not request.served_model:
         cure = "name the one to use with --model"
-        raise InvalidInput(Problem("a server may have several models", asked.spec, cure=cure))
+        raise InvalidInput(Problem("a server may have several models", request.spec, cure=cure))
     require("openai", "llm")
-    address = server_address(asked.spec)
-    key = server_key(asked.api_key_env or API_KEY_ENV, is_needed=address == OPENAI) or "none"
-    server = Server(asked.served_model, base_url=address, api_key=key, concurrency=asked.concurrency)
-    words = general_wording(asked.kind, asked.inputs, asked.labels, asked.instruction)
-    prompt = asked.prompt or TaskPrompt(asked.kind, asked.labels, words, Protocol.DR)
+    address = server_address(request.spec)
+    key = server_key(request.api_key_env or API_KEY_ENV, is_needed=address == OPENAI) or "none"
+    server = ModelServer(request.served_model, base_url=address, api_key=key, concurrency=request.concurrency)
+    words = general_wording(request.kind, request.inputs, request.labels, request.instruction)
+    prompt = request.prompt or TaskPrompt(request.kind, request.labels, words, PromptProtocol.DR)
     return ServedModel(
-        name=asked.served_model, inputs=asked.inputs, libraries=("openai",), version=[address, asked.served_model],
-        facts={"base_model": asked.served_model, "paradigm": "zero-shot", "shots": 0}, server=server, prompt=prompt,
+        name=request.served_model, inputs=request.inputs, libraries=("openai",),
+        version=[address, request.served_model],
+        facts={"base_model": request.served_model, "paradigm": "zero-shot", "shots": 0}, server=server, prompt=prompt,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Asking a model: what was answered before is taken from the cache, what is asked is counted and kept at once."""
+"""Asking a model: earlier answers come from the cache; new ones are counted and stored as they come."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from typing import Any
 from tqdm import tqdm
 
 from baselines.prompting.cache import AnswerStore, answer_key
-from baselines.prompting.models import Answer, Model, Request
+from baselines.prompting.models import LanguageModel, ModelAnswer, Request
 from validation.report import InvalidInput, Problem, counted
 
-_AGAIN = "what was answered is kept: the same command goes on from there"
+_AGAIN = "answers are kept: the same command continues from there"
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Prices:
     written: float | None = None
 
     def cost(self, tokens_in: int | None, tokens_out: int | None) -> float | None:
-        """Give the cost in US dollars; None where prices or tokens are not known.
+        """Compute the cost in US dollars; None if prices or tokens are not known.
 
         >>> Prices(2.0, 10.0).cost(500_000, 1_000)
         1.01
@@ -47,17 +47,17 @@ class Asker:
         answers: all answers by key, each once, whether asked for now or before.
     """
 
-    def __init__(self, model: Model, store: AnswerStore, prices: Prices, budget: Budget) -> None:
+    def __init__(self, model: LanguageModel, store: AnswerStore, prices: Prices, budget: Budget) -> None:
         if budget.cost is not None and (prices.read is None or prices.written is None):
-            cure = "give --price-in and --price-out, in US dollars a million tokens"
-            raise InvalidInput(Problem("the cost cannot be kept to without prices", "--max-cost", cure=cure))
+            cure = "give --price-in and --price-out, in US dollars per million tokens"
+            raise InvalidInput(Problem("the cost cannot be limited without prices", "--max-cost", cure=cure))
         self._model, self._store, self._prices, self._budget = model, store, prices, budget
         self._spent = 0.0
         self.asked = 0
-        self.answers: dict[bytes, Answer] = {}
+        self.answers: dict[bytes, ModelAnswer] = {}
 
-    def ask(self, requests: Sequence[Request], bar: "tqdm[Any]") -> list[Answer]:
-        """Give the answer to each request; equal ones are asked once.
+    def ask(self, requests: Sequence[Request], bar: "tqdm[Any]") -> list[ModelAnswer]:
+        """Return the answer to each request, from the cache or the model; equal requests are sent once.
 
         Raises: InvalidInput when the model fails or the budget is spent; what was answered by then is in the cache.
         """
@@ -71,12 +71,12 @@ class Asker:
         if allowed < len(lacking):
             left = counted(len(lacking) - allowed, "request")
             raise InvalidInput(
-                Problem("the requests allowed are used up", "--max-requests", f"{left} or more to go", _AGAIN)
+                Problem("the allowed number of requests is used up", "--max-requests", f"{left} or more to go", _AGAIN)
             )
         return [self.answers[key] for key in keys]
 
     def _ask(self, requests: Sequence[tuple[bytes, Request]], bar: "tqdm[Any]") -> None:
-        def keep(place: int, answer: Answer) -> None:
+        def keep(place: int, answer: ModelAnswer) -> None:
             key = requests[place][0]
             self.answers[key] = answer
             self.asked += 1
@@ -92,8 +92,8 @@ class Asker:
         finally:
             self._store.flush()
 
-    def _spend(self, answer: Answer) -> None:
-        """Count what an answer cost; InvalidInput when it is the last that may be paid for."""
+    def _spend(self, answer: ModelAnswer) -> None:
+        """Add an answer's cost to what was spent; raises InvalidInput when the allowed cost is reached."""
         cost = self._prices.cost(answer.tokens_in, answer.tokens_out)
         self._spent += cost or 0.0
         if self._budget.cost is None:
@@ -102,11 +102,11 @@ class Asker:
             what, cure = "the server does not count tokens", "leave --max-cost out, or use --max-requests"
             raise InvalidInput(Problem(what, "--max-cost", cure=cure))
         if self._spent >= self._budget.cost:
-            raise InvalidInput(Problem("the cost allowed is reached", "--max-cost", f"${self._spent:,.4f}", _AGAIN))
+            raise InvalidInput(Problem("the allowed cost is reached", "--max-cost", f"${self._spent:,.4f}", _AGAIN))
 
     @property
     def tokens(self) -> tuple[int, int] | None:
-        """Tokens read and written for all answers; None where any is not known."""
+        """Return the tokens read and written for all answers; None if any number is not known."""
         pairs = [(answer.tokens_in, answer.tokens_out) for answer in self.answers.values()]
         known = [(read, written) for read, written in pairs if read is not None and written is not None]
         if len(known) < len(pairs):
@@ -115,10 +115,10 @@ class Asker:
 
     @property
     def cost(self) -> float | None:
-        """US dollars for all answers, whether paid now or before; None where tokens or prices are not known."""
+        """Return the US dollars of all answers, paid now or before; None if tokens or prices are not known."""
         return self._prices.cost(*(self.tokens or (None, None)))
 
     @property
     def spent(self) -> float:
-        """US dollars spent in this run."""
+        """Return the US dollars spent in this run."""
         return self._spent

@@ -15,8 +15,8 @@ import typer
 
 from baselines.prompting.asking import Asker, Budget, Prices
 from baselines.prompting.cache import AnswerStore
-from baselines.prompting.models import Answer, Request
-from baselines.prompting.server import Server
+from baselines.prompting.models import ModelAnswer, Request
+from baselines.prompting.server import ModelServer
 from baselines.prompting.wire import Api
 from validation.output_files import replace_file
 from validation.report import InvalidInput, Problem, counted, first_line
@@ -39,18 +39,18 @@ class BatchStage(StrEnum):
 class RequestCollector(Asker):
     """Notes what would be asked, by key, in place of asking; what is in the cache is not noted."""
 
-    def __init__(self, model: Server, store: AnswerStore) -> None:
+    def __init__(self, model: ModelServer, store: AnswerStore) -> None:
         super().__init__(model, store, Prices(), Budget())
         self.noted: dict[bytes, Request] = {}
 
     def _ask(self, requests: Sequence[tuple[bytes, Request]], bar: Any) -> None:
         self.noted |= dict(requests)
-        self.answers |= {key: Answer(None, 0, 0) for key, _ in requests}
+        self.answers |= {key: ModelAnswer(None, 0, 0) for key, _ in requests}
         bar.update(len(requests))
 
 
-def write_batch(model: Server, requests: Mapping[bytes, Request], out: Path) -> list[Path]:
-    """Write requests as files that the Batch API takes, each as large as it may be.
+def write_batch(model: ModelServer, requests: Mapping[bytes, Request], out: Path) -> list[Path]:
+    """Write requests as files for the Batch API, each as large as the API allows.
 
     Args:
         model: the server that will be asked.
@@ -69,8 +69,8 @@ def write_batch(model: Server, requests: Mapping[bytes, Request], out: Path) -> 
     return written
 
 
-def send_batch(model: Server, out: Path) -> list[str]:
-    """Send the written files, and keep the batches' names in ``<stem>.batch.json``.
+def send_batch(model: ModelServer, out: Path) -> list[str]:
+    """Send the written files, and write the batches' names to ``<stem>.batch.json``.
 
     Args:
         model: the server.
@@ -85,7 +85,7 @@ def send_batch(model: Server, out: Path) -> list[str]:
     if not files:
         raise InvalidInput(Problem("there is nothing to send", str(out.parent), cure="give --batch write first"))
     names: list[str] = []
-    with _server(model) as client:
+    with _open_client(model) as client:
         for path in files:
             uploaded = client.files.create(file=path, purpose="batch")
             batch = client.batches.create(
@@ -97,8 +97,8 @@ def send_batch(model: Server, out: Path) -> list[str]:
     return names
 
 
-def collect_batch(model: Server, requests: Mapping[bytes, Request], out: Path, store: AnswerStore) -> int:
-    """Put the answers of sent batches into the cache; the files go when all are there.
+def collect_batch(model: ModelServer, requests: Mapping[bytes, Request], out: Path, store: AnswerStore) -> int:
+    """Fetch the answers of sent batches into the cache; the files are removed when all answers are there.
 
     Args:
         model: the server.
@@ -112,7 +112,7 @@ def collect_batch(model: Server, requests: Mapping[bytes, Request], out: Path, s
     if not sent.is_file():
         raise InvalidInput(Problem("no batch was sent", str(sent), cure="give --batch write, then --batch send"))
     names = json.loads(sent.read_text(encoding="utf-8"))["batches"]
-    with _server(model) as client:
+    with _open_client(model) as client:
         batches = [client.batches.retrieve(name) for name in names]
         waiting = [batch for batch in batches if batch.status in _UNDER_WAY]
         if waiting:
@@ -123,7 +123,9 @@ def collect_batch(model: Server, requests: Mapping[bytes, Request], out: Path, s
     if n_found < len(requests):
         states = ", ".join(f"{batch.id} {batch.status}" for batch in batches)
         found = f"{len(requests) - n_found:,} of {len(requests):,} requests without an answer; {states}"
-        cure = f"delete {sent.name} and give --batch write again, or leave --batch out: only what lacks is asked"
+        cure = (
+            f"delete {sent.name} and give --batch write again, or leave --batch out: only missing answers are asked for"
+        )
         raise InvalidInput(Problem("the batch came back incomplete", model.address, found, cure))
     store.flush()
     for path in [*_files(out), sent]:
@@ -141,8 +143,8 @@ def print_stage(stage: BatchStage, files: Sequence[Path], names: Sequence[str], 
     typer.echo(line, err=True)
 
 
-def _keep(model: Server, requests: Mapping[bytes, Request], text: str, store: AnswerStore) -> int:
-    found = 0
+def _keep(model: ModelServer, requests: Mapping[bytes, Request], text: str, store: AnswerStore) -> int:
+    n_kept = 0
     for line in text.splitlines():
         try:
             answer = json.loads(line)
@@ -154,11 +156,11 @@ def _keep(model: Server, requests: Mapping[bytes, Request], text: str, store: An
         read = model.read(json.dumps(response.get("body")), requests[key])
         if read.text is not None:
             store.put(key, read)
-            found += 1
-    return found
+            n_kept += 1
+    return n_kept
 
 
-def _portions(model: Server, requests: Mapping[bytes, Request]) -> Iterator[list[bytes]]:
+def _portions(model: ModelServer, requests: Mapping[bytes, Request]) -> Iterator[list[bytes]]:
     lines: list[bytes] = []
     size = 0
     for key, request in requests.items():
@@ -182,13 +184,13 @@ def _names_file(out: Path) -> Path:
 
 
 @contextmanager
-def _server(model: Server) -> Iterator[Any]:
-    """Open a client of the server; a refusal is told in one line."""
+def _open_client(model: ModelServer) -> Iterator[Any]:
+    """Open a client of the server; a refusal becomes InvalidInput."""
     import openai
 
     try:
         with model.client() as client:
             yield client
     except openai.APIError as error:
-        what, cure = "the server does not take the batch", "see that it has the Batch API, and the key may use it"
+        what, cure = "the server refuses the batch", "check that it has the Batch API and that the key may use it"
         raise InvalidInput(Problem(what, model.address, first_line(error), cure)) from error

@@ -24,7 +24,7 @@ from baselines.prompting.asking import Asker, Budget, Prices
 from baselines.prompting.cache import AnswerStore
 from baselines.prompting.models import Request
 from baselines.prompting.options import NEAR_CONCURRENCY
-from baselines.prompting.server import Server
+from baselines.prompting.server import ModelServer
 from validation.command_line import require
 from validation.timing import Timing, compare_rates
 
@@ -98,7 +98,7 @@ def _rate(n: int, work: Callable[[], object]) -> float:
 
 @contextmanager
 def _stub_server() -> Iterator[str]:
-    """Run the stub on a free port of the loopback interface; its address."""
+    """Start the stub on a free port of the loopback interface; yields its address."""
     with subprocess.Popen([sys.executable, "-c", _STUB], stdout=subprocess.PIPE, text=True) as stub:
         try:
             assert stub.stdout is not None
@@ -113,8 +113,8 @@ def _request(place: int) -> Request:
 
 
 def _ask(url: str, requests: Sequence[Request]) -> None:
-    """Ask as ``prompt-llm`` does, with an empty cache."""
-    server = Server("m", base_url=url, api_key="none", concurrency=NEAR_CONCURRENCY)
+    """Send requests as ``prompt-llm`` does, with an empty cache."""
+    server = ModelServer("m", base_url=url, api_key="none", concurrency=NEAR_CONCURRENCY)
     bar: tqdm[Any]
     with (
         tempfile.TemporaryDirectory() as folder,

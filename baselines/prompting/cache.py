@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from baselines.prompting.models import Answer
+from baselines.prompting.models import ModelAnswer
 from builders.cache import cache_folder
 
 
@@ -35,7 +35,7 @@ class AnswerStore:
             "CREATE TABLE IF NOT EXISTS answers "
             "(key BLOB PRIMARY KEY, text TEXT NOT NULL, tokens_in INTEGER, tokens_out INTEGER) WITHOUT ROWID"
         )
-        self._waiting: dict[bytes, Answer] = {}
+        self._waiting: dict[bytes, ModelAnswer] = {}
         self._lock, self._is_writing = Lock(), False
         self._writer, self._written = ThreadPoolExecutor(1), Future[None]()
         self._written.set_result(None)
@@ -50,19 +50,19 @@ class AnswerStore:
             self._writer.shutdown()
             self._connection.close()
 
-    def get(self, keys: Sequence[bytes]) -> dict[bytes, Answer]:
-        """Look answers up; those that are not there are left out."""
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, ModelAnswer]:
+        """Read answers by key; keys without an answer are left out."""
         self.flush()
-        found: dict[bytes, Answer] = {}
+        answers: dict[bytes, ModelAnswer] = {}
         for start in range(0, len(keys), 500):
             part = keys[start : start + 500]
             marks = ",".join("?" * len(part))
             query = f"SELECT key, text, tokens_in, tokens_out FROM answers WHERE key IN ({marks})"
-            found |= {key: Answer(*answer) for key, *answer in self._connection.execute(query, part)}
-        return found
+            answers |= {key: ModelAnswer(*answer) for key, *answer in self._connection.execute(query, part)}
+        return answers
 
-    def put(self, key: bytes, answer: Answer) -> None:
-        """Keep an answer; raises what went wrong with earlier ones, as a full disk."""
+    def put(self, key: bytes, answer: ModelAnswer) -> None:
+        """Add an answer, to be written soon; raises the error of an earlier write, such as a full disk."""
         with self._lock:
             self._waiting[key] = answer
             if not self._is_writing:
@@ -71,11 +71,11 @@ class AnswerStore:
                 self._written = self._writer.submit(self._write)
 
     def flush(self) -> None:
-        """Wait until all answers are on disk; raises what went wrong, as a full disk."""
+        """Wait until all answers are on disk; raises the error of an earlier write, such as a full disk."""
         self._written.result()
 
     def _write(self) -> None:
-        """Write what waits, and what comes meanwhile."""
+        """Write the waiting answers, and those that come meanwhile."""
         while True:
             with self._lock:
                 taken, self._waiting = self._waiting, {}

@@ -1,4 +1,4 @@
-"""Contextual calibration: what a prompt says of the labels before it has seen an input is taken out of its answers.
+"""Contextual calibration: a prompt's preference for some labels, whatever the input, is divided out of its answers.
 
 Zhao et al. 2021, "Calibrate Before Use: Improving Few-Shot Performance of Language Models", sec. 5. The same prompt,
 with the same demonstrations, is asked about inputs without content; a label's probability is divided by the one that it

@@ -8,11 +8,11 @@ import polars as pl
 
 from validation.report import InvalidInput, Problem
 
-Choose = Callable[[pl.DataFrame, pl.DataFrame, int], Sequence[Sequence[int]]]
+ChooseDemonstrations = Callable[[pl.DataFrame, pl.DataFrame, int], Sequence[Sequence[int]]]
 """Train rows, test rows and seed in; for each test row the places of its demonstrations in train, in order, out."""
 
 
-def random_demonstrations(shots: int) -> Choose:
+def random_demonstrations(shots: int) -> ChooseDemonstrations:
     """Draw demonstrations for each test row on its own (DR paper, appendix E).
 
     A draw depends on the seed and the test row's id alone, so neither order nor concurrency changes it. With labels and
@@ -32,7 +32,7 @@ def random_demonstrations(shots: int) -> Choose:
     return choose
 
 
-def fixed_demonstrations(shots: int) -> Choose:
+def fixed_demonstrations(shots: int) -> ChooseDemonstrations:
     """Draw one set of demonstrations for all test rows, as the BOSS paper has one prompt for a data set.
 
     Args:
@@ -49,7 +49,7 @@ def fixed_demonstrations(shots: int) -> Choose:
 
 
 def require_rows(train: pl.DataFrame, shots: int) -> None:
-    """Refuse more demonstrations than the source has train rows.
+    """Raise InvalidInput if more demonstrations are asked for than the source has train rows.
 
     Args:
         train: the source's train rows, with ``domain``.

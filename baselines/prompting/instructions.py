@@ -1,4 +1,4 @@
-"""What a language model is told of each task, in our own words, and the same in others.
+"""The instructions that a language model gets for each task, in our own words, with paraphrases.
 
 Labels, field names and the answer 'No answer' are the papers' (DR paper, appendix E.1; BOSS paper, Table 22); the
 sentences are not, so scores need not be those of the papers to the digit. A task that the papers do not have gets the
@@ -152,7 +152,7 @@ def wording(benchmark: str, task: str, info: TaskInfo, instruction: str | None =
 
 
 def wordings(benchmark: str, task: str, info: TaskInfo, instruction: str | None = None) -> tuple[Wording, ...]:
-    """Return the words for a task, and behind them other words for the same question where there are any.
+    """Return the words for a task, followed by other words for the same question if there are any.
 
     Args:
         benchmark: the manifest's benchmark.
@@ -163,14 +163,14 @@ def wordings(benchmark: str, task: str, info: TaskInfo, instruction: str | None 
     name = info.candidates_for or task.removesuffix(PLACEBO)
     words = _BY_TASK.get((benchmark, name)) or _BY_LABELS.get(frozenset(info.labels))
     every = (words, *(_PARAPHRASES.get(words, ()) if words and instruction is None else ()))
-    # Where a task's columns are other ones, all come out as the words of its kind.
+    # If a task has other columns than the words name, every wording becomes the general one: duplicates go.
     return tuple(
         dict.fromkeys(general_wording(info.kind, info.inputs, info.labels, instruction, each) for each in every)
     )
 
 
 def numbered_wording(benchmark: str, task: str, info: TaskInfo) -> Wording:
-    """Return the words for a task with labels where a model is to reply by the number of a label, as rows have it.
+    """Return the words for a task whose labels a model replies with by number.
 
     Args:
         benchmark: the manifest's benchmark.
@@ -194,7 +194,7 @@ def general_wording(
     instruction: str | None = None,
     words: Wording | None = None,
 ) -> Wording:
-    """Return the words for a task of which no more is known than its kind, inputs and labels.
+    """Return the words for a task by its kind, inputs and labels.
 
     Args:
         kind: the task's kind.

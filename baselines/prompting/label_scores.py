@@ -39,7 +39,7 @@ def score_labels(
 
 
 def _read_prefix(model: Any, prompts: Sequence[Sequence[int]]) -> Prefix:
-    """Read what all prompts begin with, their last token aside; nothing where the model could not go on from there.
+    """Run the model over the tokens that all prompts begin with; an empty prefix if it cannot go on from there.
 
     Prompts of several lengths are padded behind the prefix: a model must take positions, and look at nothing but them.
     """
@@ -52,14 +52,14 @@ def _read_prefix(model: Any, prompts: Sequence[Sequence[int]]) -> Prefix:
     with torch.inference_mode():
         ids = torch.tensor([prompts[0][:length]], device=model.device)
         cache = model(input_ids=ids, use_cache=True, logits_to_keep=1).past_key_values
-    # Windows that slide and recurrent states count the padding.
+    # Sliding windows and recurrent states would count the padding as tokens.
     whole = all(type(layer) is DynamicLayer for layer in getattr(cache, "layers", [None]))
     return Prefix(length, cache) if whole else Prefix()
 
 
 def _common_length(prompts: Sequence[Sequence[int]]) -> int:
-    """Return how many tokens all prompts begin with, at least one token of each left over."""
-    first, last = min(map(list, prompts)), max(map(list, prompts))  # of sorted rows the ends have least in common
+    """Count the tokens that all prompts begin with; each prompt keeps at least one token of its own."""
+    first, last = min(map(list, prompts)), max(map(list, prompts))  # first and last in order share the least
     most = min(map(len, prompts)) - 1
     return next((place for place in range(most) if first[place] != last[place]), most)
 
@@ -67,7 +67,7 @@ def _common_length(prompts: Sequence[Sequence[int]]) -> int:
 def _score_batch(
     model: Any, prefix: Prefix, prompts: Sequence[Sequence[int]], labels: Sequence[Sequence[int]]
 ) -> list[list[float]]:
-    """Score C labels after B prompts, of which the tokens behind the prefix are given."""
+    """Score C labels after B prompts, given as their tokens after the prefix."""
     import torch
 
     device = model.device
@@ -109,5 +109,5 @@ def _takes_positions(model: Any) -> bool:
 
 
 def _places(model: Any, positions: Any) -> dict[str, Any]:
-    """Name the positions where a model takes them: padding stands on the left."""
+    """Build the argument with the tokens' positions if the model takes it: padding stands on the left."""
     return {"position_ids": positions} if _takes_positions(model) else {}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from baselines.prompting.gguf import find_gguf
-from baselines.prompting.models import Answer, Keep, Message, Request
+from baselines.prompting.models import KeepAnswer, Message, ModelAnswer, Request
 from baselines.prompting.wire import plain_text
 from baselines.training.options import Precision
 from validation.command_line import require
@@ -45,14 +45,14 @@ class LocalModel:
         self._files = _files_digest(where) if where.exists() else self._revision()
 
     def identity(self, request: Request) -> Mapping[str, Any]:
-        """Give the model's files, what they run on, which decides the precision, messages and parameters."""
+        """Return what the answer depends on: the model's files, device and precision, messages and parameters."""
         ran: dict[str, Any] = {"files": self._files, "device": self._device, "precision": self._precision}
         if self._scores_labels and request.labels:
             return {**ran, "messages": list(request.messages), "labels": list(request.labels)}
         return {**ran, "messages": list(request.messages), "max_tokens": request.max_tokens}
 
-    def answer(self, requests: Sequence[Request], keep: Keep) -> None:
-        """Ask everything, long prompts first."""
+    def answer(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
+        """Answer all requests, long prompts first."""
         if self._scores_labels:
             self._score([(place, request) for place, request in enumerate(requests) if request.labels], keep)
             free = [place for place, request in enumerate(requests) if not request.labels]
@@ -61,11 +61,11 @@ class LocalModel:
         else:
             self._answer(requests, keep)
 
-    def _score(self, requests: Sequence[tuple[int, Request]], keep: Keep) -> None:
-        """Score the labels of requests, those of one set of labels together, long prompts first."""
+    def _score(self, requests: Sequence[tuple[int, Request]], keep: KeepAnswer) -> None:
+        """Score the labels of requests; requests with the same labels go together, long prompts first."""
         from baselines.prompting.label_scores import score_labels
 
-        room = getattr(self._model.config, "max_position_embeddings", None) or 10**9
+        context_length = getattr(self._model.config, "max_position_embeddings", None) or 10**9
         prompts = {place: self._tokens(request.messages, ends_open=request.ends_open) for place, request in requests}
         for names in dict.fromkeys(request.labels for _, request in requests):
             # After a text's "Answer:" a label begins with a blank; in a conversation it begins the turn.
@@ -73,24 +73,24 @@ class LocalModel:
             labels = self._tokenizer(texts, add_special_tokens=False)["input_ids"]
             longest = max(map(len, labels))
             own = [place for place, request in requests if request.labels == names]
-            fitting = [place for place in own if len(prompts[place]) + longest <= room]
+            fitting = [place for place in own if len(prompts[place]) + longest <= context_length]
             for place in sorted(set(own) - set(fitting)):
-                keep(place, Answer("", 0, 0))
+                keep(place, ModelAnswer("", 0, 0))
             fitting.sort(key=lambda place: (-len(prompts[place]), prompts[place]))
             found = score_labels(self._model, [prompts[place] for place in fitting], labels, self._batch)
             for place, scores in zip(fitting, chain.from_iterable(found), strict=True):
-                keep(place, Answer(json.dumps(scores), len(prompts[place]) + sum(map(len, labels)), 0))
+                keep(place, ModelAnswer(json.dumps(scores), len(prompts[place]) + sum(map(len, labels)), 0))
 
-    def _answer(self, requests: Sequence[Request], keep: Keep) -> None:
+    def _answer(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
         prompts = [self._tokens(request.messages) for request in requests]
-        room = getattr(self._model.config, "max_position_embeddings", None) or 10**9
+        context_length = getattr(self._model.config, "max_position_embeddings", None) or 10**9
         order = sorted(range(len(requests)), key=lambda place: (-len(prompts[place]), prompts[place]))
         fitting = []
         for place in order:
-            if len(prompts[place]) + requests[place].max_tokens <= room:
+            if len(prompts[place]) + requests[place].max_tokens <= context_length:
                 fitting.append(place)
             else:
-                keep(place, Answer("", 0, 0))
+                keep(place, ModelAnswer("", 0, 0))
         for start in range(0, len(fitting), self._batch):
             places = fitting[start : start + self._batch]
             most = [requests[place].max_tokens for place in places]
@@ -99,10 +99,10 @@ class LocalModel:
 
     @property
     def parameters(self) -> int:
-        """Number of the model's parameters; loads it."""
+        """Return the number of the model's parameters; loads the model."""
         return self._loaded[1]
 
-    def _generate(self, prompts: Sequence[Sequence[int]], most: Sequence[int]) -> list[Answer]:
+    def _generate(self, prompts: Sequence[Sequence[int]], most: Sequence[int]) -> list[ModelAnswer]:
         import torch
         from transformers import GenerationConfig
 
@@ -110,7 +110,7 @@ class LocalModel:
         pad = self._tokenizer.pad_token_id
         input_ids = torch.tensor([[pad] * (width - len(row)) + list(row) for row in prompts])  # (B, T)
         mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in prompts])
-        ends = self._ends
+        ends = self._end_tokens
         settings = GenerationConfig(  # type: ignore[no-untyped-call]
             max_new_tokens=max(most), do_sample=False, pad_token_id=pad, eos_token_id=sorted(ends) or None
         )
@@ -124,12 +124,14 @@ class LocalModel:
             end = next((place for place, token in enumerate(row) if token in ends), len(row))
             written = row[: min(end, longest)]
             text = self._tokenizer.decode(written, skip_special_tokens=True)
-            answers.append(Answer(text if self._is_chat else text.strip().split("\n\n")[0], len(prompt), len(written)))
+            answers.append(
+                ModelAnswer(text if self._is_chat else text.strip().split("\n\n")[0], len(prompt), len(written))
+            )
         return answers
 
     @property
-    def _ends(self) -> set[int]:
-        """Tokens that end an answer: those of the model and that of the tokenizer."""
+    def _end_tokens(self) -> set[int]:
+        """Return the tokens that end an answer: those of the model and that of the tokenizer."""
         given = self._model.generation_config.eos_token_id
         listed = given if isinstance(given, list) else [given]
         return {token for token in (*listed, self._tokenizer.eos_token_id) if token is not None}
@@ -173,14 +175,14 @@ class LocalModel:
 
     @cached_property
     def _loaded(self) -> tuple[Any, int]:
-        """The model, and how many parameters it has before its last layer stops sharing any."""
+        """Load the model; its parameters are counted before its last layer gets a copy in single precision."""
         import torch
         from transformers import AutoModelForCausalLM, GgufConfig
 
         dtypes = {Precision.BF16: torch.bfloat16, Precision.FP32: torch.float32}
         # Half precision is slow, or lacking, on most processors.
         usual = torch.float32 if self._device == "cpu" else "auto"
-        # Kept as blocks, quantised weights would compute by other kernels on each machine.
+        # Quantised weights are unpacked, because kernels for quantised blocks differ between machines.
         unpacked = {} if self._gguf is None else {"quantization_config": GgufConfig(dequantize=True)}
         model = self._load(AutoModelForCausalLM, dtype=dtypes.get(self._precision, usual), **unpacked)
         model, n_parameters = model.to(self._device).eval(), int(model.num_parameters())
@@ -208,7 +210,7 @@ class LocalModel:
 
 
 def _use_float_head(model: Any) -> None:
-    """Compute logits in single precision: bf16 has two or three digits, so that near labels would be tied."""
+    """Replace the last layer by one in single precision: in bf16's two or three digits, close labels would tie."""
     import torch
 
     if model.get_output_embeddings().weight.dtype == torch.float32:
@@ -226,7 +228,7 @@ def _without_system(messages: Sequence[Message]) -> list[Message]:
 
 
 def _files_digest(where: Path) -> str:
-    """Tell a folder's files, or one file, apart by name, size and time: hashing the weights would take too long."""
+    """Hash the names, sizes and times of a model's files: hashing the weights would take too long."""
     digest = hashlib.sha256(str(where.resolve()).encode())
     for path in sorted(path for path in (where, *where.rglob("*")) if path.is_file()):
         facts = path.stat()

@@ -1,4 +1,4 @@
-"""What is asked of a language model and what comes back, wherever the model runs."""
+"""The interface of language models: requests, answers, and what every model implements, wherever it runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ModelAnswer:
     """What a model said; tokens are None where that is not known.
 
     ``text`` is "" where the model cannot be asked this, as with too long a text, and None where what came back was no
@@ -38,17 +38,17 @@ class Answer:
     tokens_out: int | None = None
 
 
-Keep = Callable[[int, Answer], None]
+KeepAnswer = Callable[[int, ModelAnswer], None]
 """Takes an answer as soon as it is there, with the place of its request; may raise to stop the asking."""
 
 
-class Model(Protocol):
+class LanguageModel(Protocol):
     """A language model that answers at temperature 0."""
 
     def identity(self, request: Request) -> Mapping[str, Any]:
-        """Give, as JSON data, everything that the answer to a request depends on."""
+        """Return, as JSON data, everything that the answer to a request depends on."""
         ...
 
-    def answer(self, requests: Sequence[Request], keep: Keep) -> None:
-        """Ask everything; answers come in any order."""
+    def answer(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
+        """Answer all requests; answers come in any order."""
         ...

@@ -15,7 +15,7 @@ from baselines.program import Data, Out, Probabilities, Seeds, Sources, Targets,
 from baselines.prompting.batch import BatchStage
 from baselines.prompting.gguf import GGUF_SUFFIX
 from baselines.prompting.local import LocalModel
-from baselines.prompting.server import Server
+from baselines.prompting.server import ModelServer
 from baselines.prompting.wire import Api, Guided
 from baselines.training.options import Precision
 from validation.command_line import require
@@ -27,7 +27,7 @@ API_KEY_ENV = "OPENAI_API_KEY"
 NEAR_CONCURRENCY = 64
 """Requests under way at once at a server on this machine or network."""
 _OURS = ("model", "messages", "stream", "n")
-_PRICE = "US dollars a million tokens"
+_PRICE = "US dollars per million tokens"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class PromptingOptions:
         Precision,
         typer.Option(
             "--precision",
-            help="With --local: numbers of weights and computation. Default: fp32 on a processor, of which some are "
+            help="With --local: number format. Default: fp32 on a CPU, though some are "
             "faster in bf16; on a GPU what the model's files say.",
         ),
     ] = Precision.AUTO
@@ -65,8 +65,7 @@ class PromptingOptions:
         typer.Option(
             "--shots",
             metavar="N",
-            help="Demonstrations a prompt; 0: none, no source. Default: DR 4; BOSS one a label, entities 7, "
-            "questions 1.",
+            help="Demonstrations per prompt; 0: none. Default: DR 4; BOSS one per label, entities 7, questions 1.",
             min=0,
             max=1000,
         ),
@@ -74,7 +73,9 @@ class PromptingOptions:
     instruction: Annotated[
         str | None,
         typer.Option(
-            "--instruction", metavar="TEXT", help="Your words for the task; '{labels}' stands for its labels."
+            "--instruction",
+            metavar="TEXT",
+            help="Your own instruction for the task; '{labels}' is replaced by its labels.",
         ),
     ] = None
     source: Sources = None
@@ -85,8 +86,8 @@ class PromptingOptions:
         typer.Option(
             "--draws",
             metavar="N",
-            help="N runs, seeds 0 to N - 1, each with other words for the task, where we have some, and other "
-            "demonstrations.",
+            help="Make N runs (seeds 0 to N - 1), each with other demonstrations and, if there are "
+            "paraphrases, another wording of the task.",
             min=1,
             max=1000,
         ),
@@ -104,20 +105,24 @@ class PromptingOptions:
     score_labels: Annotated[
         bool,
         typer.Option(
-            "--score-labels", help="Compare the labels' log-probabilities in place of reading an answer: confidences."
+            "--score-labels",
+            help="Choose the label with the highest log-probability instead of reading an answer; gives confidences.",
         ),
     ] = False
     calibrate: Annotated[
         bool,
         typer.Option(
             "--calibrate",
-            help="With --score-labels: divide by what a prompt gives for inputs without content (Zhao et al. 2021).",
+            help="With --score-labels: divide by the label's probability for contentless inputs such as 'N/A' (Zhao et "
+            "al. 2021).",
         ),
     ] = False
     probabilities: Probabilities = False
     guided: Annotated[
         Guided | None,
-        typer.Option("--guided", help="Let the server hold answers to the labels; each kind of server in its own way."),
+        typer.Option(
+            "--guided", help="Make the server answer with one of the labels; the value is the kind of server."
+        ),
     ] = None
     batch: Annotated[
         BatchStage | None,
@@ -131,7 +136,7 @@ class PromptingOptions:
         typer.Option(
             "--concurrency",
             metavar="N",
-            help="Requests under way at once. Default: 8; 64 for a server on this machine or network.",
+            help="Requests sent at the same time. Default: 8; 64 for a server on this machine or network.",
             min=1,
             max=1024,
         ),
@@ -162,20 +167,20 @@ class PromptingOptions:
     ] = None
     max_cost: Annotated[
         float | None,
-        typer.Option("--max-cost", metavar="USD", help="Stop when this was spent; answers are kept.", min=0),
+        typer.Option("--max-cost", metavar="USD", help="Stop when this much is spent; answers are kept.", min=0),
     ] = None
 
     @property
     def model_name(self) -> str:
-        """Name of the model as cards show it: of a GGUF file without its folders."""
+        """Return the model's name on cards: of a GGUF file without its folders."""
         return Path(self.model).name if self.local and self.model.endswith(GGUF_SUFFIX) else self.model
 
     @property
     def seeds(self) -> Sequence[int] | None:
-        """Seeds of the runs; None: the default."""
+        """Return the seeds of the runs; None means the default."""
         return self.seed if self.draws is None else range(self.draws)
 
-    def open_model(self) -> Server | LocalModel:
+    def open_model(self) -> ModelServer | LocalModel:
         """Build the model that the options describe; nothing is asked or loaded yet.
 
         Raises: InvalidInput when options do not go together, or the server's key or address cannot be used.
@@ -185,19 +190,19 @@ class PromptingOptions:
             return LocalModel(self.model, scores_labels=self.score_labels, precision=self.precision)
         require("openai", "llm")
         address = self.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
-        return Server(
+        return ModelServer(
             self.model,
             base_url=server_address(address),
             api_key=server_key(self.api_key_env, is_needed=address == OPENAI) or "none",
-            concurrency=self.concurrency or (NEAR_CONCURRENCY if _is_near(address) else 8),
-            parameters=_parsed(self.param or ()),
+            concurrency=self.concurrency or (NEAR_CONCURRENCY if _is_private_address(address) else 8),
+            parameters=_parse_parameters(self.param or ()),
             api=self.api,
             scores_labels=self.score_labels,
             guided=self.guided,
         )
 
     def _check(self) -> None:
-        """Refuse options that do not go together."""
+        """Raise InvalidInput if options do not go together."""
         for_servers = {
             "--base-url": self.base_url,
             "--param": self.param,
@@ -213,19 +218,19 @@ class PromptingOptions:
             what, cure = "a server has its own precision", "leave it out, or give --local"
             raise InvalidInput(Problem(what, "--precision", cure=cure))
         if self.score_labels and self.guided:
-            what, cure = "labels that are scored need no guidance", "leave one of them out"
+            what, cure = "scored labels need no --guided", "leave one of them out"
             raise InvalidInput(Problem(what, "--score-labels, --guided", cure=cure))
         of_scores = {"--probabilities": self.probabilities, "--calibrate": self.calibrate}
         given = [name for name, value in of_scores.items() if value]
         if given and not self.score_labels:
-            what, cure = "an answer in words has no probabilities", "give --score-labels, too"
+            what, cure = "answers in words have no probabilities", "give --score-labels, too"
             raise InvalidInput(Problem(what, ", ".join(given), cure=cure))
         if self.draws is not None and self.seed:
-            what, cure = "draws have seeds of their own", "leave one of them out"
+            what, cure = "--draws chooses the seeds itself", "leave one of them out"
             raise InvalidInput(Problem(what, "--draws, --seed", cure=cure))
 
     def check_kind(self, kind: TaskKind) -> None:
-        """Refuse what is for labels alone where a task has none."""
+        """Raise InvalidInput if an option needs labels and the task has none."""
         given = [name for name, value in (("--score-labels", self.score_labels), ("--guided", self.guided)) if value]
         if given and kind is not TaskKind.CLASSIFICATION:
             what, found = "this is for tasks of labels", f"a task of kind {kind.value!r}"
@@ -233,18 +238,20 @@ class PromptingOptions:
 
 
 def server_key(variable: str, *, is_needed: bool) -> str | None:
-    """Read a server's key from the environment, None where there is none and none is needed."""
+    """Read a server's key from the environment; None if there is none and none is needed."""
     key = os.environ.get(variable)
     if not key and (is_needed or variable != API_KEY_ENV):
         cure = f"set {variable}, or give the --base-url of a server that needs no key"
         raise InvalidInput(Problem("the server's key is not set", "--api-key-env", variable, cure))
     if key and not (key.isascii() and key.isprintable()):
         cure = "set it again, without a line break or quotes from elsewhere"
-        raise InvalidInput(Problem("the server's key holds what no key can", "--api-key-env", variable, cure))
+        raise InvalidInput(
+            Problem("the server's key has characters that no key can have", "--api-key-env", variable, cure)
+        )
     return key
 
 
-def _is_near(address: str) -> bool:
+def _is_private_address(address: str) -> bool:
     """Test whether an address is on this machine or in a private network, where nobody counts requests."""
     host = urlsplit(address).hostname or ""
     try:
@@ -255,8 +262,10 @@ def _is_near(address: str) -> bool:
 
 
 def server_address(address: str) -> str:
-    """Check an address: refuse one that is none, or that would put a password into the card's command."""
-    problem = Problem("this is no address of a server", "--base-url", address, "write it as http://localhost:8000/v1")
+    """Check a server's address; one with a password is refused, because the card shows the command."""
+    problem = Problem(
+        "this is not the address of a server", "--base-url", address, "write it as http://localhost:8000/v1"
+    )
     try:
         parts = urlsplit(address)
         sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -270,8 +279,8 @@ def server_address(address: str) -> str:
     return address.rstrip("/")
 
 
-def _parsed(parameters: Sequence[str]) -> dict[str, Any]:
-    """Read NAME=JSON; what is no JSON is text."""
+def _parse_parameters(parameters: Sequence[str]) -> dict[str, Any]:
+    """Parse parameters typed as NAME=JSON; a value that is no JSON is text."""
     parsed: dict[str, Any] = {}
     for parameter in parameters:
         name, equals, value = parameter.partition("=")

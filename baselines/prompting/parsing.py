@@ -1,4 +1,4 @@
-"""What a model's answer is taken to mean: a label, tags, a span or a text. None where it cannot be used.
+"""Parsing a model's answer into a label, tags, a span or a text; None where the answer cannot be used.
 
 Lenient about what stands around an answer, strict about the answer itself: nothing is guessed.
 """
@@ -18,7 +18,7 @@ _QUOTED = re.compile(r"""(["'“‘`])(.+)(["'”’`])""", re.DOTALL)
 
 
 def usable_text(response: str) -> str:
-    """Give the answer itself: without the reasoning that some models put before it, and white space around it.
+    """Remove the reasoning that some models put before an answer, and white space around the answer.
 
     Reasoning that was cut off before its end has no answer after it.
 
@@ -37,16 +37,16 @@ def first_label(response: str, labels: Sequence[str]) -> str | None:
     'neutral'
     >>> first_label("unpositively", ["negative", "positive"])
     """
-    found = []
+    mentions = []
     for label in labels:
         words = r"[_ ]".join(re.escape(part) for part in label.split("_"))
         if match := re.search(rf"(?<!\w){words}(?!\w)", response, flags=re.IGNORECASE):
-            found.append((match.start(), -len(label), label))
-    return min(found)[2] if found else None
+            mentions.append((match.start(), -len(label), label))
+    return min(mentions)[2] if mentions else None
 
 
 def tag_sequence(response: str, tags: Sequence[str], n_words: int) -> list[str] | None:
-    """Find the first unbroken run of exactly ``n_words`` tags, on one line or else over several.
+    """Find the first unbroken run of exactly ``n_words`` tags, on one line or, failing that, over several.
 
     Text before and after it is no harm.
 
@@ -57,8 +57,8 @@ def tag_sequence(response: str, tags: Sequence[str], n_words: int) -> list[str] 
     by_folded = {tag.casefold(): tag for tag in tags}
     for part in (*response.splitlines(), response):
         words = re.findall(r"""[^\s,;|\[\]()"'`*]+""", part)
-        found = [by_folded.get(word.rstrip(".").casefold()) for word in words]
-        for is_tag, group in groupby(found, key=lambda tag: tag is not None):
+        named = [by_folded.get(word.rstrip(".").casefold()) for word in words]
+        for is_tag, group in groupby(named, key=lambda tag: tag is not None):
             run = [tag for tag in group if tag is not None]
             if is_tag and len(run) == n_words:
                 return run
@@ -78,7 +78,7 @@ def entity_types(tags: Sequence[str]) -> list[str]:
 
 
 def entity_lists(response: str, types: Sequence[str], words: Sequence[str]) -> list[str] | None:
-    """Turn lists of entities by type, as in ``Person: Ada Lovelace; Grace Hopper``, into one BIO tag a word.
+    """Convert lists of entities by type, as in ``Person: Ada Lovelace; Grace Hopper``, to one BIO tag per word.
 
     Every place where the words of an entity stand is tagged, the longest entities first. 'None' is no entity, and
     what does not stand in the text is passed over. Where an answer has no semicolon, what does not stand in the text
@@ -92,36 +92,36 @@ def entity_lists(response: str, types: Sequence[str], words: Sequence[str]) -> l
     if not heads:
         return None
     text = "".join(words)
-    found: list[tuple[str, str]] = []
+    entities: list[tuple[str, str]] = []
     for head, following in zip(heads, [*heads[1:], None], strict=True):
         listed = response[head.end() : following.start() if following else len(response)]
         name = next(name for name in types if name.casefold() == head[1].casefold())
         for entity in re.split(r";|//|\n", listed):
             letters = "".join(entity.split())
             whole = ";" in response or letters.rstrip(".") in text
-            found += [(part, name) for part in ([letters] if whole else letters.split(","))]
+            entities += [(part, name) for part in ([letters] if whole else letters.split(","))]
     tags = [OUTSIDE] * len(words)
-    for entity, name in sorted(found, key=lambda item: (-len(item[0]), item)):
-        if entity.rstrip(".").casefold() not in ("", "none") and not _marked(tags, words, entity, name):
-            _marked(tags, words, entity.rstrip("."), name)  # a full stop may end the list, or be the entity's own
+    for entity, name in sorted(entities, key=lambda item: (-len(item[0]), item)):
+        if entity.rstrip(".").casefold() not in ("", "none") and not _tag_entity(tags, words, entity, name):
+            _tag_entity(tags, words, entity.rstrip("."), name)  # a full stop may end the list, or be the entity's own
     return tags
 
 
-def _marked(tags: list[str], words: Sequence[str], entity: str, name: str) -> bool:
-    """Tag every place that is still free where the words run together are the entity's letters; say if there is one."""
-    found = False
+def _tag_entity(tags: list[str], words: Sequence[str], entity: str, name: str) -> bool:
+    """Tag every untagged place whose words, joined, are the entity's letters; returns whether there is one."""
+    is_tagged = False
     for start in range(len(words)):
         joined, end = "", start
         while end < len(words) and len(joined) < len(entity):
             joined, end = joined + words[end], end + 1
         if joined == entity and all(tag == OUTSIDE for tag in tags[start:end]):
             tags[start:end] = [f"B-{name}", *[f"I-{name}"] * (end - start - 1)]
-            found = True
-    return found
+            is_tagged = True
+    return is_tagged
 
 
 def span(response: str) -> str | None:
-    """Give the answer to a question, from the first line that has one: "" where the model says there is none.
+    """Read the answer to a question from the first line that has one; "" if the model says there is none.
 
     >>> span('Answer: "the harbour"'), span("No answer."), span("")
     ('the harbour', '', None)
@@ -134,7 +134,7 @@ def span(response: str) -> str | None:
 
 
 def free_text(response: str) -> str | None:
-    """Give a generated text as it is, but for quotes around the whole of it.
+    """Read a generated text; quotes around the whole of it are removed.
 
     >>> free_text('"A fine kettle"'), free_text(" ")
     ('A fine kettle', None)

@@ -10,13 +10,13 @@ from baselines.program import check_out_path, make_card, write_outputs
 from baselines.prompting.asking import Asker, Budget, Prices
 from baselines.prompting.batch import BatchStage, RequestCollector, collect_batch, print_stage, send_batch, write_batch
 from baselines.prompting.cache import AnswerStore
-from baselines.prompting.demonstrations import Choose
+from baselines.prompting.demonstrations import ChooseDemonstrations
 from baselines.prompting.local import LocalModel
 from baselines.prompting.models import Request
 from baselines.prompting.options import PromptingOptions
-from baselines.prompting.run import chosen_subset, print_account, prompt_and_predict
-from baselines.prompting.server import Server
-from baselines.prompting.task_prompt import Protocol, TaskPrompt
+from baselines.prompting.run import choose_subset, print_account, prompt_and_predict
+from baselines.prompting.server import ModelServer
+from baselines.prompting.task_prompt import PromptProtocol, TaskPrompt
 from builders.cache import check_cache
 from builders.folder.reader import DatasetFolder
 from validation.report import InvalidInput, Problem, counted
@@ -37,11 +37,11 @@ class PromptingProgram:
     options: PromptingOptions
     folder: DatasetFolder
     prompts: tuple[TaskPrompt, ...]
-    model: Server | LocalModel
+    model: ModelServer | LocalModel
     subset: str
 
     @classmethod
-    def of(cls, options: PromptingOptions, protocol: Protocol | None) -> "PromptingProgram":
+    def of(cls, options: PromptingOptions, protocol: PromptProtocol | None) -> "PromptingProgram":
         """Build a program from its options; the protocol is by default that of the dataset's benchmark.
 
         Raises: InvalidInput when output, cache, data, task or model cannot be used.
@@ -49,14 +49,17 @@ class PromptingProgram:
         check_out_path(options.out)
         check_cache()
         folder = DatasetFolder.open(options.data)
-        prompts = TaskPrompt.paraphrased(folder, options.task, protocol, options.instruction, options.max_tokens)
-        options.check_kind(prompts[0].kind)
+        prompt = TaskPrompt.of(folder, options.task, protocol, options.instruction, options.max_tokens)
+        options.check_kind(prompt.kind)
         model = options.open_model()
-        subset = chosen_subset(folder, options.task, options.subset)
-        return cls(options, folder, prompts if options.draws else prompts[:1], model, subset)
+        subset = choose_subset(folder, options.task, options.subset)
+        # The user's own instruction has no paraphrases.
+        is_reworded = options.draws is not None and options.instruction is None
+        others = prompt.paraphrases(folder, options.task) if is_reworded else ()
+        return cls(options, folder, (prompt, *others), model, subset)
 
     def check_draws(self) -> None:
-        """Refuse more draws than there are wordings, for a program whose demonstrations are not drawn.
+        """Raise InvalidInput if more draws are asked for than there are wordings and demonstrations are not drawn.
 
         Raises: InvalidInput naming both numbers.
         """
@@ -66,8 +69,10 @@ class PromptingProgram:
             cure = f"ask for {counted(known, 'draw')}" if known > 1 else "leave --draws out: there is one wording"
             raise InvalidInput(Problem(what, "--draws", found, cure))
 
-    def ask_and_write(self, choose: Choose | None, *, libraries: Sequence[str] = (), **facts: Any) -> None:
-        """Ask about all test rows, print what it took, and write prediction file and card.
+    def ask_and_write(
+        self, choose: ChooseDemonstrations | None, *, libraries: Sequence[str] = (), **facts: Any
+    ) -> None:
+        """Predict all test rows, print requests, tokens and dollars, and write prediction file and card.
 
         Args:
             choose: chooses demonstrations; None asks without any.
@@ -78,10 +83,10 @@ class PromptingProgram:
         options = self.options
         with AnswerStore() as store:
             prices, budget = Prices(options.price_in, options.price_out), Budget(options.max_requests, options.max_cost)
-            if isinstance(self.model, Server) and options.batch is not None:
+            if isinstance(self.model, ModelServer) and options.batch is not None:
                 noted = RequestCollector(self.model, store)
                 self._predict(noted, choose)
-                if not self._go_on(self.model, noted.noted, options.batch, store):
+                if not self._run_stage(self.model, noted.noted, options.batch, store):
                     return
             asker = Asker(self.model, store, prices, budget)
             predictions = self._predict(asker, choose)
@@ -98,7 +103,7 @@ class PromptingProgram:
         )
         write_outputs(predictions, card, options.out)
 
-    def _predict(self, asker: Asker, choose: Choose | None) -> pl.DataFrame:
+    def _predict(self, asker: Asker, choose: ChooseDemonstrations | None) -> pl.DataFrame:
         options = self.options
         return prompt_and_predict(
             asker,
@@ -115,8 +120,10 @@ class PromptingProgram:
             probabilities=options.probabilities,
         )
 
-    def _go_on(self, model: Server, requests: Mapping[bytes, Request], stage: BatchStage, store: AnswerStore) -> bool:
-        """Do a step of a batch; say whether all answers are in the cache now."""
+    def _run_stage(
+        self, model: ModelServer, requests: Mapping[bytes, Request], stage: BatchStage, store: AnswerStore
+    ) -> bool:
+        """Run a step of a batch; returns whether all answers are in the cache now."""
         out = self.options.out
         if stage is BatchStage.COLLECT:
             collect_batch(model, requests, out, store)

@@ -11,9 +11,9 @@ from tqdm import tqdm
 
 from baselines.prompting.asking import Asker
 from baselines.prompting.calibration import CONTENT_FREE, calibrated_scores
-from baselines.prompting.demonstrations import Choose
+from baselines.prompting.demonstrations import ChooseDemonstrations
 from baselines.prompting.task_prompt import TaskPrompt
-from baselines.runs import chosen_sources
+from baselines.runs import choose_sources
 from builders.folder.reader import DatasetFolder
 from validation.report import InvalidInput, Problem, counted, did_you_mean
 from validation.vocabulary import NO_SOURCE, UNPARSED, source_parts
@@ -21,7 +21,7 @@ from validation.vocabulary import NO_SOURCE, UNPARSED, source_parts
 FEWSHOT = "fewshot"
 
 
-def chosen_subset(folder: DatasetFolder, task: str, subset: str | None) -> str:
+def choose_subset(folder: DatasetFolder, task: str, subset: str | None) -> str:
     """Choose the subset of test rows to ask about.
 
     Args:
@@ -36,7 +36,7 @@ def chosen_subset(folder: DatasetFolder, task: str, subset: str | None) -> str:
 def prompt_and_predict(
     asker: Asker,
     prompts: Sequence[TaskPrompt],
-    choose: Choose | None,
+    choose: ChooseDemonstrations | None,
     folder: DatasetFolder,
     task: str,
     *,
@@ -48,7 +48,7 @@ def prompt_and_predict(
     calibrates: bool = False,
     probabilities: bool = False,
 ) -> pl.DataFrame:
-    """Ask a model about the test rows of every target, with demonstrations from every source.
+    """Predict the test rows of every target by prompting a model with demonstrations from every source.
 
     Args:
         asker: the model.
@@ -77,7 +77,7 @@ def prompt_and_predict(
     if choose is None and sources:
         what, cure = "without demonstrations there is no source", "leave --source out, or give --shots"
         raise InvalidInput(Problem(what, "--source", ", ".join(sources), cure))
-    named = [NO_SOURCE] if choose is None else _sources(folder, task, sources, domains)
+    named = [NO_SOURCE] if choose is None else _choose_sources(folder, task, sources, domains)
     runs = [(source, seed) for source in named for seed in dict.fromkeys(seeds or (0,))]
     of = f"{counted(len(rows), 'test row')} of subset '{subset}', {counted(len(runs), 'run')}"
     typer.echo(f"asking about {counted(len(rows) * len(runs), 'row')}: {of}", err=True)
@@ -135,24 +135,24 @@ def _read_scores(texts: Sequence[str], n: int, labels: Sequence[str]) -> pl.Data
 
 
 def print_account(asker: Asker, predictions: pl.DataFrame) -> None:
-    """Print on standard error what was asked, what it took, and how many answers were of no use.
+    """Print on standard error how many requests were answered, their tokens and cost, and the unusable answers.
 
     Args:
         asker: what asked the model.
         predictions: all predictions, with ``prediction``.
     """
     known = len(asker.answers) - asker.asked
-    line = f"{counted(asker.asked, 'request')} answered now, {known:,} known from before"
+    line = f"{counted(asker.asked, 'request')} answered now, {known:,} answered before"
     if asker.tokens is not None:
         line += f"; {asker.tokens[0]:,} tokens read, {asker.tokens[1]:,} written"
     if asker.cost is not None:
         line += f"; ${asker.cost:,.4f}, ${asker.spent:,.4f} of it now"
     unparsed = int((predictions["prediction"] == UNPARSED).sum())
-    typer.echo(f"{line}; {unparsed:,} of {len(predictions):,} predictions unparsed", err=True)
+    typer.echo(f"{line}; {unparsed:,} of {len(predictions):,} predictions could not be read", err=True)
 
 
 def _demonstrations(
-    folder: DatasetFolder, task: str, source: str, rows: pl.DataFrame, choose: Choose, seed: int
+    folder: DatasetFolder, task: str, source: str, rows: pl.DataFrame, choose: ChooseDemonstrations, seed: int
 ) -> list[list[dict[str, object]]]:
     train = pl.concat([folder.split(task, part, "train") for part in source_parts(source)])
     chosen = choose(train, rows, seed)
@@ -161,9 +161,9 @@ def _demonstrations(
     return [[examples[place] for place in places] for places in chosen]
 
 
-def _sources(folder: DatasetFolder, task: str, asked: Sequence[str] | None, domains: Sequence[str]) -> list[str]:
-    """Give the sources of demonstrations: as for training, but that no domain outside the subset is one by default."""
+def _choose_sources(folder: DatasetFolder, task: str, asked: Sequence[str] | None, domains: Sequence[str]) -> list[str]:
+    """Choose the sources of demonstrations: as for training, but by default only domains of the subset."""
     info = folder.task(task)
     inside = [domain for domain in domains if "train" in info.domains[domain].splits]
     each = info.joined_source is None and info.id_domain is None
-    return chosen_sources(folder, task, asked or (inside if each else None))
+    return choose_sources(folder, task, asked or (inside if each else None))

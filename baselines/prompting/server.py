@@ -1,11 +1,11 @@
-"""A language model behind an OpenAI-compatible server: many requests at once, patient with what passes."""
+"""A language model behind an OpenAI-compatible server: many requests at once, tried again after passing failures."""
 
 import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from baselines.prompting.models import Answer, Keep, Request
+from baselines.prompting.models import KeepAnswer, ModelAnswer, Request
 from baselines.prompting.wire import Api, Guided, UnscoredError, read_answer, request_body
 from validation.report import InvalidInput, Problem, first_line
 from validation.retries import draw_wait, read_retry_after
@@ -13,15 +13,15 @@ from validation.retries import draw_wait, read_retry_after
 TRIES = 5
 """How often a request is made that the server fails at: an error of its own, no answer in time, no connection."""
 MOST_PAUSES = 8
-"""How often in a row, with no answer between, the server may say that it is asked too much."""
+"""How often in a row, with no answer between, the server may refuse because of too many requests."""
 LONGEST_PAUSE = 600
 """Seconds; a server that asks for more is not waited for."""
 MOST_NONSENSE = 5
-"""How many answers in a row may be no answers before nothing more is asked."""
+"""Responses in a row without an answer after which asking stops."""
 LONGEST_WAIT = 60
 """Seconds between tries where the server does not say how long to wait."""
 
-_KEPT = "what was answered is kept: run the same command again to go on"
+_KEPT = "answers are kept: run the same command again to continue"
 _UNANSWERABLE = (
     *("context_length", "context length", "maximum context", "exceed_context_size", "string_above_max_length"),
     *("content_filter", "content management policy", "content_policy"),
@@ -36,7 +36,7 @@ _BY_STATUS = {
 }
 
 
-class Server:
+class ModelServer:
     """A model of an OpenAI-compatible server.
 
     Args:
@@ -77,11 +77,11 @@ class Server:
         self._failed = False
 
     def identity(self, request: Request) -> Mapping[str, Any]:
-        """Give address, model, messages and parameters."""
+        """Return what the answer depends on: address, model, messages and parameters."""
         return {"address": self.address, "model": self._model, **self._body(request)}
 
-    def answer(self, requests: Sequence[Request], keep: Keep) -> None:
-        """Ask everything, as many at once as ``concurrency`` says, prompts that begin alike one after the other.
+    def answer(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
+        """Answer all requests, ``concurrency`` at once, prompts that begin alike one after the other.
 
         Raises: InvalidInput when the server refuses, fails ``TRIES`` times at one request, or answers nonsense again
             and again; requests under way are waited for before, and their answers kept.
@@ -90,10 +90,10 @@ class Server:
         asyncio.run(self._answer_all(requests, keep))
 
     def body(self, request: Request) -> dict[str, Any]:
-        """Build the body of a request as it is sent, the model's name among it."""
+        """Build the body of a request as it is sent, with the model's name."""
         return {"model": self._model, **self._body(request)}
 
-    def read(self, text: str, request: Request) -> Answer:
+    def read(self, text: str, request: Request) -> ModelAnswer:
         """Read the body of the server's response to a request.
 
         Raises: InvalidInput when labels were to be scored and what they are scored by is not there.
@@ -101,13 +101,13 @@ class Server:
         try:
             return read_answer(text, request, self.api, scores_labels=self.scores_labels)
         except UnscoredError as error:
-            what = "the server does not tell the log-probabilities that labels are scored by"
+            what = "the server does not return the log-probabilities that scoring labels needs"
             other = "--api chat, which scores the first token" if self.api is Api.COMPLETIONS else "--api completions"
             cure = f"give {other}, or leave --score-labels out"
             raise InvalidInput(Problem(what, self.address, str(error), cure)) from error
 
     def client(self) -> Any:
-        """Build a client of the server, to be closed by who asked for it; one that waits for each answer."""
+        """Build a client of the server that waits for each answer; the caller closes it."""
         from openai import OpenAI
 
         return OpenAI(**self._options)
@@ -120,8 +120,8 @@ class Server:
     def _body(self, request: Request) -> dict[str, Any]:
         return request_body(request, self.api, self._parameters, scores_labels=self.scores_labels, guided=self._guided)
 
-    async def _answer_all(self, requests: Sequence[Request], keep: Keep) -> None:
-        # What a server keeps of a prompt's beginning is of use to the next one.
+    async def _answer_all(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
+        # Servers cache the beginning of a prompt, which speeds up the next prompt that begins alike.
         waiting = iter(sorted(enumerate(requests), key=lambda each: _prefix(each[1])))
         async with self._client() as client:
             workers = [self._work(client, waiting, keep) for _ in range(min(self._concurrency, len(requests)))]
@@ -130,20 +130,20 @@ class Server:
             if isinstance(end, BaseException):
                 raise end
 
-    async def _work(self, client: Any, waiting: Iterator[tuple[int, Request]], keep: Keep) -> None:
+    async def _work(self, client: Any, waiting: Iterator[tuple[int, Request]], keep: KeepAnswer) -> None:
         """Answer one request after the other until there are no more, or another worker failed."""
         try:
             for place, request in waiting:
-                answer = await self._one(client, request)
+                answer = await self._answer_one(client, request)
                 if answer is None:
                     return
-                self._sort(place, answer, keep)
+                self._hand_on(place, answer, keep)
         except BaseException:
             self._failed = True
             raise
 
-    async def _one(self, client: Any, request: Request) -> Answer | None:
-        """Answer one request; None where another worker failed before it was."""
+    async def _answer_one(self, client: Any, request: Request) -> ModelAnswer | None:
+        """Answer one request; None if another worker failed first."""
         import openai
 
         failures = 0
@@ -157,7 +157,7 @@ class Server:
                 return await self._post(client, request)
             except openai.APIError as error:
                 if _is_unanswerable(error):
-                    return Answer("", 0, 0)
+                    return ModelAnswer("", 0, 0)
                 if _is_limit(error):
                     self._pause(sent, error)
                 else:
@@ -165,9 +165,9 @@ class Server:
                     self._check_that_it_may_pass(error, failures)
                     await asyncio.sleep(self._wait(failures))
 
-    async def _post(self, client: Any, request: Request) -> Answer:
+    async def _post(self, client: Any, request: Request) -> ModelAnswer:
         body = self._body(request)
-        # The client's own reading takes much for an answer that is none.
+        # The client's own parser would accept a response without an answer.
         if self.api is Api.CHAT:
             chat = client.chat.completions.with_raw_response
             raw = await chat.create(model=self._model, messages=body.pop("messages"), extra_body=body)
@@ -177,29 +177,33 @@ class Server:
         return self.read(raw.text, request)
 
     def _check_that_it_may_pass(self, error: Exception, failures: int) -> None:
-        """Raise what is no use to try again: a refusal, or a server that failed often enough."""
+        """Raise InvalidInput if trying again is useless: after a refusal, or after enough failures."""
         status = _status(error)
         if status is not None and status not in (408, 409) and status < 500:
             what, found = "the server refuses the request", first_line(error)
             cure = _BY_STATUS.get(status, "change what it names, or leave it out with --param NAME=null")
             cure = self._other_api(str(error)) or cure
         elif failures == TRIES:
-            what, found, cure = "the server fails", f"{first_line(error)} ({TRIES} tries)", "see that the server runs"
+            what, found, cure = (
+                "the server fails",
+                f"{first_line(error)} ({TRIES} tries)",
+                "check that the server is running",
+            )
         else:
             return
         raise InvalidInput(Problem(what, self.address, found, f"{cure}; {_KEPT}")) from error
 
     def _other_api(self, said: str) -> str | None:
-        """Find whether a server refuses because its model does not chat, or does nothing else; the cure if so."""
+        """Find the cure if the server refuses because its model does not chat, or does nothing else; None otherwise."""
         folded = said.casefold()
         if self.api is Api.CHAT and any(words in folded for words in _NO_CHAT):
-            return "give --api completions: this model has no chat template, it only goes on with a text"
+            return "give --api completions: this model has no chat template, it only continues a text"
         if self.api is Api.COMPLETIONS and any(words in folded for words in _ONLY_CHAT):
             return "give --api chat: this model only answers in a conversation"
         return None
 
     def _pause(self, sent: float, error: Exception) -> None:
-        """Let all requests wait, because one that was sent at ``sent`` was one too many.
+        """Make all requests wait, because the server refused one for too many at once.
 
         Of requests that were under way together, the first to be refused counts for all.
         """
@@ -216,12 +220,15 @@ class Server:
     def _wait(self, tries: int) -> float:
         return draw_wait(tries, first=self._first_wait, longest=LONGEST_WAIT)
 
-    def _sort(self, place: int, answer: Answer, keep: Keep) -> None:
-        """Keep an answer, unless it is one too many that is none."""
+    def _hand_on(self, place: int, answer: ModelAnswer, keep: KeepAnswer) -> None:
+        """Pass an answer on; raises InvalidInput after too many responses in a row without one."""
         if answer.text is None:
             self._nonsense += 1
             if self._nonsense == MOST_NONSENSE:
-                what, found = "the server answers nonsense", f"{MOST_NONSENSE} answers in a row without a message"
+                what, found = (
+                    "the server's responses hold no answer",
+                    f"{MOST_NONSENSE} responses in a row without a message",
+                )
                 cure = f"check --base-url, which mostly ends in /v1; {_KEPT}"
                 raise InvalidInput(Problem(what, self.address, found, cure))
         else:
@@ -236,18 +243,18 @@ def _prefix(request: Request) -> str:
 
 
 def _status(error: Any) -> int | None:
-    """Give the status of a refused request; None where there was no connection, or no answer in time."""
+    """Return the status of a refused request; None if there was no connection, or no answer in time."""
     return getattr(error, "status_code", None)
 
 
 def _is_unanswerable(error: Any) -> bool:
-    """Say whether it is this text that the server will not or cannot read."""
+    """Return whether the server refuses this text in particular: too long for the model, or filtered."""
     said = f"{error.code} {error.message}".casefold()
     return _status(error) in (400, 413, 422) and any(words in said for words in _UNANSWERABLE)
 
 
 def _is_limit(error: Any) -> bool:
-    """Say whether the server was asked too much at once; without money left, waiting is no help."""
+    """Return whether the server was asked too much at once; not where money ran out, as waiting is no help."""
     status = _status(error)
     return (status == 429 and error.code != "insufficient_quota") or (
         status == 503 and _asked_to_wait(error) is not None
@@ -255,6 +262,6 @@ def _is_limit(error: Any) -> bool:
 
 
 def _asked_to_wait(error: Any) -> float | None:
-    """Read how many seconds a server asks to wait; None where it does not, or did not answer."""
+    """Read how many seconds a server asks to wait; None if it does not, or did not answer."""
     response = getattr(error, "response", None)
     return None if response is None else read_retry_after(response.headers)

@@ -7,12 +7,12 @@ semicolons, because some have a comma.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 from baselines.prompting.calibration import CONTENT_FREE
-from baselines.prompting.instructions import NO_ANSWER, Wording, wordings
+from baselines.prompting.instructions import NO_ANSWER, Wording, wording, wordings
 from baselines.prompting.models import Message, Request
 from baselines.prompting.parsing import (
     OUTSIDE,
@@ -42,8 +42,8 @@ _MOST_TOKENS = {
 _TOKENS_A_TAG = 8
 
 
-class Protocol(StrEnum):
-    """Whose way of prompting."""
+class PromptProtocol(StrEnum):
+    """The paper whose layout of prompts is used."""
 
     DR = "dr"
     BOSS = "boss"
@@ -56,7 +56,7 @@ class TaskPrompt:
     Attributes:
         kind: the task's kind.
         labels: its labels or tags.
-        words: what it is called and how it is explained.
+        words: its instruction, and the names of its fields in prompts.
         protocol: the layout.
         max_tokens: tokens that an answer may have; None: what the kind of task needs.
     """
@@ -64,7 +64,7 @@ class TaskPrompt:
     kind: TaskKind
     labels: tuple[str, ...]
     words: Wording
-    protocol: Protocol
+    protocol: PromptProtocol
     max_tokens: int | None = None
 
     @classmethod
@@ -72,52 +72,44 @@ class TaskPrompt:
         cls,
         folder: DatasetFolder,
         task: str,
-        protocol: Protocol | None = None,
+        protocol: PromptProtocol | None = None,
         instruction: str | None = None,
         max_tokens: int | None = None,
     ) -> "TaskPrompt":
-        """Give the prompt of a task of a dataset; the protocol is by default that of the dataset's benchmark."""
-        return cls.paraphrased(folder, task, protocol, instruction, max_tokens)[0]
-
-    @classmethod
-    def paraphrased(
-        cls,
-        folder: DatasetFolder,
-        task: str,
-        protocol: Protocol | None = None,
-        instruction: str | None = None,
-        max_tokens: int | None = None,
-    ) -> tuple["TaskPrompt", ...]:
-        """Return the prompt of a task of a dataset, and behind it the same in other words where there are any."""
+        """Build the prompt of a task of a dataset; the protocol is by default that of the dataset's benchmark."""
         info, benchmark = folder.task(task), folder.manifest.benchmark
-        layout = protocol or (Protocol.BOSS if benchmark == Protocol.BOSS else Protocol.DR)
-        every = wordings(benchmark, task, info, instruction)
-        return tuple(cls(info.kind, info.labels, words, layout, max_tokens) for words in every)
+        layout = protocol or (PromptProtocol.BOSS if benchmark == PromptProtocol.BOSS else PromptProtocol.DR)
+        return cls(info.kind, info.labels, wording(benchmark, task, info, instruction), layout, max_tokens)
+
+    def paraphrases(self, folder: DatasetFolder, task: str) -> tuple["TaskPrompt", ...]:
+        """Build the same prompt of a task in other words, if there are any."""
+        others = wordings(folder.manifest.benchmark, task, folder.task(task))[1:]
+        return tuple(replace(self, words=words) for words in others)
 
     @property
     def default_shots(self) -> int:
-        """Demonstrations of the papers' main settings: DR 4; BOSS one a label, NER 7, QA 1."""
-        if self.protocol is Protocol.DR:
+        """Return the demonstrations of the papers' main settings: DR 4; BOSS one per label, NER 7, QA 1."""
+        if self.protocol is PromptProtocol.DR:
             return 4
         return {TaskKind.CLASSIFICATION: len(self.labels), TaskKind.TAGGING: 7}.get(self.kind, 1)
 
     def request(self, row: Row, demonstrations: Sequence[Row]) -> Request:
-        """Put a test example to a model, after demonstrations in this order."""
-        build = self._dr_messages if self.protocol is Protocol.DR else self._boss_messages
+        """Build the request about a test example, after demonstrations in this order."""
+        build = self._dr_messages if self.protocol is PromptProtocol.DR else self._boss_messages
         most = _MOST_TOKENS[self.kind] + (_TOKENS_A_TAG * len(row[TOKENS]) if self.kind is TaskKind.TAGGING else 0)
         labels = self.labels if self.kind is TaskKind.CLASSIFICATION else ()
-        is_open = self.protocol is Protocol.BOSS
+        is_open = self.protocol is PromptProtocol.BOSS
         return Request(build(row, demonstrations), self.max_tokens or most, labels, ends_open=is_open)
 
     def content_free_requests(self, demonstrations: Sequence[Row]) -> list[Request]:
-        """Put inputs without content to a model, after the same demonstrations: one request for each."""
+        """Build the requests about inputs without content, after the same demonstrations."""
         columns = [column for column, _ in self.words.fields]
         return [self.request(dict.fromkeys(columns, text), demonstrations) for text in CONTENT_FREE]
 
     def prediction(self, response: str, row: Row) -> str:
-        """Read a model's answer to a test example; ``UNPARSED`` where it cannot be used."""
+        """Parse a model's answer to a test example; ``UNPARSED`` if it cannot be used."""
         text = usable_text(response)
-        if self.protocol is Protocol.BOSS:
+        if self.protocol is PromptProtocol.BOSS:
             text = text.split("###")[0].strip()  # where a plain language model goes on with the next heading
         if self.kind is TaskKind.TAGGING:
             tags = self._tags(text, row[TOKENS])
@@ -129,7 +121,7 @@ class TaskPrompt:
         return UNPARSED if found is None else found
 
     def answer(self, row: Row) -> str:
-        """Write the gold answer of a demonstration as a model is to write its own."""
+        """Format the gold answer of a demonstration as a model is to write its own."""
         if self.kind is TaskKind.CLASSIFICATION:
             return self.labels[row["label"]]
         if self.kind is TaskKind.EXTRACTIVE_QA:
@@ -137,12 +129,12 @@ class TaskPrompt:
         if self.kind is TaskKind.GENERATION:
             return str(row["target_text"])
         tags = [self.labels[code] for code in row["tags"]]
-        return _listed(tags, row[TOKENS], self._types) if self._types else " ".join(tags)
+        return _format_entities(tags, row[TOKENS], self._types) if self._types else " ".join(tags)
 
     @property
     def _types(self) -> list[str]:
-        """Types of entities, where these are listed instead of tags."""
-        listed = self.kind is TaskKind.TAGGING and self.protocol is Protocol.BOSS
+        """Return the types of entities if these are listed instead of tagged, otherwise none."""
+        listed = self.kind is TaskKind.TAGGING and self.protocol is PromptProtocol.BOSS
         return entity_types(self.labels) if listed else []
 
     def _tags(self, text: str, tokens: Sequence[str]) -> list[str] | None:
@@ -151,7 +143,7 @@ class TaskPrompt:
     def _dr_messages(self, row: Row, demonstrations: Sequence[Row]) -> tuple[Message, ...]:
         turns = [("system", self.words.instruction)]
         for shown in demonstrations:
-            short = _cut(shown, [column for column, _ in self.words.fields])
+            short = _cut_demonstration(shown, [column for column, _ in self.words.fields])
             turns += [("user", self._fields(short, "\n")), ("assistant", self.answer(short))]
         turns.append(("user", self._fields(row, "\n")))
         return tuple({"role": role, "content": content} for role, content in turns)
@@ -176,8 +168,8 @@ class TaskPrompt:
         return joiner.join(f"{name}: {shown[column]}" for column, name in self.words.fields)
 
 
-def _listed(tags: Sequence[str], tokens: Sequence[str], types: Sequence[str]) -> str:
-    """List entities by type, each once, as ``entity_lists`` reads them."""
+def _format_entities(tags: Sequence[str], tokens: Sequence[str], types: Sequence[str]) -> str:
+    """Format entities by type, each once, as ``entity_lists`` reads them."""
     found: dict[str, list[str]] = {name: [] for name in types}
     for place, (tag, token) in enumerate(zip(tags, tokens, strict=True)):
         mark, _, name = tag.partition("-")
@@ -192,7 +184,7 @@ def _listed(tags: Sequence[str], tokens: Sequence[str], types: Sequence[str]) ->
     )
 
 
-def _cut(row: Row, columns: Sequence[str]) -> Row:
+def _cut_demonstration(row: Row, columns: Sequence[str]) -> Row:
     """Cut the longest input of a demonstration at its end, and tags with their words, to ``DEMONSTRATION_WORDS``."""
     words = {column: row[column] if column == TOKENS else row[column].split() for column in columns}
     too_many = sum(map(len, words.values())) - DEMONSTRATION_WORDS

@@ -1,4 +1,4 @@
-"""What goes to an OpenAI-compatible server and what comes back: chat, completions, and labels that are scored."""
+"""Bodies of requests to an OpenAI-compatible server and of its responses: chat, completions, and scored labels."""
 
 import json
 import math
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from baselines.prompting.models import Answer, Message, Request
+from baselines.prompting.models import Message, ModelAnswer, Request
 
 TOP = 20
 """Alternatives of an answer's first token that a chat is asked for: the most that OpenAI's servers give."""
@@ -51,7 +51,7 @@ class UnscoredError(Exception):
 
 
 def plain_text(messages: Sequence[Message], *, ends_open: bool = False) -> str:
-    """Format a conversation for a model that only goes on with a text.
+    """Format a conversation for a model that only continues a text.
 
     Args:
         messages: the turns.
@@ -69,7 +69,7 @@ def plain_text(messages: Sequence[Message], *, ends_open: bool = False) -> str:
 def request_body(
     request: Request, api: Api, parameters: Mapping[str, Any], *, scores_labels: bool, guided: Guided | None
 ) -> dict[str, Any]:
-    """Build the body of a request, but for the model's name.
+    """Build the body of a request, without the model's name.
 
     Args:
         request: what is asked.
@@ -99,8 +99,8 @@ def request_body(
     return {name: value for name, value in asks.items() if value is not None}
 
 
-def read_answer(text: str, request: Request, api: Api, *, scores_labels: bool) -> Answer:
-    """Read what a server answered; the answer's text is None where it is none.
+def read_answer(text: str, request: Request, api: Api, *, scores_labels: bool) -> ModelAnswer:
+    """Read a server's answer; its text is None if the response holds none.
 
     Of scored labels the text is their log-probabilities as a JSON list; "" where no label is among the likeliest.
 
@@ -118,9 +118,9 @@ def read_answer(text: str, request: Request, api: Api, *, scores_labels: bool) -
         contents = [each["message"]["content"] if api is Api.CHAT else each["text"] for each in choices]
         content = contents[0]
     except (ValueError, RecursionError, LookupError, TypeError):
-        return Answer(None, 0, 0)
+        return ModelAnswer(None, 0, 0)
     if not isinstance(content, str | None):
-        return Answer(None, 0, 0)
+        return ModelAnswer(None, 0, 0)
     if scores_labels and request.labels:
         read = _scores_of_first_token if api is Api.CHAT else _scores_of_echoes
         scores = read(choices, request.labels)
@@ -128,9 +128,9 @@ def read_answer(text: str, request: Request, api: Api, *, scores_labels: bool) -
     usage = body.get("usage")
     tokens = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")] if isinstance(usage, dict) else []
     tokens = [count for count in tokens if type(count) is int and count >= 0]
-    # Half of a character pair, which JSON can hold, can be written to no file.
+    # JSON may hold half of a surrogate pair, which cannot be written to a file.
     sound = (content or "").encode("utf-8", "replace").decode()
-    return Answer(sound, *tokens) if len(tokens) == 2 else Answer(sound)
+    return ModelAnswer(sound, *tokens) if len(tokens) == 2 else ModelAnswer(sound)
 
 
 def _scores_of_echoes(choices: Sequence[Any], labels: Sequence[str]) -> list[float]:
@@ -160,7 +160,7 @@ def _label_log_p(found: Any, label: str) -> float:
 
 
 def _scores_of_first_token(choices: Sequence[Any], labels: Sequence[str]) -> list[float]:
-    """Add up the probabilities of the first tokens that one label alone begins with; a label without any has the least.
+    """Add up the probabilities of the first tokens that begin one label alone; a label without any gets the lowest.
 
     Returns: log-probabilities; none where no label is begun.
     """

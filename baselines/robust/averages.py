@@ -13,8 +13,8 @@ WISE_SHARE = 0.5
 """Share of the fine-tuned model; the other half is the linear probe's."""
 
 
-def copied_state(model: Any) -> dict[str, Tensor]:
-    """Copy a model's weights to the CPU; numbers that are no fractions are left out."""
+def copy_state(model: Any) -> dict[str, Tensor]:
+    """Copy a model's weights to the CPU; integer values are left out."""
     state = model.state_dict()
     return {name: value.detach().cpu().clone() for name, value in state.items() if value.is_floating_point()}
 
@@ -26,19 +26,19 @@ def mean_state(states: Sequence[State], shares: Sequence[float]) -> dict[str, Te
     return {name: torch.stack([share * state[name] for share, state in pairs]).sum(dim=0) for name in names}
 
 
-def wise_ft(probe: State, tuned: State, share: float = WISE_SHARE) -> dict[str, Tensor]:
+def wise_ft(probe: State, finetuned: State, share: float = WISE_SHARE) -> dict[str, Tensor]:
     """Compute the weights between a linear probe and the model that was fine-tuned from it.
 
-    ``(1 - a) probe + a tuned``. From a head of random weights, in place of the probe's, the mean would be between a
+    ``(1 - a) probe + a finetuned``. From a head of random weights, in place of the probe's, the mean would be between a
     model and none; so the last layer is fitted on the frozen features first (LP-FT, Kumar et al. 2022).
 
     Args:
         probe: weights with which fine-tuning began.
-        tuned: weights with which it ended.
+        finetuned: weights with which it ended.
         share: a, of the fine-tuned model.
     Source: Wortsman et al. 2022a, eq. 1.
     """
-    return mean_state([probe, tuned], [1 - share, share])
+    return mean_state([probe, finetuned], [1 - share, share])
 
 
 def greedy_soup(states: Sequence[State], score: Callable[[State], float]) -> tuple[dict[str, Tensor], list[int]]:
@@ -55,7 +55,7 @@ def greedy_soup(states: Sequence[State], score: Callable[[State], float]) -> tup
     kept, best = [order[0]], scores[order[0]]
     for place in order[1:]:
         tried = [*kept, place]
-        found = score(mean_state([states[each] for each in tried], [1 / len(tried)] * len(tried)))
-        if found >= best:
-            kept, best = tried, found
+        mean_score = score(mean_state([states[each] for each in tried], [1 / len(tried)] * len(tried)))
+        if mean_score >= best:
+            kept, best = tried, mean_score
     return mean_state([states[each] for each in kept], [1 / len(kept)] * len(kept)), kept

@@ -1,4 +1,4 @@
-"""BOSS's ensemble: a bag-of-words model takes the blame for what words alone give away (learned-mixin)."""
+"""BOSS's ensemble (learned-mixin): a bag-of-words model learns what words alone predict, the main model the rest."""
 
 import sys
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ ENTROPY_WEIGHT = 0.03
 
 
 def cross_fitted_bias(rows: pl.DataFrame, inputs: Sequence[str], n_classes: int, seed: int) -> NDArray[np.float32]:
-    """Give what the bias model, which sees words alone, thinks of each train row.
+    """Compute the bias model's log-probabilities of each train row, from its words alone.
 
     The bias model is a random forest of 100 trees on the TF-IDF weights of the 5,000 most frequent words, of both
     texts of a pair. It is fitted five times, each time without a fifth of the groups, and a row's probabilities come
@@ -47,7 +47,10 @@ def cross_fitted_bias(rows: pl.DataFrame, inputs: Sequence[str], n_classes: int,
 
     n_groups = rows["group"].n_unique()
     if n_groups < 2:
-        what, cure = "the bias model must be fitted on other groups than it is used on", "choose more train rows"
+        what, cure = (
+            "the bias model needs two groups of rows: it is fitted on one and used on the other",
+            "choose more train rows",
+        )
         raise InvalidInput(Problem(what, "--method ensemble", f"{len(rows):,} train rows of one group", cure))
     texts = rows.select(pl.concat_str(inputs, separator="\n")).to_series().to_numpy()
     labels, groups = rows["label"].to_numpy(), rows["group"].to_numpy()
@@ -95,7 +98,7 @@ class LearnedMixin(nn.Module):
         nn.init.zeros_(self.weight.bias)
 
     def forward(self, model: Any, batch: Batch) -> Tensor:
-        """Give the mean loss of a batch, whose ``row`` says which train rows it holds."""
+        """Compute the mean loss of a batch, whose ``row`` says which train rows it holds."""
         output = model(**inputs_of(batch), output_hidden_states=True)
         decoded = output.get("decoder_hidden_states")
         pooled = decoded[-1].mean(dim=1) if decoded else output.hidden_states[-1][:, 0]  # (B, d)
@@ -104,7 +107,7 @@ class LearnedMixin(nn.Module):
 
 
 def mixin_loss(logits: Tensor, weighted_bias: Tensor, labels: Tensor) -> Tensor:
-    """Give the learned-mixin loss of logits and weighted bias ``g log p_bias``, both of shape (B, C)."""
+    """Compute the learned-mixin loss of logits and weighted bias ``g log p_bias``, both of shape (B, C)."""
     p = torch.softmax(weighted_bias, dim=-1)
     entropy = -(p * torch.log_softmax(weighted_bias, dim=-1)).sum(dim=-1).mean()
     return cross_entropy(torch.log_softmax(logits.float(), dim=-1) + weighted_bias, labels) + ENTROPY_WEIGHT * entropy

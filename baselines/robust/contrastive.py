@@ -27,7 +27,7 @@ def supervised_contrastive(
     temperature: float = TEMPERATURE,
     base_temperature: float = BASE_TEMPERATURE,
 ) -> Tensor:
-    """Supervised contrastive loss of a batch against itself and a memory.
+    """Compute the supervised contrastive loss of a batch against itself and a memory.
 
     Of an anchor i with positives P (the contrasts of its label), ``-t / b mean_{p in P} log(exp(z_i . z_p / t) /
     sum_c exp(z_i . z_c / t))`` over all contrasts c but itself. Anchors without positives are left out.
@@ -94,7 +94,7 @@ class MemoryClassifier(nn.Module):
 
     @torch.no_grad()
     def remember(self, z: Tensor, labels: Tensor) -> None:
-        """Put a batch into the memory; the oldest ones go."""
+        """Add a batch to the memory; the oldest rows are dropped."""
         self.memory = torch.cat([self.memory, z])[-MEMORY:]
         self.memory_labels = torch.cat([self.memory_labels, labels])[-MEMORY:]
 

@@ -21,9 +21,9 @@ STEEPNESS = 10.0
 class Dann(nn.Module):
     """Cross entropy plus that of a classifier of domains, whose gradient is reversed where it enters the features.
 
-    The classifier learns to tell domains, at full weight throughout; the model learns features that it cannot tell them
-    by, with a weight that rises from 0 to 1 over the training. Its layers are for training only; their weights must be
-    trained beside the model's.
+    The classifier learns to tell domains apart, at full weight throughout; the model learns features by which it
+    cannot, with a weight that rises from 0 to 1 over the training. The classifier's layers are for training only; their
+    weights must be trained beside the model's.
 
     Attributes:
         progress: share of the training that is done, in [0, 1]; ``Progress`` sets it.
@@ -61,7 +61,7 @@ class Progress(TrainerCallback):
         self._loss = loss
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Write the share."""
+        """Write the share of the training that is done."""
         self._loss.progress = state.global_step / state.max_steps
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from baselines.robust.losses import IGNORED, cross_entropy, inputs_of
-from baselines.training.options import Settings
+from baselines.training.options import Hyperparameters
 from baselines.training.trainer import Batch, Objective, train
 from validation.output_files import replace_file
 from validation.report import InvalidInput, Problem
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from baselines.training.batches import Features, Padding
     from baselines.training.models import Device
 
-SETTINGS = Settings(epochs=3, batch_size=16, learning_rate=5e-5)
+SETTINGS = Hyperparameters(epochs=3, batch_size=16, learning_rate=5e-5)
 MASKED, BY_MASK, BY_ANY = 0.15, 0.8, 0.1
 """Share of the pieces to be guessed; of these, shares that a mask or any piece stands for. The rest stay."""
 
@@ -51,7 +51,7 @@ def adapt_body(
     if file is not None and file.is_file():
         return dict(torch.load(file, map_location="cpu", weights_only=True))
     if tokenizer.mask_token_id is None:
-        what, cure = "the model's tokenizer has no mask to guess pieces behind", "leave out --method dapt"
+        what, cure = "the model's tokenizer has no mask token", "leave out --method dapt"
         raise InvalidInput(Problem(what, "--method dapt", f"'{name}'", cure))
     special = set(tokenizer.all_special_ids)
     texts = [{**row, "labels": [IGNORED if piece in special else piece for piece in row["input_ids"]]} for row in rows]

@@ -16,7 +16,7 @@ def fit_balanced_layer(
     n_classes: int,
     generator: np.random.Generator,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit the last layer on rows of which all pairs of label and domain have as many, and average ten such fits.
+    """Fit the last layer on rows balanced over all pairs of label and domain, and average ten such fits.
 
     Args:
         features: of validation rows of the source, never of a target, shape (n, d).

@@ -12,10 +12,10 @@ from baselines.robust.synonyms import Synonyms
 SHARE = 0.1
 
 
-def augmented(
+def add_noisy_copies(
     rows: pl.DataFrame, inputs: Sequence[str], generator: np.random.Generator, synonyms: Synonyms
 ) -> pl.DataFrame:
-    """Add a noisy copy of each row: synonyms put in place of words or beside them, words swapped, or words left out.
+    """Add a noisy copy of each row: words replaced by synonyms, synonyms inserted, words swapped, or words left out.
 
     Each copy is by one of the four operations, drawn at random; the first three touch a tenth of the words (at least
     one), the last leaves out each word with probability 0.1, but never all. A text of which nothing can be changed is
@@ -31,12 +31,12 @@ def augmented(
         its original's, the group, too.
     """
     column = inputs[-1]
-    texts = [noisy(text, generator, synonyms) for text in rows[column]]
+    texts = [noisy_copy(text, generator, synonyms) for text in rows[column]]
     copies = rows.with_columns(pl.col("id") + "/eda", pl.Series(column, texts, dtype=pl.String))
     return pl.concat([rows, copies])
 
 
-def augmented_words(
+def add_noisy_tagged_copies(
     rows: pl.DataFrame, outside: int, generator: np.random.Generator, synonyms: Synonyms
 ) -> pl.DataFrame:
     """Add a noisy copy of each tagged row, which leaves all spans as they are.
@@ -74,49 +74,53 @@ def _noisy_words(
     operation = generator.integers(4)
     words, codes = [str(piece) for piece in pieces], list(tags)
     if operation == 0:
-        words = [str(piece) for piece in _replaced(pieces, places, generator, synonyms)]
+        words = [str(piece) for piece in _replace_words(pieces, places, generator, synonyms)]
     elif operation == 1:
-        for _, choices in _with_synonyms(pieces, places, generator, synonyms):
-            # Before a word that is outside nothing is torn apart.
+        for _, choices in _draw_synonyms(pieces, places, generator, synonyms):
+            # A word inserted before one that is outside of spans splits no span.
             before = [place for place, code in enumerate(codes) if code == outside]
             place = before[int(generator.integers(len(before)))]
-            words.insert(place, _one_of(choices, generator))
+            words.insert(place, _draw_one(choices, generator))
             codes.insert(place, outside)
     elif operation == 2:
-        words = [str(piece) for piece in _swapped(pieces, places, generator)]
+        words = [str(piece) for piece in _swap_words(pieces, places, generator)]
     else:
-        gone = set(places) - set(_staying(places, generator, all_may_go=len(places) < len(tokens)))
+        gone = set(places) - set(_draw_staying(places, generator, all_may_go=len(places) < len(tokens)))
         words = [word for place, word in enumerate(words) if place not in gone]
         codes = [code for place, code in enumerate(codes) if place not in gone]
     # A synonym of several words is several words, which are all outside.
-    split = [(part, code) for word, code in zip(words, codes, strict=True) for part in _parts(word, code == outside)]
+    split = [
+        (part, code)
+        for word, code in zip(words, codes, strict=True)
+        for part in _split_if_outside(word, code == outside)
+    ]
     return [part for part, _ in split], [code for _, code in split]
 
 
-def _parts(word: str, is_outside: bool) -> list[str]:
+def _split_if_outside(word: str, is_outside: bool) -> list[str]:
     return (word.split() or [word]) if is_outside else [word]
 
 
-def noisy(text: str, generator: np.random.Generator, synonyms: Synonyms) -> str:
-    """Give a noisy copy of a text; white space becomes single spaces. Never empty where the text is not."""
+def noisy_copy(text: str, generator: np.random.Generator, synonyms: Synonyms) -> str:
+    """Return a noisy copy of a text, its white space as single spaces; only an empty text has an empty copy."""
     pieces = [_Piece.of(part) for part in text.split()]
     places = [place for place, piece in enumerate(pieces) if piece.word]
     if not places:
         return text
     operation = generator.integers(4)
     if operation == 0:
-        pieces = _replaced(pieces, places, generator, synonyms)
+        pieces = _replace_words(pieces, places, generator, synonyms)
     elif operation == 1:
-        pieces = _inserted(pieces, places, generator, synonyms)
+        pieces = _insert_synonyms(pieces, places, generator, synonyms)
     elif operation == 2:
-        pieces = _swapped(pieces, places, generator)
+        pieces = _swap_words(pieces, places, generator)
     else:
-        pieces = _deleted(pieces, places, generator)
+        pieces = _delete_words(pieces, places, generator)
     return " ".join(map(str, pieces))
 
 
 def words_of(texts: Iterable[str]) -> set[str]:
-    """Give the distinct words of texts in lower case, for which synonyms may be asked."""
+    """Collect the distinct words of texts in lower case, for which synonyms may be needed."""
     parts = {part for text in texts for part in text.split()}
     return {_Piece.of(part).word.lower() for part in parts} - {""}
 
@@ -131,8 +135,8 @@ class _Piece:
 
     @classmethod
     def of(cls, part: str) -> "_Piece":
-        found = _WORD.search(part)
-        return cls(part[: found.start()], found[0], part[found.end() :]) if found else cls(part, "", "")
+        match = _WORD.search(part)
+        return cls(part[: match.start()], match[0], part[match.end() :]) if match else cls(part, "", "")
 
     def __str__(self) -> str:
         return self.before + self.word + self.after
@@ -143,26 +147,26 @@ _WORD = re.compile(r"\w(.*\w)?")
 _Pieces = list[_Piece]
 
 
-def _replaced(pieces: _Pieces, places: list[int], generator: np.random.Generator, synonyms: Synonyms) -> _Pieces:
+def _replace_words(pieces: _Pieces, places: list[int], generator: np.random.Generator, synonyms: Synonyms) -> _Pieces:
     new = list(pieces)
-    for place, choices in _with_synonyms(pieces, places, generator, synonyms):
-        word = _one_of(choices, generator)
+    for place, choices in _draw_synonyms(pieces, places, generator, synonyms):
+        word = _draw_one(choices, generator)
         new[place] = replace(pieces[place], word=_in_case_of(pieces[place].word, word))
     return new
 
 
-def _inserted(pieces: _Pieces, places: list[int], generator: np.random.Generator, synonyms: Synonyms) -> _Pieces:
+def _insert_synonyms(pieces: _Pieces, places: list[int], generator: np.random.Generator, synonyms: Synonyms) -> _Pieces:
     new = list(pieces)
-    for _, choices in _with_synonyms(pieces, places, generator, synonyms):
+    for _, choices in _draw_synonyms(pieces, places, generator, synonyms):
         place = int(generator.integers(len(new)))
-        new.insert(place, _Piece("", _one_of(choices, generator), ""))  # before a piece: the full stop stays last
+        new.insert(place, _Piece("", _draw_one(choices, generator), ""))  # before a piece: the full stop stays last
     return new
 
 
-def _with_synonyms(
+def _draw_synonyms(
     pieces: _Pieces, places: list[int], generator: np.random.Generator, synonyms: Synonyms
 ) -> list[tuple[int, Sequence[str]]]:
-    """Draw the places of a tenth of the words among those that have synonyms, stop words left out."""
+    """Draw the places of a tenth of the words among those that have synonyms, without stop words."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     drawn: list[tuple[int, Sequence[str]]] = []
@@ -170,36 +174,36 @@ def _with_synonyms(
         word = pieces[place].word.lower()
         if word not in ENGLISH_STOP_WORDS and (choices := synonyms(word)):
             drawn.append((int(place), choices))
-        if len(drawn) == _n(places):
+        if len(drawn) == _n_changed(places):
             break
     return drawn
 
 
-def _one_of(choices: Sequence[str], generator: np.random.Generator) -> str:
+def _draw_one(choices: Sequence[str], generator: np.random.Generator) -> str:
     return choices[int(generator.integers(len(choices)))]
 
 
-def _swapped(pieces: _Pieces, places: list[int], generator: np.random.Generator) -> _Pieces:
+def _swap_words(pieces: _Pieces, places: list[int], generator: np.random.Generator) -> _Pieces:
     new = list(pieces)
-    for _ in range(_n(places) if len(places) > 1 else 0):
+    for _ in range(_n_changed(places) if len(places) > 1 else 0):
         one, other = generator.choice(places, 2, replace=False)
         new[one], new[other] = replace(new[one], word=new[other].word), replace(new[other], word=new[one].word)
     return new
 
 
-def _deleted(pieces: _Pieces, places: list[int], generator: np.random.Generator) -> _Pieces:
-    gone = set(places) - set(_staying(places, generator))
+def _delete_words(pieces: _Pieces, places: list[int], generator: np.random.Generator) -> _Pieces:
+    gone = set(places) - set(_draw_staying(places, generator))
     return [piece for place, piece in enumerate(pieces) if place not in gone]
 
 
-def _staying(places: list[int], generator: np.random.Generator, *, all_may_go: bool = False) -> list[int]:
-    """Draw the places of the words that are not left out: never none, unless other words stay."""
+def _draw_staying(places: list[int], generator: np.random.Generator, *, all_may_go: bool = False) -> list[int]:
+    """Draw the places of the words that stay: at least one, unless words outside ``places`` stay."""
     stays = generator.random(len(places)) >= SHARE
     stays[generator.integers(len(places))] |= not stays.any() and not all_may_go
     return [place for place, here in zip(places, stays, strict=True) if here]
 
 
-def _n(places: list[int]) -> int:
+def _n_changed(places: list[int]) -> int:
     return max(1, int(SHARE * len(places)))
 
 

@@ -12,7 +12,7 @@ _BLOCK = 1_000
 """Texts whose cosines to all candidates are in memory at once."""
 
 
-def nearest(
+def find_nearest(
     texts: NDArray[np.float32], candidates: NDArray[np.float32], n: int, same: Sequence[int | None] | None = None
 ) -> list[list[int]]:
     """Find the candidates nearest to each text by cosine.
@@ -24,13 +24,13 @@ def nearest(
         same: for each text its own place among the candidates, which is left out; None where it is none of them.
     Returns: for each text the places of its neighbours, the nearest last; of equal ones the first is the nearer.
     """
-    found: list[list[int]] = []
+    neighbours: list[list[int]] = []
     for start in range(0, len(texts), _BLOCK):
         order = np.argsort(-(texts[start : start + _BLOCK] @ candidates.T), axis=1, kind="stable")[:, : n + 1]
         for text, places in enumerate(order.tolist(), start):
             others = [place for place in places if same is None or place != same[text]]
-            found.append(others[:n][::-1])
-    return found
+            neighbours.append(others[:n][::-1])
+    return neighbours
 
 
 class Layout:
@@ -42,33 +42,33 @@ class Layout:
         tokenizer: of a causal language model.
         inputs: text columns.
         labels: names of the labels.
-        room: most tokens of a sequence. Where texts do not all fit, a query keeps its first ``room // 2`` tokens, and
+        max_tokens: of a sequence. Where texts do not all fit, a query keeps its first ``max_tokens // 2`` tokens, and
             the texts before it go, the least similar first.
     """
 
-    def __init__(self, tokenizer: Any, inputs: Sequence[str], labels: Sequence[str], room: int) -> None:
-        self._tokenizer, self._inputs, self._room = tokenizer, inputs, room
+    def __init__(self, tokenizer: Any, inputs: Sequence[str], labels: Sequence[str], max_tokens: int) -> None:
+        self._tokenizer, self._inputs, self._max_tokens = tokenizer, inputs, max_tokens
         self._begin = [] if tokenizer.bos_token_id is None else [tokenizer.bos_token_id]
         self._asks, self._gap, *answers = self._tokens(["\nLabel:", "\n\n", *(f" {label}" for label in labels)])
         end = self._gap if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
         self._answers, self._ends = answers, [answer + end for answer in answers]
 
     def fields(self, rows: pl.DataFrame) -> list[list[int]]:
-        """Give the tokens of each row's fields, without a label."""
+        """Build the tokens of each row's fields, without a label."""
         columns = [pl.lit(f"{name.capitalize()}: ") + pl.col(name) for name in self._inputs]
         return self._tokens(rows.select(pl.concat_str(columns, separator="\n")).to_series())
 
-    def labelled(self, fields: Sequence[int], label: int) -> list[int]:
-        """Give a demonstration: a text with its label."""
+    def demonstration(self, fields: Sequence[int], label: int) -> list[int]:
+        """Build the tokens of a demonstration: a text with its label."""
         return [*fields, *self._asks, *self._answers[label]]
 
     def example(self, before: Sequence[Sequence[int]], fields: Sequence[int], label: int) -> dict[str, list[int]]:
-        """Lay out a train example: texts, then the query with its label. The whole sequence is to be learned."""
+        """Build a train example: texts, then the query with its label, all of it to be learned."""
         ids = self._prompt(before, fields) + self._ends[label]
         return {"input_ids": ids, "attention_mask": [1] * len(ids), "labels": ids}
 
     def questions(self, before: Sequence[Sequence[int]], fields: Sequence[int]) -> list[dict[str, list[int]]]:
-        """Lay out a query once with each label, which alone is to be scored."""
+        """Build the query once with each label; only the label is scored."""
         prompt = self._prompt(before, fields)
         return [
             {
@@ -80,8 +80,8 @@ class Layout:
         ]
 
     def _prompt(self, before: Sequence[Sequence[int]], fields: Sequence[int]) -> list[int]:
-        query = [*fields[: self._room // 2], *self._asks]
-        left = self._room - len(self._begin) - len(query) - max(map(len, self._ends))
+        query = [*fields[: self._max_tokens // 2], *self._asks]
+        left = self._max_tokens - len(self._begin) - len(query) - max(map(len, self._ends))
         kept: list[int] = []
         for text in reversed(before):
             if len(kept) + len(text) + len(self._gap) > left:

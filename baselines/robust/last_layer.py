@@ -26,14 +26,17 @@ def last_layer(model: Any) -> nn.Linear:
     heads = [module for name, module in model.named_modules() if name.rpartition(".")[2] in HEADS]
     layers = [module for head in heads for module in head.modules() if isinstance(module, nn.Linear)]
     if hasattr(model, "peft_config") or not layers:
-        what, cure = "this method needs the last layer of a plain classifier", "leave it or --adapter out"
+        what, cure = (
+            "this method needs a classifier with a linear last layer and no adapter",
+            "leave out the method or --adapter",
+        )
         raise InvalidInput(Problem(what, "--method", type(model).__name__, cure))
     return layers[-1]
 
 
 @contextmanager
 def reading_features(model: Any) -> Iterator[list[Tensor]]:
-    """Read what the last layer reads in each forward pass: features, shape (B, d)."""
+    """Collect what the last layer reads in each forward pass of the block: features, shape (B, d)."""
     seen: list[Tensor] = []
     handle = last_layer(model).register_forward_pre_hook(lambda module, given: seen.append(given[0]))
     try:
@@ -83,8 +86,8 @@ def fit_layer(
 
     mean, scale = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
     scale = np.where(scale > 0, scale, 1.0)
-    found = LogisticRegression(max_iter=1000).fit((features - mean) / scale, labels)
-    weights, biases = np.asarray(found.coef_) / scale, np.asarray(found.intercept_)
+    fitted = LogisticRegression(max_iter=1000).fit((features - mean) / scale, labels)
+    weights, biases = np.asarray(fitted.coef_) / scale, np.asarray(fitted.intercept_)
     if n_classes == 2:  # one row: how much more the second class is likely
         weights, biases = np.stack([np.zeros_like(weights[0]), weights[0]]), np.array([0.0, biases[0]])
     return weights, biases - weights @ mean

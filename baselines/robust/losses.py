@@ -22,7 +22,7 @@ NO_INPUTS = frozenset({"labels", "row", "domain"})
 
 
 def cross_entropy(logits: Tensor, labels: Tensor, *, gamma: float = 0.0, epsilon: float = 0.0) -> Tensor:
-    """Mean cross entropy, with the focal weight and smoothed labels where they are asked for.
+    """Compute the mean cross entropy, with the focal weight and smoothed labels if asked for.
 
     Of an example, ``-sum_c q_c (1 - p_c)^gamma log p_c``, where p is the softmax of the logits and q gives
     ``1 - epsilon + epsilon / C`` to the label and ``epsilon / C`` to each other class. So with both, each class's
@@ -43,7 +43,7 @@ def cross_entropy(logits: Tensor, labels: Tensor, *, gamma: float = 0.0, epsilon
     counted = labels != IGNORED
     log_p = torch.log_softmax(logits.float(), dim=-1)
     of_label = weighed(log_p.gather(-1, labels.clamp(min=0).unsqueeze(-1)).squeeze(-1))  # (...)
-    # All classes are many where they are a vocabulary.
+    # The sum over all classes is skipped without smoothing: a vocabulary has tens of thousands.
     losses = -((1 - epsilon) * of_label + epsilon * weighed(log_p).mean(dim=-1)) if epsilon else -of_label
     return torch.where(counted, losses, 0.0).sum() / counted.sum().clamp(min=1)
 
@@ -74,5 +74,5 @@ def loss_of(
 
 
 def inputs_of(batch: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what of a batch the model takes."""
+    """Return the part of a batch that the model takes."""
     return {name: value for name, value in batch.items() if name not in NO_INPUTS}

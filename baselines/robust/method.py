@@ -1,4 +1,4 @@
-"""Robustness methods by name: what goes together, and what of a training each of them changes."""
+"""Robustness methods by name: which can be combined, and what each of them changes in a training."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -99,7 +99,7 @@ class Robustness:
     def of(
         cls, methods: Sequence[Method | WordMethod] | None, synonyms: SynonymSource = SynonymSource.WORDNET
     ) -> "Robustness":
-        """Put methods together, as they come from ``--method``.
+        """Build the combination of methods typed as ``--method``.
 
         Raises: InvalidInput when two of them do not go together, or EDA's synonyms are not on the machine.
         """
@@ -107,17 +107,14 @@ class Robustness:
         own = sorted(chosen & _OWN_LOSS)
         if len(own) > 1 or (own and own != [Method.ENSEMBLE] and chosen & {Method.FOCAL, Method.SMOOTHING}):
             found = " with ".join(f"'{each}'" for each in [*own, *sorted(chosen & {Method.FOCAL, Method.SMOOTHING})])
-            raise InvalidInput(Problem("each of these is the whole loss", "--method", found, "leave all but one out"))
+            raise InvalidInput(Problem("each of these replaces the loss", "--method", found, "leave all but one out"))
         for pair in _APART:
             if pair <= chosen:
-                found, what = " with ".join(f"'{each}'" for each in sorted(pair)), "these undo each other"
+                found, what = " with ".join(f"'{each}'" for each in sorted(pair)), "these methods contradict each other"
                 raise InvalidInput(Problem(what, "--method", found, "leave one of them out"))
         for other in sorted(chosen & {Method.FOCAL, Method.SMOOTHING}):
             if Method.ENSEMBLE in chosen:
-                what = (
-                    "the ensemble's loss is of the main and the bias model together, so that "
-                    f"'{other}' would shape the bias model's share and not the predictions, which are the main model's"
-                )
+                what = f"the ensemble adds a bias model to the loss; '{other}' would change that model's share alone"
                 cure = f"leave one of them out; '{Method.EDA}' and '{Method.FREELB}' go with either"
                 raise InvalidInput(Problem(what, "--method", f"'{Method.ENSEMBLE}' with '{other}'", cure))
         if Method.EDA in chosen and synonyms is SynonymSource.WORDNET:
@@ -128,11 +125,11 @@ class Robustness:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The methods as settings that predictions depend on; nothing where there are none."""
+        """Return the methods as settings that predictions depend on; nothing if there are none."""
         return {"methods": sorted(self.methods), "synonyms": self.synonyms} if self.methods else {}
 
     def objective(self, read: "ReadLogits | None" = None, *, reads_labels: bool = False) -> "Objective":
-        """Return what training minimises and how it goes through a batch.
+        """Build what training minimises and how it goes through a batch.
 
         Args:
             read: gives the labels' logits of a model's output; default its ``logits``.
@@ -150,7 +147,7 @@ class Robustness:
         logits_loss = partial(cross_entropy, gamma=gamma, epsilon=epsilon)
         return Objective(loss_of(logits_loss, read or logits_of, reads_labels=reads_labels), step)
 
-    def prepared(
+    def prepare(
         self,
         rows: pl.DataFrame,
         inputs: Sequence[str],
@@ -158,8 +155,8 @@ class Robustness:
         seed: int,
         embeddings: Callable[[], Any],
         tokenizer: Any,
-    ) -> "Prepared":
-        """Do what comes before the training of a classifier: add EDA's rows, fit the ensemble's bias model.
+    ) -> "PreparedTraining":
+        """Prepare the training of a classifier: add EDA's rows, fit the ensemble's bias model.
 
         Args:
             rows: train rows.
@@ -169,15 +166,15 @@ class Robustness:
             embeddings: gives the pretrained model's input embeddings, shape (vocabulary, d), as a tensor.
             tokenizer: the model's.
         """
-        rows = self.with_copies(rows, inputs, seed, embeddings, tokenizer)
+        rows = self.add_copies(rows, inputs, seed, embeddings, tokenizer)
         log_bias = None
         if Method.ENSEMBLE in self.methods:
             from baselines.robust.bias import cross_fitted_bias
 
             log_bias = cross_fitted_bias(rows, inputs, n_classes, seed)
-        return Prepared(rows, self, log_bias, seed)
+        return PreparedTraining(rows, self, log_bias, seed)
 
-    def with_copies(
+    def add_copies(
         self,
         rows: pl.DataFrame,
         inputs: Sequence[str],
@@ -186,7 +183,7 @@ class Robustness:
         tokenizer: Any,
         outside: int = 0,
     ) -> pl.DataFrame:
-        """Add EDA's noisy copies to train rows, where EDA is among the methods.
+        """Add EDA's noisy copies to train rows, if EDA is among the methods.
 
         Args:
             rows: train rows.
@@ -198,7 +195,7 @@ class Robustness:
         """
         if Method.EDA not in self.methods:
             return rows
-        from baselines.robust.eda import augmented, augmented_words, words_of
+        from baselines.robust.eda import add_noisy_copies, add_noisy_tagged_copies, words_of
         from baselines.robust.synonyms import nearest_pieces, wordnet
 
         column = inputs[-1]
@@ -209,16 +206,16 @@ class Robustness:
             synonyms = nearest_pieces(words_of(texts.drop_nulls()), tokenizer, embeddings())
         generator = np.random.default_rng([seed, _EDA_STREAM])
         if column == TOKENS:
-            return augmented_words(rows, outside, generator, synonyms)
-        return augmented(rows, inputs, generator, synonyms)
+            return add_noisy_tagged_copies(rows, outside, generator, synonyms)
+        return add_noisy_copies(rows, inputs, generator, synonyms)
 
 
 _EDA_STREAM = 1
-"""Sets EDA's draws apart from others of the same seed."""
+"""Added to the seed of EDA's draws, so that they are independent of other draws of the same seed."""
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedTraining:
     """What a training with robustness methods needs.
 
     Attributes:
@@ -235,7 +232,7 @@ class Prepared:
     seed: int
 
     def objective(self, model: Any, read: "ReadLogits | None" = None) -> "Objective":
-        """Give what the training of a model minimises, and how it goes through a batch.
+        """Build what the training of a model minimises, and how it goes through a batch.
 
         A loss that learns, as the ensemble's layer, is put into the model as ``own_loss``, to be trained and kept in
         checkpoints with the rest; the model's predictions do not go through it.
@@ -255,7 +252,7 @@ class Prepared:
 
             return replace(objective, loss=lisa_loss)
         if hasattr(model, "peft_config"):
-            what = f"an adapter's checkpoints hold it alone, so a stopped training would lose what '{own}' learns"
+            what = f"checkpoints of an adapter hold nothing else, so a stopped training would lose what '{own}' learns"
             raise InvalidInput(Problem(what, f"--method {own}, --adapter", cure="leave one of them out"))
         model.own_loss = self._loss_with_state(own, model, read)
         return replace(objective, loss=model.own_loss)

@@ -15,7 +15,7 @@ from baselines.training.trainer import Trajectory
 from validation.report import InvalidInput, Problem
 
 _DFR_STREAM = 2
-"""Sets DFR's draws apart from others of the same seed."""
+"""Added to the seed of DFR's draws, so that they are independent of other draws of the same seed."""
 
 
 @dataclass
@@ -45,42 +45,42 @@ class MethodStages:
     loss: Callable[[Any], float]
 
     def begin(self, model: Any) -> Any:
-        """Build what training starts from: a body that read the targets' texts, a last layer that WiSE-FT needs."""
+        """Build what training starts from: DAPT's body, and the fitted last layer that WiSE-FT needs."""
         if Method.DAPT in self.methods:
-            found = model.base_model.load_state_dict(self.body(), strict=False)  # a pooler stays as it is
-            if found.unexpected_keys:
-                raise ValueError(f"the classifier's body has no {found.unexpected_keys[0]}")
+            mismatch = model.base_model.load_state_dict(self.body(), strict=False)  # a pooler stays as it is
+            if mismatch.unexpected_keys:
+                raise ValueError(f"the classifier's body has no {mismatch.unexpected_keys[0]}")
         if Method.WISE_FT in self.methods:
-            from baselines.robust.averages import copied_state
+            from baselines.robust.averages import copy_state
             from baselines.robust.last_layer import fit_layer, set_last_layer
 
             labels = self.rows["label"].to_numpy()
             known = np.unique(labels)
             weights, biases = fit_layer(self.features(model, self.rows), np.searchsorted(known, labels), len(known))
-            # A label without a train row keeps a layer that never speaks for it.
+            # A label without a train row gets a bias at which it is never predicted.
             all_weights, all_biases = np.zeros((self.n_classes, weights.shape[1])), np.full(self.n_classes, -20.0)
             all_weights[known], all_biases[known] = weights, biases
             set_last_layer(model, all_weights, all_biases)
-            self._probe = copied_state(model)
+            self._probe = copy_state(model)
         return model
 
     def callbacks(self, model: Any, folder: Path | None) -> Sequence[TrainerCallback]:
-        """Build what gathers SWAD's means on the way, and what tells DANN's loss how far the training is."""
-        found: list[TrainerCallback] = []
+        """Build SWAD's callback, which gathers mean weights, and DANN's, which sets how far the training is."""
+        callbacks: list[TrainerCallback] = []
         if Method.DANN in self.methods:
             from baselines.robust.dann import Progress
 
-            found.append(Progress(model.own_loss))
+            callbacks.append(Progress(model.own_loss))
         if Method.SWAD not in self.methods:
-            return found
+            return callbacks
         from baselines.robust.swad import Stretches
 
         if hasattr(model, "peft_config") or folder is None:
-            what = "an adapter's checkpoints hold it alone, so a stopped training would lose SWAD's means"
+            what = "checkpoints of an adapter hold nothing else, so a stopped training would lose SWAD's means"
             raise InvalidInput(Problem(what, "--method swad, --adapter", cure="leave one of them out"))
         folder.mkdir(parents=True, exist_ok=True)
         self._stretches = Stretches(model, folder, self.loss)
-        return [*found, self._stretches]
+        return [*callbacks, self._stretches]
 
     def finish(self, trajectory: Trajectory) -> Trajectory:
         """Average weights, then fit the last layer anew, as far as the methods ask for it."""
@@ -93,10 +93,10 @@ class MethodStages:
             del model.stretch_mean
             model.load_state_dict(mean, strict=False)
         if Method.WISE_FT in self.methods:
-            from baselines.robust.averages import copied_state, wise_ft
+            from baselines.robust.averages import copy_state, wise_ft
 
-            tuned = {name: value for name, value in copied_state(model).items() if name in self._probe}
-            model.load_state_dict(wise_ft(self._probe, tuned), strict=False)
+            finetuned = {name: value for name, value in copy_state(model).items() if name in self._probe}
+            model.load_state_dict(wise_ft(self._probe, finetuned), strict=False)
         if Method.DFR in self.methods:
             from baselines.robust.dfr import fit_balanced_layer
             from baselines.robust.last_layer import set_last_layer
@@ -110,7 +110,7 @@ class MethodStages:
         return replace(trajectory, record={**trajectory.record, **notes})
 
     def _mix_soup(self, trajectory: Trajectory) -> Mapping[str, Any]:
-        """Put the greedy soup of the kept states into the model."""
+        """Load the greedy soup of the kept states into the model."""
         import torch
 
         from baselines.robust.averages import State, greedy_soup

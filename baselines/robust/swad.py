@@ -55,14 +55,14 @@ class StretchMean(nn.Module):
 
     @torch.no_grad()
     def add(self, model: Any) -> None:
-        """Take a step's weights into the mean."""
+        """Add a step's weights to the mean."""
         self.n_steps += 1
         for place, name in enumerate(self.names):
             mean = self.get_buffer(f"mean_{place}")
             mean += (model.get_parameter(name) - mean) / self.n_steps
 
     def take_mean(self) -> dict[str, Tensor]:
-        """Return the mean on the CPU, and begin anew."""
+        """Return the mean on the CPU, and start a new one."""
         state = {name: self.get_buffer(f"mean_{place}").cpu().clone() for place, name in enumerate(self.names)}
         for place in range(len(self.names)):
             self.get_buffer(f"mean_{place}").zero_()
@@ -87,7 +87,7 @@ class Stretches(TrainerCallback):
         model.stretch_mean = StretchMean(model)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Take the step in; at a look, write the stretch and begin the next."""
+        """Add the step to the mean; at a look, write the stretch and begin the next."""
         means = self._model.stretch_mean
         means.add(self._model)
         every = max(1, state.max_steps // LOOKS)
@@ -98,7 +98,7 @@ class Stretches(TrainerCallback):
                 torch.save(look, new)
 
     def mean(self) -> tuple[dict[str, Tensor], int, int]:
-        """Compute the mean of the weights in the valley: every step counts as much.
+        """Compute the mean of the weights in the valley; every step counts as much.
 
         Returns: the weights; the steps after which the valley's first stretch began and its last one ended.
         """

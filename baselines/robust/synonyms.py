@@ -24,7 +24,7 @@ class SynonymSource(StrEnum):
 
 
 def wordnet() -> Synonyms:
-    """Take synonyms from WordNet: the lemmas of all synsets of a word, in alphabetical order, as EDA does.
+    """Load synonyms from WordNet: the lemmas of all synsets of a word, in alphabetical order, as EDA does.
 
     Raises: InvalidInput when nltk or its WordNet is not on the machine.
     """
@@ -47,7 +47,7 @@ def wordnet() -> Synonyms:
 
 
 def nearest_pieces(words: Iterable[str], tokenizer: Any, vectors: "Tensor", n: int = NEIGHBOURS) -> Synonyms:
-    """Take as synonyms the words whose input embeddings are nearest by cosine; it needs nothing but the model.
+    """Find as synonyms the words whose input embeddings are nearest by cosine; nothing but the model is needed.
 
     Only words that are one piece of the vocabulary have neighbours and are neighbours. Near in use is not the same
     in meaning: antonyms are often among them, so a copy's label can be wrong where a synonym's would not be.

@@ -1,4 +1,4 @@
-"""Temperature scaling: confidences that are worth what they say, in the source domain (Guo et al. 2017)."""
+"""Temperature scaling: confidences that match accuracy in the source domain (Guo et al. 2017)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,5 +22,5 @@ def fit_temperature(logits: NDArray[np.float64], labels: NDArray[np.int64]) -> f
         log_p = log_softmax(logits / np.exp(log_t), axis=1)
         return float(-log_p[np.arange(len(labels)), labels].mean())
 
-    found = minimize_scalar(loss, bounds=(np.log(LEAST), np.log(MOST)), method="bounded", options={"xatol": 1e-6})
-    return float(np.exp(found.x))
+    minimum = minimize_scalar(loss, bounds=(np.log(LEAST), np.log(MOST)), method="bounded", options={"xatol": 1e-6})
+    return float(np.exp(minimum.x))

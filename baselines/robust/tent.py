@@ -1,4 +1,4 @@
-"""Tent: at test time the norms' weights follow the target, towards predictions that are sure (Wang et al. 2021)."""
+"""Tent: at test time the layer norms are trained on the target to make predictions certain (Wang et al. 2021)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ def norm_weights(model: Any) -> list[nn.Parameter]:
     norms = [module for module in model.modules() if isinstance(module, nn.LayerNorm)]
     weights = [weight for norm in norms for weight in norm.parameters()]
     if not weights:
-        what, cure = "the model has no LayerNorm whose weights could follow a target", "leave out --method tent"
+        what, cure = "the model has no LayerNorm, whose weights Tent trains", "leave out --method tent"
         raise InvalidInput(Problem(what, "--method tent", type(model).__name__, cure))
     return weights
 
@@ -48,7 +48,7 @@ def adapt_and_predict(model: Any, batches: Sequence[Batch], read: Callable[[Any]
     weights = norm_weights(model)
     before = [weight.detach().clone() for weight in weights]
     needed = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
-    found: list[Tensor] = []
+    predicted: list[Tensor] = []
     try:
         model.eval().requires_grad_(requires_grad=False)
         for weight in weights:
@@ -56,7 +56,7 @@ def adapt_and_predict(model: Any, batches: Sequence[Batch], read: Callable[[Any]
         optimizer = torch.optim.Adam(weights, lr=LEARNING_RATE)
         for batch in batches:
             logits = read(model(**batch))
-            found.append(logits.detach().float())
+            predicted.append(logits.detach().float())
             optimizer.zero_grad()
             mean_entropy(logits).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
@@ -67,4 +67,4 @@ def adapt_and_predict(model: Any, batches: Sequence[Batch], read: Callable[[Any]
         for parameter, was_needed in needed:
             parameter.grad = None
             parameter.requires_grad = was_needed
-    return found
+    return predicted

@@ -28,25 +28,27 @@ class WordFinetuner(Finetuner):
     @property
     @abstractmethod
     def copied_column(self) -> str:
-        """The column that EDA changes in its copies."""
+        """Return the column that EDA changes in its copies."""
 
     @property
     def outside(self) -> int:
-        """Code of the tag that is part of no span; of no meaning where nothing is tagged."""
+        """Return the code of the tag that is part of no span; it means nothing where nothing is tagged."""
         return 0
 
-    def tuned(
+    def train_on_rows(
         self,
         run: Run,
         rows: pl.DataFrame,
         objective: "Callable[[Any], Objective] | None" = None,
         stages: Stages | None = None,
     ) -> Trained:
-        """Train on rows, with what the methods add to them; the objective is the methods'."""
+        """Train on rows, changed as the robustness methods ask for; the methods also choose the objective."""
         methods = self.robustness
         if not methods.methods:
-            return super().tuned(run, rows, objective, stages)
-        copied = methods.with_copies(
+            return super().train_on_rows(run, rows, objective, stages)
+        copied = methods.add_copies(
             rows, (self.copied_column,), run.seed, self.embeddings, self.tokenizer, self.outside
         )
-        return super().tuned(run, copied, lambda model: methods.objective(reads_labels=self.reads_labels), stages)
+        return super().train_on_rows(
+            run, copied, lambda model: methods.objective(reads_labels=self.reads_labels), stages
+        )

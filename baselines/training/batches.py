@@ -12,7 +12,7 @@ Features = Mapping[str, Any]
 """One row as a model reads it: lists of numbers (``input_ids``, ...) and plain numbers (``labels``, ...)."""
 
 _POOL = 64
-"""Batches whose rows are sorted by length together: chance still decides who meets whom."""
+"""Batches whose rows are sorted by length together; a random pool, so that a batch's rows stay random."""
 
 
 class FeatureRows(Dataset[Features]):
@@ -42,7 +42,7 @@ class LengthBatches(Sampler[list[int]]):
         self.lengths, self.batch_size, self.seed, self.epoch = lengths, batch_size, seed, 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch whose batches are given next."""
+        """Choose the epoch whose batches come next."""
         self.epoch = epoch
 
     def __len__(self) -> int:
@@ -62,11 +62,11 @@ class EpochLoader(DataLoader[Any]):
     """A loader that hands the epoch on to its batches, as the Trainer expects."""
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch whose batches are given next."""
+        """Choose the epoch whose batches come next."""
         self.batch_sampler.set_epoch(epoch)  # type: ignore[union-attr]
 
 
-class Parts:
+class BatchParts:
     """Cuts a batch into parts of like size, each padded by itself; shorter rows stand together.
 
     Args:
@@ -78,7 +78,7 @@ class Parts:
         self._padding, self._n = padding, n
 
     def __call__(self, rows: Sequence[Features]) -> list[dict[str, torch.Tensor]]:
-        """Return the parts of a batch, in the order of its rows."""
+        """Build the parts of a batch, in the order of its rows."""
         parts = np.array_split(np.arange(len(rows)), min(self._n, len(rows)))
         return [self._padding([rows[place] for place in part]) for part in parts]
 
@@ -96,7 +96,7 @@ class Padding:
         self._multiple = multiple
 
     def __call__(self, rows: Sequence[Features]) -> dict[str, torch.Tensor]:
-        """Give a tensor for each name, shape (rows, longest) or (rows,)."""
+        """Build a tensor for each name, shape (rows, longest) or (rows,)."""
         return {name: self._tensor(name, [row[name] for row in rows]) for name in rows[0]}
 
     def _tensor(self, name: str, values: list[Any]) -> torch.Tensor:

@@ -182,11 +182,11 @@ def _features(tokenizer: Any, rows: pl.DataFrame) -> list[dict[str, Any]]:
 
 def _our_training(tokenizer: Any, rows: pl.DataFrame, device: "Device") -> float:
     from baselines.training.batches import Padding
-    from baselines.training.options import Settings
+    from baselines.training.options import Hyperparameters
     from baselines.training.trainer import train
 
     padding = Padding(tokenizer.pad_token_id, multiple=8 if device.name == "cuda" else 1)
-    settings = Settings(epochs=1, batch_size=8, warmup=0)  # the Trainer's default batch
+    settings = Hyperparameters(epochs=1, batch_size=8, warmup=0)  # the Trainer's default batch
     record = train(_model(), _features(tokenizer, rows), padding, settings, seed=0, device=device).record
     return float(record["tokens_per_second"])
 

@@ -1,4 +1,4 @@
-"""What the programs that fine-tune have in common: a run in, a trained model out, whatever the kind of task."""
+"""The base class of fine-tuning programs: a run in, a trained model out, whatever the kind of task."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import polars as pl
 
 from baselines.runs import Predict, Run, Trained
-from baselines.training.options import RECIPES, SWEEPS, Adapter, Settings, TrainingOptions
+from baselines.training.options import RECIPES, SWEEPS, Adapter, Hyperparameters, TrainingOptions
 from builders.folder.manifest import TaskInfo
 from validation.report import InvalidInput, Problem
 
@@ -27,15 +27,15 @@ class Stages(Protocol):
     """What is done to a model before and after a training."""
 
     def begin(self, model: Any) -> Any:
-        """Change a model that was built; return it."""
+        """Change a model before its training; return it."""
         ...
 
     def callbacks(self, model: Any, folder: Path | None) -> "Sequence[TrainerCallback]":
-        """Build what is done at steps of a training whose checkpoints lie in a folder."""
+        """Build the callbacks of a training whose checkpoints lie in a folder."""
         ...
 
     def finish(self, trajectory: "Trajectory") -> "Trajectory":
-        """Change a model that was trained; return the training with what is worth knowing of the change."""
+        """Change a trained model; return its training with a record of the change."""
         ...
 
 
@@ -54,7 +54,7 @@ class Finetuner(ABC):
         self,
         info: TaskInfo,
         options: TrainingOptions,
-        recipes: Mapping[str, Settings] = RECIPES,
+        recipes: Mapping[str, Hyperparameters] = RECIPES,
         sweeps: Mapping[str, tuple[Mapping[str, Any], ...]] = SWEEPS,
         **tokenizer: Any,
     ) -> None:
@@ -71,36 +71,36 @@ class Finetuner(ABC):
 
     @abstractmethod
     def build(self, seed: int) -> Any:
-        """Give the model, ready to train; the seed draws what has no weights yet."""
+        """Build the model, ready to train; the seed draws the weights that it has not yet."""
 
     @abstractmethod
-    def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
-        """Give what training reads of train rows: features with labels."""
+    def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+        """Build the features of train rows, with labels."""
 
     @abstractmethod
     def scorer(self, run: Run, validation: pl.DataFrame) -> Score:
-        """Give the score on a run's validation rows that chooses epoch and hyperparameters."""
+        """Return a function that scores a model on a run's validation rows, to choose epoch and hyperparameters."""
 
     @abstractmethod
     def predictor(self, run: Run, model: Any) -> Predict:
-        """Let a run's trained model predict."""
+        """Return a function that predicts with a run's trained model."""
 
     def fit(self, run: Run) -> Trained:
-        """Train on a run's rows, with the best of the settings to choose from."""
+        """Train on a run's rows, with the best of the candidate settings."""
         from baselines.training.tuning import cut_rows
 
         rows = cut_rows(run.train, self.options, run.seed)
-        trained = self.tuned(run, rows)
+        trained = self.train_on_rows(run, rows)
         return replace(trained, record={**trained.record, "train_rows": len(rows)})
 
-    def tuned(
+    def train_on_rows(
         self,
         run: Run,
         rows: pl.DataFrame,
         objective: "Callable[[Any], Objective] | None" = None,
         stages: "Stages | None" = None,
     ) -> Trained:
-        """Train on rows, with the best of the settings to choose from.
+        """Train on rows, with the best of the candidate settings.
 
         Args:
             run: the run.
@@ -108,21 +108,23 @@ class Finetuner(ABC):
             objective: what the training of a model minimises; default the model's own loss.
             stages: what is done to a model before and after each training.
         """
-        from baselines.training.tuning import Recipe, tuned
+        from baselines.training.tuning import Recipe, train_candidates
 
         held_out = run.validation if self.options.select else None
         score = None if held_out is None else self.scorer(run, held_out)
         recipe = Recipe(
-            build=lambda: stages.begin(self._built(run.seed)) if stages else self._built(run.seed),
+            build=lambda: (
+                stages.begin(self._build_with_padding(run.seed)) if stages else self._build_with_padding(run.seed)
+            ),
             train=lambda model, settings, folder: self._train(
                 model, rows, run, settings, folder, score, objective, stages
             ),
             predictor=lambda model: self._predictor_of_saved(run, model),
         )
-        return tuned(run, self._candidates, recipe)
+        return train_candidates(run, self._candidates, recipe)
 
     def _predictor_of_saved(self, run: Run, model: Any) -> Predict:
-        """Return what predicts with a trained model, which is written first where that was asked for."""
+        """Return a function that predicts with a trained model, which is written first if that was asked for."""
         if self.options.save_model is not None:
             place = self.options.save_model / f"{run.source}-{run.seed}"
             model.save_pretrained(place)
@@ -130,29 +132,29 @@ class Finetuner(ABC):
         return self.predictor(run, model)
 
     def check_places(self) -> None:
-        """Refuse, where labels stand at places of a text, what moves them or cannot tell them."""
+        """Raise InvalidInput if positions in a text, where labels stand, would be moved or are not known."""
         if self.options.adapter is Adapter.PROMPT:
-            what, cure = "a soft prompt would move what is labelled", "give --adapter lora, or none"
+            what, cure = "a soft prompt would shift the positions of the labels", "give --adapter lora, or none"
             raise InvalidInput(Problem(what, "--adapter", "prompt", cure))
         if not self.tokenizer.is_fast:
-            what, found = "the tokenizer does not say where its pieces are from", type(self.tokenizer).__name__
+            what, found = "the tokenizer does not say which characters its pieces cover", type(self.tokenizer).__name__
             raise InvalidInput(Problem(what, "--model", found, "give a model with a fast tokenizer"))
 
     def embeddings(self) -> Any:
-        """Load the pretrained model's input embeddings, in which words of like use lie near each other."""
+        """Load the pretrained model's input embeddings, in which words used alike lie near each other."""
         from baselines.training.models import load_model
 
         return load_model("AutoModel", self.options.model, 0).get_input_embeddings().weight.detach()
 
     @property
     def train_length(self) -> int:
-        """Word pieces that training reads of a text."""
-        return self._room(self._candidates[0].max_length)
+        """Return how many word pieces training reads of a text."""
+        return self._token_length(self._candidates[0].max_length)
 
     @property
     def eval_length(self) -> int:
-        """Word pieces that prediction reads of a text."""
-        return self._room(self._candidates[0].eval_max_length)
+        """Return how many word pieces prediction reads of a text."""
+        return self._token_length(self._candidates[0].eval_max_length)
 
     def read(
         self,
@@ -166,8 +168,8 @@ class Finetuner(ABC):
 
         return predict_rows(model, rows, self._padding, self._device, read, description, self.options.eval_tokens)
 
-    def _built(self, seed: int) -> Any:
-        """Build the model, an adapter's weights drawn by the seed, too; it knows which token fills up the batches."""
+    def _build_with_padding(self, seed: int) -> Any:
+        """Build the model and set its padding token; the seed also draws an adapter's weights."""
         from baselines.training.models import seeded, set_padding
 
         with seeded(seed):
@@ -180,7 +182,7 @@ class Finetuner(ABC):
         model: Any,
         rows: pl.DataFrame,
         run: Run,
-        settings: Settings,
+        settings: Hyperparameters,
         folder: Path | None,
         score: Score | None,
         objective: "Callable[[Any], Objective] | None",
@@ -190,7 +192,7 @@ class Finetuner(ABC):
 
         trajectory = train(
             model,
-            self.labelled(rows, self._room(settings.max_length)),
+            self.labelled_features(rows, self._token_length(settings.max_length)),
             self._padding,
             settings,
             seed=run.seed,
@@ -203,7 +205,7 @@ class Finetuner(ABC):
         )
         return stages.finish(trajectory) if stages else trajectory
 
-    def _room(self, asked: int) -> int:
-        from baselines.training.pieces import room
+    def _token_length(self, asked: int) -> int:
+        from baselines.training.pieces import usable_token_length
 
-        return room(self.config, self.options, asked)
+        return usable_token_length(self.config, self.options, asked)

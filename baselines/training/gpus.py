@@ -1,6 +1,6 @@
 """What GPUs can do at most, and what transformers ask of them: for utilisation, and for estimates without a GPU.
 
-Leaves out: prices, which change; who pays knows them.
+Leaves out: prices, which change; the user types them.
 """
 
 from typing import Any

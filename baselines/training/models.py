@@ -15,7 +15,7 @@ from validation.report import InvalidInput, Problem, first_line
 
 
 def model_path(name: str) -> str:
-    """Give what transformers loads: the folder of the ``offline`` extra for the default encoder, else the name."""
+    """Return what transformers loads: the folder of the ``offline`` extra for the default encoder, else the name."""
     return str(offline_weights(name) or name)
 
 
@@ -31,9 +31,9 @@ def load_tokenizer(name: str, **settings: Any) -> Any:
     require("peft", "train")
     from transformers import AutoTokenizer
 
-    with _loading(name):
+    with _report_load_errors(name):
         tokenizer = AutoTokenizer.from_pretrained(model_path(name), **settings)
-    # Without files transformers makes a tokenizer of its marks alone, to which every word is unknown.
+    # Without a tokenizer's files transformers builds one of special tokens alone, to which every word is unknown.
     if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
         cure = "put its tokenizer's files beside its weights"
         raise InvalidInput(Problem("the model has no tokenizer", "--model", f"'{name}'", cure))
@@ -41,7 +41,7 @@ def load_tokenizer(name: str, **settings: Any) -> Any:
 
 
 def padding_token(tokenizer: Any, name: str) -> int:
-    """Find the token that fills up batches; a tokenizer without one, as decoders have, is set to one.
+    """Find the token that fills up batches, and set one for a tokenizer without any, as decoders have.
 
     Args:
         tokenizer: the model's; where it has no padding token, it gets its end of text, or else its unknown token.
@@ -52,7 +52,7 @@ def padding_token(tokenizer: Any, name: str) -> int:
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
     if tokenizer.pad_token_id is None:
-        what, cure = "the model's tokenizer has no token to fill up batches with", "set pad_token in its files"
+        what, cure = "the model's tokenizer has no padding token", "set pad_token in its files"
         raise InvalidInput(Problem(what, "--model", f"'{name}'", cure))
     return int(tokenizer.pad_token_id)
 
@@ -72,7 +72,7 @@ def set_padding(model: Any, token: int) -> None:
 
 
 def model_version(name: str) -> Any:
-    """Find what a model's name stands for today.
+    """Find what identifies the model that a name stands for today.
 
     Args:
         name: Hub id or path.
@@ -97,12 +97,12 @@ def load_config(name: str, **settings: Any) -> Any:
     require("peft", "train")
     from transformers import AutoConfig
 
-    with _loading(name):
+    with _report_load_errors(name):
         return AutoConfig.from_pretrained(model_path(name), **settings)
 
 
 def load_model(auto_class: str, name: str, seed: int, *, base_dtype: BaseDtype = BaseDtype.FP32, **config: Any) -> Any:
-    """Load a pretrained model; what has no weights yet, as a new head, is drawn by seed.
+    """Load a pretrained model; weights that it has not yet, such as those of a new head, are drawn by seed.
 
     Args:
         auto_class: class of transformers, such as ``AutoModelForSequenceClassification``.
@@ -120,7 +120,7 @@ def load_model(auto_class: str, name: str, seed: int, *, base_dtype: BaseDtype =
     dtype = torch.float32 if base_dtype is BaseDtype.FP32 else torch.bfloat16
     if base_dtype is BaseDtype.FOUR_BITS:
         config["quantization_config"] = _four_bits(transformers)
-    with _loading(name), seeded(seed):
+    with _report_load_errors(name), seeded(seed):
         return getattr(transformers, auto_class).from_pretrained(model_path(name), dtype=dtype, **config)
 
 
@@ -142,7 +142,7 @@ def new_model(auto_class: str, config: Any, seed: int) -> Any:
 
 
 def prepare(model: Any, options: TrainingOptions, task_type: str) -> Any:
-    """Freeze what is not to be trained: token embeddings, or all but an adapter.
+    """Freeze the weights that are not to be trained: token embeddings, or all but an adapter.
 
     Args:
         model: a pretrained model.
@@ -172,7 +172,7 @@ def prepare(model: Any, options: TrainingOptions, task_type: str) -> Any:
 
 
 def add_low_rank_updates(model: Any, task_type: str, rank: int, targets: Sequence[str] | None) -> Any:
-    """Add low-rank updates to a model's linear layers; they alone, and a new head, are trained.
+    """Add low-rank updates to a model's linear layers; only they and a new head are trained.
 
     Args:
         model: a pretrained model.
@@ -191,7 +191,7 @@ def add_low_rank_updates(model: Any, task_type: str, rank: int, targets: Sequenc
     layers = [
         name.rpartition(".")[2] for name, module in model.named_modules() if isinstance(module, nn.Linear | Conv1D)
     ]
-    # peft passes over a name that the model has not where it finds another.
+    # peft ignores a name that no layer has, as long as another name matches.
     strangers = [name for name in named or () if not any(layer == name for layer in layers)]
     try:
         if strangers:
@@ -223,13 +223,13 @@ class Device:
         gpu = torch.cuda.is_available()
         able = gpu and torch.cuda.is_bf16_supported(including_emulation=False)  # what is emulated is slow
         if precision is Precision.BF16 and not able:
-            found, cure = "no GPU that can" if not gpu else torch.cuda.get_device_name(), "use --precision auto"
-            raise InvalidInput(Problem("bf16 needs a GPU that has it", "--precision", found, cure))
+            found, cure = "no such GPU" if not gpu else torch.cuda.get_device_name(), "use --precision auto"
+            raise InvalidInput(Problem("bf16 needs a GPU that supports it", "--precision", found, cure))
         return cls("cuda" if gpu else "cpu", able and precision is not Precision.FP32)
 
     @contextmanager
     def computing(self) -> Iterator[None]:
-        """Compute in the device's precision."""
+        """Run the block in the device's precision."""
         import torch
 
         with torch.autocast(self.name, torch.bfloat16, enabled=self.bf16):
@@ -238,7 +238,7 @@ class Device:
 
 @contextmanager
 def enough_memory(what: str, device: Device, found: str, cure: str) -> Iterator[None]:
-    """Say in one line that the device's memory is too small for what is done, and what to do."""
+    """Report in one line if the device's memory is too small for the block, and what to do."""
     import torch
 
     try:
@@ -261,7 +261,7 @@ def n_parameters(model: Any) -> tuple[int, int]:
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Seed the generators that torch and transformers draw from, and leave them as they were.
+    """Seed the generators that torch and transformers draw from, and restore their state afterwards.
 
     Args:
         seed: 0 to 2^32 - 1.
@@ -284,7 +284,7 @@ def seeded(seed: int) -> Iterator[None]:
 
 @contextmanager
 def determinism(*, asked: bool) -> Iterator[None]:
-    """Compute by deterministic algorithms alone, where that is asked for; they may be slower.
+    """Use deterministic algorithms only in this block, if asked for; they may be slower.
 
     Raises: InvalidInput when something is computed that has no such algorithm.
     """
@@ -294,7 +294,7 @@ def determinism(*, asked: bool) -> Iterator[None]:
         yield
         return
     before = torch.are_deterministic_algorithms_enabled(), torch.backends.cudnn.benchmark, os.environ.get(_WORKSPACE)
-    os.environ[_WORKSPACE] = ":4096:8"  # without it cuBLAS promises nothing, and torch refuses to use it
+    os.environ[_WORKSPACE] = ":4096:8"  # torch refuses to use cuBLAS without this setting
     try:
         torch.use_deterministic_algorithms(mode=True)
         torch.backends.cudnn.benchmark = False
@@ -302,7 +302,7 @@ def determinism(*, asked: bool) -> Iterator[None]:
     except RuntimeError as error:
         if "deterministic" not in str(error):
             raise
-        what, cure = "the model computes what has no deterministic algorithm", "leave --deterministic out"
+        what, cure = "a step of the model has no deterministic algorithm", "leave --deterministic out"
         raise InvalidInput(Problem(what, "--deterministic", first_line(error)[:200], cure)) from error
     finally:
         torch.use_deterministic_algorithms(mode=before[0])
@@ -333,7 +333,7 @@ def _four_bits(transformers: Any) -> Any:
 
 
 def _transformers() -> Any:
-    """Give the library, silent."""
+    """Import the library, with its log and progress bars off."""
     require("peft", "train")
     import transformers
     from transformers.utils import logging
@@ -344,15 +344,15 @@ def _transformers() -> Any:
 
 
 @contextmanager
-def _loading(name: str) -> Iterator[None]:
-    """Say in one line why a model cannot be loaded."""
+def _report_load_errors(name: str) -> Iterator[None]:
+    """Report in one line why a model cannot be loaded."""
     from safetensors import SafetensorError
 
     try:
         yield
     except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
         if isinstance(error, OSError) and error.errno is not None and not isinstance(error, FileNotFoundError):
-            raise  # a full disk, a folder that may not be read: said by its own words
+            raise  # the system's own message is clear: a full disk, a folder without permission
         whole = not isinstance(error, SafetensorError | ImportError)
         missing = "a folder without such a model" if whole and Path(name).is_dir() else first_line(error)
         cure = "give the Hub id or folder of such a model; the default one comes with the extra 'offline'"

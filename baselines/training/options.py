@@ -44,7 +44,7 @@ class Schedule(StrEnum):
 
 
 @dataclass(frozen=True)
-class Settings:
+class Hyperparameters:
     """Hyperparameters of one training.
 
     Attributes:
@@ -77,18 +77,18 @@ _PAPER_GRID = tuple(
 )
 _GENERATION_GRID = tuple({"learning_rate": rate} for rate in (1e-3, 5e-4, 1e-4, 5e-5, 1e-5))
 
-RECIPES: Mapping[str, Settings] = {
-    "default": Settings(),
-    "dr": Settings(epochs=10),
-    "boss": Settings(
+RECIPES: Mapping[str, Hyperparameters] = {
+    "default": Hyperparameters(),
+    "dr": Hyperparameters(epochs=10),
+    "boss": Hyperparameters(
         epochs=10, learning_rate=1e-5, warmup=0.0, schedule=Schedule.CONSTANT, clip=0.0, eval_max_length=768
     ),
 }
 """Settings of the papers for classifiers and taggers (Domain Robustness paper, App. B; BOSS paper, App. F)."""
 
-GENERATION_RECIPES: Mapping[str, Settings] = {
-    "default": Settings(learning_rate=3e-4, batch_size=32, max_length=512),
-    "dr": Settings(epochs=15, batch_size=64, max_length=512),
+GENERATION_RECIPES: Mapping[str, Hyperparameters] = {
+    "default": Hyperparameters(learning_rate=3e-4, batch_size=32, max_length=512),
+    "dr": Hyperparameters(epochs=15, batch_size=64, max_length=512),
     "boss": replace(RECIPES["boss"], epochs=5, learning_rate=2e-5, max_length=768),
 }
 """The same for models that write text."""
@@ -101,13 +101,15 @@ GENERATION_SWEEPS: Mapping[str, tuple[Mapping[str, Any], ...]] = {"none": ({},),
 
 Deterministic = Annotated[
     bool,
-    typer.Option("--deterministic", help="Use deterministic algorithms alone, so that a GPU repeats itself."),
+    typer.Option(
+        "--deterministic", help="Use deterministic algorithms only, so that a GPU gives the same result again."
+    ),
 ]
 EvalTokens = Annotated[
     int | None,
     typer.Option(
         "--eval-tokens",
-        help="Word pieces that prediction reads at once; halved where memory is short. Default: 4,096, a GPU 32,768.",
+        help="Word pieces per pass in prediction; halved if memory is short. Default: 4,096; on a GPU 32,768.",
         min=1,
     ),
 ]
@@ -125,22 +127,24 @@ class TrainingOptions:
         str, typer.Option("--sweep", help="Choose hyperparameters on validation rows: 'none', or the grid of 'dr'.")
     ] = "none"
     epochs: Annotated[float | None, typer.Option("--epochs", help="Passes over the train rows.", min=0)] = None
-    batch_size: Annotated[int | None, typer.Option("--batch-size", help="Rows an optimizer step.", min=1)] = None
-    learning_rate: Annotated[float | None, typer.Option("--learning-rate", help="Of AdamW.", min=0)] = None
+    batch_size: Annotated[int | None, typer.Option("--batch-size", help="Rows per optimizer step.", min=1)] = None
+    learning_rate: Annotated[
+        float | None, typer.Option("--learning-rate", help="AdamW's highest learning rate.", min=0)
+    ] = None
     max_length: Annotated[
-        int | None, typer.Option("--max-length", help="Word pieces that training reads of a text.", min=8)
+        int | None, typer.Option("--max-length", help="Most word pieces of a text that training reads.", min=8)
     ] = None
     eval_max_length: Annotated[
-        int | None, typer.Option("--eval-max-length", help="Word pieces that prediction reads of a text.", min=8)
+        int | None, typer.Option("--eval-max-length", help="Most word pieces of a text that prediction reads.", min=8)
     ] = None
     accumulate: Annotated[
-        int | None, typer.Option("--accumulate", help="Parts to compute a batch in, to save memory.", min=1)
+        int | None, typer.Option("--accumulate", help="Compute each batch in this many parts, to save memory.", min=1)
     ] = None
     select: Annotated[
         bool, typer.Option("--select/--no-select", help="Keep the epoch that is best on the source's validation rows.")
     ] = True
     freeze_embeddings: Annotated[
-        bool, typer.Option("--freeze-embeddings", help="Leave the token embeddings as they are.")
+        bool, typer.Option("--freeze-embeddings", help="Do not train the token embeddings.")
     ] = False
     adapter: Annotated[Adapter, typer.Option("--adapter", help="Train low-rank updates or a soft prompt only.")] = (
         Adapter.NONE
@@ -163,7 +167,7 @@ class TrainingOptions:
     ] = None
     keep_state: Annotated[
         list[float] | None,
-        typer.Option("--keep-state", help="Keep predictions after this many epochs, too; repeat for more.", min=0),
+        typer.Option("--keep-state", help="Also write predictions after this many epochs; repeat for more.", min=0),
     ] = None
     save_model: Annotated[
         Path | None,
@@ -172,45 +176,47 @@ class TrainingOptions:
         ),
     ] = None
     precision: Annotated[
-        Precision, typer.Option("--precision", help="Numbers a GPU computes with; 'auto' is bf16 where it can.")
+        Precision, typer.Option("--precision", help="Number format on a GPU; 'auto': bf16 if the GPU has it.")
     ] = Precision.AUTO
     deterministic: Deterministic = False
     eval_tokens: EvalTokens = None
     name: Annotated[str | None, typer.Option("--name", help="The model's name on the board.")] = None
 
-    def settings(self, recipes: Mapping[str, Settings] = RECIPES) -> Settings:
-        """Give the recipe's settings with what was typed in place of them.
+    def hyperparameters(self, recipes: Mapping[str, Hyperparameters] = RECIPES) -> Hyperparameters:
+        """Return the recipe's settings, replaced where an option was typed.
 
         Raises: InvalidInput when there is no such recipe, or a state is to be kept that training does not come to.
         """
         if self.recipe not in recipes:
             raise _unknown("--recipe", self.recipe, list(recipes))
-        typed = {field.name: getattr(self, field.name, None) for field in fields(Settings)}
-        found = replace(recipes[self.recipe], **{name: value for name, value in typed.items() if value is not None})
+        typed = {field.name: getattr(self, field.name, None) for field in fields(Hyperparameters)}
+        chosen = replace(recipes[self.recipe], **{name: value for name, value in typed.items() if value is not None})
         last = max(self.keep_state or (), default=0)
-        if last > found.epochs:
-            what, cure = "a state to keep comes after the end of training", f"give at most {found.epochs:g}"
+        if last > chosen.epochs:
+            what, cure = "a state to keep comes after the end of training", f"give at most {chosen.epochs:g}"
             raise InvalidInput(Problem(what, "--keep-state", f"{last:g}", cure))
-        return found
+        return chosen
 
     def candidates(
         self,
-        recipes: Mapping[str, Settings] = RECIPES,
+        recipes: Mapping[str, Hyperparameters] = RECIPES,
         sweeps: Mapping[str, tuple[Mapping[str, Any], ...]] = SWEEPS,
-    ) -> list[Settings]:
-        """Give all settings of the sweep, of which validation rows choose one; what was typed stands in all."""
+    ) -> list[Hyperparameters]:
+        """List the settings of the sweep, of which validation rows choose one; typed options stand in all of them."""
         if self.sweep not in sweeps:
             raise _unknown("--sweep", self.sweep, list(sweeps))
-        settings = self.settings(recipes)
+        settings = self.hyperparameters(recipes)
         free = [
             {name: value for name, value in each.items() if getattr(self, name) is None} for each in sweeps[self.sweep]
         ]
         return list(dict.fromkeys(replace(settings, **each) for each in free))
 
     def check(self) -> None:
-        """Refuse options that do not go together, before any work; InvalidInput says which."""
+        """Raise InvalidInput, before any work, if options do not go together."""
         if self.train_size is not None and self.shots is not None:
-            raise InvalidInput(Problem("both cut the train rows", "--train-size, --shots", cure="give one of them"))
+            raise InvalidInput(
+                Problem("each of these cuts the train rows", "--train-size, --shots", cure="give one of them")
+            )
         if self.lora_targets and self.adapter is not Adapter.LORA:
             cure = "give --adapter lora, too"
             raise InvalidInput(Problem("these are for low-rank updates", "--lora-targets", cure=cure))
@@ -226,7 +232,7 @@ class TrainingOptions:
             what, cure = "only a whole model at the end of its training is saved", f"leave out {found} or --save-model"
             raise InvalidInput(Problem(what, "--save-model", found, cure))
         if self.sweep != "none" and self.epochs == 0:
-            raise InvalidInput(Problem("a sweep has nothing to choose by without training", "--epochs", "0"))
+            raise InvalidInput(Problem("without training a sweep has no scores to choose by", "--epochs", "0"))
 
 
 def _unknown(option: str, value: str, known: list[str]) -> InvalidInput:

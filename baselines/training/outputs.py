@@ -1,4 +1,4 @@
-"""What a fine-tuning program leaves behind: prediction files with cards, and what the trainings have to tell."""
+"""The files of a fine-tuning program: prediction files with cards, and a record of the trainings."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from baselines.program import RunOptions, make_card, write_outputs, write_results
-from baselines.runs import Results, Work
+from baselines.runs import Results, WorkFolder
 from baselines.training.models import model_version
 from baselines.training.options import Adapter, TrainingOptions
 from builders.folder.reader import DatasetFolder
@@ -20,7 +20,7 @@ _LIBRARIES = ("torch", "transformers", "accelerate", "peft")
 
 def training_work(
     program: str, folder: DatasetFolder, runs: RunOptions, options: TrainingOptions, more: Mapping[str, Any]
-) -> Work:
+) -> WorkFolder:
     """Return the folder beside the prediction file where finished runs are kept, with all that they depend on.
 
     Args:
@@ -45,7 +45,7 @@ def training_work(
         "versions": _versions(),
         **more,
     }
-    return Work(runs.out, settings)
+    return WorkFolder(runs.out, settings)
 
 
 def write_training(
@@ -53,7 +53,7 @@ def write_training(
     folder: DatasetFolder,
     options: TrainingOptions,
     out: Path,
-    work: Work,
+    work: WorkFolder,
     *,
     name: str = "",
     **more: Any,
@@ -85,7 +85,7 @@ def write_training(
     write_record(results, out)
     for state, predictions in results.states.items():
         step = max(each["state_steps"][state] for each in results.records)
-        # The name stays, and the step tells states apart: so they are one model's to whoever draws their course.
+        # All states keep the model's name and differ in ``step``, so that a chart draws them as one model's course.
         card = make_card(folder, libraries=_LIBRARIES, name=name, step=step, **facts | {"model_selection": "none"})
         write_outputs(predictions, card, out.with_name(f"{out.stem}.{state.replace(' ', '-')}{out.suffix}"))
     write_results(results, make_card(folder, libraries=_LIBRARIES, name=name, **facts), out)
@@ -93,7 +93,7 @@ def write_training(
 
 
 def write_record(results: Results, out: Path) -> None:
-    """Write what each training tells of itself as ``<stem>.training.json`` beside the prediction file.
+    """Write the record of each training as ``<stem>.training.json`` beside the prediction file.
 
     Args:
         results: what the trainings gave.
@@ -105,7 +105,7 @@ def write_record(results: Results, out: Path) -> None:
 
 
 def default_name(options: TrainingOptions) -> str:
-    """Name a model by what it starts from, and what sets it apart; its sizes stand elsewhere in the card.
+    """Build a model's name from what it starts from and what sets it apart; its sizes are elsewhere in the card.
 
     Args:
         options: the program's options.

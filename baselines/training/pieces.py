@@ -12,8 +12,8 @@ _OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "longformer", "mpnet
 """Model types whose positions begin after the padding token's id."""
 
 
-def room(config: Any, options: TrainingOptions, asked: int) -> int:
-    """Count how many word pieces of a text are read.
+def usable_token_length(config: Any, options: TrainingOptions, asked: int) -> int:
+    """Compute how many word pieces of a text the model can read.
 
     Args:
         config: the model's configuration.
@@ -42,5 +42,5 @@ def text_features(tokenizer: Any, rows: pl.DataFrame, inputs: Sequence[str], max
     Returns: n rows of ``input_ids``, ``attention_mask`` and what else the tokenizer gives.
     """
     texts = [rows[name].to_list() for name in inputs]
-    found = tokenizer(*texts, truncation=True, max_length=max_length)
-    return [dict(zip(found, values, strict=True)) for values in zip(*found.values(), strict=True)]
+    pieces = tokenizer(*texts, truncation=True, max_length=max_length)
+    return [dict(zip(pieces, values, strict=True)) for values in zip(*pieces.values(), strict=True)]

@@ -1,4 +1,4 @@
-"""Prediction: each distinct row once, rows of one length together, as many at a time as the device likes."""
+"""Prediction: each distinct row once, rows of one length together, as many at a time as the device's memory holds."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -44,7 +44,7 @@ def predict_rows(
     first: dict[Any, int] = {}
     for index, key in enumerate(keys):
         first.setdefault(key, index)
-    found: dict[Any, Any] = {}
+    value_of: dict[Any, Any] = {}
     place_model(model, device)
     # Longest first: what does not fit shows at once.
     order = sorted(first.values(), key=lambda index: (-len(rows[index]["input_ids"]), index))
@@ -73,10 +73,10 @@ def predict_rows(
                     raise
                 most = max(1, most // 2)
                 continue
-            found.update(zip((keys[index] for index in batch), values, strict=True))
+            value_of.update(zip((keys[index] for index in batch), values, strict=True))
             start += len(batch)
             bar.update(len(batch))
-    return [found[key] for key in keys]
+    return [value_of[key] for key in keys]
 
 
 def logits(model: Any, batch: Mapping[str, torch.Tensor]) -> Sequence[Any]:
@@ -98,8 +98,8 @@ def starts_and_ends(model: Any, batch: Mapping[str, torch.Tensor]) -> Sequence[A
         batch: tensors of B rows.
     Returns: B arrays of float32, shape (n_pieces, 2).
     """
-    found = model(**batch)
-    return list(torch.stack([found.start_logits, found.end_logits], dim=-1).float().cpu().numpy())
+    output = model(**batch)
+    return list(torch.stack([output.start_logits, output.end_logits], dim=-1).float().cpu().numpy())
 
 
 def place_model(model: Any, device: Device) -> None:
@@ -111,7 +111,7 @@ def place_model(model: Any, device: Device) -> None:
 
 @contextmanager
 def _precise_head(model: Any, device: Device) -> Iterator[None]:
-    """Compute what turns hidden states into logits in single precision, whatever the rest is computed in.
+    """Run the layer that turns hidden states into logits in single precision, whatever the rest is computed in.
 
     Logits in bfloat16 have two or three digits: confidences would be coarse, and labels tie. A head whose own weights
     are not in single precision stays as it is.

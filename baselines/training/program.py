@@ -26,7 +26,7 @@ def finetune(
     settings: Mapping[str, Any] = _NOTHING,
     facts: Mapping[str, Any] = _NOTHING,
 ) -> None:
-    """Train a model a source and seed, and write prediction file, card and record.
+    """Train one model per source and seed, and write prediction file, card and record.
 
     Args:
         program: the program's name as typed.

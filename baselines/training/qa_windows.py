@@ -47,13 +47,13 @@ class QaWindows:
     contexts: Sequence[str]
 
     def labels(self, answers: Sequence[Mapping[str, Sequence[Any]]]) -> NDArray[np.int64]:
-        """Give the first and last piece of the answer in each window.
+        """Find the first and last piece of the answer in each window.
 
         Args:
             answers: of each question ``text`` and ``answer_start``, of which the first is learnt; empty = no answer.
         Returns: places in the window, shape (n_windows, 2); 0, 0 where it does not hold the whole answer.
         """
-        spans = [_pieces(accepted, offsets) for accepted, offsets in zip(answers, self.offsets, strict=True)]
+        spans = [_answer_pieces(accepted, offsets) for accepted, offsets in zip(answers, self.offsets, strict=True)]
         labels = np.zeros((len(self.features), 2), dtype=np.int64)
         for window, (row, part) in enumerate(zip(self.question, self.parts, strict=True)):
             start, end = spans[row]
@@ -61,8 +61,8 @@ class QaWindows:
                 labels[window] = np.array([start, end]) - part.start + self.first[window]
         return labels
 
-    def answers(self, logits: Sequence[Logits]) -> "Answers":
-        """Pool windows.
+    def answers(self, logits: Sequence[Logits]) -> "SpanAnswers":
+        """Find the best answer to each question over its windows.
 
         Args:
             logits: of each window the start and end scores of its pieces, shape (n_pieces, 2) each.
@@ -81,11 +81,11 @@ class QaWindows:
                 left, right = self.offsets[row][part.start + start, 0], self.offsets[row][part.start + end, 1]
                 # Pieces of SentencePiece cover the space before them.
                 texts[row] = self.contexts[row][left:right].strip()
-        return Answers(texts, nothing - best)
+        return SpanAnswers(texts, nothing - best)
 
 
 @dataclass(frozen=True)
-class Answers:
+class SpanAnswers:
     """The best answer to each question, and how much better no answer scores.
 
     Attributes:
@@ -96,8 +96,8 @@ class Answers:
     texts: list[str]
     preference: NDArray[np.float64]
 
-    def given(self, threshold: float) -> list[str]:
-        """Give the answers, ``""`` where no answer is preferred by more than a threshold; infinite: always answer."""
+    def apply_threshold(self, threshold: float) -> list[str]:
+        """Return the answers, ``""`` where no answer is preferred by more than a threshold; infinite: always answer."""
         return ["" if more > threshold else text for text, more in zip(self.texts, self.preference, strict=True)]
 
 
@@ -126,7 +126,7 @@ def qa_windows(questions: Sequence[str], contexts: Sequence[str], tokenizer: Any
         sides = np.array([_MARK if side is None else side for side in encoded.sequence_ids(row)])
         columns = {name: np.asarray(encoded[name][row]) for name in encoded}
         offsets.append(np.asarray(offsets_of[row], dtype=np.int64)[sides == _CONTEXT])
-        before, body, after = _sides(sides, max_length // QUESTION_SHARE)
+        before, body, after = _split_pair(sides, max_length // QUESTION_SHARE)
         for part in windows(body.size, max_length - before.size - after.size):
             kept = np.concatenate([before, body[part], after])
             features.append({name: column[kept].tolist() for name, column in columns.items()})
@@ -138,10 +138,10 @@ def qa_windows(questions: Sequence[str], contexts: Sequence[str], tokenizer: Any
     )
 
 
-def _sides(
+def _split_pair(
     sides: NDArray[np.int64], longest_question: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Divide an encoded pair: places before the context (the question cut), of the context, and after it."""
+    """Divide an encoded pair: positions before the context (the question cut), of the context, and after it."""
     body = np.flatnonzero(sides == _CONTEXT)
     first, end = (int(body[0]), int(body[-1]) + 1) if body.size else (len(sides), len(sides))
     lost = np.flatnonzero(sides == _QUESTION)[longest_question:]
@@ -186,12 +186,12 @@ def null_threshold(
     order = np.argsort(-preference, kind="stable")
     sorted_ = preference[order]
     gained = np.append(0.0, np.cumsum((abstained - answered)[order]))  # by abstaining on the first k
-    between = np.append(True, np.append(sorted_[1:] != sorted_[:-1], True))  # equals cannot be told apart
+    between = np.append(True, np.append(sorted_[1:] != sorted_[:-1], True))  # no threshold lies between equals
     n_abstained = int(np.where(between, gained, -np.inf).argmax())
     return float(sorted_[n_abstained]) if n_abstained < sorted_.size else -np.inf
 
 
-def _pieces(accepted: Mapping[str, Sequence[Any]], offsets: NDArray[np.int64]) -> tuple[int, int]:
+def _answer_pieces(accepted: Mapping[str, Sequence[Any]], offsets: NDArray[np.int64]) -> tuple[int, int]:
     """Find the first and last piece of a context that touch its first answer; the last is before the first if none."""
     if not accepted["text"]:
         return 0, -1

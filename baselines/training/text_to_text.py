@@ -64,7 +64,7 @@ def label_form(inputs: Sequence[str], labels: Sequence[str]) -> str:
     return f"{form} {SENTINEL}"
 
 
-def encoded(form: str, rows: pl.DataFrame, tokenizer: Any, max_length: int) -> list[list[int]]:
+def encode_form(form: str, rows: pl.DataFrame, tokenizer: Any, max_length: int) -> list[list[int]]:
     """Fill in a form and encode it, fields cut so that each input has at most ``max_length`` tokens.
 
     Args:
@@ -80,7 +80,7 @@ def encoded(form: str, rows: pl.DataFrame, tokenizer: Any, max_length: int) -> l
     ids: list[list[int]] = tokenizer(filled, verbose=False)["input_ids"] if filled else []
     while long := [row for row, tokens in enumerate(ids) if len(tokens) > max_length and any(fields[row].values())]:
         for row in long:
-            _cut(fields[row], len(ids[row]), max_length)
+            _shorten_longest(fields[row], len(ids[row]), max_length)
         shorter = tokenizer([form.format_map(fields[row]) for row in long], verbose=False)["input_ids"]
         for row, tokens in zip(long, shorter, strict=True):
             ids[row] = tokens
@@ -101,7 +101,7 @@ def target_texts(rows: pl.DataFrame, kind: TaskKind) -> list[str]:
 
 
 def predicted_texts(written: Sequence[str], kind: TaskKind) -> list[str]:
-    """Read predictions from what a model wrote.
+    """Parse predictions from what a model wrote.
 
     Args:
         written: n texts.
@@ -115,7 +115,7 @@ def predicted_texts(written: Sequence[str], kind: TaskKind) -> list[str]:
 
 
 def label_words(labels: Sequence[str]) -> list[str]:
-    """Give the word that stands for each label: Yes, Maybe and No for inference, else the label's name."""
+    """Return the word that stands for each label: Yes, Maybe and No for inference, otherwise the label's name."""
     words: Mapping[str, str] = _ENTAILMENT if set(labels) == set(_ENTAILMENT) else {}
     return [words.get(label, label) for label in labels]
 
@@ -133,7 +133,7 @@ def label_tokens(labels: Sequence[str], tokenizer: Any) -> list[int]:
     tokens = [tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in words]
     same = [word for word, token in zip(words, tokens, strict=True) if tokens.count(token) > 1]
     if same:
-        what, cure = "labels begin with the same token", "choose a model that is no text-to-text model"
+        what, cure = "labels begin with the same token", "choose an encoder instead"
         raise InvalidInput(Problem(what, "--model", ", ".join(same), cure))
     return tokens
 
@@ -156,7 +156,7 @@ def decoder_tokens(start: int, tokenizer: Any) -> list[int]:
 
 
 def class_logits(logits: Any, tokens: Sequence[int]) -> Any:
-    """Give each class's score: that of its token where the decoder, after ``decoder_tokens``, writes next.
+    """Return each class's score: that of its token where the decoder, after ``decoder_tokens``, writes next.
 
     Args:
         logits: of the decoder, shape (n, 2, vocabulary); array or tensor.
@@ -170,11 +170,11 @@ def class_logits(logits: Any, tokens: Sequence[int]) -> Any:
     return logits[:, -1, list(tokens)]
 
 
-def _cut(fields: dict[str, str], n_tokens: int, max_length: int) -> None:
-    """Take from the end of the longest field about as much as the input is too long."""
+def _shorten_longest(fields: dict[str, str], n_tokens: int, max_length: int) -> None:
+    """Cut the end of the longest field by about as much as the input is too long."""
     longest = max(fields, key=lambda name: len(fields[name]))
     characters = len(fields[longest])
-    # Tokens of the other fields and of the form count as if they were as long: what is cut is then too little
-    # rather than too much, and the caller comes again.
+    # The share is taken of all tokens, also those of other fields and of the form: the cut is therefore rather too
+    # short than too long, and the caller repeats it until the input fits.
     share = (n_tokens - max_length) / n_tokens
     fields[longest] = fields[longest][: characters - max(1, math.ceil(characters * share))].rstrip()

@@ -25,9 +25,9 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 from transformers.trainer_utils import IntervalStrategy, SaveStrategy
 
-from baselines.training.batches import EpochLoader, FeatureRows, Features, LengthBatches, Padding, Parts
+from baselines.training.batches import BatchParts, EpochLoader, FeatureRows, Features, LengthBatches, Padding
 from baselines.training.models import Device, enough_memory, n_parameters, seeded
-from baselines.training.options import Settings
+from baselines.training.options import Hyperparameters
 from validation.output_files import replace_file
 
 Batch = dict[str, Tensor]
@@ -43,13 +43,13 @@ _SCORE = "eval_score"
 
 
 def plain_loss(model: Any, batch: Batch) -> Tensor:
-    """Give the loss that the model itself computes from ``labels``."""
+    """Compute the loss that the model itself computes from ``labels``."""
     loss: Tensor = model(**batch).loss
     return loss
 
 
 def plain_step(model: Any, batch: Batch, loss: Loss, backward: Callable[[Tensor], None]) -> Tensor:
-    """Do one forward and one backward pass.
+    """Run one forward and one backward pass.
 
     Args:
         model: the model in training.
@@ -110,7 +110,7 @@ def train(
     model: Any,
     rows: Sequence[Features],
     padding: Padding,
-    settings: Settings,
+    settings: Hyperparameters,
     *,
     seed: int,
     device: Device,
@@ -141,17 +141,17 @@ def train(
     found = f"batches of {settings.batch_size} rows of up to {settings.max_length} word pieces"
     cure = f"give --accumulate {settings.accumulate * 2} (the same batches in smaller parts), or --max-length"
     with (
-        _folder(scratch, keep) as folder,
+        _open_folder(scratch, keep) as folder,
         seeded(seed),
         enough_memory("training", device, found, cure),
-        _full_disk(folder),
+        _report_full_disk(folder),
     ):
         trainer = _SourceTrainer(model, rows, padding, settings, seed, device, folder, validate, objective, keep)
         for callback in callbacks:
             trainer.add_callback(callback)
         checkpoint = _last_checkpoint(folder)
         if checkpoint:
-            tqdm.write(f"going on after step {checkpoint.name.split('-')[1]}", file=sys.stderr)
+            tqdm.write(f"continuing after step {checkpoint.name.split('-')[1]}", file=sys.stderr)
         start = time.perf_counter()
         if settings.epochs > 0:
             trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
@@ -177,7 +177,7 @@ def train(
 
 
 def state_name(epochs: float) -> str:
-    """Name a kept state.
+    """Return the name of a kept state.
 
     >>> state_name(0.1), state_name(2.0)
     ('epoch 0.1', 'epoch 2')
@@ -216,7 +216,7 @@ class _SourceTrainer(Trainer):
         model: Any,
         rows: Sequence[Features],
         padding: Padding,
-        settings: Settings,
+        settings: Hyperparameters,
         seed: int,
         device: Device,
         folder: Path,
@@ -228,7 +228,7 @@ class _SourceTrainer(Trainer):
         self._validate = validate
         self._objective = objective or Objective()
         self._batches = LengthBatches(self.rows.lengths, settings.batch_size, seed)
-        self._parts = Parts(padding, settings.accumulate)
+        self._parts = BatchParts(padding, settings.accumulate)
         n_steps = len(self._batches)
         total = math.ceil(n_steps * settings.epochs)
         each_epoch = SaveStrategy.EPOCH if validate else SaveStrategy.NO
@@ -250,7 +250,7 @@ class _SourceTrainer(Trainer):
             metric_for_best_model=_SCORE,
             greater_is_better=True,
             save_total_limit=1,
-            # What would make the device wait at each step.
+            # Logging would make the device wait at each step.
             logging_strategy="no",
             logging_nan_inf_filter=False,
             disable_tqdm=True,
@@ -270,9 +270,9 @@ class _SourceTrainer(Trainer):
         return EpochLoader(self.rows, batch_sampler=self._batches, collate_fn=self._parts, pin_memory=pinned)
 
     def training_step(self, model: nn.Module, inputs: Any, num_items_in_batch: Any = None) -> Tensor:
-        """Go through the parts of a batch: the gradients add up to those of the mean over the whole batch."""
+        """Run the parts of a batch: their gradients add up to those of the mean over the whole batch."""
         model.train()
-        # On the CPU still, so that counting labels does not make the device wait.
+        # The parts are still on the CPU here, so that counting their labels does not make the device wait.
         weights = [self._objective.weight(part) for part in inputs] if len(inputs) > 1 else [1]
         total = torch.zeros((), device=self.args.device)
         for part, weight in zip(inputs, weights, strict=True):
@@ -294,7 +294,7 @@ class _SourceTrainer(Trainer):
         return metrics
 
     def floating_point_ops(self, inputs: Any) -> int:
-        """Count nothing: the Trainer's own count walks through all parameters at every step."""
+        """Return 0: the Trainer's own count walks through all parameters at every step."""
         return 0
 
 
@@ -324,13 +324,13 @@ class _Checkpoints(TrainerCallback):
         self._n_steps, self._last = n_steps, time.monotonic()
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        # A checkpoint names the best one by its path, which another working folder makes another.
+        # A checkpoint stores the path of the best one, which is wrong if the working folder changed since.
         best = Path(args.output_dir) / f"checkpoint-{state.best_global_step}"
         if best.is_dir():
             state.best_model_checkpoint = str(best)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        # At an epoch's end validation comes first: who went on from a checkpoint before it would never have its score.
+        # At an epoch's end validation comes first: a training resumed from an earlier checkpoint would lack its score.
         ends = state.global_step % self._n_steps == 0 or state.global_step == state.max_steps
         validates = ends and args.eval_strategy != IntervalStrategy.NO
         if not validates and time.monotonic() - self._last > _CHECKPOINT_SECONDS:
@@ -359,8 +359,8 @@ class _Bar(TrainerCallback):
 
 
 @contextmanager
-def _folder(scratch: Path | None, keep: Sequence[float]) -> Iterator[Path]:
-    """Give the folder for checkpoints; without one of its own, a training has one for as long as it takes."""
+def _open_folder(scratch: Path | None, keep: Sequence[float]) -> Iterator[Path]:
+    """Open the folder for checkpoints; a training without one gets a temporary folder."""
     if scratch is not None:
         scratch.mkdir(parents=True, exist_ok=True)
         yield scratch
@@ -372,7 +372,7 @@ def _folder(scratch: Path | None, keep: Sequence[float]) -> Iterator[Path]:
 
 
 def _last_checkpoint(folder: Path) -> Path | None:
-    """Find the newest whole checkpoint; one that a kill cut short goes."""
+    """Find the newest whole checkpoint; one that a kill cut short is removed."""
     for checkpoint in sorted(folder.glob("checkpoint-*"), key=lambda path: -int(path.name.split("-")[1])):
         try:
             json.loads((checkpoint / "trainer_state.json").read_text(encoding="utf-8"))  # written last
@@ -384,8 +384,8 @@ def _last_checkpoint(folder: Path) -> Path | None:
 
 
 @contextmanager
-def _full_disk(folder: Path) -> Iterator[None]:
-    """Tell a full disk by its name: what writes weights has errors of its own for it."""
+def _report_full_disk(folder: Path) -> Iterator[None]:
+    """Raise OSError of a full disk: libraries that write weights report it by errors of their own."""
     try:
         yield
     except Exception as error:

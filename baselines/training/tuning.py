@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from baselines.runs import Predict, Run, Trained
-from baselines.training.options import Settings, TrainingOptions
+from baselines.training.options import Hyperparameters, TrainingOptions
 from baselines.training.trainer import Trajectory, load_state, save_state, state_name
 from validation.output_files import replace_file
 from validation.report import InvalidInput, Problem
@@ -28,12 +28,12 @@ class Recipe:
     """
 
     build: Callable[[], Any]
-    train: Callable[[Any, Settings, Path | None], Trajectory]
+    train: Callable[[Any, Hyperparameters, Path | None], Trajectory]
     predictor: Callable[[Any], Predict]
 
 
 def cut_rows(rows: pl.DataFrame, options: TrainingOptions, seed: int) -> pl.DataFrame:
-    """Draw the train rows asked for: so many, or so many of each label (Domain Robustness paper, App. C.4).
+    """Draw the train rows asked for: so many, or so many per label (Domain Robustness paper, App. C.4).
 
     A smaller draw of the same seed is part of a larger one.
     """
@@ -44,13 +44,15 @@ def cut_rows(rows: pl.DataFrame, options: TrainingOptions, seed: int) -> pl.Data
     if options.train_size is not None:
         return rows[np.sort(order[:n_asked])]
     if "label" not in rows.columns:
-        raise InvalidInput(Problem("these rows have no labels to count shots by", "--shots", cure="give --train-size"))
+        raise InvalidInput(
+            Problem("shots are rows per label, and these rows have no labels", "--shots", cure="give --train-size")
+        )
     labels = rows["label"].to_numpy()[order]
     kept = np.concatenate([order[labels == label][:n_asked] for label in np.unique(labels)])
     return rows[np.sort(kept)]
 
 
-def tuned(run: Run, candidates: Sequence[Settings], recipe: Recipe) -> Trained:
+def train_candidates(run: Run, candidates: Sequence[Hyperparameters], recipe: Recipe) -> Trained:
     """Train with each candidate's settings, and keep the one with the highest validation score.
 
     Args:
@@ -59,7 +61,7 @@ def tuned(run: Run, candidates: Sequence[Settings], recipe: Recipe) -> Trained:
         recipe: how to train.
     """
     if len(candidates) == 1:
-        return _trained(recipe.train(recipe.build(), candidates[0], run.scratch), recipe, run)
+        return _with_states(recipe.train(recipe.build(), candidates[0], run.scratch), recipe, run)
     if run.validation is None:
         what, cure = f"source '{run.source}' has no validation rows to choose by", "leave out --sweep"
         raise InvalidInput(Problem(what, "--sweep", cure=cure))
@@ -68,15 +70,17 @@ def tuned(run: Run, candidates: Sequence[Settings], recipe: Recipe) -> Trained:
     trials: list[dict[str, Any]] = []
     for number, settings in enumerate(candidates):
         highest = max((each["score"] for each in trials), default=-1.0)
-        trials.append(_trial(run.scratch, number, settings, recipe, highest))
+        trials.append(_train_candidate(run.scratch, number, settings, recipe, highest))
     best = max(trials, key=lambda each: float(each["score"]))
     model = recipe.build()
     load_state(model, _weights(run.scratch, best["number"]))
     return Trained(recipe.predictor(model), record={**best["record"], "tuning_trials": len(trials), "sweep": trials})
 
 
-def _trial(scratch: Path, number: int, settings: Settings, recipe: Recipe, highest: float) -> dict[str, Any]:
-    """Train one candidate, unless that was done before; its weights are kept where none before it scored as high."""
+def _train_candidate(
+    scratch: Path, number: int, settings: Hyperparameters, recipe: Recipe, highest: float
+) -> dict[str, Any]:
+    """Train one candidate, unless that was done before; its weights are kept if no earlier one scored as high."""
     note, folder = scratch / f"candidate-{number}.json", scratch / f"candidate-{number}"
     if note.is_file():
         return dict(json.loads(note.read_text(encoding="utf-8")))
@@ -98,8 +102,8 @@ def _weights(scratch: Path, number: int) -> Path:
     return scratch / f"candidate-{number}.pt"
 
 
-def _trained(trajectory: Trajectory, recipe: Recipe, run: Run) -> Trained:
-    """Let a training's model and its kept states predict; each is loaded when it is asked."""
+def _with_states(trajectory: Trajectory, recipe: Recipe, run: Run) -> Trained:
+    """Build the result of a training whose kept states are loaded when asked to predict."""
     model, states = trajectory.model, trajectory.states
     if not states:
         return Trained(recipe.predictor(model), record=trajectory.record)

@@ -3,24 +3,24 @@
 import math
 
 
-def windows(length: int, room: int) -> list[range]:
-    """Cut the places 0 to ``length`` into the fewest ranges of ``room`` places, neighbours sharing a third or more.
+def windows(length: int, size: int) -> list[range]:
+    """Cut the places 0 to ``length`` into the fewest ranges of ``size`` places, neighbours sharing a third or more.
 
-    Ranges are spread evenly, so that all are full: each place has as much context as the room gives.
+    Ranges are spread evenly, so that all are full and each place has as much context as fits.
 
     Args:
         length: pieces of the text, 0 or more.
-        room: pieces that a window holds, 1 or more.
+        size: pieces that a window holds, 1 or more.
     Returns: the ranges in order; one where the text fits, though it be empty.
-    Raises: ValueError when there is no room.
+    Raises: ValueError when the size is less than 1.
 
     >>> windows(5, 8), windows(12, 6)
     ([range(0, 5)], [range(0, 6), range(3, 9), range(6, 12)])
     """
-    if room < 1:
-        raise ValueError(f"a window must have room for a piece, got {room}")
-    if length <= room:
+    if size < 1:
+        raise ValueError(f"a window must hold at least one piece, got a size of {size}")
+    if length <= size:
         return [range(length)]
-    n_steps = math.ceil((length - room) / (room - room // 3))
-    starts = [step * (length - room) // n_steps for step in range(n_steps + 1)]
-    return [range(start, start + room) for start in starts]
+    n_steps = math.ceil((length - size) / (size - size // 3))
+    starts = [step * (length - size) // n_steps for step in range(n_steps + 1)]
+    return [range(start, start + size) for start in starts]

@@ -35,13 +35,13 @@ class WordPieces:
     n_words: NDArray[np.int64]
 
     def labels(self, tags: Sequence[Sequence[int]]) -> list[list[int]]:
-        """Give the label of each piece of each window, -100 where it tags no word, from each sentence's tag codes."""
+        """Return the label of each piece of each window, -100 where it tags no word, from each sentence's tag codes."""
         by_sentence = [np.append(np.asarray(codes, dtype=np.int64), IGNORED) for codes in tags]
-        # -1, no word, is the place of what was appended.
+        # Index -1 (no word) selects the ``IGNORED`` that was appended.
         return [by_sentence[row][places].tolist() for row, places in zip(self.sentence, self.words, strict=True)]
 
     def tags(self, codes: Sequence[NDArray[np.int64]], outside: int) -> list[NDArray[np.int64]]:
-        """Give one tag code a word from each window's codes by piece.
+        """Return one tag code per word from each window's codes by piece.
 
         A word of which the tokenizer leaves nothing, such as a control character, is ``outside``.
 
@@ -50,11 +50,11 @@ class WordPieces:
             outside: code of the tag ``O``.
         Returns: the codes of each sentence, shape (n_words,) each.
         """
-        found = [np.full(length, outside, dtype=np.int64) for length in self.n_words]
+        by_sentence = [np.full(length, outside, dtype=np.int64) for length in self.n_words]
         for row, places, predicted in zip(self.sentence, self.words, codes, strict=True):
             tagged = places != _NO_WORD
-            found[row][places[tagged]] = predicted[tagged]
-        return found
+            by_sentence[row][places[tagged]] = predicted[tagged]
+        return by_sentence
 
 
 def word_pieces(sentences: Sequence[Sequence[str]], tokenizer: Any, max_length: int) -> WordPieces:
@@ -75,7 +75,7 @@ def word_pieces(sentences: Sequence[Sequence[str]], tokenizer: Any, max_length: 
     for row in range(len(sentences)):
         word_of = np.array([_NO_WORD if word is None else word for word in encoded.word_ids(row)], dtype=np.int64)
         columns = {name: np.asarray(encoded[name][row]) for name in encoded}
-        for kept, tagging in _cut(word_of, max_length):
+        for kept, tagging in _cut_sentence(word_of, max_length):
             features.append({name: column[kept].tolist() for name, column in columns.items()})
             sentence.append(row)
             words.append(tagging)
@@ -83,8 +83,8 @@ def word_pieces(sentences: Sequence[Sequence[str]], tokenizer: Any, max_length: 
     return WordPieces(features, np.array(sentence, dtype=np.int64), words, n_words)
 
 
-def _cut(word_of: NDArray[np.int64], max_length: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Cut one sentence's pieces, special ones at both ends: which pieces a window keeps, and the word each tags."""
+def _cut_sentence(word_of: NDArray[np.int64], max_length: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Cut one sentence's pieces, special ones at both ends: the pieces that a window keeps, and the word each tags."""
     body = np.flatnonzero(word_of != _NO_WORD)
     first, end = (int(body[0]), int(body[-1]) + 1) if body.size else (len(word_of), len(word_of))
     before, after = np.arange(first), np.arange(end, len(word_of))
@@ -101,7 +101,7 @@ def _cut(word_of: NDArray[np.int64], max_length: int) -> list[tuple[NDArray[np.i
 
 
 def _most_context(length: int, cuts: Sequence[range]) -> NDArray[np.int64]:
-    """Tell for each piece which window shows most on its poorer side; the sentence's own ends cost nothing."""
+    """Find for each piece the window that shows most on its poorer side; the sentence's own ends cost nothing."""
     places = np.arange(length)
     shown = np.full((len(cuts), length), -1)
     for number, cut in enumerate(cuts):

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+import pytest
 from transformers import AutoConfig, T5ForConditionalGeneration
 
 from baselines import (
@@ -29,6 +31,7 @@ from builders.folder.reader import DatasetFolder
 from tests.baselines.kinds import LETTERS, WORDS
 from tests.baselines.tiny import save_bert, save_llama, words_in
 from tests.baselines.tiny_models import save_sentence_encoder, save_t5
+from validation.prediction_files import read_predictions
 
 
 @dataclass(frozen=True)
@@ -128,3 +131,23 @@ ASKED: Mapping[str, Callable[[Place], None]] = {
     ),
 }  # fmt: skip
 """What reads with a model that is not trained, in the precision of its files."""
+
+PROGRAMS: Mapping[str, Callable[[Place], None]] = {**TRAINED, **ASKED}
+
+
+def run_program(
+    name: str, folders: Mapping[str, DatasetFolder], place: Path, precision: Precision, patch: pytest.MonkeyPatch
+) -> pl.DataFrame:
+    """Run one of ``PROGRAMS`` with few trees in its bias model; returns what its prediction file holds.
+
+    Args:
+        name: key of the program.
+        folders: the folders ``synthetic`` and ``kinds`` of ``Place``.
+        place: an empty folder for tiny models and the prediction file.
+        precision: numbers of trainings.
+        patch: undone at the end of the test.
+    """
+    patch.setattr("baselines.robust.bias.TREES", 5)
+    where = Place(**folders, models=place / "model", out=place / "p.parquet", precision=precision)
+    PROGRAMS[name](where)
+    return read_predictions(where.out)

@@ -24,7 +24,7 @@ Row = Callable[[np.random.Generator, str], dict[str, Any]]
 
 
 def tagged(rng: np.random.Generator, domain: str) -> dict[str, Any]:
-    """Names are a first and a second colour, places a thing; domains differ in length."""
+    """Build rows of tags: names are a first and a second colour, places a thing; domains differ in length."""
     parts: list[str] = []
     tags: list[str] = []
     for _ in range(3 if domain == "notes" else 6):
@@ -40,7 +40,7 @@ def tagged(rng: np.random.Generator, domain: str) -> dict[str, Any]:
 
 
 def asked(rng: np.random.Generator, domain: str) -> dict[str, Any]:
-    """The answer is the only colour; a third of the questions of ``open`` have none."""
+    """Build questions: the answer is the only colour; a third of the questions of ``open`` have none."""
     words = [str(word) for word in rng.choice(PLAIN + THINGS, size=8)]
     answered = domain == "solved" or rng.random() < 2 / 3
     if answered:
@@ -52,7 +52,7 @@ def asked(rng: np.random.Generator, domain: str) -> dict[str, Any]:
 
 
 def copied(rng: np.random.Generator, domain: str) -> dict[str, Any]:
-    """The text to write is the text that was read."""
+    """Build texts to write: each is the text that was read."""
     text = " ".join(rng.choice(LETTERS, size=rng.integers(1, 5)))
     return {"source_text": text, "target_text": text}
 

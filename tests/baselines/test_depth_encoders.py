@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from baselines.depth_encoders import compare, difference, main, shared_tenth
+from baselines.depth_encoders import compare, depth_f1_difference, main, shared_tenth
 from builders.encoder import Vectors, encoder_texts
 from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.depth import depth_weights, least_deep, tte_depth
@@ -54,7 +54,7 @@ def test_a_difference_has_the_interval_of_a_normal_approximation() -> None:
     n = 1000
     correct = rng.random(n) < np.where(np.arange(n) < n // 2, 0.3, 0.5)
     a = np.where(np.arange(n) < n // 2, 2 / n, 0.0)
-    found, low, high = difference(correct, a, 2 / n - a)
+    found, low, high = depth_f1_difference(correct, a, 2 / n - a)
     p, q = correct[: n // 2].mean(), correct[n // 2 :].mean()
     half = 1.96 * np.sqrt((p * (1 - p) + q * (1 - q)) / (n // 2))
     assert found == pytest.approx(q - p)

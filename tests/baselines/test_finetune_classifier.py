@@ -157,7 +157,7 @@ def test_a_sweep_is_told_with_all_its_scores(encoder: str, synthetic: DatasetFol
     [
         ({"model": "/no/such/model"}, "--model: the model cannot be loaded; found '/no/such/model'"),
         ({"recipe": "bos"}, "--recipe: there is no such choice; found 'bos'; did you mean 'boss'"),
-        ({"precision": Precision.BF16}, "--precision: bf16 needs a GPU that has it"),
+        ({"precision": Precision.BF16}, "--precision: bf16 needs a GPU that supports it"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_line(

@@ -46,13 +46,13 @@ def test_without_validation_rows_the_threshold_is_zero(
 ) -> None:
     from baselines.runs import Run
     from baselines.training.options import TrainingOptions
-    from baselines.training.qa_windows import Answers
+    from baselines.training.qa_windows import SpanAnswers
 
-    answerer = finetune_qa.Answerer(kinds.task("questions"), TrainingOptions(model=bert))
+    answerer = finetune_qa.QaFinetuner(kinds.task("questions"), TrainingOptions(model=bert))
     rows = kinds.split("questions", "open", "train").head(6)
     preference = [-2.0 if row["answers"]["text"] else 5.0 for row in rows.to_dicts()]
     texts = [(row["answers"]["text"] or ["x"])[0] for row in rows.to_dicts()]
-    found = Answers(texts, pl.Series(preference).to_numpy())
+    found = SpanAnswers(texts, pl.Series(preference).to_numpy())
     monkeypatch.setattr(answerer, "_answers", lambda *_: found)
     run = Run("open", 0, rows, None if without == "validation" else rows)
     answers, confidence = answerer.predictor(run, None)(rows)
@@ -66,8 +66,14 @@ def test_without_validation_rows_the_threshold_is_zero(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"adapter": Adapter.PROMPT}, "--adapter: a soft prompt would move what is labelled; found prompt;"),
-        ({"eval_max_length": 16}, "--max-length, --eval-max-length: a window has no room for question and context"),
+        (
+            {"adapter": Adapter.PROMPT},
+            "--adapter: a soft prompt would shift the positions of the labels; found prompt;",
+        ),
+        (
+            {"eval_max_length": 16},
+            "--max-length, --eval-max-length: a window is too short for a question and its context",
+        ),
     ],
 )
 def test_what_cannot_answer_is_refused(

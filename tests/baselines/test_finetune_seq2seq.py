@@ -74,9 +74,11 @@ def test_methods_train_models_that_write(kinds: DatasetFolder, tmp_path: Path) -
     seen = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("baselines.training.finetuner.Finetuner.embeddings", lambda self: torch.eye(300))
-        train = finetune_seq2seq.Writer.labelled
+        train = finetune_seq2seq.Seq2seqFinetuner.labelled_features
         patch.setattr(
-            finetune_seq2seq.Writer, "labelled", lambda self, rows, n: seen.append(rows) or train(self, rows, n)
+            finetune_seq2seq.Seq2seqFinetuner,
+            "labelled_features",
+            lambda self, rows, n: seen.append(rows) or train(self, rows, n),
         )
         finetune_seq2seq.main(
             "questions", kinds.path, out, model=model, source=["open"], target=["open"], method=methods,

@@ -58,20 +58,26 @@ def test_low_rank_updates_are_all_that_is_trained(kinds: DatasetFolder, bert: st
 
 
 def test_a_soft_prompt_is_refused(kinds: DatasetFolder, bert: str, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="--adapter: a soft prompt would move what is labelled; found prompt; give"):
+    with pytest.raises(
+        InvalidInput, match="--adapter: a soft prompt would shift the positions of the labels; found prompt; give"
+    ):
         run(kinds, tmp_path / "p.parquet", model=bert, adapter=Adapter.PROMPT)
 
 
 def test_a_tokenizer_that_cannot_tell_places_is_refused(kinds: DatasetFolder, tmp_path: Path) -> None:
     ByT5Tokenizer().save_pretrained(tmp_path)
     T5Config().save_pretrained(tmp_path)
-    with pytest.raises(InvalidInput, match="--model: the tokenizer does not say where its pieces are from; found ByT5"):
-        finetune_tagger.Tagger(kinds.task("tags"), TrainingOptions(model=str(tmp_path)))
+    with pytest.raises(
+        InvalidInput, match="--model: the tokenizer does not say which characters its pieces cover; found ByT5"
+    ):
+        finetune_tagger.TaggerFinetuner(kinds.task("tags"), TrainingOptions(model=str(tmp_path)))
 
 
 def test_a_tokenizer_that_needs_spaces_before_words_gets_them(kinds: DatasetFolder, tmp_path: Path) -> None:
-    tagger = finetune_tagger.Tagger(kinds.task("tags"), TrainingOptions(model=save_roberta(tmp_path / "roberta")))
-    (features,) = tagger.labelled(pl.DataFrame({"tokens": [["ab", "c"]], "tags": [[1, 2]]}), 32)
+    tagger = finetune_tagger.TaggerFinetuner(
+        kinds.task("tags"), TrainingOptions(model=save_roberta(tmp_path / "roberta"))
+    )
+    (features,) = tagger.labelled_features(pl.DataFrame({"tokens": [["ab", "c"]], "tags": [[1, 2]]}), 32)
     assert tagger.tokenizer.decode(features["input_ids"]) == "<s> ab c</s>"
     assert [label for label in features["labels"] if label >= 0] == [1, 2]
 
@@ -80,7 +86,7 @@ def test_a_perfect_tagger_of_nothing_scores_full(
     kinds: DatasetFolder, bert: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Validation rows without a span choose no worse epoch, nor an error."""
-    tagger = finetune_tagger.Tagger(kinds.task("tags"), TrainingOptions(model=bert))
+    tagger = finetune_tagger.TaggerFinetuner(kinds.task("tags"), TrainingOptions(model=bert))
     rows = pl.DataFrame({"tokens": [["the", "of"], ["and"]], "tags": [[0, 0], [0]]})
     score = tagger.scorer(None, rows)  # type: ignore[arg-type]
     monkeypatch.setattr(tagger, "_tags", lambda *_: [[0, 0], [0]])
@@ -98,6 +104,6 @@ def test_methods_train_taggers(kinds: DatasetFolder, bert: str, tmp_path: Path) 
     options = {"source": ["notes"], "target": ["notes"], "epochs": 1, "learning_rate": 5e-3, "train_size": 24}
     methods = [WordMethod(name) for name in ("smoothing", "focal", "freelb", "eda")]
     run(kinds, tmp_path / "p.parquet", model=bert, **options, method=methods, synonyms=SynonymSource.EMBEDDINGS)
-    assert read_card(tmp_path / "p.card.yaml").name == "bert0, eda, focal, freelb, smoothing"
+    assert read_card(tmp_path / "p.card.yaml").name == f"{Path(bert).name}, eda, focal, freelb, smoothing"
     (record,) = json.loads((tmp_path / "p.training.json").read_text(encoding="utf-8"))
     assert (record["train_rows"], record["examples"]) == (24, 48)

@@ -117,7 +117,9 @@ def test_unknown_domains_are_refused_before_training(
 def test_own_data_too_small_to_train_on_is_refused(tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("domain,label,text\na,x,one\nb,y,two\n")
     build_own("nli", tmp_path / "c.csv", tmp_path / "out")
-    with pytest.raises(InvalidInput, match="no domain of task 'nli' has train rows; build it from more rows a domain"):
+    with pytest.raises(
+        InvalidInput, match="no domain of task 'nli' has train rows; build it with more rows per domain"
+    ):
         predicted(DatasetFolder.open(tmp_path / "out"))
 
 

@@ -1,5 +1,6 @@
 """The reference models on the synthetic corpus: full grids, the same for the same seed, better than chance."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,17 @@ def run(synthetic: DatasetFolder, word_encoder: Any, tmp_path_factory: pytest.Te
             return out
 
         yield run
+
+
+def test_the_example_of_an_own_baseline_predicts(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    page = Path(depth_f1_pairings.__file__).with_name("README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, flags=re.M | re.S)
+    own: dict[str, Any] = {"__name__": "length"}
+    exec(compile(code, "length.py", "exec"), own)
+    own["main"]("sa", synthetic.path, tmp_path / "p.parquet")
+    (task,) = score_file(tmp_path / "p.parquet", synthetic, n_draws=0).tasks
+    assert len(task.shifts) == 12
+    assert pl.read_parquet(tmp_path / "p.parquet")["prediction"].n_unique() > 1
 
 
 def mean_in_domain(predictions: Path, folder: DatasetFolder) -> float:
@@ -183,8 +195,8 @@ def test_rows_that_nothing_can_be_learnt_from_are_refused(rows: str, words: str,
 
 
 def test_a_pairing_weights_each_target_text_by_its_depth(synthetic: DatasetFolder, word_encoder: Any) -> None:
-    pairing = depth_f1_pairings.Pairing("t", ("harbour", "kitchen"), "orchard", 10_000, 0.0, 0.0, (None,) * 5)
-    q, micro_f1, depth_f1 = depth_f1_pairings.redo(pairing, synthetic, word_encoder, seed=0)
+    pairing = depth_f1_pairings.PaperPairing("t", ("harbour", "kitchen"), "orchard", 10_000, 0.0, 0.0, (None,) * 5)
+    q, micro_f1, depth_f1 = depth_f1_pairings.redo_pairing(pairing, synthetic, word_encoder, seed=0)
     # Sizes beyond what there is take every row: Depth F1 at lambda 0 by hand, from the same model.
     inputs = synthetic.task("nli").inputs
     train = pl.concat([synthetic.split("nli", source, "train") for source in pairing.sources])
@@ -197,6 +209,8 @@ def test_a_pairing_weights_each_target_text_by_its_depth(synthetic: DatasetFolde
     assert depth_f1[0] == pytest.approx(float(weights @ correct))
     assert depth_f1.shape == (5,)
     assert 0 < q < 1
-    small = depth_f1_pairings.Pairing("t", ("harbour",), "orchard", 40, 0.0, 0.0, (None,) * 5)
-    first, again, other = (depth_f1_pairings.redo(small, synthetic, word_encoder, seed)[0] for seed in (1, 1, 2))
+    small = depth_f1_pairings.PaperPairing("t", ("harbour",), "orchard", 40, 0.0, 0.0, (None,) * 5)
+    first, again, other = (
+        depth_f1_pairings.redo_pairing(small, synthetic, word_encoder, seed)[0] for seed in (1, 1, 2)
+    )
     assert first == again != other

@@ -38,7 +38,7 @@ def test_vectors_are_those_of_sentence_transformers(name: str, include_prompt: b
     own = SentenceTransformer(where, device="cpu").encode(texts, prompt_name=name, normalize_embeddings=True)
     prompted = Encoder(where, tmp_path / "cache", prompt=find_prompt(where, name)).encode(texts)
     assert prompted == pytest.approx(own, abs=1e-5)
-    # Both lie in one cache, apart.
+    # The cache holds the vectors of both prompts under different keys.
     bare = SentenceTransformer(where, device="cpu").encode(texts, normalize_embeddings=True)
     assert Encoder(where, tmp_path / "cache").encode(texts) == pytest.approx(bare, abs=1e-5)
     assert np.abs(bare - own).max() > 0.01
@@ -76,5 +76,5 @@ def test_programs_put_prompts_before_texts(encoder: str, synthetic: DatasetFolde
         named = confidences(program, "named", **more, prompt="query")
         assert named == confidences(program, "typed", **more, prompt="query: ")
         assert named != confidences(program, "bare", **more)
-    with pytest.raises(InvalidInput, match="a saved model does not hold its prompt"):
+    with pytest.raises(InvalidInput, match="a saved model would lose its prompt"):
         confidences(finetune_classifier, "saved", model=encoder, prompt="query", save_model=tmp_path / "models")

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from baselines import majority
+from baselines.results.papers import markdown, paper_tables
 from builders.building.build import build
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.score import score_file
@@ -18,6 +19,7 @@ from validation.cards import read_card
 
 RESULTS = Path(__file__).parents[2] / "baselines/results"
 README = (RESULTS / "README.md").read_text(encoding="utf-8")
+BASELINES = (RESULTS.parent / "README.md").read_text(encoding="utf-8")
 WHERE = {
     "mean SS": "summary.mean_ss",
     "mean ST": "summary.mean_st",
@@ -129,8 +131,13 @@ def test_the_rows_of_the_floor_score_as_their_predictions_do(real_raw: Path, tmp
         assert found == {key: kept["tasks"][0]["id_ood"][key]["value"] for key in found}
 
 
+def test_the_papers_rows_are_those_that_the_command_prints() -> None:
+    for title, rows in paper_tables():
+        assert markdown(rows) in BASELINES, f"{title}: run python baselines/results/papers.py"
+
+
 def _on_target(task: Any, target: str) -> Any:
-    """The only score on a target: of the one source, or of none."""
+    """Return the only score on a target: of the one source, or of none."""
     (found,) = [each["score"] for each in task["in_domain"] if each["domain"] == target] + [
         each["st"] for each in task["shifts"] if each["target"] == target
     ]

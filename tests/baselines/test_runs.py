@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from baselines.runs import Results, Run, Trained, Work, train_and_predict
+from baselines.runs import Results, Run, Trained, WorkFolder, train_and_predict
 from builders.folder.reader import DatasetFolder
 from validation.report import InvalidInput
 from validation.vocabulary import TaskKind
@@ -34,18 +34,18 @@ class Slow:
         return Trained(predict, {"epoch 1": lambda rows: predict(rows, 1)}, {"rows": len(run.train)})
 
 
-def results(slow: Slow, folder: DatasetFolder, work: Work) -> Results:
+def results(slow: Slow, folder: DatasetFolder, work: WorkFolder) -> Results:
     return train_and_predict(
         slow.fit, folder, "nli", sources=["harbour", "kitchen"], targets=["orchard"], seeds=[0, 1], work=work
     )
 
 
 def test_a_source_of_many_domains_has_a_folder(tmp_path: Path) -> None:
-    work = Work(tmp_path / "p.parquet", {})
+    work = WorkFolder(tmp_path / "p.parquet", {})
     sources = ["+".join(f"domain-{number:03}" for number in range(last)) for last in (40, 41)]
-    work.keep(sources[0], 0, pl.DataFrame({"id": ["a"]}), {})
-    assert work.take_up(sources[0], 0) is not None
-    assert work.take_up(sources[1], 0) is None
+    work.write_finished(sources[0], 0, pl.DataFrame({"id": ["a"]}), {})
+    assert work.read_finished(sources[0], 0) is not None
+    assert work.read_finished(sources[1], 0) is None
 
 
 ALL = [("harbour", 0), ("harbour", 1), ("kitchen", 0), ("kitchen", 1)]
@@ -53,8 +53,8 @@ ALL = [("harbour", 0), ("harbour", 1), ("kitchen", 0), ("kitchen", 1)]
 
 @pytest.mark.parametrize("stop_at", [0, 1, 3])
 def test_a_stopped_program_trains_no_finished_run_again(stop_at: int, synthetic: DatasetFolder, tmp_path: Path) -> None:
-    whole = results(Slow(), synthetic, Work(tmp_path / "whole.parquet", {"epochs": 1}))
-    work = Work(tmp_path / "p.parquet", {"epochs": 1})
+    whole = results(Slow(), synthetic, WorkFolder(tmp_path / "whole.parquet", {"epochs": 1}))
+    work = WorkFolder(tmp_path / "p.parquet", {"epochs": 1})
     with pytest.raises(KeyboardInterrupt):
         results(Slow(stop_at), synthetic, work)
     slow = Slow()
@@ -72,7 +72,7 @@ def test_a_stopped_program_trains_no_finished_run_again(stop_at: int, synthetic:
 
 
 def test_states_are_frames_of_their_own(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    found = results(Slow(), synthetic, Work(tmp_path / "p.parquet", {}))
+    found = results(Slow(), synthetic, WorkFolder(tmp_path / "p.parquet", {}))
     assert found.predictions.columns == ["source", "id", "prediction", "seed", "confidence"]
     assert (
         found.states["epoch 1"].select("source", "id", "seed").equals(found.predictions.select("source", "id", "seed"))
@@ -83,14 +83,14 @@ def test_states_are_frames_of_their_own(synthetic: DatasetFolder, tmp_path: Path
 
 
 def test_other_settings_train_anew(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    results(Slow(), synthetic, Work(tmp_path / "p.parquet", {"epochs": 1}))
+    results(Slow(), synthetic, WorkFolder(tmp_path / "p.parquet", {"epochs": 1}))
     slow = Slow()
-    results(slow, synthetic, Work(tmp_path / "p.parquet", {"epochs": 2}))
+    results(slow, synthetic, WorkFolder(tmp_path / "p.parquet", {"epochs": 2}))
     assert slow.trained == ALL
 
 
 def test_a_run_whose_record_is_not_there_is_not_finished(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    work = Work(tmp_path / "p.parquet", {})
+    work = WorkFolder(tmp_path / "p.parquet", {})
     results(Slow(), synthetic, work)
     next(work.path.glob("kitchen-1-*.json")).unlink()
     slow = Slow()

@@ -15,7 +15,7 @@ logging.disable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def save_roberta(folder: Path) -> str:
-    """Save an encoder whose tokenizer, as its files say, puts no space before a text; gives its path."""
+    """Save an encoder whose tokenizer, as its files say, puts no space before a text; returns its path."""
     tokenizer = RobertaTokenizer(vocab=roberta_tokenizer().get_vocab() | {"<mask>": 260}, merges=[])
     config = RobertaConfig(
         vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64,
@@ -30,7 +30,7 @@ def save_roberta(folder: Path) -> str:
 def save_sentence_encoder(
     folder: Path, words: Sequence[str], reads: int = 32, *, include_prompt: bool = True, **options: Any
 ) -> str:
-    """Save a sentence encoder that reads so many pieces; options are ``SentenceTransformer``'s; gives its path."""
+    """Save a sentence encoder that reads so many pieces; options are ``SentenceTransformer``'s; returns its path."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
@@ -41,7 +41,7 @@ def save_sentence_encoder(
 
 
 def save_t5(folder: Path, words: Sequence[str]) -> str:
-    """Save what training an encoder-decoder from scratch needs, configuration and tokenizer; gives the path."""
+    """Save what training an encoder-decoder from scratch needs, configuration and tokenizer; returns the path."""
     tokenizer = t5_tokenizer(words)
     T5Config(
         vocab_size=len(tokenizer), d_model=32, d_kv=8, d_ff=64, num_layers=1, num_heads=4, dropout_rate=0.0,

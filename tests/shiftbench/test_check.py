@@ -158,7 +158,7 @@ def test_probes_are_trained_at_equal_sizes_and_part_the_drop(place: Path, word_e
             "the model's home domain is not in the data; found 'sci-fy'; did you mean 'Sci Fi'",
         ),
         (["--task", "sa"], "a file has one task, which needs no name"),
-        (["--label-map", "POS"], "this maps no label"),
+        (["--label-map", "POS"], "this is not a label mapping"),
     ],
 )
 def test_what_cannot_be_checked_is_refused(place: Path, arguments: list[str], words: str) -> None:

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from baselines.attack import commands as attack
 from baselines.attack import victims
-from baselines.attack.campaign import Campaign, share_out
-from baselines.attack.perturb import SENTENCES, typos, vocabulary, words
+from baselines.attack.campaign import Campaign, divide_evenly
+from baselines.attack.perturb import SENTENCES, list_typos, split_words, vocabulary
 from baselines.attack.review import COLUMNS
-from baselines.attack.search import Attacked, Example, Limits, attack_texts
+from baselines.attack.search import Attacked, Example, SearchLimits, attack_texts
 from builders.building.own import build_own
 from builders.folder.reader import DatasetFolder
 from builders.readers.delimited import quoted_csv
@@ -39,7 +39,7 @@ class Toy:
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
         self.calls.append(len(texts))
         rude = np.array([sum(word in text for word in RUDE) for text in texts])
-        long = np.array([len(words(text)) > 14 for text in texts])
+        long = np.array([len(split_words(text)) > 14 for text in texts])
         toxic = np.where(rude > 0, np.minimum(0.6 + 0.1 * rude, 0.95), np.where(long, 0.55, 0.2))
         return np.column_stack([1 - toxic, toxic])
 
@@ -65,7 +65,7 @@ def examples(n: int = 6) -> list[Example]:
 
 
 def attacked(found: Sequence[Example], victim: Toy | None = None, **options: Any) -> dict[str, Attacked]:
-    limits = Limits(**options)
+    limits = SearchLimits(**options)
     results = attack_texts(found, (victim or Toy()).probabilities, frozenset(), limits=limits, seed=1)
     return {one.example.id: one for one in results}
 
@@ -97,7 +97,7 @@ def make(folder: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def fill(path: Path, change: Callable[[pl.DataFrame], pl.DataFrame] = lambda table: table) -> Path:
-    """Answer yes for every row, as a spreadsheet would save it, then change the table."""
+    """Fill in yes for every row, as a spreadsheet would save it, then change the table."""
     table = pl.read_csv(path, infer_schema=False).with_columns(keep=pl.lit("yes"), reviewer=pl.lit("r"))
     filled = path.with_name("filled.csv")
     change(table).write_csv(filled)
@@ -109,9 +109,9 @@ def test_known_typos_fool_the_victim() -> None:
         assert one.flipped
         assert one.n_typos == 1
         assert re.fullmatch(rf"({'|'.join(RUDE)}) -> \w+", one.changes[0])
-        before, after = words(one.example.text), words(one.text)
+        before, after = split_words(one.example.text), split_words(one.text)
         (place,) = [place for place, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1]]
-        assert after[place] in typos(before[place], frozenset())
+        assert after[place] in list_typos(before[place], frozenset())
         assert one.p_gold == 0.2
 
 
@@ -153,14 +153,14 @@ def test_all_texts_share_the_calls() -> None:
 
 
 def test_a_typo_never_makes_a_train_word() -> None:
-    known = vocabulary(typo for word in RUDE for typo in typos(word, frozenset()))
-    results = attack_texts(examples(), Toy().probabilities, known, limits=Limits(), seed=1)
+    known = vocabulary(typo for word in RUDE for typo in list_typos(word, frozenset()))
+    results = attack_texts(examples(), Toy().probabilities, known, limits=SearchLimits(), seed=1)
     assert not any(change.startswith(RUDE) for one in results for change in one.changes)
 
 
 @given(st.integers(0, 50), st.lists(st.integers(0, 30), min_size=1, max_size=4))
 def test_shares_are_even_as_far_as_there_are(n: int, most: list[int]) -> None:
-    shares = share_out(n, most)
+    shares = divide_evenly(n, most)
     assert sum(shares) == min(n, sum(most))
     assert all(share <= limit for share, limit in zip(shares, most, strict=True))
     below = [share for share, limit in zip(shares, most, strict=True) if share < limit]
@@ -169,13 +169,13 @@ def test_shares_are_even_as_far_as_there_are(n: int, most: list[int]) -> None:
 
 def campaign(folder: DatasetFolder, victim: Toy, n: int) -> Campaign:
     rows = folder.split("td", "here", "test")
-    return Campaign(rows, LABELS, victim, frozenset(), n=n, limits=Limits(), seed=0)
+    return Campaign(rows, LABELS, victim, frozenset(), n=n, limits=SearchLimits(), seed=0)
 
 
 def test_as_many_as_wanted_balanced_over_labels(folder: DatasetFolder) -> None:
     some = campaign(folder, Toy(), 9)
     some.run()
-    assert [sum(one.example.gold == code for one in some.chosen()) for code in (0, 1)] == [5, 4]
+    assert [sum(one.example.gold == code for one in some.choose_fallen()) for code in (0, 1)] == [5, 4]
     every = campaign(folder, Toy(), 1000)
     every.run()
     benign_, toxic_, both = every.outcomes()
@@ -183,8 +183,8 @@ def test_as_many_as_wanted_balanced_over_labels(folder: DatasetFolder) -> None:
     assert (benign_.success_rate, toxic_.success_rate, both.accuracy_before, both.accuracy_after) == (1, 1, 1, 0)
     assert (benign_.changed, benign_.with_sentence, toxic_.with_sentence) == (0, 1, 0)
     assert toxic_.changed == pytest.approx(1 / 13)
-    # Fewer wanted: of each label the same texts, first ones of the same order.
-    assert set(some.chosen()) <= set(every.chosen())
+    # If fewer texts are wanted, they are the first of the same order within each label.
+    assert set(some.choose_fallen()) <= set(every.choose_fallen())
 
 
 def test_only_texts_that_the_victim_gets_right_are_attacked(folder: DatasetFolder) -> None:
@@ -194,7 +194,7 @@ def test_only_texts_that_the_victim_gets_right_are_attacked(folder: DatasetFolde
     assert (benign_.right, benign_.attacked, benign_.success_rate, benign_.accuracy_after) == (0, 0, None, 0)
     assert (toxic_.right, toxic_.attacked, toxic_.fell) == (20, 20, 0)
     assert (both.accuracy_before, both.accuracy_after, both.changed) == (0.5, 0.5, None)
-    assert stubborn.chosen() == []
+    assert stubborn.choose_fallen() == []
 
 
 def test_the_table_and_what_is_said(
@@ -233,7 +233,7 @@ def test_the_same_seed_gives_the_same_bytes(synthetic: DatasetFolder, tmp_path: 
 
 
 def test_a_victim_that_falls_for_nothing(make: Callable[..., Path], tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="--victim: no text was found that the victim falls for"):
+    with pytest.raises(InvalidInput, match="--victim: no changed text makes the victim err"):
         make(victim=Stubborn(), json_=str(tmp_path / "report.json"))
     assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
 
@@ -290,7 +290,7 @@ def test_what_people_keep_becomes_the_authors_form(
     counts = {label: kept["label"].to_list().count(label) for label in LABELS}
     assert json.loads(said.out[said.out.index("{") :]) == {"texts": 8, "labels": counts}
     assert f"8 texts, {counts['benign']} benign (as 0), {counts['toxic']} toxic (as 1)" in said.err
-    with pytest.raises(InvalidInput, match=re.escape("the file is there already")):
+    with pytest.raises(InvalidInput, match="the file exists"):
         collected(folder, filled)
     collected(folder, filled, overwrite=True)
 
@@ -298,7 +298,7 @@ def test_what_people_keep_becomes_the_authors_form(
 def test_a_table_people_worked_on_is_not_replaced(make: Callable[..., Path]) -> None:
     path = make(n=4)
     before = path.read_bytes()
-    with pytest.raises(InvalidInput, match="people may have worked on it; give --overwrite or another file"):
+    with pytest.raises(InvalidInput, match="people may have filled it in; give --overwrite or another file"):
         make(n=4)
     assert path.read_bytes() == before
     make(n=4, overwrite=True)
@@ -320,11 +320,11 @@ def _set(column: str, value: str, row: int = 1) -> Callable[[pl.DataFrame], pl.D
             lambda table: table.with_columns(keep=pl.lit("")),
             "column 'keep', row 1: a row is not reviewed yet (and 9 more rows); write yes or no",
         ),
-        (_set("keep", "perhaps"), "column 'keep', row 2: this is no answer; found 'perhaps'; write yes or no"),
+        (_set("keep", "perhaps"), "column 'keep', row 2: this is neither yes nor no; found 'perhaps'; write yes or no"),
         (_set("id", "x/y"), "column 'id', row 2: no test text of the task has this id; found 'x/y'"),
         (lambda table: pl.concat([table, table.head(1)]), "column 'id', row 1: an id is repeated (and 1 more row)"),
         (_set("original", "another text"), "column 'original', row 2: the original is not the test text of this id"),
-        (_set("label", "harmless"), "column 'label', row 2: the label is not the test text's; found 'harmless'"),
+        (_set("label", "harmless"), "column 'label', row 2: the label differs from the test text's; found 'harmless'"),
         (_set("adversarial", " "), "column 'adversarial', row 2: the adversarial text is empty; answer no instead"),
         (lambda table: table.drop("label"), "column 'label': a column is missing"),
         (lambda table: table.with_columns(keep=pl.lit("no")), "column 'keep': no row is kept; write yes where"),
@@ -355,7 +355,9 @@ def test_tasks_and_victims_that_cannot_be(folder: DatasetFolder, synthetic: Data
         attack.make("nli", synthetic.path, "harbour", out)
     with pytest.raises(InvalidInput, match="has no such domain"):
         attack.make("td", folder.path, "elsewhere", out)
-    with pytest.raises(InvalidInput, match="--victim: there is no such victim; found 'tfidf'; did you mean 'tfidf-lr'"):
+    with pytest.raises(
+        InvalidInput, match="--victim: there is no victim of this name; found 'tfidf'; did you mean 'tfidf-lr'"
+    ):
         attack.make("td", folder.path, "here", out, victim="tfidf")
     with pytest.raises(typer.BadParameter, match="--encoder is for the victim sbert-lr"):
         attack.make("td", folder.path, "here", out, encoder="x")

@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 from baselines.attack.perturb import (
     LEAST_LETTERS,
     SENTENCES,
-    attackable,
+    attackable_words,
     distractions,
     leave_out,
+    list_typos,
     replace_word,
-    typos,
+    split_words,
     vocabulary,
-    words,
 )
 
 LETTERS = st.text("abcdefghijklmnopqrstuvwxyzABCXYZäßéж", min_size=LEAST_LETTERS, max_size=12)
@@ -22,7 +22,7 @@ TEXTS = st.lists(st.text("abcdeop ,.!'@#0\n\t\u00a0é", max_size=12), max_size=1
 @given(LETTERS, st.sampled_from(["", "(", '"', "..."]), st.sampled_from(["", "!", "),", "'"]))
 def test_a_typo_keeps_both_ends_of_the_word_and_the_punctuation_around_it(core: str, before: str, after: str) -> None:
     word = before + core + after
-    found = typos(word, frozenset())
+    found = list_typos(word, frozenset())
     assert len(set(found)) == len(found)
     for typo in found:
         assert typo != word
@@ -30,12 +30,12 @@ def test_a_typo_keeps_both_ends_of_the_word_and_the_punctuation_around_it(core: 
         assert (inside[0], inside[-1]) == (core[0], core[-1])
         assert before + inside + after == typo
         assert abs(len(inside) - len(core)) <= 1
-        assert len(words(typo)) == 1
+        assert len(split_words(typo)) == 1
 
 
 @given(LETTERS)
 def test_a_typo_is_one_slip(word: str) -> None:
-    for typo in typos(word, frozenset()):
+    for typo in list_typos(word, frozenset()):
         if len(typo) == len(word):
             places = [place for place in range(len(word)) if typo[place] != word[place]]
             swapped = len(places) == 2 and places[1] == places[0] + 1
@@ -47,33 +47,33 @@ def test_a_typo_is_one_slip(word: str) -> None:
 
 @given(LETTERS, st.data())
 def test_a_typo_is_no_known_word(word: str, data: st.DataObject) -> None:
-    every = typos(word, frozenset())
+    every = list_typos(word, frozenset())
     known = frozenset(typo.lower() for typo in data.draw(st.sets(st.sampled_from(every)))) if every else frozenset()
-    assert typos(word, known) == [typo for typo in every if typo.lower() not in known]
+    assert list_typos(word, known) == [typo for typo in every if typo.lower() not in known]
 
 
 def test_each_kind_of_typo() -> None:
-    found = typos("Lotus", frozenset())
+    found = list_typos("Lotus", frozenset())
     assert {"Ltous", "Ltus", "Lottus", "Lptus", "L0tus"} <= set(found)
-    assert typos("Lotus", frozenset()) == found
+    assert list_typos("Lotus", frozenset()) == found
     assert "Lotsu" not in found  # the last letter stays
-    assert "Ltus" not in typos("Lotus", vocabulary(["a LTUS b"]))
+    assert "Ltus" not in list_typos("Lotus", vocabulary(["a LTUS b"]))
 
 
 def test_what_is_left_alone() -> None:
     for word in ("the", "@someone", "#lotus", "&amp;", "https://lotus.example", "b4nana", "it's-fine", "!!!!", "don't"):
-        assert typos(word, frozenset()) == []
-    assert attackable("the lotus @someone (flower) b4nana") == [1, 3]
+        assert list_typos(word, frozenset()) == []
+    assert attackable_words("the lotus @someone (flower) b4nana") == [1, 3]
 
 
 @given(TEXTS, st.integers(0, 20))
 def test_only_the_word_is_replaced(text: str, number: int) -> None:
-    parts = words(text)
+    parts = split_words(text)
     if number < len(parts):
         new = replace_word(text, number, "WORD")
-        assert words(new) == [*parts[:number], "WORD", *parts[number + 1 :]]
+        assert split_words(new) == [*parts[:number], "WORD", *parts[number + 1 :]]
         assert replace_word(new, number, parts[number]) == text
-        assert words(leave_out(text, number)) == parts[:number] + parts[number + 1 :]
+        assert split_words(leave_out(text, number)) == parts[:number] + parts[number + 1 :]
 
 
 @given(TEXTS)

@@ -8,7 +8,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baselines.attack.review import guard, read_review, release_file, review_table, unguard
+from baselines.attack.review import guard_cell, read_review, release_file, review_table, unguard_cell
 from baselines.attack.search import Attacked, Example
 
 LABELS = ("benign", "toxic")
@@ -16,8 +16,8 @@ LABELS = ("benign", "toxic")
 
 @given(st.text("=+-@\t\r\n',\" ab", max_size=8))
 def test_a_cell_is_no_formula_and_comes_back(cell: str) -> None:
-    assert not guard(cell).startswith(("=", "+", "-", "@", "\t", "\r"))
-    assert unguard(guard(cell)) == cell
+    assert not guard_cell(cell).startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert unguard_cell(guard_cell(cell)) == cell
 
 
 def test_texts_that_look_like_formulas_and_tables(tmp_path: Path) -> None:

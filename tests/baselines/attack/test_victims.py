@@ -92,5 +92,7 @@ def test_a_model_for_other_labels_and_no_model(model_folder: Path, tmp_path: Pat
 def test_a_model_without_probabilities(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "loud_victim.py").write_text("def label(texts):\n    return ['toxic'] * len(texts)\n", "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(InvalidInput, match="--victim: this model gives labels alone; found 'loud_victim:label'"):
+    with pytest.raises(
+        InvalidInput, match="--victim: this model predicts labels without probabilities; found 'loud_victim:label'"
+    ):
         load("loud_victim:label").probabilities([toxic(0)])

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from baselines.grid.cluster import _Dataset, _needs, _packed, _unpacked, _work
-from baselines.grid.trial import Trial, installed
+from baselines.grid.cluster import _Dataset, _pack_dataset, _resources_of_trial, _run_on_worker, _unpack_dataset
+from baselines.grid.trial import Trial, installed_versions
 from builders.folder.reader import DatasetFolder
 from shiftbench.command import app
 from validation.report import InvalidInput
@@ -81,21 +81,23 @@ def test_a_node_killed_in_the_middle_changes_nothing(cluster: Any, synthetic: Da
 
 
 def test_only_what_trials_read_is_sent(synthetic: DatasetFolder) -> None:
-    dataset = _packed(synthetic.path, {"sa"})
+    dataset = _pack_dataset(synthetic.path, {"sa"})
     with tarfile.open(fileobj=BytesIO(dataset.tar)) as tar:
         names = {"/".join(name.split("/")[:2]) for name in tar.getnames()}
     assert names == {"shiftbench.json", "data/sa", "subsets/sa"}
-    folder = DatasetFolder.open(_unpacked(dataset))
+    folder = DatasetFolder.open(_unpack_dataset(dataset))
     assert folder.content_hash == synthetic.content_hash
     assert folder.split("sa", "lamps", "test").equals(synthetic.split("sa", "lamps", "test"))
-    assert _unpacked(dataset) == folder.path
+    assert _unpack_dataset(dataset) == folder.path
 
 
 def test_a_machine_with_other_versions_is_told(synthetic: DatasetFolder) -> None:
-    trial = Trial("m", "majority", (), "sa", "lamps", 0, synthetic.content_hash, (*installed()[1:], "python 2.7"))
-    returned = _work(trial, _Dataset(b"", ""), 1)
+    trial = Trial(
+        "m", "majority", (), "sa", "lamps", 0, synthetic.content_hash, (*installed_versions()[1:], "python 2.7")
+    )
+    returned = _run_on_worker(trial, _Dataset(b"", ""), 1)
     assert "python 2.7" in returned.refused
-    assert installed()[0] in returned.refused
+    assert installed_versions()[0] in returned.refused
     assert "polars" not in returned.refused
 
 
@@ -113,10 +115,10 @@ class Machines:
 
 
 def test_a_trial_takes_a_gpu_or_its_threads() -> None:
-    assert _needs(Machines({"CPU": 4.0}, {"CPU": 8.0, "GPU": 2.0}), 6) == {"num_gpus": 1, "num_cpus": 0}
-    assert _needs(Machines({"CPU": 4.0}, {"CPU": 8.0}), 8) == {"num_cpus": 8}
+    assert _resources_of_trial(Machines({"CPU": 4.0}, {"CPU": 8.0, "GPU": 2.0}), 6) == {"num_gpus": 1, "num_cpus": 0}
+    assert _resources_of_trial(Machines({"CPU": 4.0}, {"CPU": 8.0}), 8) == {"num_cpus": 8}
     with pytest.raises(InvalidInput, match="found 9 threads, 8 CPUs on the largest; write 'threads = 8' into"):
-        _needs(Machines({"CPU": 4.0}, {"CPU": 8.0}), 9)
+        _resources_of_trial(Machines({"CPU": 4.0}, {"CPU": 8.0}), 9)
 
 
 @pytest.mark.parametrize(

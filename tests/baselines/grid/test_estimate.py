@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from baselines.grid.estimate import Rates, Work, estimate
-from baselines.grid.shown import print_estimates
+from baselines.grid.display import print_estimates
+from baselines.grid.estimate import Rates, TrialWork, estimate
 from baselines.grid.trial import Trial
 from baselines.training.gpus import is_listed, peak_flops, prediction_flops, training_flops
 from builders.folder.reader import DatasetFolder
@@ -28,7 +28,9 @@ def trial(folder: DatasetFolder, program: str = "finetune-classifier", *options:
 
 def test_seconds_are_those_of_steps_and_of_rows_that_are_read() -> None:
     rates = Rates(start=10, step=2, predicted=0.5, growth=3)
-    assert rates.seconds(Work(rows=100, epochs=2, steps=14, held_out=8, predicted=40)) == 10 + 14 * 3 * 2 + 56 * 0.5
+    assert (
+        rates.seconds(TrialWork(rows=100, epochs=2, steps=14, held_out=8, predicted=40)) == 10 + 14 * 3 * 2 + 56 * 0.5
+    )
 
 
 def test_a_gpu_is_counted_for_by_operations_and_steps(synthetic: DatasetFolder, programs: Any) -> None:
@@ -52,7 +54,7 @@ def test_a_gpu_is_counted_for_by_operations_and_steps(synthetic: DatasetFolder, 
     sweep = trial(synthetic, "finetune-classifier", "--sweep=dr", "--epochs=1", "--shots=8")
     (swept,) = estimate([sweep], [sweep], synthetic.path, programs, threads=1, gpu="T4", parameters={"m": 1e6})
     assert swept.steps == 3 * (6 + 3 + 2 + 1)  # 24 rows in batches of 4, 8, 16 and 64, with three learning rates each
-    with pytest.raises(InvalidInput, match="the parameters of 'm' are not known"):
+    with pytest.raises(InvalidInput, match="the number of parameters of 'm' is not known"):
         estimate(trials, trials, synthetic.path, programs, threads=1, gpu="A100")
 
 

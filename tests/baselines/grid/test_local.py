@@ -13,7 +13,7 @@ import filelock
 import pytest
 
 from baselines.grid.local import run_local, visible_gpus
-from baselines.grid.trial import LOG, PREDICTIONS, Trial, installed, is_whole
+from baselines.grid.trial import LOG, PREDICTIONS, Trial, installed_versions, is_whole
 from builders.folder.reader import DatasetFolder
 from validation.cards import read_card
 
@@ -51,12 +51,12 @@ class Grids:
         return {log.parent: sum(line.startswith("$ ") for line in log.read_text().splitlines()) for log in logs}
 
     def done(self) -> dict[Path, int]:
-        """Give when each trial that is done was written."""
+        """Return when each trial that is done was written."""
         files = self.folder.glob(f"*/runs/*/*/*/{PREDICTIONS}")
         return {file.parent: file.stat().st_mtime_ns for file in files if is_whole(file)}
 
     def entry(self, name: str = "sa/m") -> tuple[bytes, bytes]:
-        """Give the bytes of a prediction file and of its card."""
+        """Read the bytes of a prediction file and of its card."""
         results = self.folder / "results"
         return (results / f"{name}.parquet").read_bytes(), (results / f"{name}.card.yaml").read_bytes()
 
@@ -119,7 +119,7 @@ def test_a_signal_ends_all_processes_and_says_how_to_go_on(synthetic: DatasetFol
     process.send_signal(signal.SIGTERM)
     told = process.communicate(timeout=30)[1]
     assert process.returncode == 130
-    assert "of 3 trials done; the same command goes on with the others" in told
+    assert "of 3 trials done; the same command runs the others" in told
     assert "Traceback" not in told
     assert len(grids.starts()) == 2
     for folder in grids.starts():
@@ -139,7 +139,7 @@ def test_a_programs_refusal_fails_its_trials_alone(synthetic: DatasetFolder, tmp
 
 
 def a_trial(program: str = "majority") -> Trial:
-    return Trial("m", program, (), "sa", "x", 0, "0" * 64, installed())
+    return Trial("m", program, (), "sa", "x", 0, "0" * 64, installed_versions())
 
 
 def test_processes_that_the_system_ends_are_told_apart(
@@ -156,7 +156,7 @@ def test_processes_that_the_system_ends_are_told_apart(
             for ended in run_local([a_trial()], synthetic.path, tmp_path, slots=1, threads=1, watch=lambda _: None)
         ]
     assert errors == [
-        "ended by SIGKILL, as the system does where memory runs out",
+        "killed by SIGKILL, probably because memory ran out",
         "ended by SIGSEGV",
         "the program ended without writing its predictions",
     ]

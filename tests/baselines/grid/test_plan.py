@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import typer
 
-from baselines.grid.plan import Plan, read_plan
+from baselines.grid.plan import GridPlan, read_plan
 from baselines.grid.trial import Trial
 from builders.folder.reader import DatasetFolder
 from shiftbench.command import PROGRAMS, app
@@ -17,7 +17,7 @@ MODEL = "[[models]]\nname = 'most'\nprogram = 'majority'\n"
 
 @pytest.fixture
 def plan(synthetic: DatasetFolder, tmp_path: Path) -> Any:
-    def read(text: str, tasks: list[str] | None = None) -> Plan:
+    def read(text: str, tasks: list[str] | None = None) -> GridPlan:
         (tmp_path / "grid.toml").write_text(f"data = '{synthetic.path}'\n{text}", encoding="utf-8")
         root: Any = typer.main.get_command(app)
         return read_plan(tmp_path / "grid.toml", root.commands["train"], tasks)
@@ -90,8 +90,8 @@ def test_another_option_or_seed_is_another_folder_and_the_same_is_the_same(plan:
         (MODEL + MODEL.replace("most", "Most"), "key 'models.2.name': two models have the same name; found 'Most'"),
         (MODEL + "options = { targets = 'x' }", "has no such option; found '--targets'; did you mean '--target'?"),
         (MODEL + "options = { seed = 1 }", "the grid itself sets this option; found '--seed'"),
-        (MODEL + "options = { target = { a = 1 } }", "this option has no such value"),
-        (MODEL + "options = { target = false }", "this option has no such value; found 'False'"),
+        (MODEL + "options = { target = { a = 1 } }", "this option does not take such a value"),
+        (MODEL + "options = { target = false }", "this option does not take such a value; found 'False'"),
         (MODEL + "options = { candidates = 'x' }", "the program refuses these options; found"),
     ],
 )

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from baselines.grid.progress import collect_done, run_grid
-from baselines.grid.trial import LOG, PREDICTIONS, Ended, Trial
+from baselines.grid.trial import LOG, PREDICTIONS, EndedTrial, Trial
 from baselines.program import write_outputs
 from validation.cards import Card, read_card
 from validation.report import InvalidInput
@@ -35,7 +35,7 @@ class Invented:
 
     def __call__(
         self, trials: Sequence[Trial], runs: Path, watch: Callable[[str], None]
-    ) -> Generator[Ended, None, None]:
+    ) -> Generator[EndedTrial, None, None]:
         for each in reversed(trials):
             self.ran.append(each)
             (runs / each.folder).mkdir(parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ class Invented:
                 rows = pl.DataFrame({"source": [each.source], "id": ["x"], "prediction": ["y"], "seed": [each.seed]})
                 card = Card(name="M", paradigm="other", data=HASH, command=str(each), **self.card)  # type: ignore[arg-type]
                 write_outputs(rows, card, runs / each.folder / PREDICTIONS)
-            yield Ended(each, error)
+            yield EndedTrial(each, error)
 
 
 def runs_in(file: Path) -> list[tuple[str, int]]:
@@ -108,7 +108,7 @@ def test_what_is_done_of_a_stopped_grid_is_written_without_running_anything(
 def test_an_entry_is_written_as_soon_as_its_last_trial_is_done(tmp_path: Path) -> None:
     other = trial("harbour", model="n")
 
-    def engine(trials: Sequence[Trial], runs: Path, watch: Callable[[str], None]) -> Generator[Ended, None, None]:
+    def engine(trials: Sequence[Trial], runs: Path, watch: Callable[[str], None]) -> Generator[EndedTrial, None, None]:
         yield from Invented()([other], runs, watch)
         assert (tmp_path / "nli/n.parquet").is_file()
         yield from Invented()(GRID, runs, watch)
@@ -172,7 +172,7 @@ def test_a_full_disk_stops_the_grid_with_one_message(tmp_path: Path) -> None:
     assert len(refused.value.problems) == 1
     assert engine.ran == [GRID[3], GRID[1], GRID[2]]
 
-    def own(trials: Sequence[Trial], runs: Path, watch: Callable[[str], None]) -> Generator[Ended, None, None]:
+    def own(trials: Sequence[Trial], runs: Path, watch: Callable[[str], None]) -> Generator[EndedTrial, None, None]:
         raise OSError(errno.ENOSPC, "No space left on device")
         yield
 
@@ -191,7 +191,7 @@ def test_what_trials_spent_is_added_up_and_what_they_disagree_on_left_out(tmp_pa
 
 
 def test_states_and_what_trainings_tell_are_put_together_too(tmp_path: Path) -> None:
-    def engine(trials: Sequence[Trial], runs: Path, watch: Callable[[str], None]) -> Generator[Ended, None, None]:
+    def engine(trials: Sequence[Trial], runs: Path, watch: Callable[[str], None]) -> Generator[EndedTrial, None, None]:
         for ended in Invented()(trials, runs, watch):
             folder = runs / ended.trial.folder
             rows, card = pl.read_parquet(folder / PREDICTIONS), read_card(folder / "predictions.card.yaml")
@@ -207,5 +207,8 @@ def test_states_and_what_trainings_tell_are_put_together_too(tmp_path: Path) -> 
 
 
 def test_no_second_grid_works_in_the_same_folder(tmp_path: Path) -> None:
-    with filelock.FileLock(tmp_path / ".lock"), pytest.raises(InvalidInput, match="another grid works in this folder"):
+    with (
+        filelock.FileLock(tmp_path / ".lock"),
+        pytest.raises(InvalidInput, match="another grid is running in this folder"),
+    ):
         run_grid(GRID, tmp_path, Invented())

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from baselines.models import RowFailure, load_model, predict_in_parts
-from baselines.runs import Work
+from baselines.runs import WorkFolder
 from validation.report import InvalidInput
 from validation.vocabulary import TaskKind
 
@@ -76,8 +76,8 @@ model = Model()
         ("return ['yes', 'yess', 'no']", 1, "found 1 of 1: 'yess' \\(nearest: 'yes'\\)"),
         ("return ['yes', 'no', None]", 2, "the callable gives no label; found None"),
         ("return [{'yes': 1.0}, {'yes': float('nan'), 'no': 0}, {'no': 1.0}]", 1, "the model's output is not a number"),
-        ("return [{'yes': 1.0}, {'yes': 3.0, 'no': -2.0}, {'no': 1.0}]", 1, "no list of probabilities; found"),
-        ("return ['yes']", 0, "no output for each input; found 1 outputs"),
+        ("return [{'yes': 1.0}, {'yes': 3.0, 'no': -2.0}, {'no': 1.0}]", 1, "not a list of probabilities; found"),
+        ("return ['yes']", 0, "one output per input; found 1 outputs"),
         ("return ['yes' if t != 'c' else 1 / 0 for t in texts]", 2, "raises; found ZeroDivisionError: .* for 'c'"),
         ("raise ValueError('no such thing')", 0, "raises; found ValueError: no such thing, for 'a'"),
     ],
@@ -90,7 +90,7 @@ def test_what_is_wrong_is_told_with_its_row(code: str, row: int, told: str, load
 
 
 def test_an_error_of_many_inputs_together_is_told_as_such(load: Load) -> None:
-    with pytest.raises(RowFailure, match="found MemoryError, for inputs up to 'c' together, for none alone"):
+    with pytest.raises(RowFailure, match="found MemoryError, for several inputs up to 'c' together, but for none"):
         load("def answer(texts):\n  if len(texts) > 2: raise MemoryError\n  return ['yes'] * len(texts)").predict(ROWS)
 
 
@@ -103,7 +103,7 @@ def answer(texts):
     return ["yes" if not broken or text != "text 1712" else 1 / 0 for text in texts]
 """
     rows = pl.DataFrame({"id": [f"id-{n}" for n in range(2000)], "text": [f"text {n:04}" for n in range(2000)]})
-    model, work = load(code), Work(tmp_path / "p.parquet", {"model": 1})
+    model, work = load(code), WorkFolder(tmp_path / "p.parquet", {"model": 1})
     with pytest.raises(RowFailure, match=r"row 1713: the callable raises; found ZeroDivisionError: .* \(id id-1712\)"):
         predict_in_parts(model, rows, ["text"], work=work)
     module = model.function.__globals__

@@ -52,7 +52,7 @@ def test_outputs_of_one_label_are_added_and_absent_labels_are_noted() -> None:
     assert frame["prediction"].to_list() == ["bad", "bad"]
     assert frame["confidence"].to_list() == pytest.approx([0.5, 0.7])
     assert "probabilities" not in frame.columns
-    assert stars.notes == ("the model has no output for 'good': it is wrong about every such text",)
+    assert stars.notes == ("the model never predicts 'good' and is wrong about every text with that label",)
     merged = match_labels(["x", "bad"], ("good", "bad"), place="m", label_map={"x": "bad"})
     assert merged.frame(np.array([[0.5, 0.5]]))["probabilities"].to_list() == [[0.0, 1.0]]
 

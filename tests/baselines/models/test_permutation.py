@@ -9,7 +9,7 @@ LABELS = ("entailment", "neutral", "contradiction")
 
 
 def mixed(rng: np.random.Generator, n: int, accuracy: float, order: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """A model of this accuracy whose label k is called order[k]."""
+    """Build gold and predictions of a model of this accuracy whose label k is called order[k]."""
     gold = rng.integers(3, size=n)
     guess = np.where(rng.random(n) < accuracy, gold, (gold + rng.integers(1, 3, size=n)) % 3)
     return gold, np.array(order)[guess]

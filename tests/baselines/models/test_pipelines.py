@@ -112,7 +112,7 @@ def body(tmp_path: Path) -> Path:
 def test_a_setfit_folder(body: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
-    with pytest.raises(InvalidInput, match="the model does something else than the task; found BertModel"):
+    with pytest.raises(InvalidInput, match="the model is for another kind of task; found BertModel"):
         load(body)
     vectors = SentenceTransformer(str(body), device="cpu").encode(TEXTS, normalize_embeddings=True)
     head = LogisticRegression(C=1000).fit(vectors, [0, 0, 1, 1] * 5)

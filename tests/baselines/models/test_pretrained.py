@@ -113,7 +113,7 @@ def test_an_encoder_decoder_writes_texts_and_labels(tmp_path: Path) -> None:
 
 def test_what_cannot_be_used_is_told_with_its_cure(classifier: str, tmp_path: Path) -> None:
     encoder = str(save_bert(tmp_path / "encoder", ["red"]))
-    with pytest.raises(InvalidInput, match="encoder: the model does something else than the task; found BertModel"):
+    with pytest.raises(InvalidInput, match="encoder: the model is for another kind of task; found BertModel"):
         load(encoder)
     with pytest.raises(InvalidInput, match="found BertForSequenceClassification for a task of kind 'tagging'"):
         load(classifier, TaskKind.TAGGING, inputs=["tokens"])

@@ -19,7 +19,7 @@ Reply = Callable[[dict[str, Any]], "str | Response"]
 
 
 def completion(content: Any, **more: Any) -> dict[str, Any]:
-    """Give the body of a chat completion."""
+    """Build the body of a chat completion."""
     usage = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
     message = {"role": "assistant", "content": content}
     choices = [{"index": 0, "finish_reason": "stop", "message": message}]
@@ -44,7 +44,7 @@ def text_completion(*texts: str, **logprobs: Any) -> dict[str, Any]:
 
 
 def refusal(status: int, message: str = "refused", code: str | None = None, **headers: str) -> Response:
-    """Give an error as OpenAI's servers write it."""
+    """Build an error as OpenAI's servers write it."""
     error = {"error": {"message": message, "type": "x", "code": code, "param": None}}
     return JSONResponse(error, status, {name.replace("_", "-"): value for name, value in headers.items()})
 

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from baselines.prompting.asking import Asker, Budget, Prices
 from baselines.prompting.cache import AnswerStore, answer_key
-from baselines.prompting.models import Answer, Keep, Request
+from baselines.prompting.models import KeepAnswer, ModelAnswer, Request
 from validation.report import InvalidInput
 
 
@@ -25,13 +25,13 @@ class Echo:
     def identity(self, request: Request) -> Mapping[str, Any]:
         return {"name": self._name, "messages": list(request.messages), "max_tokens": request.max_tokens}
 
-    def answer(self, requests: Sequence[Request], keep: Keep) -> None:
+    def answer(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
         for place, request in reversed(list(enumerate(requests))):
             text = request.messages[0]["content"]
             self.asked.append(text)
             if text == self._fails_at:
                 raise ConnectionError(text)
-            keep(place, Answer(None if text == "odd" else text.upper(), self._tokens, self._tokens))
+            keep(place, ModelAnswer(None if text == "odd" else text.upper(), self._tokens, self._tokens))
 
 
 def asker(model: Echo, store: AnswerStore, prices: Prices | None = None, budget: Budget | None = None) -> Asker:
@@ -82,18 +82,18 @@ def test_answers_that_come_faster_than_the_disk_are_all_kept(tmp_path: Path) -> 
     keys = [bytes([place]) for place in range(200)]
     with AnswerStore(tmp_path) as store, AnswerStore(tmp_path) as other:
         for key in keys:
-            store.put(key, Answer(key.hex()))
+            store.put(key, ModelAnswer(key.hex()))
         store.flush()
         assert {key: answer.text for key, answer in other.get(keys).items()} == {key: key.hex() for key in keys}
 
 
 def test_a_disk_that_fails_is_told(tmp_path: Path) -> None:
     with AnswerStore(tmp_path) as store:
-        store.put(b"a", Answer("A"))
+        store.put(b"a", ModelAnswer("A"))
         store.flush()
         store._connection.execute("DROP TABLE answers")
-        store.put(b"b", Answer("B"))
-        for act in (store.flush, lambda: store.put(b"c", Answer("C"))):
+        store.put(b"b", ModelAnswer("B"))
+        for act in (store.flush, lambda: store.put(b"c", ModelAnswer("C"))):
             with pytest.raises(sqlite3.OperationalError, match="no such table"):
                 act()
         store._written = Future()
@@ -113,7 +113,9 @@ def test_no_more_requests_than_allowed(tmp_path: Path) -> None:
     for left in ("3 requests", "1 request "):
         with AnswerStore(tmp_path) as store:
             limited = asker(model, store, budget=Budget(requests=2))
-            with pytest.raises(InvalidInput, match=f"--max-requests: the requests allowed are used up; found {left}"):
+            with pytest.raises(
+                InvalidInput, match=f"--max-requests: the allowed number of requests is used up; found {left}"
+            ):
                 ask(limited, "a", "b", "c", "d", "e")
     assert len(model.asked) == 4
     with AnswerStore(tmp_path) as store:
@@ -127,7 +129,7 @@ def test_no_more_is_spent_than_allowed(tmp_path: Path) -> None:
     model, prices = Echo(), Prices(1.0, 4.0)  # 0.005 dollars an answer
     with AnswerStore(tmp_path) as store:
         limited = asker(model, store, prices, Budget(cost=0.01))
-        with pytest.raises(InvalidInput, match=r"--max-cost: the cost allowed is reached; found \$0.0100"):
+        with pytest.raises(InvalidInput, match=r"--max-cost: the allowed cost is reached; found \$0.0100"):
             ask(limited, "a", "b", "c", "d")
         assert len(model.asked) == 2
     with AnswerStore(tmp_path) as store:
@@ -145,5 +147,5 @@ def test_tokens_that_are_not_known_make_no_cost(tmp_path: Path) -> None:
         assert unknown.cost is None
         with pytest.raises(InvalidInput, match="the server does not count tokens"):
             ask(asker(Echo(tokens=None), store, Prices(1.0, 1.0), Budget(cost=5)), "b")
-        with pytest.raises(InvalidInput, match="--max-cost: the cost cannot be kept to without prices"):
+        with pytest.raises(InvalidInput, match="--max-cost: the cost cannot be limited without prices"):
             asker(Echo(), store, Prices(1.0), Budget(cost=5))

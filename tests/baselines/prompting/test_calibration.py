@@ -82,8 +82,8 @@ def test_each_prompt_is_calibrated_by_its_own_words_and_demonstrations(
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"calibrate": True}, "--calibrate: an answer in words has no probabilities"),
-        ({"draws": 2, "seed": [1]}, "--draws, --seed: draws have seeds of their own"),
+        ({"calibrate": True}, "--calibrate: answers in words have no probabilities"),
+        ({"draws": 2, "seed": [1]}, "--draws, --seed: --draws chooses the seeds itself"),
         ({"draws": 9, "shots": 0}, "--draws: no demonstrations are drawn.*found 9 draws; ask for 5 draws"),
         ({"draws": 2, "shots": 0, "instruction": "Good? {labels}"}, "found 2 draws; leave --draws out"),
         ({"precision": "bf16"}, "--precision: a server has its own precision"),

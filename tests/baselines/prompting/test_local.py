@@ -11,7 +11,7 @@ import pytest
 from baselines.prompt_llm import main
 from baselines.prompting.label_scores import score_labels
 from baselines.prompting.local import LocalModel
-from baselines.prompting.models import Answer, Message, Request
+from baselines.prompting.models import Message, ModelAnswer, Request
 from builders.folder.reader import DatasetFolder
 from validation.cards import read_card
 from validation.report import InvalidInput
@@ -57,8 +57,8 @@ def requests(n: int) -> list[Request]:
     ]
 
 
-def ask(model: LocalModel, asked: Sequence[Request]) -> list[Answer]:
-    answers: dict[int, Answer] = {}
+def ask(model: LocalModel, asked: Sequence[Request]) -> list[ModelAnswer]:
+    answers: dict[int, ModelAnswer] = {}
     model.answer(asked, answers.__setitem__)
     return [answers[place] for place in range(len(asked))]
 
@@ -85,7 +85,7 @@ def test_each_answer_has_the_tokens_that_it_may_have(plain: Path) -> None:
 
 def test_a_prompt_without_room_for_the_answer_is_not_asked(plain: Path) -> None:
     long = Request(({"role": "user", "content": "w1 " * 300},), 6)
-    assert ask(LocalModel(str(plain)), [long, *requests(1)])[0] == Answer("", 0, 0)
+    assert ask(LocalModel(str(plain)), [long, *requests(1)])[0] == ModelAnswer("", 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_labels_score_as_each_does_behind_its_own_prompt(
         assert (answer.tokens_in, answer.tokens_out) == (len(prompt) + 6, 0)
     assert model.identity(asked[0]) != LocalModel(str(folder)).identity(asked[0])
     long = Request(({"role": "user", "content": "w1 " * 300},), 6, labels)
-    assert ask(model, [long, asked[0], Request(asked[0].messages, 2)])[0] == Answer("", 0, 0)
+    assert ask(model, [long, asked[0], Request(asked[0].messages, 2)])[0] == ModelAnswer("", 0, 0)
 
 
 @pytest.mark.parametrize("window", [None, 3])

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from baselines.prompt_llm import main
-from baselines.prompting.task_prompt import Protocol, TaskPrompt
+from baselines.prompting.task_prompt import PromptProtocol, TaskPrompt
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.score import score_file
 from validation.cards import Card, read_card
@@ -38,7 +38,7 @@ class LetterTokens:
         return np.array(vectors, dtype=np.float32).reshape(-1, 10), offsets
 
 
-def oracle(folder: DatasetFolder, task: str, protocol: Protocol | None = None) -> Callable[[dict[str, Any]], str]:
+def oracle(folder: DatasetFolder, task: str, protocol: PromptProtocol | None = None) -> Callable[[dict[str, Any]], str]:
     """Answer each test row with its gold answer, in the words of a demonstration."""
     prompt = TaskPrompt.of(folder, task, protocol)
     known = {
@@ -60,9 +60,9 @@ def run(folder: DatasetFolder, server: ChatServer, out: Path, task: str, **optio
 def test_gold_answers_of_every_kind_get_full_marks(
     task: str, protocol: str, grid: DatasetFolder, server: ChatServer, tmp_path: Path
 ) -> None:
-    server.reply = oracle(grid, task, Protocol(protocol))
+    server.reply = oracle(grid, task, PromptProtocol(protocol))
     out = tmp_path / "p.parquet"
-    frame, card = run(grid, server, out, task, protocol=Protocol(protocol), shots=2, source=["d0"])
+    frame, card = run(grid, server, out, task, protocol=PromptProtocol(protocol), shots=2, source=["d0"])
     assert set(frame["source"]) == {"d0"}
     assert sorted(frame["id"]) == sorted(grid.test(task)["id"])
     (scores,) = score_file(out, grid, encoder=LetterTokens(), n_draws=0).tasks  # type: ignore[arg-type]
@@ -136,15 +136,15 @@ def test_a_rerun_asks_nothing_and_writes_the_same(
     assert again.tokens == card.tokens
     unparsed = int((first["prediction"] == UNPARSED).sum())
     said = capsys.readouterr().err
-    assert "0 requests answered now, 60 known from before; 600 tokens read, 120 written; " in said
-    assert f"{unparsed} of 60 predictions unparsed" in said
+    assert "0 requests answered now, 60 answered before; 600 tokens read, 120 written; " in said
+    assert f"{unparsed} of 60 predictions could not be read" in said
     assert unparsed > 0
 
 
 def test_predictions_hang_on_neither_concurrency_nor_targets_asked_for(
     synthetic: DatasetFolder, server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # An answer that hangs on the demonstrations and their order.
+    # The stub's answer depends on the demonstrations and their order.
     server.reply = lambda body: ["positive", "negative"][sum(map(ord, str(body["messages"]))) % 2]
     frames = []
     both = ["kettles", "tents"]
@@ -195,7 +195,7 @@ def test_a_failing_server_ends_in_one_message_and_the_run_goes_on_later(
 ) -> None:
     server.reply = lambda _: refusal(401, "wrong key") if len(server.asked) > 40 else "positive"
     out = tmp_path / "p.parquet"
-    with pytest.raises(InvalidInput, match=r"wrong key.*; check the key that --api-key-env names; what was answered"):
+    with pytest.raises(InvalidInput, match=r"wrong key.*; check the key that --api-key-env names; answers are kept"):
         run(synthetic, server, out, "sa", source=["lamps"], target=["kettles", "tents"], concurrency=1)
     assert not out.exists()
     server.reply = lambda _: "positive"
@@ -206,9 +206,9 @@ def test_a_failing_server_ends_in_one_message_and_the_run_goes_on_later(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"base_url": "localhost:8000"}, "--base-url: this is no address of a server; found localhost:8000"),
-        ({"base_url": "http://[::1/v1"}, r"--base-url: this is no address of a server; found http://\[::1/v1"),
-        ({"base_url": "http://localhost:99999/v1"}, "--base-url: this is no address of a server"),
+        ({"base_url": "localhost:8000"}, "--base-url: this is not the address of a server; found localhost:8000"),
+        ({"base_url": "http://[::1/v1"}, r"--base-url: this is not the address of a server; found http://\[::1/v1"),
+        ({"base_url": "http://localhost:99999/v1"}, "--base-url: this is not the address of a server"),
         ({"base_url": "http://me:secret@localhost/v1"}, "--base-url: the address holds a password"),
         ({"base_url": None}, "--api-key-env: the server's key is not set; found OPENAI_API_KEY; set OPENAI_API_KEY"),
         ({"api_key_env": "MY_KEY"}, "--api-key-env: the server's key is not set; found MY_KEY"),
@@ -238,7 +238,9 @@ def test_a_key_that_no_header_can_carry_is_refused_without_being_shown(
     key: str, synthetic: DatasetFolder, server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    with pytest.raises(InvalidInput, match="--api-key-env: the server's key holds what no key can") as refused:
+    with pytest.raises(
+        InvalidInput, match="--api-key-env: the server's key has characters that no key can have"
+    ) as refused:
         run(synthetic, server, tmp_path / "p.parquet", "sa")
     assert key.strip() not in str(refused.value)
     assert server.asked == []

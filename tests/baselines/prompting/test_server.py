@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from fastapi.responses import JSONResponse, Response
 
-from baselines.prompting.models import Answer, Request
-from baselines.prompting.server import MOST_NONSENSE, MOST_PAUSES, TRIES, Server
+from baselines.prompting.models import ModelAnswer, Request
+from baselines.prompting.server import MOST_NONSENSE, MOST_PAUSES, TRIES, ModelServer
 from validation.report import InvalidInput
 
 from .chat_server import ChatServer, completion, refusal
@@ -19,14 +19,14 @@ def requests(n: int) -> list[Request]:
     return [Request(({"role": "user", "content": f"text {number}"},), 16) for number in range(n)]
 
 
-def client(server: ChatServer, **options: Any) -> Server:
-    return Server("m", **{"base_url": server.url, "api_key": "k", "first_wait": 0.01, **options})
+def client(server: ChatServer, **options: Any) -> ModelServer:
+    return ModelServer("m", **{"base_url": server.url, "api_key": "k", "first_wait": 0.01, **options})
 
 
-def ask(model: Server, n: int) -> dict[int, Answer]:
-    answers: dict[int, Answer] = {}
+def ask(model: ModelServer, n: int) -> dict[int, ModelAnswer]:
+    answers: dict[int, ModelAnswer] = {}
 
-    def keep(place: int, answer: Answer) -> None:
+    def keep(place: int, answer: ModelAnswer) -> None:
         assert place not in answers
         answers[place] = answer
 
@@ -39,7 +39,7 @@ def ask(model: Server, n: int) -> dict[int, Answer]:
 
 
 def first(times: int, bad: Response, then: str = "positive") -> Callable[[dict[str, Any]], str | Response]:
-    """Give a bad response the first times, then a good answer."""
+    """Return a bad response the first times, then a good answer."""
     count = itertools.count()
     return lambda _: bad if next(count) < times else then
 
@@ -47,7 +47,7 @@ def first(times: int, bad: Response, then: str = "positive") -> Callable[[dict[s
 def test_each_answer_comes_back_to_its_request_with_its_tokens(server: ChatServer) -> None:
     server.reply = lambda body: f"about {body['messages'][-1]['content']}"
     answers = ask(client(server), 20)
-    assert answers == {number: Answer(f"about text {number}", 10, 2) for number in range(20)}
+    assert answers == {number: ModelAnswer(f"about text {number}", 10, 2) for number in range(20)}
     message = {"role": "user", "content": "text 7"}
     assert {"model": "m", "messages": [message], "temperature": 0.0, "max_tokens": 16} in server.asked
     assert server.authorizations == {"Bearer k"}
@@ -74,7 +74,7 @@ def test_a_limit_lets_all_requests_wait_as_long_as_the_server_says(server: ChatS
     assert len(ask(client(server, concurrency=2), 12)) == 12
     assert len(server.asked) == 13
     gaps = [after - before for before, after in itertools.pairwise(server.times)]
-    # One pause, in which no other request was sent but that which was under way.
+    # During the pause no request was sent but the one already under way.
     assert sum(gap > 0.5 for gap in gaps) == 1
     assert max(gaps) < 2
 
@@ -100,7 +100,7 @@ def test_a_limit_that_does_not_pass_ends_with_what_to_do(bad: Response, words: s
     server.reply = lambda _: "positive" if next(count) < 5 else bad
     with pytest.raises(InvalidInput, match=words) as refused:
         ask(client(server, concurrency=1, first_wait=0.001), 20)
-    assert "what was answered is kept" in str(refused.value)
+    assert "answers are kept" in str(refused.value)
     assert refused.value.answers.keys() == set(range(5))  # type: ignore[attr-defined]
     assert len(server.asked) <= 5 + MOST_PAUSES + 1
 
@@ -131,7 +131,7 @@ def test_requests_under_way_when_another_fails_are_kept(server: ChatServer) -> N
     with pytest.raises(InvalidInput, match="check --model and --base-url") as refused:
         ask(client(server, concurrency=4), 50)
     answers = refused.value.answers  # type: ignore[attr-defined]
-    # Whoever was answered before the refusal came has asked once more.
+    # A worker that was answered before the refusal came has sent one more request.
     assert {1, 2, 3} <= answers.keys()
     assert len(server.asked) == len(answers) + 1 <= 8
 
@@ -146,7 +146,7 @@ def test_a_slow_answer_is_asked_for_again(server: ChatServer) -> None:
 
 
 def test_no_server_at_all() -> None:
-    model = Server("m", base_url="http://127.0.0.1:9/v1", api_key="k", first_wait=0.001)
+    model = ModelServer("m", base_url="http://127.0.0.1:9/v1", api_key="k", first_wait=0.001)
     with pytest.raises(InvalidInput, match=r"http://127.0.0.1:9/v1: the server fails; found Connection error"):
         ask(model, 3)
 
@@ -162,7 +162,7 @@ def test_a_refusal_for_good_is_not_repeated(status: int, server: ChatServer) -> 
 def test_a_text_that_the_model_cannot_read_is_an_empty_answer(server: ChatServer) -> None:
     long = refusal(400, "This model's maximum context length is 8192 tokens", code="context_length_exceeded")
     server.reply = lambda body: long if body["messages"][-1]["content"] == "text 1" else "positive"
-    assert ask(client(server), 3)[1] == Answer("", 0, 0)
+    assert ask(client(server), 3)[1] == ModelAnswer("", 0, 0)
     assert len(server.asked) == 3
 
 
@@ -189,7 +189,7 @@ def test_an_answer_that_is_none_does_not_stop_the_others(bad: Response, server: 
 @pytest.mark.parametrize("bad", [NONSENSE["html"], NONSENSE["no-choices"]], ids=["html", "no-choices"])
 def test_a_server_of_nonsense_is_not_asked_on(bad: Response, server: ChatServer) -> None:
     server.reply = lambda _: bad
-    with pytest.raises(InvalidInput, match="the server answers nonsense"):
+    with pytest.raises(InvalidInput, match="the server's responses hold no answer"):
         ask(client(server, concurrency=1), 50)
     assert len(server.asked) == MOST_NONSENSE
 
@@ -210,7 +210,7 @@ def test_odd_content(content: str | None, text: str, server: ChatServer) -> None
 @pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": "many", "completion_tokens": 1}, [3]])
 def test_tokens_that_are_not_told_are_not_known(usage: Any, server: ChatServer) -> None:
     server.reply = lambda _: JSONResponse(completion("yes", usage=usage))
-    assert ask(client(server), 1)[0] == Answer("yes")
+    assert ask(client(server), 1)[0] == ModelAnswer("yes")
 
 
 def test_asking_nothing(server: ChatServer) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from baselines.prompting.instructions import Wording
-from baselines.prompting.task_prompt import DEMONSTRATION_WORDS, Protocol, TaskPrompt
+from baselines.prompting.task_prompt import DEMONSTRATION_WORDS, PromptProtocol, TaskPrompt
 from builders.folder.reader import DatasetFolder
 from validation.vocabulary import UNPARSED, TaskKind
 
@@ -14,9 +14,9 @@ def rows(folder: DatasetFolder, task: str, split: str = "train") -> list[dict[st
     return list(folder.split(task, next(iter(folder.task(task).domains)), split).iter_rows(named=True))
 
 
-@pytest.mark.parametrize("protocol", Protocol)
+@pytest.mark.parametrize("protocol", PromptProtocol)
 @pytest.mark.parametrize("task", ["sa", "nli", "ab", "qa", "qg", "as", "tg"])
-def test_a_gold_answer_is_read_as_the_gold(task: str, protocol: Protocol, grid: DatasetFolder) -> None:
+def test_a_gold_answer_is_read_as_the_gold(task: str, protocol: PromptProtocol, grid: DatasetFolder) -> None:
     prompt = TaskPrompt.of(grid, task, protocol)
     for row in rows(grid, task):
         found = prompt.prediction(prompt.answer(row), row)
@@ -45,7 +45,7 @@ def test_entities_that_are_listed_come_back_as_tags(boss: DatasetFolder) -> None
 
 
 def test_dr_turns(grid: DatasetFolder) -> None:
-    prompt = TaskPrompt.of(grid, "nli", Protocol.DR)
+    prompt = TaskPrompt.of(grid, "nli", PromptProtocol.DR)
     test, first, second = rows(grid, "nli")[:3]
     messages = prompt.request(test, [first, second]).messages
     assert [message["role"] for message in messages] == ["system", "user", "assistant", "user", "assistant", "user"]
@@ -79,7 +79,7 @@ def test_boss_layout(boss: DatasetFolder) -> None:
 @pytest.mark.parametrize(("task", "shots"), [("sa", 3), ("ner", 7), ("nli", 3)])
 def test_shots_of_boss(task: str, shots: int, boss: DatasetFolder) -> None:
     assert TaskPrompt.of(boss, task).default_shots == shots
-    assert TaskPrompt.of(boss, task, Protocol.DR).default_shots == 4
+    assert TaskPrompt.of(boss, task, PromptProtocol.DR).default_shots == 4
 
 
 def test_candidates_are_put_as_their_task(boss: DatasetFolder) -> None:
@@ -88,7 +88,7 @@ def test_candidates_are_put_as_their_task(boss: DatasetFolder) -> None:
 
 def test_only_demonstrations_are_cut() -> None:
     words = Wording("Tag.", (("tokens", "Text"),))
-    prompt = TaskPrompt(TaskKind.TAGGING, ("O", "T"), words, Protocol.DR)
+    prompt = TaskPrompt(TaskKind.TAGGING, ("O", "T"), words, PromptProtocol.DR)
     long = {"tokens": [f"w{place}" for place in range(500)], "tags": [0] * 499 + [1]}
     messages = prompt.request(long, [long]).messages
     assert len(messages[1]["content"].split()) == DEMONSTRATION_WORDS + 1
@@ -97,7 +97,7 @@ def test_only_demonstrations_are_cut() -> None:
     assert len(long["tokens"]) == 500
 
     pair = TaskPrompt(
-        TaskKind.CLASSIFICATION, ("a", "b"), Wording("?", (("premise", "P"), ("hypothesis", "H"))), Protocol.DR
+        TaskKind.CLASSIFICATION, ("a", "b"), Wording("?", (("premise", "P"), ("hypothesis", "H"))), PromptProtocol.DR
     )
     row = {"premise": "p " * 400, "hypothesis": "short one", "label": 1}
     shown = pair.request(row, [row]).messages[1]["content"]

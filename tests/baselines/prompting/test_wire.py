@@ -10,9 +10,9 @@ import pytest
 from fastapi.responses import JSONResponse
 
 from baselines.prompt_llm import Demonstrations, main
-from baselines.prompting.models import Answer, Request
+from baselines.prompting.models import ModelAnswer, Request
 from baselines.prompting.options import PromptingOptions
-from baselines.prompting.server import Server
+from baselines.prompting.server import ModelServer
 from baselines.prompting.wire import Api, Guided, UnscoredError, plain_text, read_answer, request_body
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.score import score_file
@@ -73,7 +73,7 @@ def test_a_prompt_that_asks_by_itself_is_left_open() -> None:
 )
 def test_the_wrong_way_to_ask_is_told_with_the_other(api: Api, said: str, cure: str, server: ChatServer) -> None:
     server.reply = lambda _: refusal(400, said)
-    model = Server("m", base_url=server.url, api_key="k", api=api)
+    model = ModelServer("m", base_url=server.url, api_key="k", api=api)
     with pytest.raises(InvalidInput, match=f"the server refuses the request; found .*; give {cure}"):
         model.answer([ASKED], lambda place, answer: None)
     assert len(server.asked) == 1
@@ -141,8 +141,10 @@ def test_a_server_that_does_not_score_is_told_with_the_cure(api: Api, reply: Any
     with pytest.raises(UnscoredError):
         read_answer(json.dumps(reply), ASKED, api, scores_labels=True)
     server.reply = lambda _: JSONResponse(reply)
-    model = Server("m", base_url=server.url, api_key="k", api=api, scores_labels=True)
-    with pytest.raises(InvalidInput, match=r"does not tell the log-probabilities .*; give --api .* --score-labels out"):
+    model = ModelServer("m", base_url=server.url, api_key="k", api=api, scores_labels=True)
+    with pytest.raises(
+        InvalidInput, match=r"does not return the log-probabilities .*; give --api .* --score-labels out"
+    ):
         model.answer([ASKED], lambda place, answer: None)
 
 
@@ -155,7 +157,7 @@ def test_a_server_that_does_not_score_is_told_with_the_cure(api: Api, reply: Any
     ],
 )
 def test_answers_are_held_to_the_labels(guided: Guided, sent: dict[str, Any], server: ChatServer) -> None:
-    model = Server("m", base_url=server.url, api_key="k", guided=guided)
+    model = ModelServer("m", base_url=server.url, api_key="k", guided=guided)
     model.answer([ASKED, Request(TURNS, 9)], lambda place, answer: None)
     bodies = sorted(server.asked, key=len)
     assert {name: bodies[1][name] for name in sent} == sent
@@ -175,9 +177,9 @@ def test_an_answer_by_a_schema_is_read_as_its_label(
 def test_prompts_that_begin_alike_are_asked_one_after_the_other(server: ChatServer) -> None:
     begins = ["b", "a", "b", "c", "a", "b"]
     asked = [Request(({"role": "system", "content": begin}, TURNS[1]), 9) for begin in begins]
-    answers: dict[int, Answer] = {}
+    answers: dict[int, ModelAnswer] = {}
     server.reply = lambda body: body["messages"][0]["content"]
-    Server("m", base_url=server.url, api_key="k", concurrency=1).answer(asked, answers.__setitem__)
+    ModelServer("m", base_url=server.url, api_key="k", concurrency=1).answer(asked, answers.__setitem__)
     assert [body["messages"][0]["content"] for body in server.asked] == sorted(begins)
     assert [answers[place].text for place in range(6)] == begins
 
@@ -205,15 +207,15 @@ def test_boss_has_one_set_of_demonstrations(boss: DatasetFolder, server: ChatSer
 def test_servers_nearby_are_asked_more_at_once(address: str, typed: int | None, concurrency: int) -> None:
     options = PromptingOptions("sa", Path(), Path("p.csv"), "m", base_url=address, concurrency=typed)
     model = options.open_model()
-    assert isinstance(model, Server)
+    assert isinstance(model, ModelServer)
     assert model._concurrency == concurrency
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"score_labels": True, "guided": Guided.VLLM}, "--score-labels, --guided: labels that are scored need no"),
-        ({"probabilities": True}, "--probabilities: an answer in words has no probabilities; give --score-labels"),
+        ({"score_labels": True, "guided": Guided.VLLM}, "--score-labels, --guided: scored labels need no"),
+        ({"probabilities": True}, "--probabilities: answers in words have no probabilities; give --score-labels"),
         (
             {"task": "ab", "guided": Guided.VLLM},
             "--guided: this is for tasks of labels; found a task of kind 'tagging'",

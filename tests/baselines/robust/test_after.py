@@ -10,7 +10,7 @@ import torch
 from scipy.special import softmax
 from torch import Tensor
 
-from baselines.robust.averages import copied_state, greedy_soup, mean_state, wise_ft
+from baselines.robust.averages import copy_state, greedy_soup, mean_state, wise_ft
 from baselines.robust.dapt import mask_pieces
 from baselines.robust.dfr import fit_balanced_layer
 from baselines.robust.last_layer import fit_layer, set_last_layer
@@ -70,7 +70,7 @@ def test_dfr_gives_each_label_in_each_domain_as_much_weight() -> None:
 
 def test_the_mean_of_weights_lies_where_its_equation_says(bert: Any) -> None:
     """(1 - a) probe + a tuned, weight by weight."""
-    probe = copied_state(bert)
+    probe = copy_state(bert)
     tuned = {name: value + 1 for name, value in probe.items()}
     for name, value in wise_ft(probe, tuned, share=0.25).items():
         torch.testing.assert_close(value, probe[name] + 0.25)
@@ -145,11 +145,11 @@ def test_the_mean_over_a_valley_is_that_of_the_authors_code(
 @pytest.mark.parametrize(
     ("losses", "first_last"),
     [
-        # Theirs counts looks 3 to 5 of six, and 2 to 5 in the mean, look 4 twice.
+        # The authors' valley is looks 3 to 5 of six; their mean covers looks 2 to 5, look 4 twice.
         ([3, 2, 1, 1.1, 1.2, 1.0], (2, 5)),
-        # Theirs: 2 to 8, on the way down from where the loss is below the threshold, the lowest look twice.
+        # The authors' mean covers looks 2 to 8, from where the loss falls below the threshold; the lowest counts twice.
         ([9, 1.3, 1.2, 1.1, 1.0, 1.05, 1.1, 1.2, 1.0], (4, 8)),
-        # Theirs leaves out the last look, which is above the threshold, though fewer than six are.
+        # The authors' mean leaves out the last look, which is above the threshold, although fewer than six looks are.
         ([3, 1, 1.1, 1.2, *[1.5] * 5, 1.4, 1.5], (1, 10)),
     ],
 )
@@ -159,7 +159,7 @@ def test_where_the_authors_code_departs_from_their_algorithm(losses: list[float]
 
 def test_the_mean_over_a_valley_counts_each_step_alike(bert: Any, tmp_path: Path) -> None:
     """Weights grow by 1 a step; of 41 steps each stretch has two, the last one has one; the loss falls until step 8."""
-    start = copied_state(bert)["classifier.bias"]
+    start = copy_state(bert)["classifier.bias"]
     losses = iter([5, 4, 3, 1, *[1.1] * 17])
     stretches = Stretches(bert, tmp_path, lambda model: next(losses))
     for step in range(1, 42):
@@ -196,11 +196,11 @@ def test_tent_moves_the_norms_alone_and_leaves_the_model_as_it_was(bert: Any) ->
     generator = torch.Generator().manual_seed(0)
     ids = torch.randint(1, 50, (3, 8, 6), generator=generator)
     batches = [{"input_ids": part, "attention_mask": torch.ones_like(part)} for part in ids]
-    before = copied_state(bert)
+    before = copy_state(bert)
     moved: list[dict[str, Tensor]] = []
 
     def read(output: Any) -> Tensor:
-        moved.append(copied_state(bert))
+        moved.append(copy_state(bert))
         return logits_of(output)
 
     found = adapt_and_predict(bert, batches, read)

@@ -65,7 +65,7 @@ def test_seeds_decide_the_bias() -> None:
 @pytest.mark.parametrize(
     ("texts", "groups", "words"),
     [
-        (["sea", "sky"], ["a", "a"], "other groups than it is used on; found 2 train rows of one group"),
+        (["sea", "sky"], ["a", "a"], "fitted on one and used on the other; found 2 train rows of one group"),
         (["!", "?"], ["a", "b"], "hold no word for the bias model"),
     ],
 )

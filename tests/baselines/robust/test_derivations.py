@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from baselines.robust.bias import mixin_loss
 from baselines.robust.freelb import freelb_step
-from baselines.robust.in_context import label_scores, nearest
+from baselines.robust.in_context import find_nearest, label_scores
 from baselines.robust.losses import IGNORED, cross_entropy, loss_of
 from baselines.training.trainer import Batch, plain_loss
 
@@ -58,7 +58,7 @@ def test_own_loss_adds_logarithms_where_the_authors_code_adds_probabilities() ->
         return mixin_loss(torch.tensor(logits), torch.tensor(added), torch.tensor(labels)).item()
 
     assert ours(g * np.log(bias)) == pytest.approx(loss(g * np.log(bias)), rel=1e-6)
-    # The authors' code hands g * b over; a bias of 0.7 then counts for at most e^0.7 = 2 times one of 0.
+    # The authors' code passes g * b on; a bias of 0.7 then counts at most e^0.7 = 2 times as much as a bias of 0.
     assert ours(g * bias) == pytest.approx(loss(g * bias), rel=1e-6)
     assert abs(loss(g * bias) - loss(g * np.log(bias))) > 0.1
 
@@ -156,6 +156,6 @@ def test_neighbours_of_rag_and_daicl_are_those_of_a_full_sort() -> None:
     rng = np.random.default_rng(3)
     texts, candidates = (rng.normal(size=(n, 8)).astype(np.float32) for n in (11, 40))
     texts, candidates = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in (texts, candidates))
-    for text, found in zip(texts, nearest(texts, candidates, 3), strict=True):
+    for text, found in zip(texts, find_nearest(texts, candidates, 3), strict=True):
         cosines = [float(np.dot(text, candidate)) for candidate in candidates]
         assert found == sorted(range(40), key=lambda place: cosines[place])[-3:]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baselines.robust.eda import augmented, augmented_words, noisy, words_of
+from baselines.robust.eda import add_noisy_copies, add_noisy_tagged_copies, noisy_copy, words_of
 
 TEXT = 'The old "ferry" left Mole Street, slowly; nobody (not even Tom) waved from its deck or from the long quay.'
 NLI = ("premise", "hypothesis")
@@ -40,7 +40,7 @@ def pairs() -> pl.DataFrame:
 
 
 def test_of_a_pair_only_the_second_text_changes_beside_its_own_first(pairs: pl.DataFrame) -> None:
-    both = augmented(pairs, NLI, generator(), upside_down)
+    both = add_noisy_copies(pairs, NLI, generator(), upside_down)
     assert both[: len(pairs)].equals(pairs)
     copies = both[len(pairs) :]
     unchanged = ["domain", "group", "premise", "label"]
@@ -52,12 +52,12 @@ def test_of_a_pair_only_the_second_text_changes_beside_its_own_first(pairs: pl.D
 
 def test_single_texts_change(pairs: pl.DataFrame) -> None:
     rows = pairs.drop("premise").rename({"hypothesis": "text"})
-    both = augmented(rows, ("text",), generator(), upside_down)
+    both = add_noisy_copies(rows, ("text",), generator(), upside_down)
     assert (both["text"][40:] != both["text"][:40]).mean() > 0.7
 
 
 def test_the_generator_decides_the_copies(pairs: pl.DataFrame) -> None:
-    first, again, other = (augmented(pairs, NLI, generator(seed), upside_down) for seed in (1, 1, 2))
+    first, again, other = (add_noisy_copies(pairs, NLI, generator(seed), upside_down) for seed in (1, 1, 2))
     assert first.equals(again)
     assert not first.equals(other)
 
@@ -67,7 +67,7 @@ def test_each_copy_is_by_one_operation_and_all_four_are_drawn() -> None:
     n_words = len(TEXT.split())
     draw, kinds = generator(), Counter[str]()
     for _ in range(400):
-        copy = noisy(TEXT, draw, upside_down)
+        copy = noisy_copy(TEXT, draw, upside_down)
         lost, new = words(TEXT) - words(copy), words(copy) - words(TEXT)
         if len(copy.split()) == n_words + 2:
             kinds["inserted"] += 1
@@ -86,23 +86,25 @@ def test_each_copy_is_by_one_operation_and_all_four_are_drawn() -> None:
 
 def test_punctuation_and_case_stay_where_they_are() -> None:
     draw = generator(3)
-    copies = {noisy('"Wait," he said.', draw, lambda word: ["pause"] if word == "wait" else []) for _ in range(200)}
+    copies = {
+        noisy_copy('"Wait," he said.', draw, lambda word: ["pause"] if word == "wait" else []) for _ in range(200)
+    }
     assert '"Pause," he said.' in copies
     assert '"he," Wait said.' in copies or '"said," he Wait.' in copies
     assert all(copy.count('"') in (0, 2) for copy in copies)
-    assert "STOP!" in {noisy("HALT!", draw, lambda _: ["stop"]) for _ in range(50)}
+    assert "STOP!" in {noisy_copy("HALT!", draw, lambda _: ["stop"]) for _ in range(50)}
 
 
 def test_stop_words_are_never_replaced() -> None:
     draw = generator()
     for _ in range(100):
-        assert words(noisy("it was from there", draw, lambda _: ["SYNONYM"]))["SYNONYM"] == 0
+        assert words(noisy_copy("it was from there", draw, lambda _: ["SYNONYM"]))["SYNONYM"] == 0
 
 
 def test_words_that_synonyms_are_asked_for() -> None:
     asked: set[str] = set()
     for seed in range(50):
-        noisy(TEXT, generator(seed), lambda word: asked.add(word) or [])  # type: ignore[func-returns-value]
+        noisy_copy(TEXT, generator(seed), lambda word: asked.add(word) or [])  # type: ignore[func-returns-value]
     assert asked <= words_of([TEXT])
     assert {"ferry", "mole", "slowly"} <= asked
     assert "" not in words_of(["?! -- a"])
@@ -110,7 +112,7 @@ def test_words_that_synonyms_are_asked_for() -> None:
 
 @given(st.text(max_size=60), st.integers(0, 2**32 - 1))
 def test_no_text_becomes_empty_or_is_refused(text: str, seed: int) -> None:
-    copy = noisy(text, generator(seed), upside_down)
+    copy = noisy_copy(text, generator(seed), upside_down)
     assert bool(copy.strip()) == bool(text.strip())
 
 
@@ -119,7 +121,7 @@ def test_no_text_becomes_empty_or_is_refused(text: str, seed: int) -> None:
     st.integers(0, 99),
 )
 def test_a_copy_has_no_word_from_nowhere(parts: list[str], seed: int) -> None:
-    copy = noisy(" ".join(parts), generator(seed), upside_down)
+    copy = noisy_copy(" ".join(parts), generator(seed), upside_down)
     found = words_of([copy])
     assert found <= words_of(parts) | {upside_down(word)[0] for word in words_of(parts) if len(word) > 3}
 
@@ -140,7 +142,7 @@ def test_noise_in_tagged_words_leaves_the_spans_as_they_are() -> None:
     rows = pl.DataFrame(
         {"id": [f"r{i}" for i in range(400)], "group": ["g"] * 400, "tokens": [SENTENCE] * 400, "tags": [TAGS] * 400}
     )
-    both = augmented_words(rows, 0, generator(), lambda word: ["big ship"] if len(word) > 3 else [])
+    both = add_noisy_tagged_copies(rows, 0, generator(), lambda word: ["big ship"] if len(word) > 3 else [])
     assert both[:400].equals(rows)
     assert both.schema == rows.schema
     kinds = Counter[str]()
@@ -161,5 +163,5 @@ def test_noise_in_tagged_words_leaves_the_spans_as_they_are() -> None:
 
 def test_a_text_of_spans_alone_is_copied() -> None:
     rows = pl.DataFrame({"id": ["r"], "tokens": [["Ada", "Byron"]], "tags": [[1, 2]]})
-    copy = augmented_words(rows, 0, generator(), upside_down)[1]
+    copy = add_noisy_tagged_copies(rows, 0, generator(), upside_down)[1]
     assert (copy["tokens"].to_list(), copy["tags"].to_list()) == ([["Ada", "Byron"]], [[1, 2]])

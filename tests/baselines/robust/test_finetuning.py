@@ -50,7 +50,7 @@ def t5(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def finetuned(folder: DatasetFolder, out: Path, model: str, methods: Sequence[str]) -> pl.DataFrame:
-    """Fine-tune as the command does; gives the predictions."""
+    """Run fine-tuning as the command does; returns the predictions."""
     finetune_classifier.main(
         "nli",
         folder.path,
@@ -90,7 +90,7 @@ def test_an_encoder_decoder_is_trained_by_the_words_of_the_labels(
 
 
 def trained(folder: DatasetFolder, out: Path, model: str, methods: Sequence[str], **options: Any) -> pl.DataFrame:
-    """Fine-tune on two domains at once."""
+    """Run fine-tuning on two domains at once."""
     given = {"source": ["harbour+kitchen"], "target": ["orchard", "harbour"], "train_size": 48} | options
     finetune_classifier.main(
         "nli", folder.path, out, method=[Method(name) for name in methods], model=model, epochs=1,
@@ -158,20 +158,26 @@ def test_dapt_reads_the_targets_texts_before_training_and_keeps_what_it_learnt(
     name = "embeddings.word_embeddings.weight"
     assert not torch.equal(bodies[0][name], before[name])
     assert read_card(tmp_path / "p.card.yaml").extra_data == "train texts of the targets, without labels"
-    with pytest.raises(InvalidInput, match="--method dapt, --adapter: an adapter is trained beside a body that stays"):
+    with pytest.raises(
+        InvalidInput, match="--method dapt, --adapter: DAPT trains the model's body, which an adapter keeps frozen"
+    ):
         trained(synthetic, tmp_path / "p.parquet", str(model), ["dapt"], adapter=Adapter.LORA)
 
 
 @pytest.mark.parametrize(
     ("methods", "options", "words"),
     [
-        (["coral"], {"source": ["harbour"]}, "--method coral: this method tells domains apart, so it needs several"),
-        (["coral", "lisa"], {}, "--method: each of these is the whole loss; found 'coral' with 'lisa'"),
-        (["irm", "focal"], {}, "--method: each of these is the whole loss; found 'irm' with 'focal'"),
-        (["soup", "wise-ft"], {}, "--method: these undo each other; found 'soup' with 'wise-ft'"),
-        (["soup"], {"keep_state": [1.0]}, "--method soup: a soup is of kept states; give --keep-state at least twice"),
+        (["coral"], {"source": ["harbour"]}, "--method coral: this method compares domains, so it needs several"),
+        (["coral", "lisa"], {}, "--method: each of these replaces the loss; found 'coral' with 'lisa'"),
+        (["irm", "focal"], {}, "--method: each of these replaces the loss; found 'irm' with 'focal'"),
+        (["soup", "wise-ft"], {}, "--method: these methods contradict each other; found 'soup' with 'wise-ft'"),
+        (
+            ["soup"],
+            {"keep_state": [1.0]},
+            "--method soup: a soup averages kept states: it needs two or more; give --keep-state at least twice",
+        ),
         (["group-dro"], {"adapter": Adapter.LORA}, "would lose what 'group-dro' learns; leave one of them out"),
-        (["dfr"], {"adapter": Adapter.LORA}, "this method needs the last layer of a plain classifier"),
+        (["dfr"], {"adapter": Adapter.LORA}, "this method needs a classifier with a linear last layer and no adapter"),
     ],
 )
 def test_methods_that_lack_what_they_need_are_refused(

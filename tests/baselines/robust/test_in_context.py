@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from baselines.robust.in_context import Layout, label_scores, nearest
+from baselines.robust.in_context import Layout, find_nearest, label_scores
 from baselines.training.batches import Padding
 from tests.baselines.tiny import tokenizer_of
 
@@ -22,8 +22,8 @@ def tokenizer() -> Any:
     return tokenizer
 
 
-def layout(tokenizer: Any, room: int = 100) -> Layout:
-    return Layout(tokenizer, PAIR, ("true", "not sure"), room)
+def layout(tokenizer: Any, max_tokens: int = 100) -> Layout:
+    return Layout(tokenizer, PAIR, ("true", "not sure"), max_tokens)
 
 
 def read(tokenizer: Any, ids: list[int]) -> str:
@@ -33,10 +33,10 @@ def read(tokenizer: Any, ids: list[int]) -> str:
 def test_neighbours_are_by_cosine_the_nearest_last() -> None:
     angles = np.deg2rad([0, 10, 20, 90], dtype=np.float32)
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    assert nearest(vectors[:1], vectors, 2) == [[1, 0]]
-    assert nearest(vectors[[0, 3]], vectors, 2, [0, None]) == [[2, 1], [2, 3]]
-    assert nearest(vectors[:1], vectors[:2], 5, [0]) == [[1]]
-    assert nearest(vectors[:1], vectors[[3, 2, 2]], 2) == [[2, 1]]  # of equals the first is the nearer
+    assert find_nearest(vectors[:1], vectors, 2) == [[1, 0]]
+    assert find_nearest(vectors[[0, 3]], vectors, 2, [0, None]) == [[2, 1], [2, 3]]
+    assert find_nearest(vectors[:1], vectors[:2], 5, [0]) == [[1]]
+    assert find_nearest(vectors[:1], vectors[[3, 2, 2]], 2) == [[2, 1]]  # of equals the first is the nearer
 
 
 def test_a_train_example_is_texts_without_labels_and_a_query_with_one(tokenizer: Any) -> None:
@@ -52,7 +52,7 @@ def test_a_train_example_is_texts_without_labels_and_a_query_with_one(tokenizer:
 def test_a_question_follows_demonstrations_once_with_each_label(tokenizer: Any) -> None:
     ours = layout(tokenizer)
     texts = ours.fields(ROWS)
-    questions = ours.questions([ours.labelled(texts[1], 0)], texts[2])
+    questions = ours.questions([ours.demonstration(texts[1], 0)], texts[2])
     shared = "[CLS] Premise : c Hypothesis : f g Label : true Premise : d Hypothesis : h Label :"
     assert [read(tokenizer, each["input_ids"]) for each in questions] == [
         f"{shared} true [SEP]",
@@ -65,10 +65,10 @@ def test_a_question_follows_demonstrations_once_with_each_label(tokenizer: Any) 
 
 def test_what_does_not_fit_goes_farthest_first_and_the_query_keeps_half(tokenizer: Any) -> None:
     texts = layout(tokenizer).fields(ROWS)
-    for room in range(12, 40):
-        ours = layout(tokenizer, room)
+    for max_tokens in range(12, 40):
+        ours = layout(tokenizer, max_tokens)
         whole = ours.example(texts[1:], texts[0], 1)["input_ids"]
-        assert len(whole) <= room
+        assert len(whole) <= max_tokens
         words = read(tokenizer, whole)
         assert words.endswith("Label : not sure [SEP]")
         assert ("f g" in words) <= ("Premise : d" in words)

@@ -14,7 +14,7 @@ from baselines.robust.method import Method, Robustness
 from baselines.robust.synonyms import SynonymSource
 from baselines.training.batches import Padding
 from baselines.training.models import Device
-from baselines.training.options import Settings
+from baselines.training.options import Hyperparameters
 from baselines.training.trainer import train
 from validation.report import InvalidInput
 
@@ -23,7 +23,7 @@ WORDS = ("ferry", "spoon", "crane", "apple", "chisel", "anchor")
 
 @pytest.fixture
 def rows() -> pl.DataFrame:
-    """A word decides the label."""
+    """Build rows of which one word decides the label."""
     generator = np.random.default_rng(0)
     labels = generator.integers(0, 3, 48)
     return pl.DataFrame(
@@ -52,9 +52,9 @@ def features(rows: pl.DataFrame) -> list[dict[str, Any]]:
 def trained(
     robustness: Robustness, rows: pl.DataFrame, model: BertForSequenceClassification, scratch: Path, epochs: float = 10
 ) -> tuple[Any, float]:
-    """Train; gives the model and its accuracy on the rows without methods."""
-    prepared = robustness.prepared(rows, ["text"], 3, 0, model.get_input_embeddings, None)
-    settings = Settings(epochs=epochs, learning_rate=3e-3, batch_size=16, warmup=0)
+    """Train a model; returns it and its accuracy on the rows without methods."""
+    prepared = robustness.prepare(rows, ["text"], 3, 0, model.get_input_embeddings, None)
+    settings = Hyperparameters(epochs=epochs, learning_rate=3e-3, batch_size=16, warmup=0)
     device = Device("cpu", False)
     train(
         model,
@@ -79,7 +79,7 @@ def _few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _some_synonyms(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names of things that no label depends on are synonyms of each other."""
+    """Return synonyms: names of things that no label depends on are synonyms of each other."""
     monkeypatch.setattr(
         "baselines.robust.synonyms.wordnet",
         lambda: lambda word: sorted({*WORDS[3:]} - {word}) if word in WORDS[3:] else [],
@@ -149,15 +149,13 @@ def stop_at(model: torch.nn.Module, step: int) -> None:
 def test_losses_of_two_models_and_of_one_do_not_go_together(other: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         Robustness.of([Method(other), Method.ENSEMBLE, Method.EDA])
-    assert f"--method: the ensemble's loss is of the main and the bias model together, so that '{other}' would" in str(
-        refused.value
-    )
+    assert f"--method: the ensemble adds a bias model to the loss; '{other}' would" in str(refused.value)
     assert f"found 'ensemble' with '{other}'; leave one of them out" in str(refused.value)
 
 
 def test_an_adapter_and_the_ensemble_do_not_go_together(rows: pl.DataFrame, bert: Any) -> None:
     adapted = get_peft_model(bert, LoraConfig(task_type="SEQ_CLS"))
-    prepared = Robustness.of([Method.ENSEMBLE]).prepared(rows, ["text"], 3, 0, lambda: None, None)
+    prepared = Robustness.of([Method.ENSEMBLE]).prepare(rows, ["text"], 3, 0, lambda: None, None)
     with pytest.raises(
         InvalidInput, match="a stopped training would lose what 'ensemble' learns; leave one of them out"
     ):
@@ -175,7 +173,7 @@ def test_lacking_synonyms_are_told_before_any_training(monkeypatch: pytest.Monke
 
 def test_the_seed_decides_the_copies(rows: pl.DataFrame) -> None:
     eda = Robustness.of([Method.EDA])
-    first, again, other = (eda.prepared(rows, ["text"], 3, seed, lambda: None, None).rows for seed in (0, 0, 1))
+    first, again, other = (eda.prepare(rows, ["text"], 3, seed, lambda: None, None).rows for seed in (0, 0, 1))
     assert len(first) == 2 * len(rows)
     assert first.equals(again)
     assert not first.equals(other)

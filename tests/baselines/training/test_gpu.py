@@ -17,14 +17,13 @@ from baselines.training.batches import Padding
 from baselines.training.bench import run_training_bench
 from baselines.training.gpus import describe_utilisation
 from baselines.training.models import Device, load_model
-from baselines.training.options import Precision, Settings
+from baselines.training.options import Hyperparameters, Precision
 from baselines.training.trainer import Objective, Trajectory, plain_loss, train
 from builders.encoder import DEFAULT_ENCODER
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.score import score_file
-from tests.baselines.every_program import ASKED, TRAINED, Place
+from tests.baselines.every_program import PROGRAMS, run_program
 from validation.command_line import console
-from validation.prediction_files import read_predictions
 from validation.timing import print_timing
 
 pytestmark = [
@@ -35,7 +34,7 @@ pytestmark = [
 
 def trained(path: Path, rows: list[dict[str, Any]], precision: Precision, objective: Objective | None) -> Trajectory:
     model = load_model("AutoModelForSequenceClassification", str(path), 0, num_labels=2)
-    settings = Settings(epochs=3, batch_size=8, learning_rate=5e-3)
+    settings = Hyperparameters(epochs=3, batch_size=8, learning_rate=5e-3)
     device = Device.best(precision)
     return train(model, rows, Padding(0, 8), settings, seed=0, device=device, objective=objective)
 
@@ -59,16 +58,13 @@ def test_weights_stay_in_single_precision_whatever_it_computes_in(
     assert computed
 
 
-@pytest.mark.parametrize("name", [*TRAINED, *ASKED])
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_every_program_runs_on_it(
     name: str, synthetic: DatasetFolder, kinds: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("baselines.robust.bias.TREES", 5)
-    place = Place(synthetic, kinds, tmp_path / "model", tmp_path / "p.parquet", Precision.BF16)
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.max_memory_allocated()
-    {**TRAINED, **ASKED}[name](place)
-    frame = read_predictions(place.out)
+    frame = run_program(name, {"synthetic": synthetic, "kinds": kinds}, tmp_path, Precision.BF16, monkeypatch)
     assert torch.cuda.max_memory_allocated() > before
     if "confidence" in frame.columns:
         assert frame["confidence"].is_finite().all()

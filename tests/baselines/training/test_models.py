@@ -35,7 +35,7 @@ def test_a_tokenizer_without_padding_gets_its_end_of_text_or_unknown_token(tiny_
     tokenizer.pad_token = tokenizer.eos_token = None
     assert padding_token(tokenizer, "bert") == 1
     tokenizer.pad_token = tokenizer.unk_token = None
-    with pytest.raises(InvalidInput, match="--model: the model's tokenizer has no token to fill up batches with"):
+    with pytest.raises(InvalidInput, match="--model: the model's tokenizer has no padding token"):
         padding_token(tokenizer, "bert")
 
 
@@ -63,7 +63,7 @@ def test_determinism_is_kept_where_asked_and_left_as_it_was(monkeypatch: pytest.
             assert ("CUBLAS_WORKSPACE_CONFIG" in os.environ) is asked
     assert not torch.are_deterministic_algorithms_enabled()
     assert "CUBLAS_WORKSPACE_CONFIG" not in os.environ
-    words = "--deterministic: the model computes what has no deterministic algorithm"
+    words = "--deterministic: a step of the model has no deterministic algorithm"
     with pytest.raises(InvalidInput, match=words), determinism(asked=True):
         raise RuntimeError("x_cuda does not have a deterministic implementation, but you set ...")
     assert not torch.are_deterministic_algorithms_enabled()

@@ -9,7 +9,7 @@ from validation.report import InvalidInput
 
 
 def test_a_recipe_gives_what_was_not_typed() -> None:
-    found = TrainingOptions(recipe="boss", epochs=2).settings()
+    found = TrainingOptions(recipe="boss", epochs=2).hyperparameters()
     assert (found.epochs, found.batch_size, found.learning_rate, found.weight_decay) == (2, 16, 1e-5, 0.01)
     assert (found.schedule, found.warmup, found.clip) == (Schedule.CONSTANT, 0, 0)
     assert (found.max_length, found.eval_max_length) == (256, 768)
@@ -36,10 +36,10 @@ def test_what_was_typed_is_not_swept() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"train_size": 5, "shots": 1}, "--train-size, --shots: both cut the train rows; give one of them"),
+        ({"train_size": 5, "shots": 1}, "--train-size, --shots: each of these cuts the train rows; give one of them"),
         ({"sweep": "dr", "select": False}, "--no-select: a sweep chooses on validation rows"),
         ({"sweep": "dr", "keep_state": [1.0]}, "--keep-state: a sweep keeps no states; sweep first"),
-        ({"sweep": "dr", "epochs": 0.0}, "--epochs: a sweep has nothing to choose by without training"),
+        ({"sweep": "dr", "epochs": 0.0}, "--epochs: without training a sweep has no scores to choose by"),
     ],
 )
 def test_what_does_not_go_together_is_refused(options: dict[str, Any], words: str) -> None:
@@ -49,13 +49,13 @@ def test_what_does_not_go_together_is_refused(options: dict[str, Any], words: st
 
 
 def test_a_state_after_the_end_of_training_is_refused() -> None:
-    assert TrainingOptions(keep_state=[3]).settings().epochs == 3
+    assert TrainingOptions(keep_state=[3]).hyperparameters().epochs == 3
     with pytest.raises(InvalidInput, match="a state to keep comes after the end of training; found 4; give at most 3"):
-        TrainingOptions(keep_state=[1, 4]).settings()
+        TrainingOptions(keep_state=[1, 4]).hyperparameters()
 
 
 def test_unknown_recipes_and_sweeps_are_named() -> None:
     with pytest.raises(InvalidInput, match="--recipe: there is no such choice; found 'bos'; did you mean 'boss'"):
-        TrainingOptions(recipe="bos").settings()
+        TrainingOptions(recipe="bos").hyperparameters()
     with pytest.raises(InvalidInput, match="--sweep: there is no such choice; found 'd'"):
         TrainingOptions(sweep="d").candidates()

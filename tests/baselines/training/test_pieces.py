@@ -4,7 +4,7 @@ import pytest
 from transformers import BertConfig, DebertaV2Config, PretrainedConfig, RobertaConfig, T5Config
 
 from baselines.training.options import Adapter, TrainingOptions
-from baselines.training.pieces import room
+from baselines.training.pieces import usable_token_length
 
 
 @pytest.mark.parametrize(
@@ -18,5 +18,5 @@ from baselines.training.pieces import room
     ],
 )
 def test_a_model_s_positions_end_what_is_read(config: PretrainedConfig, options: dict, longest: int) -> None:  # type: ignore[type-arg]
-    assert room(config, TrainingOptions(**options), 768) == longest
-    assert room(config, TrainingOptions(**options), 100) == 100
+    assert usable_token_length(config, TrainingOptions(**options), 768) == longest
+    assert usable_token_length(config, TrainingOptions(**options), 100) == 100

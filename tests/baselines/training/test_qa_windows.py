@@ -41,7 +41,7 @@ def test_the_answer_learnt_is_the_answer_given_back(
     assert all(len(features["input_ids"]) <= max_length for features in windows.features)
     assert (labels > 0).any(axis=1).any()
     found = windows.answers(logits_for(windows, labels))
-    assert found.given(0.0) == [answer]
+    assert found.apply_threshold(0.0) == [answer]
 
 
 def test_an_answer_is_learnt_only_where_it_is_whole() -> None:
@@ -57,8 +57,8 @@ def test_no_answer_is_the_first_piece_of_every_window() -> None:
     labels = windows.labels([NOTHING])
     assert len(labels) > 1
     assert not labels.any()
-    assert windows.answers(logits_for(windows, labels)).given(0.0) == [""]
-    assert windows.answers(logits_for(windows, labels)).given(np.inf) == ["a"]
+    assert windows.answers(logits_for(windows, labels)).apply_threshold(0.0) == [""]
+    assert windows.answers(logits_for(windows, labels)).apply_threshold(np.inf) == ["a"]
 
 
 def test_one_window_that_answers_is_enough() -> None:
@@ -80,7 +80,7 @@ def test_a_long_question_loses_its_end_and_leaves_room() -> None:
 def test_an_empty_context_has_no_answer_and_no_question_is_no_window() -> None:
     windows = qa_windows(["who?", "who?"], ["", " "], TOKENIZERS[bert_tokenizer], 64)
     found = windows.answers([np.zeros((len(features["input_ids"]), 2)) for features in windows.features])
-    assert found.given(np.inf) == ["", ""]
+    assert found.apply_threshold(np.inf) == ["", ""]
     assert windows.labels([NOTHING, NOTHING]).tolist() == [[0, 0], [0, 0]]
     assert qa_windows([], [], TOKENIZERS[bert_tokenizer], 64).features == []
 

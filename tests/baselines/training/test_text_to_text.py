@@ -9,7 +9,7 @@ from baselines.training.text_to_text import (
     NO_ANSWER,
     class_logits,
     decoder_tokens,
-    encoded,
+    encode_form,
     input_form,
     label_form,
     label_tokens,
@@ -54,7 +54,7 @@ def test_classification_asks_for_the_sentinel_last(inputs: tuple[str, ...], labe
 def test_what_is_too_long_loses_the_end_of_its_longest_field_alone() -> None:
     tokenizer = t5_tokenizer()
     rows = pl.DataFrame({"source_text": ["abc " * 60, "ab"], "answer": ["xyz", "c"]})
-    cut, whole = encoded(input_form(("source_text", "answer")), rows, tokenizer, 40)
+    cut, whole = encode_form(input_form(("source_text", "answer")), rows, tokenizer, 40)
     assert tokenizer.decode(cut, skip_special_tokens=True).endswith("abc answer: xyz") or 35 < len(cut) <= 40
     assert tokenizer.decode(whole, skip_special_tokens=True) == "ab answer: c"
     assert cut[-1] == tokenizer.eos_token_id
@@ -63,19 +63,19 @@ def test_what_is_too_long_loses_the_end_of_its_longest_field_alone() -> None:
 def test_the_sentinel_is_never_cut_even_where_all_fields_are_long() -> None:
     tokenizer = t5_tokenizer()
     rows = pl.DataFrame({"premise": ["abc {x} " * 90], "hypothesis": ["xyz " * 80]})
-    (tokens,) = encoded(label_form(("premise", "hypothesis"), NLI), rows, tokenizer, 100)
+    (tokens,) = encode_form(label_form(("premise", "hypothesis"), NLI), rows, tokenizer, 100)
     assert 80 < len(tokens) <= 100
     assert tokenizer.convert_ids_to_tokens(tokens)[-2:] == ["<extra_id_0>", "</s>"]
 
 
 def test_texts_with_braces_stay_as_they_are() -> None:
     tokenizer = ByT5Tokenizer()
-    (tokens,) = encoded("{source_text}", pl.DataFrame({"source_text": ["a {b} {source_text}"]}), tokenizer, 64)
+    (tokens,) = encode_form("{source_text}", pl.DataFrame({"source_text": ["a {b} {source_text}"]}), tokenizer, 64)
     assert tokenizer.decode(tokens, skip_special_tokens=True) == "a {b} {source_text}"
 
 
 def test_no_rows_are_no_inputs() -> None:
-    assert encoded("{source_text}", pl.DataFrame({"source_text": []}), t5_tokenizer(), 64) == []
+    assert encode_form("{source_text}", pl.DataFrame({"source_text": []}), t5_tokenizer(), 64) == []
 
 
 def test_a_question_without_an_answer_is_so_both_ways() -> None:

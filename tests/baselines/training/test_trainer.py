@@ -15,12 +15,12 @@ import torch
 from baselines.training import trainer as module
 from baselines.training.batches import Padding
 from baselines.training.models import Device, load_model
-from baselines.training.options import Settings
+from baselines.training.options import Hyperparameters
 from baselines.training.trainer import Objective, Trajectory, load_state, n_labels, n_next_tokens, plain_step, train
 from validation.report import InvalidInput
 
 CPU = Device("cpu", bf16=False)
-SETTINGS = Settings(epochs=3, batch_size=8, learning_rate=5e-3)
+SETTINGS = Hyperparameters(epochs=3, batch_size=8, learning_rate=5e-3)
 STEPS = 15
 """An epoch of 120 rows."""
 

@@ -9,13 +9,13 @@ import torch
 from torch import nn
 
 from baselines.runs import Predict, Run
-from baselines.training.options import Settings, TrainingOptions
+from baselines.training.options import Hyperparameters, TrainingOptions
 from baselines.training.trainer import Trajectory
-from baselines.training.tuning import Recipe, cut_rows, tuned
+from baselines.training.tuning import Recipe, cut_rows, train_candidates
 from validation.report import InvalidInput
 
 ROWS = pl.DataFrame({"id": [str(n) for n in range(100)], "label": [n % 3 for n in range(100)]})
-CANDIDATES = [Settings(learning_rate=rate) for rate in (0.1, 0.4, 0.3, 0.4)]
+CANDIDATES = [Hyperparameters(learning_rate=rate) for rate in (0.1, 0.4, 0.3, 0.4)]
 
 
 class Lab:
@@ -25,7 +25,7 @@ class Lab:
         self.rates: list[float] = []
         self.fail_at = fail_at
 
-    def train(self, model: Any, settings: Settings, folder: Path | None) -> Trajectory:
+    def train(self, model: Any, settings: Hyperparameters, folder: Path | None) -> Trajectory:
         if len(self.rates) == self.fail_at:
             raise KeyboardInterrupt
         assert folder is not None
@@ -47,7 +47,7 @@ def run(scratch: Path, validation: pl.DataFrame | None = ROWS) -> Run:
 
 
 def test_the_first_of_the_best_candidates_predicts(tmp_path: Path) -> None:
-    found = tuned(run(tmp_path), CANDIDATES, Lab().recipe())
+    found = train_candidates(run(tmp_path), CANDIDATES, Lab().recipe())
     assert found.predict(ROWS.head(1))[0] == [0.4]
     assert found.record["rate"] == 0.4
     assert [each["score"] for each in found.record["sweep"]] == [0.1, 0.4, 0.3, 0.4]
@@ -59,16 +59,16 @@ def test_the_first_of_the_best_candidates_predicts(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fail_at", [0, 1, 2, 3])
 def test_a_stopped_sweep_trains_no_candidate_again(fail_at: int, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        tuned(run(tmp_path), CANDIDATES, Lab(fail_at).recipe())
+        train_candidates(run(tmp_path), CANDIDATES, Lab(fail_at).recipe())
     lab = Lab()
-    found = tuned(run(tmp_path), CANDIDATES, lab.recipe())
+    found = train_candidates(run(tmp_path), CANDIDATES, lab.recipe())
     assert lab.rates == [0.1, 0.4, 0.3, 0.4][fail_at:]
     assert found.predict(ROWS.head(1))[0] == [0.4]
 
 
 def test_a_sweep_needs_validation_rows(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="--sweep: source 'a' has no validation rows to choose by"):
-        tuned(run(tmp_path, None), CANDIDATES, Lab().recipe())
+        train_candidates(run(tmp_path, None), CANDIDATES, Lab().recipe())
 
 
 def test_smaller_draws_are_part_of_larger_ones() -> None:
@@ -83,5 +83,7 @@ def test_shots_are_of_each_label() -> None:
     found = cut_rows(ROWS, TrainingOptions(shots=4), 3)
     assert found["label"].value_counts(sort=True)["count"].to_list() == [4, 4, 4]
     assert found["id"].cast(int).is_sorted()
-    with pytest.raises(InvalidInput, match="--shots: these rows have no labels to count shots by; give --train-size"):
+    with pytest.raises(
+        InvalidInput, match="--shots: shots are rows per label, and these rows have no labels; give --train-size"
+    ):
         cut_rows(ROWS.drop("label"), TrainingOptions(shots=4), 3)

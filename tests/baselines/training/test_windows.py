@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 from baselines.training.windows import windows
 
 
-@given(length=st.integers(0, 400), room=st.integers(1, 60))
-def test_windows_cover_everything_and_share_a_third(length: int, room: int) -> None:
-    cuts = windows(length, room)
+@given(length=st.integers(0, 400), size=st.integers(1, 60))
+def test_windows_cover_everything_and_share_a_third(length: int, size: int) -> None:
+    cuts = windows(length, size)
     assert cuts[0].start == 0
     assert cuts[-1].stop == length
-    assert len(cuts) == 1 or {len(cut) for cut in cuts} == {room}
+    assert len(cuts) == 1 or {len(cut) for cut in cuts} == {size}
     for before, after in pairwise(cuts):
-        assert before.start < after.start <= before.stop - room // 3
+        assert before.start < after.start <= before.stop - size // 3
     # One fewer could not cover it with such an overlap.
-    assert len(cuts) == 1 or room + (len(cuts) - 2) * (room - room // 3) < length
+    assert len(cuts) == 1 or size + (len(cuts) - 2) * (size - size // 3) < length
 
 
 def test_no_room_is_an_error() -> None:
-    with pytest.raises(ValueError, match="room for a piece, got 0"):
+    with pytest.raises(ValueError, match="at least one piece, got a size of 0"):
         windows(3, 0)

@@ -10,7 +10,7 @@ CHARACTERS = ascii_lowercase + "0123456789.,?:-'"
 
 
 def bert_tokenizer(words: Sequence[str] = ()) -> PreTrainedTokenizerFast:
-    """Pieces within a word begin with ``##``; control characters vanish; token types tell a pair's texts apart."""
+    """Build a BERT tokenizer: pieces in a word begin with ``##``, control characters vanish, types mark texts."""
     marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
     pieces = [*marks, *CHARACTERS, *(f"##{c}" for c in CHARACTERS), *words]
     vocabulary = {piece: code for code, piece in enumerate(pieces)}
@@ -29,7 +29,7 @@ def bert_tokenizer(words: Sequence[str] = ()) -> PreTrainedTokenizerFast:
 
 
 def roberta_tokenizer() -> PreTrainedTokenizerFast:
-    """Bytes; words are told apart by the space before them; a pair's texts by two marks."""
+    """Build a RoBERTa tokenizer of bytes: the space before a word marks its start, two marks part a pair."""
     marks = ["<s>", "<pad>", "</s>", "<unk>"]
     pieces = [*marks, *sorted(pre_tokenizers.ByteLevel.alphabet())]
     vocabulary = {piece: code for code, piece in enumerate(pieces)}
@@ -44,7 +44,7 @@ def roberta_tokenizer() -> PreTrainedTokenizerFast:
 
 
 def t5_tokenizer(words: Sequence[str] = ()) -> PreTrainedTokenizerFast:
-    """SentencePiece's marks for spaces, whose characters belong to the piece; no first mark; T5's sentinel."""
+    """Build a T5 tokenizer: pieces hold the space before a word; no first mark; T5's sentinel."""
     marks = ["<pad>", "</s>", "<unk>", "<extra_id_0>"]
     scores = dict.fromkeys(marks, 0.0) | dict.fromkeys(("▁", *(f"▁{c}" for c in CHARACTERS)), -10.0)
     scores |= dict.fromkeys(CHARACTERS, -9.0) | dict.fromkeys((f"▁{word}" for word in words), -1.0)

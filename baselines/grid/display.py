@@ -15,15 +15,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.table import Table
 from rich.text import Text
 
-from baselines.grid.estimate import CALIBRATION_STEPS, Estimate
+from baselines.grid.estimate import CALIBRATION_STEPS, GridEstimate
 from baselines.training.gpus import UTILISATION
 from validation.report import counted
 
-_UNKNOWN = "the rest is not known before one is done"
+_UNKNOWN = "the time left is known once a trial is done"
 
 
 def duration(seconds: float) -> str:
-    """Write how long something takes, in the two largest units.
+    """Format seconds in the two largest units.
 
     >>> duration(8.4), duration(95), duration(3 * 3600 + 125), duration(50 * 3600)
     ('8 s', '1 min 35 s', '3 h 2 min', '2 d 2 h')
@@ -36,7 +36,7 @@ def duration(seconds: float) -> str:
     return f"{whole} s"
 
 
-def print_estimates(estimates: Sequence[Estimate], *, at_once: int, price: float | None, gpu: str | None) -> None:
+def print_estimates(estimates: Sequence[GridEstimate], *, at_once: int, price: float | None, gpu: str | None) -> None:
     """Print what a grid will take, one line an entry, and the whole below.
 
     Args:
@@ -56,7 +56,7 @@ def print_estimates(estimates: Sequence[Estimate], *, at_once: int, price: float
     console.print(table)
     total = sum(each.seconds or 0.0 for each in estimates)
     if gpu is None:
-        basis = f"timed on this machine, {CALIBRATION_STEPS} steps a model and task"
+        basis = f"timed on this machine, {CALIBRATION_STEPS} steps per model and task"
     else:
         basis = f"counted for {gpu} at {UTILISATION:.0%} of the peak in its data sheet"
     console.print(f"{duration(total)} in all, one trial after the other ({basis})", highlight=False)
@@ -65,7 +65,7 @@ def print_estimates(estimates: Sequence[Estimate], *, at_once: int, price: float
     if price is not None:
         console.print(f"${total / 3600 * price:,.2f} at ${price:,.2f} an hour", highlight=False)
     if any(each.seconds is None for each in estimates):
-        console.print("not known: what a language model takes to answer, or programs that train in ways of their own")
+        console.print("not known: the time of programs that prompt, or that train in a way of their own")
 
 
 class GridProgress:
@@ -76,7 +76,7 @@ class GridProgress:
     Args:
         total: trials of the grid.
         n_done: those that were done before.
-        clock: tells the time in seconds.
+        clock: returns the time in seconds.
     """
 
     def __init__(self, total: int, n_done: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -102,14 +102,14 @@ class GridProgress:
             self._bar.stop()
 
     def running(self, what: str) -> None:
-        """Show what runs now."""
+        """Show what is running now."""
         if self._bar is not None:
             self._bar.update(self._task, description=f"running {what}", refresh=True)
         else:
             self._line(f"running: {what}")
 
     def ended(self, line: str) -> None:
-        """Show that a trial ended: what ``line`` says of it, how many are through, and when the others will be."""
+        """Show that a trial ended: what ``line`` says of it, how many are through, and the time left for the others."""
         self._n += 1
         now = self._clock()
         self._ends = now + (now - self._began) / (self._n - self._before) * (self._total - self._n)
@@ -119,7 +119,7 @@ class GridProgress:
 
     @property
     def times(self) -> str:
-        """How long the grid has taken, and about how long it still will."""
+        """Format how long the grid has taken, and about how long it still will."""
         now = self._clock()
         rest = f", {_UNKNOWN}" if self._ends is None else f", about {duration(max(self._ends - now, 0))} left"
         return f"{duration(now - self._began)} so far{rest if self._n < self._total else ''}"
@@ -139,5 +139,5 @@ class _Times(ProgressColumn):
         self._grid = grid
 
     def render(self, task: Task) -> Text:
-        """Return the times."""
+        """Return the times as text of rich."""
         return Text(self._grid.times)

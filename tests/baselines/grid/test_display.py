@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from baselines.grid.shown import GridProgress
+from baselines.grid.display import GridProgress
 
 
 class Terminal(io.StringIO):
