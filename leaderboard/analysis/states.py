@@ -155,7 +155,7 @@ def _panel(axis: "Axes", rows: pl.DataFrame, colours: dict[int, str]) -> None:
     axis.set_xlabel("mean SS" if first["ood"] == _CROSS else "ID score")
     where = first["ood"] if first["ood"] in (_CROSS, _MEAN_OOD) else f"OOD: {first['ood']}"
     model = textwrap.wrap(first["series"], _LINE, max_lines=2, placeholder="…")
-    lines = [cut(f"{first['board']}, {where}", _LINE), *model, _said(rows)]
+    lines = [cut(f"{first['board']}, {where}", _LINE), *model, _state_words(rows)]
     axis.set_title("\n".join(lines), fontsize=8)
 
 
@@ -182,7 +182,7 @@ def _shape(axis: "Axes", facts: dict[str, Any], id_points: NDArray[np.float64]) 
     axis.plot(x, 100 * facts["value_at_anchor"] + np.where(away < 0, left, right) * away, color=BLACK, linewidth=1.2)
 
 
-def _said(rows: pl.DataFrame) -> str:
+def _state_words(rows: pl.DataFrame) -> str:
     """Say the shape, or that nothing could be fitted."""
     facts = rows.row(0, named=True)
     if facts["shape"] not in _KINDS:

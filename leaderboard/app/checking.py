@@ -57,7 +57,7 @@ class Checker(FileChecks):
         self._idle: list[_Worker] = []
 
     def start(self) -> None:
-        """Have a process stand ready."""
+        """Start a process that waits for a request."""
         with self._lock:
             self._idle.append(_Worker())
 
@@ -126,7 +126,7 @@ class _Worker:
         )
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """Have a request answered; how the process ended where it did not answer in time, or could not."""
+        """Send a request and return its answer, or how the process ended where it did not answer in time."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         timer = threading.Timer(seconds, self._process.kill)

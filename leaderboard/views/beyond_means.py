@@ -43,7 +43,7 @@ def slope_rows(summary: Summary) -> Iterator[tuple[str, Estimate]]:
 
 
 def next_domain_line(summary: Summary) -> str:
-    """Say what to expect of one more target domain; the summary must have it."""
+    """Describe what to expect of one more target domain; the summary must have it."""
     found = summary.next_domain
     assert found is not None
     figures = [f"mean ST {plain_score(found.st)}"]
@@ -55,7 +55,7 @@ def next_domain_line(summary: Summary) -> str:
 
 
 def lenient_line(task: TaskScores) -> str:
-    """Say how tags would score if read as seqeval reads them by default; empty where that is no difference."""
+    """Describe how tags would score if read as seqeval reads them by default; empty where that is no difference."""
     pairs = [(own.score, own.secondary) for own in task.in_domain] + [
         (shift.st, shift.secondary) for shift in task.shifts
     ]

@@ -228,12 +228,12 @@ def scenario_bar(shares: Mapping[str, float | None]) -> Markup:
 
 
 def swatch(name: str) -> str:
-    """Give the class of a scenario's colour."""
+    """Return the class of a scenario's colour."""
     return f"sb-share sb-s-{name.lower().replace(' ', '-')}"
 
 
 def short_count(number: int) -> str:
-    """Give a whole number in few letters.
+    """Format a whole number in few characters.
 
     >>> short_count(22_700_000), short_count(340), short_count(999_900), short_count(9_999)
     ('22.7M', '340', '1M', '9999')

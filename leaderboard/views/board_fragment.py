@@ -149,12 +149,12 @@ def _group_head(group: int, table: ReportedTable | None, n_columns: int, board: 
         why = ": some shifts are missing, so their means are over other shifts."
         if not board.folder.has_public_labels:
             why = ": not nominated for the last round, or some shifts are missing."
-        said = [tag("b", "Not ranked"), why]
+        title = [tag("b", "Not ranked"), why]
         notes = []
     else:
-        said = [tag("b", f"Reported by the paper in {table.title}"), f", not scored here: {table.about}."]
+        title = [tag("b", f"Reported by the paper in {table.title}"), f", not scored here: {table.about}."]
         notes = [tag("span", note, class_="sb-note") for note in table.notes]
-    cell = tag("th", tag("div", *said, *notes, class_="sb-source"), colspan=str(n_columns), scope="rowgroup")
+    cell = tag("th", tag("div", *title, *notes, class_="sb-source"), colspan=str(n_columns), scope="rowgroup")
     yield tag("tbody", tag("tr", cell), class_="sb-group")
 
 
@@ -196,10 +196,10 @@ def _actions(board: Board, query: BoardQuery, table: pl.DataFrame, on_page: Set[
     away = [_tray_box(each, names[each]) for each in query.picked if each in names and each not in on_page]
     # What the table shows else, for the way back to it; the page of comparisons has no use for it.
     asked = [(name, value) for name, value in parse_qsl(urlsplit(query.address()).query) if name != "picks"]
-    kept = [tag("input", type="hidden", name=name, value=value) for name, value in asked]
+    hidden_fields = [tag("input", type="hidden", name=name, value=value) for name, value in asked]
     keep = tag("button", "Keep picks", type="submit", formaction=BOARD, class_="sb-keep")
     compare = tag("button", "Compare picked", type="submit")
-    form = tag("form", task, *kept, *away, keep, compare, id="sb-compare", action=COMPARE, method="get")
+    form = tag("form", task, *hidden_fields, *away, keep, compare, id="sb-compare", action=COMPARE, method="get")
     if not board.folder.has_public_labels:
         form = Markup("")
     return tag("div", form, intervals_switch(query), csv_link(query, BOARD_CSV), class_="sb-actions")

@@ -49,7 +49,7 @@ _SAME = 1e-5
 
 
 @dataclass(frozen=True)
-class Choice:
+class EntryOption:
     """An entry that may be chosen: its id, and the words that stand for it."""
 
     id: str
@@ -84,7 +84,7 @@ class Compared:
 
 
 def compare_page(
-    choices: Sequence[Choice],
+    choices: Sequence[EntryOption],
     chosen: Sequence[str],
     compared: Compared | Pairwise | None,
     *,
@@ -121,7 +121,7 @@ def compare_page(
     return tag("div", join(parts), class_="sb-compare")
 
 
-def _chooser(choices: Sequence[Choice], chosen: Sequence[str], task: str | None) -> Markup:
+def _chooser(choices: Sequence[EntryOption], chosen: Sequence[str], task: str | None) -> Markup:
     if len(choices) < 2:
         return Markup("")
     # One more than there are, so that without script, too, another one can be added.
@@ -132,7 +132,7 @@ def _chooser(choices: Sequence[Choice], chosen: Sequence[str], task: str | None)
 
 def _comparison(compared: Compared) -> Markup:
     names = distinct_names(compared.sides)
-    said = [
+    sentences = [
         sentence(pair, (names[0], name), compared.benchmark)
         for pair, name in zip(compared.pairs, names[1:], strict=True)
     ]
@@ -143,13 +143,13 @@ def _comparison(compared: Compared) -> Markup:
         [
             _answers(compared, names),
             _means(compared, names, shifts),
-            _said(said, compared),
+            _citable_sentences(sentences, compared),
             _folded(
                 "By shift", join(pair_tables), is_open=max(len(pair.shifts) for pair in compared.pairs) <= _FEW_SHIFTS
             ),
             _folded("Pictures", pictures(names, tasks, shifts, compared.pairs)),
             _folded("Flips", flip_table(names, shifts)),
-            _copies(compared, names, said),
+            _copies(compared, names, sentences),
         ]
     )
 
@@ -204,8 +204,8 @@ def _answers(compared: Compared, names: Sequence[str]) -> Markup:
         interval = compared.intervals[place] if place < len(compared.intervals) else None
         better = winner(ranked)
         first, second = (name, names[0]) if better == "b" else (names[0], name)
-        told = f"{first} scores higher under shift than {second}"
-        words = told if better else f"{names[0]} and {name} cannot be told apart under shift"
+        claim = f"{first} scores higher under shift than {second}"
+        words = claim if better else f"{names[0]} and {name} cannot be told apart under shift"
         gap = f"{drop_points(ranked.value)} points{_ends(interval, ranked)}, corrected p {p_text(ranked.p_corrected)}"
         holds = "training them again" if pair.about == RECIPES else "these trained models"
         lines.append(f"{words}: {names[0]} minus {name} is {gap}. This holds for {holds}.")
@@ -273,7 +273,7 @@ def _mean_row(
 
 
 def _mean_words(mean: MeanComparison) -> str:
-    """Name a mean over shifts in a reader's words, and what the models were trained on where that is one thing."""
+    """Describe a mean over shifts in a reader's words, and what the models were trained on where that is one thing."""
     figure = mean.difference.figure
     words = _MEAN_WORDS.get(figure) or f"Depth F1 (\N{GREEK SMALL LETTER LAMDA} = {figure.removeprefix(DEPTH_F1)})"
     return words if mean.source is None else f"{words}, trained on {source_name(mean.source)}"
@@ -294,8 +294,8 @@ def _side_mean(
     return sum(values) / len(values) if values and len(values) == len(cells) else None
 
 
-def _said(said: Sequence[str], compared: Compared) -> Markup:
-    lines = join(tag("p", f"{line}.") for line in said)
+def _citable_sentences(sentences: Sequence[str], compared: Compared) -> Markup:
+    lines = join(tag("p", f"{line}.") for line in sentences)
     if not {side.id for side in compared.sides} <= compared.downloadable:
         return tag("section", tag("h2", "In one sentence, to cite"), lines, class_="sb-verdict")
     files = [tag("a", f"{side.id}.parquet", href=predictions_address(side.id), download="") for side in compared.sides]
@@ -366,9 +366,9 @@ def _difference(difference: Difference, most: float, first: str, other: str, *, 
     if difference.value is None:
         return tag("td", NOT_APPLICABLE if is_outside else MISSING, class_="sb-na")
     better = {"a": first, "b": other, None: None}[winner(difference)]
-    said = tag("span", f"{better} better", class_="sb-better") if better else tag("span", "undecided")
+    verdict = tag("span", f"{better} better", class_="sb-better") if better else tag("span", "undecided")
     words = floor_words(difference, (first, other))
-    note = [words] if words else [f"p {p_text(difference.p_corrected)}, ", said]
+    note = [words] if words else [f"p {p_text(difference.p_corrected)}, ", verdict]
     return tag(
         "td",
         tag("span", drop_points(difference.value), class_="sb-value"),
@@ -377,12 +377,12 @@ def _difference(difference: Difference, most: float, first: str, other: str, *, 
     )
 
 
-def _copies(compared: Compared, names: Sequence[str], said: Sequence[str]) -> Markup:
+def _copies(compared: Compared, names: Sequence[str], sentences: Sequence[str]) -> Markup:
     texts = {
         "LaTeX": exports.latex(compared.pairs, names),
         "Markdown": exports.markdown(compared.pairs, names),
         "CSV": exports.csv_table(compared.pairs, names),
-        "BibTeX": exports.bibtex(compared.pairs, names, said),
+        "BibTeX": exports.bibtex(compared.pairs, names, sentences),
     }
     boxes = [
         tag(

@@ -76,7 +76,10 @@ def overall_page(index: Index, query: OverallQuery) -> Markup:
     n, is_public = len(benchmark.boards), benchmark.folder.has_public_labels
     about = f"one line a model, scored under shift on {n} tasks and ranked by the mean over them"
     form = render(
-        "overall_form.html", query=query, kept=("benchmark", "sort", "order", "x", "intervals"), max_search=MAX_SEARCH
+        "overall_form.html",
+        query=query,
+        hidden_names=("benchmark", "sort", "order", "x", "intervals"),
+        max_search=MAX_SEARCH,
     )
     lead = tag(
         "div",

@@ -144,7 +144,7 @@ def _about(found: Pairwise) -> str:
 
 
 def _narrower(found: Pairwise, names: Sequence[str]) -> list[str]:
-    """Name the entries that lack some of the shifts on which others are compared."""
+    """List the entries that lack some of the shifts on which others are compared."""
     most = {
         side.id: max((len(pair.shifts) for (first, _), pair in found.pairs.items() if first == side.id), default=0)
         for side in found.sides

@@ -43,13 +43,13 @@ def scatter(ranked: pl.DataFrame, query: TableQuery, point: Callable[[Mapping[st
     ]
     switch = tag("p", "Under shift against ", _between(links, " "), class_="sb-switch")
     left_out = ranked.height - placed.height
-    said = [f"The {MOST_POINTS} best of {placed.height:,}."] if placed.height > MOST_POINTS else []
-    said += (
+    remarks = [f"The {MOST_POINTS} best of {placed.height:,}."] if placed.height > MOST_POINTS else []
+    remarks += (
         [f"{left_out:,} of {ranked.height:,} ranked entries have no such value and are not in the picture."]
         if left_out
         else []
     )
-    note = tag("p", " ".join(said), class_="sb-soft sb-left-out") if said else Markup("")
+    note = tag("p", " ".join(remarks), class_="sb-soft sb-left-out") if remarks else Markup("")
     toggle = [
         tag("input", type="checkbox", id="show-picture", class_="sb-toggle"),
         tag("label", "Picture", for_="show-picture", class_="sb-button"),
