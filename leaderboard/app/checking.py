@@ -166,7 +166,7 @@ def _too_much(request: dict[str, Any], answer: dict[str, Any]) -> Problem:
     cure = "send fewer runs in a file, as parquet that polars, pandas or pyarrow wrote with its defaults"
     file, doing = request["file"], "checking this file"
     if request.get("is_checked"):
-        cure = "have fewer runs previewed at a time; the file was checked, and may be submitted all the same"
+        cure = "preview fewer runs at a time; the file was checked and can still be submitted"
         file, doing = "preview", "scoring this file"
     if ended >= 0:  # a fault of ours, whose trace the process has printed
         return Problem(f"{doing} failed", file, "a fault of this server", cure)

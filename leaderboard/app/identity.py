@@ -101,7 +101,7 @@ def _token_user(token: str) -> str:
         raise InvalidInput(_unreachable()) from error
     if account.get("type") != "user" or not isinstance(account.get("name"), str):
         cure = "send the token of a person"
-        raise InvalidInput(Problem("entries belong to people", "submit", "a token of an organisation", cure))
+        raise InvalidInput(Problem("only people can submit entries", "submit", "a token of an organisation", cure))
     return str(account["name"])
 
 

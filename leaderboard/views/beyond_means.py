@@ -49,7 +49,7 @@ def next_domain_line(summary: Summary) -> str:
     figures = [f"mean ST {plain_score(found.st)}"]
     figures += [f"SD {plain_score(found.drop)}"] if found.drop.value is not None else []
     return (
-        f"What to expect on a new domain, if it is like these {found.n_domains}: {', '.join(figures)} (95% prediction "
+        f"Expected on a new domain that is like these {found.n_domains}: {', '.join(figures)} (95% prediction "
         "interval over target domains). All other intervals are for these domains."
     )
 

@@ -109,7 +109,7 @@ def compare_page(
     elif compared is not None:
         parts.append(_comparison(compared))
     elif not choices:
-        parts.append(box("No entries yet", "When there are two on a board, they can be compared here."))
+        parts.append(box("No entries yet", "As soon as a board has two entries, they can be compared here."))
     elif len(choices) == 1:
         parts.append(box("One entry so far", "Comparing takes two. Submit another one for the same data."))
     else:
@@ -181,7 +181,7 @@ def comparing_page(n_entries: int, seconds: float, progress: tuple[int, int] | N
     """
     words = (
         f"{n_entries} entries, for {seconds:.0f} seconds so far. The first time "
-        "takes a while; it goes on if this page is closed, and is kept."
+        "takes a while. It continues if you close this page, and its result is stored."
     )
     if progress is None:
         bar = tag("progress", "", aria_label="Comparing")
@@ -199,13 +199,13 @@ def _answers(compared: Compared, names: Sequence[str]) -> Markup:
     for place, (pair, name) in enumerate(zip(compared.pairs, names[1:], strict=True)):
         ranked = next((mean.difference for mean in pair.means if mean.ranked), None)
         if ranked is None or ranked.value is None:
-            lines.append(f"{names[0]} and {name} have no score under shift in common.")
+            lines.append(f"{names[0]} and {name} have no shift in common, so they cannot be compared.")
             continue
         interval = compared.intervals[place] if place < len(compared.intervals) else None
         better = winner(ranked)
         first, second = (name, names[0]) if better == "b" else (names[0], name)
         claim = f"{first} scores higher under shift than {second}"
-        words = claim if better else f"{names[0]} and {name} cannot be told apart under shift"
+        words = claim if better else f"{names[0]} and {name} are statistically tied under shift"
         gap = f"{drop_points(ranked.value)} points{_ends(interval, ranked)}, corrected p {p_text(ranked.p_corrected)}"
         holds = "training them again" if pair.about == RECIPES else "these trained models"
         lines.append(f"{words}: {names[0]} minus {name} is {gap}. This holds for {holds}.")
@@ -221,7 +221,8 @@ def _ends(interval: MeanInterval | None, difference: Difference) -> str:
 
 def _means(compared: Compared, names: Sequence[str], shifts: Sequence[dict[tuple[str, str], Shift]]) -> Markup:
     """Build the table that answers first: each mean of both entries, their difference, its interval and p."""
-    heads = ("Figure", "Against", names[0], "The other", "Difference", "95% interval", "p (corrected)", "Result")
+    other = names[1] if len(names) == 2 else "The other"
+    heads = ("Figure", "Against", names[0], other, "Difference", "95% interval", "p (corrected)", "Result")
     head = tag("tr", *(tag("th", word, scope="col", class_="sb-num" if 2 <= n <= 6 else None) for n, word in
                        enumerate(heads)))  # fmt: skip
     rows = []

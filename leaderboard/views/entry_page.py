@@ -112,7 +112,7 @@ def _chooser(identity: str, scores: Scores, task: TaskScores, folder: DatasetFol
 
 def _exposure(entry: Entry, task: TaskScores, folder: DatasetFolder) -> Markup:
     """Write how much of the test may have been seen: labels and texts that are public."""
-    said = ["Test labels are public, so whoever trained a model could have seen them."]
+    said = ["Test labels are public, so any model may have been trained on them."]
     years = public_years(folder, task.task)
     if years:
         first, last = years

@@ -20,8 +20,8 @@ TRAINING_UNKNOWN = (
     "change was not measured: that takes 5 runs (seeds) of every source."
 )
 FLOOR_WORDS = (
-    "At chance: the score under shift is not shown to be above what guessing or one label for all texts gets, so its "
-    "drops mean nothing."
+    "At chance: the score under shift is not shown to be above guessing or giving one label to all texts, so its "
+    "drops say nothing about robustness."
 )
 WORST_INTERVAL = (
     "The interval of a worst drop covers the drops of all shifts at once, so it is wider than that of any single shift."

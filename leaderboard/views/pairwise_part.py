@@ -58,7 +58,7 @@ def pairwise_table(found: Pairwise) -> Markup:
     table = tag("table", caption, tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sb-table sb-pairwise")
     notes = [
         "Each cell: the row's score under shift minus the column's, in points, over the shifts that both entries have. "
-        f"{TIE}: the test cannot tell the two apart. Coloured cells: it can; blue where the row is "
+        f"{TIE}: the two are statistically tied. Coloured cells: they differ; blue where the row is "
         "better, red where the "
         "column is. A cell leads to the comparison of its pair.",
         *_narrower(found, names),
