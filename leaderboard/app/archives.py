@@ -41,7 +41,7 @@ def shared_entries(index: Index) -> list[Entry]:
 
 
 def is_shared(index: Index, entry: Entry) -> bool:
-    """Whether an entry's predictions may be passed on in bulk."""
+    """Return whether an entry's predictions may be passed on in bulk."""
     return entry.card.allows_bulk and folder_of(entry.card, index.folders).has_public_labels
 
 

@@ -111,7 +111,7 @@ def _warm_up() -> None:
 
 
 def _bound(memory_mib: int, seconds: int) -> None:
-    """Bound what the next request may take: MiB beside what this process has, seconds of processor time."""
+    """Limit what the next request may take: MiB beside what this process has, seconds of processor time."""
     used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
     _limit(resource.RLIMIT_CPU, int(used) + 1 + seconds)
     if _STATM.exists():  # elsewhere than on Linux time alone is bounded

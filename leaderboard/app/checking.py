@@ -57,7 +57,7 @@ class Checker(FileChecks):
         self._idle: list[_Worker] = []
 
     def start(self) -> None:
-        """Have a process stand ready."""
+        """Start a process that waits for a request."""
         with self._lock:
             self._idle.append(_Worker())
 
@@ -126,7 +126,7 @@ class _Worker:
         )
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """Have a request answered; how the process ended where it did not answer in time, or could not."""
+        """Send a request and return its answer, or how the process ended where it did not answer in time."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         timer = threading.Timer(seconds, self._process.kill)
@@ -166,7 +166,7 @@ def _too_much(request: dict[str, Any], answer: dict[str, Any]) -> Problem:
     cure = "send fewer runs in a file, as parquet that polars, pandas or pyarrow wrote with its defaults"
     file, doing = request["file"], "checking this file"
     if request.get("is_checked"):
-        cure = "have fewer runs previewed at a time; the file was checked, and may be submitted all the same"
+        cure = "preview fewer runs at a time; the file was checked and can still be submitted"
         file, doing = "preview", "scoring this file"
     if ended >= 0:  # a fault of ours, whose trace the process has printed
         return Problem(f"{doing} failed", file, "a fault of this server", cure)

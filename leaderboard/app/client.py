@@ -107,7 +107,7 @@ def submit_to_url(
 
 
 def withdraw_at_url(url: str, entry: str, *, any_token: bool = False) -> dict[str, Any]:
-    """Withdraw an entry; only who sent it may.
+    """Withdraw an entry; only its submitter may.
 
     Args:
         url: the leaderboard's address.
@@ -120,7 +120,7 @@ def withdraw_at_url(url: str, entry: str, *, any_token: bool = False) -> dict[st
 
 
 def nominate_at_url(url: str, entry: str, task: str = "", *, any_token: bool = False) -> dict[str, Any]:
-    """Nominate an entry for the next round, for one of its tasks or for all of them. Only who sent it may."""
+    """Nominate an entry for the next round, for one of its tasks or for all of them. Only its submitter may."""
     return _ask(url, "nominate", (entry, task), any_token=any_token)
 
 
@@ -146,7 +146,7 @@ def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) 
 
 
 def token_for(url: str, *, any_token: bool) -> str | None:
-    """Give the saved Hugging Face token that tells a leaderboard who submits; None where none is to be sent.
+    """Return the saved Hugging Face token by which a leaderboard knows the submitter; None where none is to be sent.
 
     It is sent over https or to this machine alone, and one that may write only when the user says so: a leaderboard
     needs to know who somebody is, no more.
@@ -170,7 +170,7 @@ def token_for(url: str, *, any_token: bool) -> str | None:
 
 
 def _may_write(token: dict[str, Any]) -> bool:
-    """Tell from what the Hub says of a token; a fine-grained one lists what it may do, and where.
+    """Return whether a token may write, by what the Hub says of it; a fine-grained one lists what it may do, and where.
 
     >>> _may_write({"role": "read"}), _may_write({"role": "write"})
     (False, True)

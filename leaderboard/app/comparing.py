@@ -15,7 +15,7 @@ from leaderboard.board.ranks import difference_interval, ranked_replicates
 from leaderboard.comparing.entries import MAX_ENTRIES, MAX_PAIRWISE, ComparedEntry, compare_in_pairs, compare_with_first
 from leaderboard.scoring.shape import Scores
 from leaderboard.store import Entry, folder_of
-from leaderboard.views.compare_page import Choice, Compared, MeanInterval, compare_page, comparing_page
+from leaderboard.views.compare_page import Compared, EntryOption, MeanInterval, compare_page, comparing_page
 from leaderboard.views.html import Markup
 from leaderboard.views.pairwise_part import Pairwise
 from validation.report import InvalidInput, Problem
@@ -100,7 +100,7 @@ def _where(entries: Sequence[Entry]) -> str:
 
 @contextmanager
 def _place_in(line: threading.BoundedSemaphore, entries: Sequence[Entry]) -> Iterator[None]:
-    """Hold one of a line's places; InvalidInput when all are taken."""
+    """Occupy one of a queue's places; InvalidInput when all are taken."""
     if not line.acquire(blocking=False):
         raise InvalidInput(Problem("many others are comparing now", _where(entries), cure="try again in a minute"))
     try:
@@ -219,7 +219,7 @@ def _board(index: Index, ids: Sequence[str], task: str | None) -> Board | None:
     return next(iter(mine or boards), None)
 
 
-def _choices(index: Index, board: Board | None, asked: Sequence[str]) -> list[Choice]:
+def _choices(index: Index, board: Board | None, asked: Sequence[str]) -> list[EntryOption]:
     """List the board's best entries, and those that the address names."""
     if board is None:
         return []
@@ -227,6 +227,6 @@ def _choices(index: Index, board: Board | None, asked: Sequence[str]) -> list[Ch
     offered = pl.concat([frame.head(MAX_CHOICES), frame[MAX_CHOICES:].filter(pl.col("id").is_in(list(asked)))])
     rows = offered.select("id", "name", "same_name", "submitter").iter_rows()
     return [
-        Choice(identity, f"{name}{f' ({same})' if same else ''} \N{MIDDLE DOT} {submitter}")
+        EntryOption(identity, f"{name}{f' ({same})' if same else ''} \N{MIDDLE DOT} {submitter}")
         for identity, name, same, submitter in rows
     ]

@@ -38,7 +38,7 @@ class BoundedConnection(H11Protocol):
         self._next_look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to look after the connection, and make room where there are too many."""
+        """Register the connection, and end the oldest idle ones where there are too many."""
         super().connection_made(transport)
         self._look()
         if len(self.connections) > self._most:
@@ -46,23 +46,23 @@ class BoundedConnection(H11Protocol):
             min(others, key=lambda other: (other.is_at_work(), other._opened)).end()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End looking after it."""
+        """Remove the connection from those that are watched."""
         if self._next_look is not None:
             self._next_look.cancel()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Note since when the reader takes nothing."""
+        """Record since when the reader takes nothing."""
         self._stuck_since = self.loop.time()
         super().pause_writing()
 
     def resume_writing(self) -> None:
-        """Note that the reader took some."""
+        """Record that the reader took some."""
         self._stuck_since = None
         super().resume_writing()
 
     def on_response_complete(self) -> None:
-        """Note since when the connection has nothing to do; the next request may have come already."""
+        """Record since when the connection has nothing to do; the next request may have come already."""
         self._idle_since = self.loop.time()
         super().on_response_complete()
 
@@ -71,7 +71,7 @@ class BoundedConnection(H11Protocol):
         return self.cycle is not None and not self.cycle.response_complete
 
     def end(self) -> None:
-        """End the connection at once."""
+        """Close the connection at once."""
         self.connections.discard(self)
         self.transport.abort()
 

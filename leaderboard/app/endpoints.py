@@ -36,7 +36,7 @@ def add_endpoints(keeper: Keeper) -> None:
         return [board.name for board in keeper.index.boards()]
 
     def board(name: str, page: int = 1) -> list[dict[str, Any]]:
-        """Give a board's rows, as fractions, best first, then rows that a paper reports; 500 a page.
+        """Return a board's rows, as fractions, best first, then rows that a paper reports; 500 a page.
 
         Args:
             name: the board's name, such as dr/nli; /boards lists them.
@@ -46,7 +46,7 @@ def add_endpoints(keeper: Keeper) -> None:
         return rows
 
     def scores(entry: str) -> dict[str, Any]:
-        """Give all scores of an entry, as fractions.
+        """Return all scores of an entry, as fractions.
 
         Args:
             entry: the entry's id, 16 hexadecimal digits, as boards list it.
@@ -93,7 +93,7 @@ def _claim_of(found: Compared) -> Claim:
 
 
 def _or_error(read: Callable[[], Any]) -> Any:
-    """Tell a client what was wrong with a request, in the words of the refusal."""
+    """Raise what was wrong with a request, in the words of the refusal."""
     try:
         return read()
     except InvalidInput as error:

@@ -132,8 +132,8 @@ def _predictions(index: Index, identity: str) -> Response:
     entry = index.entry(identity)
     if not folder_of(entry.card, index.folders).has_public_labels:
         what = "predictions are not given out where labels are withheld"
-        raise InvalidInput(Problem(what, identity, cure="ask who sent them"))
+        raise InvalidInput(Problem(what, identity, cure="ask the submitter"))
     if not entry.card.allows_download:
-        raise InvalidInput(Problem("its card does not allow downloads", identity, cure="ask who sent them"))
+        raise InvalidInput(Problem("its card does not allow downloads", identity, cure="ask the submitter"))
     path = index.store.predictions(entry)
     return FileResponse(path, media_type="application/octet-stream", filename=f"{entry.id}.parquet")

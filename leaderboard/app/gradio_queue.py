@@ -71,11 +71,11 @@ class UnreadAnswers(dict[str, "Messages"]):
         return asyncio.Queue()
 
     def __delitem__(self, session: str) -> None:
-        """Drop a session, which may have been dropped before."""
+        """Remove a session, which may have been dropped before."""
         self.drop(session)
 
     def drop(self, session: str) -> None:
-        """Forget a session, its unread messages and its calls."""
+        """Remove a session, its unread messages and its calls."""
         dropped = self.pop(session, None)
         self._event_ids.pop(session, None)
         if dropped is not None:

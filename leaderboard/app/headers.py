@@ -35,14 +35,14 @@ class SecurityHeaders:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and what is answered with the headers; the form's page whole, for its policy names it."""
+        """Add the headers to every answer; the form's page is read whole, because its policy lists its scripts."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         if scope["path"].rstrip("/") == addresses.SUBMIT:
             # Its scripts are looked for in the text, which therefore must not come packed.
-            kept = [(name, value) for name, value in scope["headers"] if name != b"accept-encoding"]
-            await self.app({**scope, "headers": kept}, receive, _FormPage(send).send)
+            unpacked = [(name, value) for name, value in scope["headers"] if name != b"accept-encoding"]
+            await self.app({**scope, "headers": unpacked}, receive, _FormPage(send).send)
             return
 
         async def with_headers(message: Message) -> None:

@@ -21,7 +21,7 @@ _TOKEN = re.compile(r"[!-~]{1,4096}")
 
 
 def local_submitter(client_host: str | None, headers: Mapping[str, str]) -> str:
-    """Name who sends a request to a server without sign-in: the machine's own user.
+    """Return the submitter of a request to a server without sign-in: the machine's own user.
 
     The address must be a loopback one and neither a proxy nor the MCP server may stand between. The host must be a
     loopback name too and the origin the same host and port, or a page of another site, also one that this machine
@@ -59,7 +59,7 @@ def session_user(session: Mapping[str, Any]) -> str | None:
 
 
 def signed_in_submitter(session_name: str | None, headers: Mapping[str, str]) -> str:
-    """Name who sends a request to a server with sign-in: by the browser's session, else by a token.
+    """Return the submitter of a request to a server with sign-in: by the browser's session, else by a token.
 
     Args:
         session_name: the user that signed in with this browser, if any.
@@ -85,7 +85,7 @@ def signed_in_submitter(session_name: str | None, headers: Mapping[str, str]) ->
 
 
 def _token_user(token: str) -> str:
-    """Ask the Hub whose token this is; a token that it does not know, or an organisation's, is refused."""
+    """Return the user whose token this is, as the Hub says; an unknown or an organisation's one is refused."""
     from httpx2 import HTTPError
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
@@ -101,7 +101,7 @@ def _token_user(token: str) -> str:
         raise InvalidInput(_unreachable()) from error
     if account.get("type") != "user" or not isinstance(account.get("name"), str):
         cure = "send the token of a person"
-        raise InvalidInput(Problem("entries belong to people", "submit", "a token of an organisation", cure))
+        raise InvalidInput(Problem("only people can submit entries", "submit", "a token of an organisation", cure))
     return str(account["name"])
 
 

@@ -25,18 +25,18 @@ class Keeper:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to look and to score."""
+        """Start the thread that reads new entries and scores them."""
         self._thread = threading.Thread(target=self._run, name="keeper", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End; an entry whose scoring is under way is scored again by the next server."""
+        """Stop the thread; an entry whose scoring is under way is scored again by the next server."""
         self._stopped.set()
         self._wake.set()
 
     @property
     def index(self) -> Index:
-        """The index, with what was added to the store's folder meanwhile; it is looked at once a second at most."""
+        """Return the index with what was added to the store's folder, which is read once a second at most."""
         # While the entries of a first start are still being read, a look would wait for all of them.
         if not self._index.unread and time.monotonic() - self._looked > _SECONDS_FRESH:
             self._looked = time.monotonic()

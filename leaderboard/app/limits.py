@@ -40,7 +40,7 @@ class BodyLimit:
         self._has_room, self._faults = has_room, faults
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on with its body counted."""
+        """Count a request's body while it is passed on."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -132,14 +132,14 @@ class OwnAddress:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, one for the MCP server with the address that its connection came in at."""
+        """Pass every request on; one for the MCP server gets the address that its connection came in at."""
         if scope["type"] == "http" and scope["path"].startswith(addresses.MCP):
             host, port = (scope.get("server") or ("", None))[:2]
             address = f"{f'[{host}]' if ':' in host else host}:{port or 0}"
-            kept = [(name, value) for name, value in scope["headers"] if name not in _NAMING_HEADERS]
+            other_headers = [(name, value) for name, value in scope["headers"] if name not in _NAMING_HEADERS]
             # The address without its last slash would be answered with this server's own one, which may be hidden.
             path = f"{addresses.MCP}/" if scope["path"] == addresses.MCP else scope["path"]
-            scope = {**scope, "path": path, "scheme": "http", "headers": [(b"host", address.encode()), *kept]}
+            scope = {**scope, "path": path, "scheme": "http", "headers": [(b"host", address.encode()), *other_headers]}
         await self.app(scope, receive, send)
 
 

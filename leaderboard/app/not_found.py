@@ -16,7 +16,7 @@ class NotFoundPages:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; an answer without a page of its own is replaced."""
+        """Replace answers of status 404 that have no page of their own."""
         wants_page = scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", "")
         if not wants_page or scope["path"].startswith(GRADIO):
             await self.app(scope, receive, send)

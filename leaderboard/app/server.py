@@ -57,7 +57,7 @@ SECONDS_TO_START = 60
 
 
 @dataclass(frozen=True)
-class Settings:
+class ServerSettings:
     """How a server takes submissions.
 
     Attributes:
@@ -70,7 +70,7 @@ class Settings:
     daily_quota: int | None = None
 
 
-def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Settings = Settings()) -> FastAPI:
+def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerSettings = ServerSettings()) -> FastAPI:
     """Build the application over some datasets and a store.
 
     Raises: InvalidInput for withheld labels without a quota, with a store on the Hub that is not private, or that two
@@ -82,8 +82,8 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Setting
     keeper = Keeper(index, faults)
 
     @asynccontextmanager
-    async def kept(_: FastAPI) -> AsyncIterator[None]:
-        async with uploads.kept():
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with uploads.sweep_while_serving():
             keeper.start()
             checker.start()
             yield
@@ -93,7 +93,7 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Setting
     # The MCP server logs some forty lines for each request that is no JSON.
     mcp = logging.getLogger("mcp")
     mcp.handlers, mcp.propagate = [FaultHandler(faults)], False
-    app = FastAPI(title="shiftbench", openapi_url=None, docs_url=None, redoc_url=None, lifespan=kept)
+    app = FastAPI(title="shiftbench", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
     add_pages(app, keeper)
     add_sign_out(app)
     add_upload(app, uploads)
@@ -120,7 +120,7 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Setting
     return app
 
 
-def _refuse_unguarded(folders: Sequence[DatasetFolder], store: Store, settings: Settings) -> None:
+def _refuse_unguarded(folders: Sequence[DatasetFolder], store: Store, settings: ServerSettings) -> None:
     """Refuse to serve withheld labels in a way that would tell of them."""
     withheld = [folder for folder in folders if not folder.has_public_labels]
     if withheld and settings.daily_quota is None:
@@ -183,7 +183,7 @@ class Server:
             time.sleep(0.01)
 
     def close(self) -> None:
-        """Let requests in progress end, then stop."""
+        """Stop after the requests in progress."""
         self._server.should_exit = True
         self._thread.join(timeout=10)
 
@@ -193,7 +193,7 @@ def serve(
     store: Store,
     host: str = "127.0.0.1",
     port: int = 7860,
-    settings: Settings = Settings(),
+    settings: ServerSettings = ServerSettings(),
     *,
     block: bool = True,
 ) -> Server:
@@ -210,7 +210,7 @@ def serve(
     Raises: InvalidInput when the port cannot be had; KeyboardInterrupt after Ctrl-C, with the server closed.
     """
     port = usable_port(host, port)
-    with _told_to_stop() if block else nullcontext() as stopped:
+    with _stop_event() if block else nullcontext() as stopped:
         server = Server(create_app(folders, store, settings), host, port)
         if stopped is not None:
             # What the start has made stays: collections need not look through it between requests.
@@ -224,8 +224,8 @@ def serve(
 
 
 @contextmanager
-def _told_to_stop() -> Iterator[threading.Event]:
-    """Give what is set by Ctrl-C, or by the signal that containers are ended with.
+def _stop_event() -> Iterator[threading.Event]:
+    """Return an event that is set by Ctrl-C, or by the signal that containers are ended with.
 
     An event, because an exception might be raised in the middle of what starts the server, and be lost there.
     """

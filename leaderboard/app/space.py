@@ -125,13 +125,13 @@ def publish_space(repo_id: str, config: SpaceConfig, *, private: bool = False) -
 
 def run_space(data: Sequence[str], store: str, *, daily_quota: int) -> None:
     """Fetch the datasets and serve the leaderboard; what a Space's ``app.py`` calls."""
-    from leaderboard.app.server import Settings, serve
+    from leaderboard.app.server import ServerSettings, serve
     from leaderboard.store import open_store
 
     folders = [download_folder(repo_id) for repo_id in data]
     for folder in folders:
         folder.refuse_withheld()
-    settings = Settings(sign_in=True, daily_quota=daily_quota)
+    settings = ServerSettings(sign_in=True, daily_quota=daily_quota)
     host, port = os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0"), int(os.environ.get("GRADIO_SERVER_PORT", PORT))
     serve(folders, open_store(f"hf://datasets/{store}"), host=host, port=port, settings=settings)
 

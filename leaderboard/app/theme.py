@@ -5,7 +5,7 @@ from gradio.themes import Soft
 
 
 def theme() -> gr.Theme:
-    """Give one accent colour dark enough to read on white, and the system's own fonts, so that none is fetched."""
+    """Build a theme: one accent colour dark enough to read on white, and system fonts, so that none is fetched."""
     fonts = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif"]
     mono = ["ui-monospace", "Menlo", "Consolas", "monospace"]
     return Soft(

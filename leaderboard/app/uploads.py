@@ -42,7 +42,7 @@ SECONDS_SURE = 300.0
 _PREFIX, _LOCK = "shiftbench-", ".lock"
 _MAX_NAME = 60
 """Characters of a file's name that are kept; file systems allow 255 bytes, and a character has up to four."""
-_NOT_WRITTEN = "the server could not write this file, nothing of it is kept: try again in an hour"
+_NOT_WRITTEN = "the server could not write this file and has removed it: try again in an hour"
 _UNUSUAL = re.compile(r"[^\w.-]+")
 
 
@@ -82,9 +82,9 @@ class Uploads:
         return has_files and shutil.disk_usage(self.folder).free >= MIN_FREE_BYTES + n_bytes
 
     def keep(self, name: str, content: BinaryIO, n_bytes: int) -> Path:
-        """Give a file that arrived whole its name in the folder, below a part that nobody can guess."""
+        """Store a file that arrived whole under its name in the folder, below a part that nobody can guess."""
         if not self.has_room(n_bytes):
-            raise HTTPException(503, "there is no room for uploads now: try again in an hour")
+            raise HTTPException(503, "the server has no space for uploads now: try again in an hour")
         folder = self.folder / secrets.token_urlsafe(16)
         path = folder / (_UNUSUAL.sub("_", Path(name).name)[-_MAX_NAME:].lstrip(".") or "file")
         try:
@@ -116,8 +116,8 @@ class Uploads:
         return len(old)
 
     @asynccontextmanager
-    async def kept(self) -> AsyncIterator[None]:
-        """Sweep every hour while the server runs, and delete the folder when it stops."""
+    async def sweep_while_serving(self) -> AsyncIterator[None]:
+        """Delete old uploads every hour while the server runs, and delete the folder when it stops."""
 
         async def sweep_hourly() -> None:
             while True:

@@ -125,14 +125,16 @@ def serve(
 
 def _serve(data: list[Path], store: str, host: str, port: int, *, sign_in: bool, quota: int | None) -> None:
     from builders.folder.reader import DatasetFolder
-    from leaderboard.app.server import Settings
+    from leaderboard.app.server import ServerSettings
     from leaderboard.app.server import serve as serve_page
     from leaderboard.store import open_store
 
     folders = [DatasetFolder.open(folder) for folder in data]
     for folder in folders:
         folder.refuse_withheld()
-    serve_page(folders, open_store(store), host=host, port=port, settings=Settings(sign_in=sign_in, daily_quota=quota))
+    serve_page(
+        folders, open_store(store), host=host, port=port, settings=ServerSettings(sign_in=sign_in, daily_quota=quota)
+    )
 
 
 def rescore(

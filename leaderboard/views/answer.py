@@ -80,7 +80,7 @@ def _preview(summary: dict[str, Any]) -> Markup:
     head = tag("tr", *(tag("th", name, scope="col", class_=None if name == "Task" else "sb-num") for name in names))
     rows = [_task_row(summary["benchmark"], task) for task in summary["tasks"]]
     missing = [tag("li", line) for line in summary["missing"]]
-    gaps = tag("div", tag("p", "Not there to be scored:"), tag("ul", *missing)) if missing else Markup("")
+    gaps = tag("div", tag("p", "Missing, so not scored:"), tag("ul", *missing)) if missing else Markup("")
     table = tag("table", tag("thead", head), tag("tbody", *rows), class_="sb-table sb-plain")
     return join([scroll_box(table, "Scores"), gaps])
 

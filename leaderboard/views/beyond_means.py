@@ -43,19 +43,19 @@ def slope_rows(summary: Summary) -> Iterator[tuple[str, Estimate]]:
 
 
 def next_domain_line(summary: Summary) -> str:
-    """Say what to expect of one more target domain; the summary must have it."""
+    """Describe what to expect of one more target domain; the summary must have it."""
     found = summary.next_domain
     assert found is not None
     figures = [f"mean ST {plain_score(found.st)}"]
     figures += [f"SD {plain_score(found.drop)}"] if found.drop.value is not None else []
     return (
-        f"What to expect on a new domain, if it is like these {found.n_domains}: {', '.join(figures)} (95% prediction "
+        f"Expected on a new domain that is like these {found.n_domains}: {', '.join(figures)} (95% prediction "
         "interval over target domains). All other intervals are for these domains."
     )
 
 
 def lenient_line(task: TaskScores) -> str:
-    """Say how tags would score if read as seqeval reads them by default; empty where that is no difference."""
+    """Describe how tags would score if read as seqeval reads them by default; empty where that is no difference."""
     pairs = [(own.score, own.secondary) for own in task.in_domain] + [
         (shift.st, shift.secondary) for shift in task.shifts
     ]

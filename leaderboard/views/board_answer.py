@@ -70,10 +70,10 @@ def _lead(
     if is_round and leader["with_leader"] is None:
         return [name, " had the highest score of the last round, ", score, f" {where}."]
     if leader["with_leader"] is None:
-        unknown = "; whether it can be told from the next ones is not known yet."
+        unknown = "; whether its lead is statistically certain is not known yet."
         return [name, " has the highest score ", where, ", ", score, unknown]
     if not tied:
-        return [name, " leads with ", score, f" {where}, above every other entry by more than chance explains."]
+        return [name, " leads with ", score, f" {where}, significantly higher than every other entry."]
     return [name, " leads with ", score, f" {where}, statistically tied with ", *_names(tied, link), "."]
 
 
@@ -94,7 +94,7 @@ def _loss(leader: Row) -> list[str]:
     drop, low, high = (leader[f"average_drop{part}"] for part in ("", ".low", ".high"))
     placebo = leader["average_drop.placebo"]
     if low is not None and low <= 0 <= high:
-        words = f"Its loss to the shift, {points(drop)} points, cannot be told from none"
+        words = f"No loss to the shift is shown: the 95% interval of its drop, {points(drop)} points, includes 0"
     else:
         words = f"It {_loses(drop)} points {'to' if drop >= 0 else 'under'} the shift"
         words += "" if low is not None else " (no interval)"
@@ -112,13 +112,19 @@ def _lose(drop: float) -> str:
 def _small(leader: Row, rows: list[Row], n: int) -> Markup:
     """Write what the answer holds for, and the leader's score without what being chosen as the best adds to it."""
     parts = []
-    if len(rows) > 1:
+    is_above_chance = not leader.get("at_floor")
+    if len(rows) > 1 and is_above_chance:
         parts.append("Shaded: entries whose scores cannot be told apart from the leader's.")
     if any(row["rank_about"] == TRAINED_MODELS for row in rows):
         parts.append(
-            "This holds for these trained models: what training them again would change takes 5 runs to measure."
+            "This holds for these trained models; what training them again would change is measured only with 5 runs."
         )
     corrected = leader["corrected"]
-    if corrected is not None and n > 1 and round(100 * corrected, 1) < round(100 * leader["mean_st"], 1):
-        parts.append(f"To be the best of {n:,} is partly luck; corrected for that, its score is {points(corrected)}.")
+    if (
+        is_above_chance
+        and corrected is not None
+        and n > 1
+        and round(100 * corrected, 1) < round(100 * leader["mean_st"], 1)
+    ):
+        parts.append(f"Leading {n:,} entries is partly luck; without it, its score is {points(corrected)}.")
     return tag("p", " ".join(parts), class_="sb-soft sb-small-print") if parts else Markup("")

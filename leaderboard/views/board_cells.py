@@ -64,7 +64,7 @@ def row_cells(
     is_full: bool = False,
     picked: Collection[str] = (),
 ) -> Markup:
-    """Build a row of the table, shaded where the entry cannot be told from the leader.
+    """Build a row of the table, shaded where the entry is statistically tied with the leader.
 
     Args:
         row: the row.
@@ -75,7 +75,8 @@ def row_cells(
         picked: ids of the entries that are picked to be compared.
     """
     figures = [_cell(row, column, scales, is_full=is_full) for column in columns]
-    class_ = ("sb-tied" if row["with_leader"] else None) if row["group"] == RANKED else "sb-unranked"
+    is_leading = row["with_leader"] and not row.get("at_floor")
+    class_ = ("sb-tied" if is_leading else None) if row["group"] == RANKED else "sb-unranked"
     return tag("tr", _pick(row, board, picked), _rank(row), _name(row, board.task), *figures, class_=class_)
 
 
@@ -99,7 +100,7 @@ def _rank(row: Row) -> Markup:
     low, high = row["rank_low"], row["rank_high"]
     subject = "as a recipe" if row["rank_about"] == RECIPES else TRAINED_MODELS
     words = f"rank {rank}; {subject}, with 95% confidence from {low} to {high}"
-    words += "; not told apart from the leader" if row["with_leader"] else ""
+    words += "; statistically tied with the leader" if row["with_leader"] else ""
     return tag("td", rank, tag("span", f"[{low}{_DASH}{high}]", class_="sb-hw"), class_="sb-num sb-rank", title=words)
 
 
@@ -120,13 +121,19 @@ def apart(notes: Sequence[Markup]) -> list[Markup]:
 def _remarks(row: Row) -> list[Markup]:
     """List its standing, its links, what is not seen in its figures (another training set, what it lacks), its kind."""
     remarks = []
-    if row.get("corrected") is not None:
+    if row.get("at_floor"):
+        words = (
+            "Its score under shift is not shown to beat guessing or one label for all texts, so its drops "
+            "say nothing about robustness."
+        )
+        remarks.append(tag("span", "not above chance", class_="sb-note", title=words))
+    elif row.get("corrected") is not None:
         remarks.append(tag("span", "leads", class_="sb-note sb-mark"))
     elif row.get("with_leader") and row.get(ROUND) is not None:
-        words = "leads, or cannot be told from the leader"
+        words = "leads, or is statistically tied with the leader"
         remarks.append(tag("span", LEADING_SET, class_="sb-note sb-mark", title=words))
     elif row.get("with_leader"):
-        words = "cannot be told from the leader"
+        words = "is statistically tied with the leader"
         remarks.append(tag("span", "tied", class_="sb-note sb-mark", title=words))
     remarks += icon_links(row, row["name"])
     if ELSEWHERE in (row["trained_on"], row["basis"]):
@@ -136,9 +143,6 @@ def _remarks(row: Row) -> list[Markup]:
         remarks.append(tag("span", "trained on none of the domains", class_="sb-note"))
     elif row["trained_on"] is not None and "+" in row["trained_on"]:
         remarks.append(tag("span", f"trained on {row['trained_on'].replace('+', ' + ')}", class_="sb-note"))
-    if row.get("at_floor"):
-        words = "mean ST is not shown to be above chance or one label for all texts"
-        remarks.append(tag("span", "at chance: drops say nothing", class_="sb-note", title=words))
     size = [short_count(row["parameters"])] if row["parameters"] is not None else []
     facts = tag("span", " \N{MIDDLE DOT} ".join([row["paradigm"], *size]), class_="sb-note")
     if row["group"] != RANKED:
@@ -178,7 +182,7 @@ def _figure(row: Row, column: Column, scale: Scale | None, *, is_full: bool) -> 
     key = column.key
     estimate = Estimate(value=row.get(key), low=row.get(f"{key}.low"), high=row.get(f"{key}.high"))
     if estimate.value is None and _is_outside(row) and key not in ("mean_st", "mean_ood"):
-        words = "not applicable: the model was trained on none of these domains, so it has no score at home"
+        words = "not applicable: the model was trained on none of these domains, so it has no in-domain score"
         return tag("td", "n/a", class_="sb-num sb-fig sb-na", title=words)
     if estimate.value is None or scale is None:
         return tag("td", "" if row["group"] == REPORTED else MISSING, class_="sb-num sb-fig sb-na")
@@ -228,12 +232,12 @@ def scenario_bar(shares: Mapping[str, float | None]) -> Markup:
 
 
 def swatch(name: str) -> str:
-    """Give the class of a scenario's colour."""
+    """Return the class of a scenario's colour."""
     return f"sb-share sb-s-{name.lower().replace(' ', '-')}"
 
 
 def short_count(number: int) -> str:
-    """Give a whole number in few letters.
+    """Format a whole number in few characters.
 
     >>> short_count(22_700_000), short_count(340), short_count(999_900), short_count(9_999)
     ('22.7M', '340', '1M', '9999')

@@ -73,13 +73,13 @@ _GRID = (
     _drop(
         "worst_sd",
         "Worst source drop (SD)",
-        "Largest loss of any shift, measured against the same model at home.",
+        "Largest loss of any shift, compared with the same model on the domain that it was trained on.",
         formula="max of SD(s, t) = SS(s) \N{MINUS SIGN} ST(s, t)",
     ),
     _drop(
         "worst_td",
         "Worst target drop (TD)",
-        "Largest loss of any shift, measured against a model trained on the target itself.",
+        "Largest loss of any shift, compared with a model trained on the target itself.",
         formula="max of TD(s, t) = TT(t) \N{MINUS SIGN} ST(s, t)",
     ),
 )
@@ -94,14 +94,14 @@ _MEAN_DROPS = (
     _drop(
         "mean_sd",
         "Mean SD",
-        "Mean source drop of the shifts that there are.",
+        "Mean source drop over the shifts with a score.",
         default=False,
         formula="mean of SS(s) \N{MINUS SIGN} ST(s, t)",
     ),
     _drop(
         "mean_td",
         "Mean TD",
-        "Mean target drop of the shifts that there are.",
+        "Mean target drop over the shifts with a score.",
         default=False,
         formula="mean of TT(t) \N{MINUS SIGN} ST(s, t)",
     ),
@@ -120,20 +120,26 @@ _SHARES = (
     ),
 )
 _FACTS = (
-    Column("paradigm", "Paradigm", "How the model came to the task.", "text", default=False),
+    Column(
+        "paradigm",
+        "Paradigm",
+        "How the model was adapted: fine-tuned, few-shot, zero-shot.",
+        "text",
+        default=False,
+    ),
     Column("parameters", "Parameters", "Number of parameters of the model.", "count", default=False),
-    Column("base_model", "Base model", "Pretrained model that it starts from.", "text", default=False),
+    Column("base_model", "Base model", "Pretrained model that training started from.", "text", default=False),
     Column("family", "Family", "Model family.", "text", default=False),
-    Column("shots", "Shots", "Demonstrations in a prompt.", "count", default=False),
+    Column("shots", "Shots", "Number of demonstrations in the prompt.", "count", default=False),
     Column("model_selection", "Selection", "Rule by which the model was selected.", "text", default=False),
     Column(
-        "tuning_trials", "Trials", "Settings tried to choose the model's; 1 without tuning.", "count", default=False
+        "tuning_trials", "Trials", "Number of hyperparameter settings tried; 1 without tuning.", "count", default=False
     ),
     Column("extra_data", "Extra data", "Data used besides the source domain.", "text", default=False),
-    Column("submitter", "Submitter", "Who sent it.", "text", default=False),
-    Column("n_shifts", "Shifts", "Number of shifts that are there.", "count", default=False),
+    Column("submitter", "Submitter", "Account that submitted the entry.", "text", default=False),
+    Column("n_shifts", "Shifts", "Number of shifts with a score.", "count", default=False),
 )
-_DATE = Column("date", "Submitted", "When it was sent.", "text", default=False)
+_DATE = Column("date", "Submitted", "Date of submission.", "text", default=False)
 
 
 def columns_of(board: Board) -> list[Column]:
@@ -157,7 +163,7 @@ def columns_of(board: Board) -> list[Column]:
 
 
 def shown_columns(board: Board, chosen: Sequence[str]) -> list[Column]:
-    """Give the columns that were chosen, in the table's own order; the default ones where none was."""
+    """Return the columns that were chosen, in the table's own order; the default ones where none was."""
     columns = columns_of(board)
     found = [column for column in columns if column.key in chosen]
     return found or [column for column in columns if column.default]
@@ -175,7 +181,7 @@ def _released(board: Board) -> list[Column]:
             formula="mean of ST(s, t) over all s \N{NOT EQUAL TO} t",
         ),
         *(_score(f"{OOD}{domain}", names.get(domain, domain), f"{words}.") for domain in board.single_targets),
-        Column(ROUND, "Round", "The round that the row stands in.", "text"),
+        Column(ROUND, "Round", "Release round of these figures.", "text"),
     ]
 
 

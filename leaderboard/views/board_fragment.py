@@ -1,8 +1,8 @@
 """The part of a board's page that changes with every question: one page of rows, and what stands around it."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence
 from itertools import groupby
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import polars as pl
 
@@ -53,7 +53,7 @@ def rows_fragment(index: Index, query: BoardQuery) -> Markup:
     has_entries = not table.filter(~group_is(REPORTED)).is_empty()
     empty = Markup("") if has_entries else _empty_board(board)
     if found.is_empty():
-        none = box("Nothing matches", tag("a", "Show every entry of this board", href=query.address_of_all()))
+        none = box("No entry matches", tag("a", "Show every entry of this board", href=query.address_of_all()))
         return join([*notes, none if has_entries else empty])
     shown, n_folded = _unfolded(found, query, has_entries=has_entries)
     last = last_page(shown.height)
@@ -86,7 +86,7 @@ def rows_fragment(index: Index, query: BoardQuery) -> Markup:
                 "div",
                 _count(found, shown, table, page),
                 *key,
-                _actions(board, query, table, set(shown["id"])),
+                _actions(board, query, table, shown["id"].to_list()),
                 class_="sb-above",
             ),
             scroll_box(content, "Leaderboard table"),
@@ -104,11 +104,11 @@ def state_notes(index: Index, notes: Iterable[str]) -> list[Markup]:
     """
     found = [tag("p", note, class_="sb-soft") for note in notes]
     if index.unread:
-        words = f"{index.unread:,} entries are still to be read; ranks are final when all are here."
+        words = f"{index.unread:,} entries are still being read; ranks may change until all are here."
         found.insert(0, tag("p", tag("strong", "Starting. "), words, class_="sb-notice"))
     if index.store.behind:
         # Not the reason itself, which may name the server's folders or a private repository.
-        words = "The place that keeps the entries cannot be asked now, so newer ones may be missing."
+        words = "The store of entries cannot be reached now, so newer entries may be missing."
         found.insert(0, tag("p", tag("strong", "Last known. "), words, class_="sb-notice"))
     return found
 
@@ -123,7 +123,7 @@ def _unfolded(found: pl.DataFrame, query: BoardQuery, *, has_entries: bool) -> t
 
 
 def _fixed_heads(query: BoardQuery) -> list[Markup]:
-    rank = info_button("rank", "Rank", _RANK_WORDS, "1 + number clearly better ... number not clearly worse")
+    rank = info_button("rank", "Rank", _RANK_WORDS, "from 1 + number of better entries to number of entries not worse")
     name = info_button("name", "Entry", "Name of the entry, what it lacks, paradigm and number of parameters.")
     return [
         sort_head(query, "rank", "#", "asc", rank, class_="sb-num sb-rank"),
@@ -149,12 +149,12 @@ def _group_head(group: int, table: ReportedTable | None, n_columns: int, board: 
         why = ": some shifts are missing, so their means are over other shifts."
         if not board.folder.has_public_labels:
             why = ": not nominated for the last round, or some shifts are missing."
-        said = [tag("b", "Not ranked"), why]
+        title = [tag("b", "Not ranked"), why]
         notes = []
     else:
-        said = [tag("b", f"Reported by the paper in {table.title}"), f", not scored here: {table.about}."]
+        title = [tag("b", f"Reported by the paper in {table.title}"), f", not scored here: {table.about}."]
         notes = [tag("span", note, class_="sb-note") for note in table.notes]
-    cell = tag("th", tag("div", *said, *notes, class_="sb-source"), colspan=str(n_columns), scope="rowgroup")
+    cell = tag("th", tag("div", *title, *notes, class_="sb-source"), colspan=str(n_columns), scope="rowgroup")
     yield tag("tbody", tag("tr", cell), class_="sb-group")
 
 
@@ -185,7 +185,7 @@ def _count(found: pl.DataFrame, shown: pl.DataFrame, table: pl.DataFrame, page: 
     return tag("p", text, class_="sb-count", id="board-count")
 
 
-def _actions(board: Board, query: BoardQuery, table: pl.DataFrame, on_page: Set[str | None]) -> Markup:
+def _actions(board: Board, query: BoardQuery, table: pl.DataFrame, on_page: Sequence[str | None]) -> Markup:
     """Build what can be done with the rows: compare those picked, show intervals in full, take all as CSV.
 
     Picks of other pages and searches stand by name with a box of their own, so that they can be dropped there; 'Keep
@@ -196,13 +196,24 @@ def _actions(board: Board, query: BoardQuery, table: pl.DataFrame, on_page: Set[
     away = [_tray_box(each, names[each]) for each in query.picked if each in names and each not in on_page]
     # What the table shows else, for the way back to it; the page of comparisons has no use for it.
     asked = [(name, value) for name, value in parse_qsl(urlsplit(query.address()).query) if name != "picks"]
-    kept = [tag("input", type="hidden", name=name, value=value) for name, value in asked]
+    hidden_fields = [tag("input", type="hidden", name=name, value=value) for name, value in asked]
     keep = tag("button", "Keep picks", type="submit", formaction=BOARD, class_="sb-keep")
     compare = tag("button", "Compare picked", type="submit")
-    form = tag("form", task, *kept, *away, keep, compare, id="sb-compare", action=COMPARE, method="get")
+    form = tag("form", task, *hidden_fields, *away, keep, compare, id="sb-compare", action=COMPARE, method="get")
+    first = _first_two(board, on_page)
     if not board.folder.has_public_labels:
-        form = Markup("")
-    return tag("div", form, intervals_switch(query), csv_link(query, BOARD_CSV), class_="sb-actions")
+        form = first = Markup("")
+    return tag("div", first, form, intervals_switch(query), csv_link(query, BOARD_CSV), class_="sb-actions")
+
+
+def _first_two(board: Board, on_page: Sequence[str | None]) -> Markup:
+    """Build the link that compares the first two entries of the page; nothing where there are fewer."""
+    ids = [each for each in on_page if each is not None][:2]
+    if len(ids) < 2:
+        return Markup("")
+    title = "Is the first entry really better than the second? In the order that the table has now."
+    address = f"{COMPARE}?{urlencode([('task', board.task), *(('id', each) for each in ids)])}"
+    return tag("a", "Compare first two", href=address, title=title, class_="sb-button", id="board-first-two")
 
 
 def _tray_box(identity: str, name: str) -> Markup:
@@ -216,12 +227,12 @@ def _empty_board(board: Board) -> Markup:
     if why is not None:
         words = (
             f"Models trained on its domains cannot be scored: {why}. Predictions of models trained on none of them "
-            "(source 'none') are scored. With the missing data the board takes all: the dataset folder's README.md "
-            "says how to build it."
+            "(source 'none') are scored. To score the others, build the dataset with the missing data, as README.md in "
+            "the dataset folder describes."
         )
         return box("No shift can be scored on this board", words)
     train = f"Train a baseline with 'shiftbench train tfidf-lr {board.task} --data DIR --out preds.parquet'"
-    predict = "Predict the test texts with a model of yours"
+    predict = "Predict the test texts with your own model"
     has_baseline = info.kind is TaskKind.CLASSIFICATION and (info.id_domain or next(iter(info.domains))) in info.domains
     steps = f"{train if has_baseline else predict}, then send the prediction file and its card on the "
     return box(

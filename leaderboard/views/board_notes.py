@@ -15,9 +15,9 @@ _RELEASED = (
     "Test labels are withheld. Four times a year the entry that each account has nominated is scored on the ranking "
     "half of the labels; between rounds nothing here depends on it. Figures are points (\N{MULTIPLICATION SIGN}100), "
     "and stay as the round released them. A place counts the entries ahead by more than a step: one point, or two "
-    "standard errors of their difference if that is more. The leading set is what is not told apart from the best "
-    "score of all, at 95% for all entries at once; which of it that is stays untold. Half of the texts make intervals "
-    "wider by the root of 2."
+    "standard errors of their difference if that is more. The leading set is all that ties statistically with the best "
+    "score of all, at 95% for all entries at once; which it is, is not released. Half of the texts make intervals "
+    "wider by a factor of 1.4."
 )
 
 

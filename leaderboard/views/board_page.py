@@ -92,7 +92,7 @@ def _form(board: Board, query: BoardQuery) -> Markup:
     return render(
         "board_form.html",
         query=query,
-        kept=("board", *_SHOWN_AS),
+        hidden_names=("board", *_SHOWN_AS),
         filters=FILTERS,
         max_search=MAX_SEARCH,
         columns=columns_of(board),

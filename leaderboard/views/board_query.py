@@ -127,7 +127,7 @@ def _picks(values: Sequence[str]) -> str:
 
 
 def whole_table(index: Index, board: Board) -> pl.DataFrame:
-    """Give a board's entries and below them what papers report, with the group of each row."""
+    """Build the table of a board's entries and, below them, what papers report, with the group of each row."""
     entries = index.frame(board)
     group = pl.when("complete").then(pl.lit(RANKED)).otherwise(pl.lit(PARTIAL))
     entries = entries.with_columns(group=group, reported=pl.lit(None, pl.String))
@@ -136,7 +136,7 @@ def whole_table(index: Index, board: Board) -> pl.DataFrame:
 
 
 def reported_frame(tables: Sequence[ReportedTable]) -> pl.DataFrame:
-    """Give what papers report in the columns of a board: no id, no rank, no interval."""
+    """Build the rows that papers report in the columns of a board: no id, no rank, no interval."""
     rows = [
         {
             "name": row.name,
@@ -163,7 +163,7 @@ def matching(table: pl.DataFrame, query: BoardQuery, columns: Sequence[Column]) 
     Entries that cover the grid come first, then partial ones, then each paper's table: scores over other shifts never
     stand between ranked ones.
     """
-    kept = table.with_row_index("place").filter(*_conditions(query))
+    matched = table.with_row_index("place").filter(*_conditions(query))
     by: list[pl.Expr] = [pl.col("group"), pl.when(group_is(REPORTED)).then("reported")]
     descending = [False, False]
     column = next((column for column in columns if column.key == query.sort), None)
@@ -178,11 +178,11 @@ def matching(table: pl.DataFrame, query: BoardQuery, columns: Sequence[Column]) 
     elif query.order == "desc":
         by.append(pl.col("rank"))
         descending.append(True)
-    return kept.sort([*by, pl.col("place")], descending=[*descending, False], nulls_last=True)
+    return matched.sort([*by, pl.col("place")], descending=[*descending, False], nulls_last=True)
 
 
 def group_is(group: int) -> pl.Expr:
-    """Tell whether a row is of a group."""
+    """Return an expression: whether a row is of a group."""
     return pl.col("group") == group
 
 

@@ -18,16 +18,16 @@ def number_cell(estimate: Estimate, written: Callable[[float | None], str], *not
 
 
 def fact_list(items: Sequence[tuple[str, str | Markup]], class_: str) -> Markup:
-    """Give a list of terms and their values."""
+    """Build a list of terms and their values."""
     return tag("dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in items), class_=class_)
 
 
 def scroll_box(table: Markup, label: str) -> Markup:
-    """Let a wide table scroll in its own box, reachable by keyboard, so that the page itself never does."""
+    """Build a box in which a wide table scrolls, reachable by keyboard, so that the page itself never does."""
     return tag("div", table, class_="sb-scroll", tabindex="0", role="region", aria_label=label)
 
 
 def choices(name: str, groups: Sequence[tuple[str, Sequence[Markup]]]) -> Markup:
-    """Give links to choose among, in groups that have a name or none; the chosen one has ``aria-current``."""
+    """Build links to choose among, in groups that have a name or none; the chosen one has ``aria-current``."""
     parts = [tag("div", *([tag("span", group, class_="sb-soft")] if group else []), *links) for group, links in groups]
     return tag("nav", *parts, class_="sb-choices", aria_label=name)

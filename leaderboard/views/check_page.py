@@ -111,7 +111,7 @@ def _paragraphs(check: DomainCheck) -> Iterator[Markup]:
 
 
 def _signed_text(text: str) -> str:
-    """Put a real minus sign before digits, as pages have it."""
+    """Write a real minus sign before digits, as pages have it."""
     return "".join(
         MINUS if sign == "-" and text[place + 1 : place + 2].isdigit() and text[place - 1 : place] in " [(" else sign
         for place, sign in enumerate(text)

@@ -82,17 +82,17 @@ def spread_line(check: DomainCheck) -> str:
 
 
 def tested_words(check: DomainCheck) -> str:
-    """Name what is tested of each domain."""
+    """Describe what is tested of each domain."""
     return f"lost against home ('{check.home}')" if check.mean_drop is not None else "score less the others' mean"
 
 
 def holds_up(domain: DomainScore) -> bool:
-    """Whether a domain's difference holds up at 5% for all domains together."""
+    """Return whether a domain's difference holds up at 5% for all domains together."""
     return domain.p is not None and domain.p < LEVEL
 
 
 def floor_lines(check: DomainCheck) -> Iterator[str]:
-    """Name the domains on which the model is not shown to be above what needs no skill."""
+    """List the domains on which the model is not shown to be above what needs no skill."""
     low = [each.domain for each in check.domains if each.at_floor and not each.has_few_texts]
     if check.home in low:
         yield f"The model is not shown to be above chance at home ('{check.home}'): its drops say nothing."

@@ -49,7 +49,7 @@ _SAME = 1e-5
 
 
 @dataclass(frozen=True)
-class Choice:
+class EntryOption:
     """An entry that may be chosen: its id, and the words that stand for it."""
 
     id: str
@@ -84,7 +84,7 @@ class Compared:
 
 
 def compare_page(
-    choices: Sequence[Choice],
+    choices: Sequence[EntryOption],
     chosen: Sequence[str],
     compared: Compared | Pairwise | None,
     *,
@@ -109,7 +109,7 @@ def compare_page(
     elif compared is not None:
         parts.append(_comparison(compared))
     elif not choices:
-        parts.append(box("No entries yet", "When there are two on a board, they can be compared here."))
+        parts.append(box("No entries yet", "As soon as a board has two entries, they can be compared here."))
     elif len(choices) == 1:
         parts.append(box("One entry so far", "Comparing takes two. Submit another one for the same data."))
     else:
@@ -121,7 +121,7 @@ def compare_page(
     return tag("div", join(parts), class_="sb-compare")
 
 
-def _chooser(choices: Sequence[Choice], chosen: Sequence[str], task: str | None) -> Markup:
+def _chooser(choices: Sequence[EntryOption], chosen: Sequence[str], task: str | None) -> Markup:
     if len(choices) < 2:
         return Markup("")
     # One more than there are, so that without script, too, another one can be added.
@@ -132,7 +132,7 @@ def _chooser(choices: Sequence[Choice], chosen: Sequence[str], task: str | None)
 
 def _comparison(compared: Compared) -> Markup:
     names = distinct_names(compared.sides)
-    said = [
+    sentences = [
         sentence(pair, (names[0], name), compared.benchmark)
         for pair, name in zip(compared.pairs, names[1:], strict=True)
     ]
@@ -143,13 +143,13 @@ def _comparison(compared: Compared) -> Markup:
         [
             _answers(compared, names),
             _means(compared, names, shifts),
-            _said(said, compared),
+            _citable_sentences(sentences, compared),
             _folded(
                 "By shift", join(pair_tables), is_open=max(len(pair.shifts) for pair in compared.pairs) <= _FEW_SHIFTS
             ),
             _folded("Pictures", pictures(names, tasks, shifts, compared.pairs)),
             _folded("Flips", flip_table(names, shifts)),
-            _copies(compared, names, said),
+            _copies(compared, names, sentences),
         ]
     )
 
@@ -181,7 +181,7 @@ def comparing_page(n_entries: int, seconds: float, progress: tuple[int, int] | N
     """
     words = (
         f"{n_entries} entries, for {seconds:.0f} seconds so far. The first time "
-        "takes a while; it goes on if this page is closed, and is kept."
+        "takes a while. It continues if you close this page, and its result is stored."
     )
     if progress is None:
         bar = tag("progress", "", aria_label="Comparing")
@@ -199,13 +199,13 @@ def _answers(compared: Compared, names: Sequence[str]) -> Markup:
     for place, (pair, name) in enumerate(zip(compared.pairs, names[1:], strict=True)):
         ranked = next((mean.difference for mean in pair.means if mean.ranked), None)
         if ranked is None or ranked.value is None:
-            lines.append(f"{names[0]} and {name} have no score under shift in common.")
+            lines.append(f"{names[0]} and {name} have no shift in common, so they cannot be compared.")
             continue
         interval = compared.intervals[place] if place < len(compared.intervals) else None
         better = winner(ranked)
         first, second = (name, names[0]) if better == "b" else (names[0], name)
-        told = f"{first} scores higher under shift than {second}"
-        words = told if better else f"{names[0]} and {name} cannot be told apart under shift"
+        claim = f"{first} scores higher under shift than {second}"
+        words = claim if better else f"{names[0]} and {name} are statistically tied under shift"
         gap = f"{drop_points(ranked.value)} points{_ends(interval, ranked)}, corrected p {p_text(ranked.p_corrected)}"
         holds = "training them again" if pair.about == RECIPES else "these trained models"
         lines.append(f"{words}: {names[0]} minus {name} is {gap}. This holds for {holds}.")
@@ -221,7 +221,8 @@ def _ends(interval: MeanInterval | None, difference: Difference) -> str:
 
 def _means(compared: Compared, names: Sequence[str], shifts: Sequence[dict[tuple[str, str], Shift]]) -> Markup:
     """Build the table that answers first: each mean of both entries, their difference, its interval and p."""
-    heads = ("Figure", "Against", names[0], "The other", "Difference", "95% interval", "p (corrected)", "Result")
+    other = names[1] if len(names) == 2 else "The other"
+    heads = ("Figure", "Against", names[0], other, "Difference", "95% interval", "p (corrected)", "Result")
     head = tag("tr", *(tag("th", word, scope="col", class_="sb-num" if 2 <= n <= 6 else None) for n, word in
                        enumerate(heads)))  # fmt: skip
     rows = []
@@ -273,7 +274,7 @@ def _mean_row(
 
 
 def _mean_words(mean: MeanComparison) -> str:
-    """Name a mean over shifts in a reader's words, and what the models were trained on where that is one thing."""
+    """Describe a mean over shifts in a reader's words, and what the models were trained on where that is one thing."""
     figure = mean.difference.figure
     words = _MEAN_WORDS.get(figure) or f"Depth F1 (\N{GREEK SMALL LETTER LAMDA} = {figure.removeprefix(DEPTH_F1)})"
     return words if mean.source is None else f"{words}, trained on {source_name(mean.source)}"
@@ -294,8 +295,8 @@ def _side_mean(
     return sum(values) / len(values) if values and len(values) == len(cells) else None
 
 
-def _said(said: Sequence[str], compared: Compared) -> Markup:
-    lines = join(tag("p", f"{line}.") for line in said)
+def _citable_sentences(sentences: Sequence[str], compared: Compared) -> Markup:
+    lines = join(tag("p", f"{line}.") for line in sentences)
     if not {side.id for side in compared.sides} <= compared.downloadable:
         return tag("section", tag("h2", "In one sentence, to cite"), lines, class_="sb-verdict")
     files = [tag("a", f"{side.id}.parquet", href=predictions_address(side.id), download="") for side in compared.sides]
@@ -366,9 +367,9 @@ def _difference(difference: Difference, most: float, first: str, other: str, *, 
     if difference.value is None:
         return tag("td", NOT_APPLICABLE if is_outside else MISSING, class_="sb-na")
     better = {"a": first, "b": other, None: None}[winner(difference)]
-    said = tag("span", f"{better} better", class_="sb-better") if better else tag("span", "undecided")
+    verdict = tag("span", f"{better} better", class_="sb-better") if better else tag("span", "undecided")
     words = floor_words(difference, (first, other))
-    note = [words] if words else [f"p {p_text(difference.p_corrected)}, ", said]
+    note = [words] if words else [f"p {p_text(difference.p_corrected)}, ", verdict]
     return tag(
         "td",
         tag("span", drop_points(difference.value), class_="sb-value"),
@@ -377,12 +378,12 @@ def _difference(difference: Difference, most: float, first: str, other: str, *, 
     )
 
 
-def _copies(compared: Compared, names: Sequence[str], said: Sequence[str]) -> Markup:
+def _copies(compared: Compared, names: Sequence[str], sentences: Sequence[str]) -> Markup:
     texts = {
         "LaTeX": exports.latex(compared.pairs, names),
         "Markdown": exports.markdown(compared.pairs, names),
         "CSV": exports.csv_table(compared.pairs, names),
-        "BibTeX": exports.bibtex(compared.pairs, names, said),
+        "BibTeX": exports.bibtex(compared.pairs, names, sentences),
     }
     boxes = [
         tag(

@@ -59,7 +59,7 @@ FIGURES = (
 
 
 def mean_rows(confidence: Confidence) -> Iterator[tuple[Named, tuple[Estimate, Estimate, Estimate]]]:
-    """Pair each figure with its means, as ``NAMES`` has them."""
+    """Return each figure with its means, as ``NAMES`` has them."""
     means = (confidence.mean_in_domain, confidence.mean_out, confidence.mean_difference)
     for figure in FIGURES:
         in_domain, out, difference = (figure.of(each) for each in means)
@@ -67,7 +67,7 @@ def mean_rows(confidence: Confidence) -> Iterator[tuple[Named, tuple[Estimate, E
 
 
 def brier_note(confidence: Confidence) -> str:
-    """Say which Brier score it is."""
+    """Describe which Brier score it is."""
     if confidence.given == "probabilities":
         return "Brier score of the probabilities of all labels, from 0 to 200."
     return "Brier score of the confidence of the predicted label alone, from 0 to 100."

@@ -200,7 +200,7 @@ def _depths(folder: DatasetFolder, task: str) -> Markup:
 
 @lru_cache(maxsize=64)
 def _quantiles(path: str, content_hash: str, task: str) -> dict[str, dict[str, list[float]]]:
-    """Give quantiles of the depths of each target's test texts, by source and target; data never changes."""
+    """Compute quantiles of the depths of each target's test texts, by source and target; data never changes."""
     folder = DatasetFolder.open(path)
     pairs = folder.manifest.tasks[task].depth_pairs
     found: dict[str, dict[str, list[float]]] = {}

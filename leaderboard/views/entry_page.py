@@ -68,7 +68,7 @@ def entry_page(
 
 
 def public_years(folder: DatasetFolder, task: str) -> tuple[int, int] | None:
-    """Give the first and last year in which the texts of a task's test sets were published, by their citations.
+    """Return the first and last year in which the texts of a task's test sets were published, by their citations.
 
     Returns: None where no source names a year.
     """
@@ -80,7 +80,7 @@ def public_years(folder: DatasetFolder, task: str) -> tuple[int, int] | None:
 
 
 def citation_years(citation: str) -> list[int]:
-    """Give the years that a BibTeX citation names.
+    """Return the years that a BibTeX citation names.
 
     >>> citation_years("@inproceedings{key, year = {2018}}")
     [2018]
@@ -112,7 +112,7 @@ def _chooser(identity: str, scores: Scores, task: TaskScores, folder: DatasetFol
 
 def _exposure(entry: Entry, task: TaskScores, folder: DatasetFolder) -> Markup:
     """Write how much of the test may have been seen: labels and texts that are public."""
-    said = ["Test labels are public, so whoever trained a model could have seen them."]
+    said = ["Test labels are public, so any model may have been trained on them."]
     years = public_years(folder, task.task)
     if years:
         first, last = years

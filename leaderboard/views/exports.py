@@ -128,7 +128,7 @@ def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
 
 
 def bibtex(pairs: Sequence[Comparison], names: Sequence[str], said: Sequence[str]) -> str:
-    """Give a BibTeX entry of the comparison; ``said`` are its sentences."""
+    """Write a BibTeX entry of the comparison; ``said`` are its sentences."""
     first = pairs[0]
     key = f"shiftbench-{first.a[:6]}-" + "-".join(pair.b[:6] for pair in pairs)
     title = f"Comparison of {names[0]} with {', '.join(names[1:])}"
@@ -148,7 +148,7 @@ def bibtex_text(text: str) -> str:
 
 
 def mean_name(mean: MeanComparison) -> str:
-    """Name a mean over shifts: the figure, and what the models were trained on where that is one thing."""
+    """Describe a mean over shifts: the figure, and what the models were trained on where that is one thing."""
     return mean.difference.figure if mean.source is None else f"{mean.source}, {mean.difference.figure}"
 
 

@@ -20,8 +20,8 @@ TRAINING_UNKNOWN = (
     "change was not measured: that takes 5 runs (seeds) of every source."
 )
 FLOOR_WORDS = (
-    "At chance: the score under shift is not shown to be above what guessing or one label for all texts gets, so its "
-    "drops mean nothing."
+    "At chance: the score under shift is not shown to be above guessing or giving one label to all texts, so its "
+    "drops say nothing about robustness."
 )
 WORST_INTERVAL = (
     "The interval of a worst drop covers the drops of all shifts at once, so it is wider than that of any single shift."
@@ -40,7 +40,7 @@ class _Tile:
 
 
 def headline(task: TaskScores, placebo: TaskScores | None = None, *, has_placebo: bool = False) -> Markup:
-    """Give the tiles of a task, and below them what their brackets hold.
+    """Build the tiles of a task, and below them what their brackets mean.
 
     Args:
         task: the scores.
@@ -140,7 +140,7 @@ def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[_Tile]:
 
 
 def _four(task: TaskScores, domain: str | None) -> tuple[str, ...]:
-    """Give the score with the four rarer types folded, on a domain or (None) on the ID one; of entities alone."""
+    """Return the score with the four rarer types folded, on a domain or (None) on the ID one; of entities alone."""
     four = task.id_ood.four_types if task.id_ood else None
     return () if four is None else (f"4 types {points(four.id if domain is None else four.ood.get(domain))}",)
 

@@ -36,7 +36,7 @@ def join(parts: Iterable[Markup]) -> Markup:
 
 
 def link(url: str, text: str, **attributes: str | None) -> Markup:
-    """Link to another site, from a card: https only, whatever the card's own check let through.
+    """Build a link to another site, from a card: https only, whatever the card's own check let through.
 
     >>> print(link("javascript:alert(1)", "code"))
     <span>code</span>

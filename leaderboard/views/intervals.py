@@ -17,7 +17,7 @@ class Scale:
     high: float
 
     def place(self, value: float) -> float:
-        """Give the place of a value in a picture, from the left; values beyond the scale stand at its end."""
+        """Compute the place of a value in a picture, from the left; values beyond the scale stand at its end."""
         span = self.high - self.low
         share = (value - self.low) / span if span > 0 else 0.5
         return _INSET + min(max(share, 0.0), 1.0) * (WIDTH - 2 * _INSET)

@@ -7,7 +7,7 @@ from leaderboard.views.html import Markup, join, tag
 
 
 def notices(folders: Iterable[DatasetFolder]) -> Markup:
-    """Warn of data that is not the benchmark, or not known to be: synthetic, built from a part, or unverified."""
+    """Build warnings of data that is not known to be the benchmark: synthetic, built from a part, or unverified."""
     boxes = []
     for manifest in (folder.manifest for folder in folders):
         if manifest.synthetic:

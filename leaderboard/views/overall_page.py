@@ -1,6 +1,6 @@
 """The front page: a benchmark's overall board, one line for each model of a submitter, a column for each task."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import polars as pl
@@ -38,6 +38,7 @@ from leaderboard.views.table_parts import (
     sort_state,
 )
 from leaderboard.views.task_names import benchmark_name, task_name
+from validation.report import counted
 
 Row = Mapping[str, Any]
 _DASH = "\N{EN DASH}"
@@ -74,9 +75,12 @@ def overall_page(index: Index, query: OverallQuery) -> Markup:
     frame = index.overall(benchmark)
     ranked = frame.filter("complete")
     n, is_public = len(benchmark.boards), benchmark.folder.has_public_labels
-    about = f"one line a model, scored under shift on {n} tasks and ranked by the mean over them"
+    about = f"one line per model: scores under shift on {n} tasks and ranked by the mean over them"
     form = render(
-        "overall_form.html", query=query, kept=("benchmark", "sort", "order", "x", "intervals"), max_search=MAX_SEARCH
+        "overall_form.html",
+        query=query,
+        hidden_names=("benchmark", "sort", "order", "x", "intervals"),
+        max_search=MAX_SEARCH,
     )
     lead = tag(
         "div",
@@ -85,7 +89,7 @@ def overall_page(index: Index, query: OverallQuery) -> Markup:
         tag("h1", "Overall", tag("span", f" {about}", class_="sb-soft")),
         answer(ranked, f"on average over the {n} tasks", _model_link(benchmark), has_public_labels=is_public)
         if not ranked.is_empty()
-        else tag("p", f"No model covers all {n} tasks yet, so none is ranked.", class_="sb-lead-words"),
+        else _unranked_answer(index, benchmark),
         chips(has_public_labels=is_public),
         form,
         class_="sb-lead",
@@ -123,7 +127,8 @@ def overall_fragment(index: Index, query: OverallQuery) -> Markup:
     page = min(query.page, last)
     shown = found.slice((page - 1) * PAGE_ROWS, PAGE_ROWS)
     is_full = query.intervals == "full"
-    lines = [_line(row, benchmark, is_full=is_full) for row in shown.iter_rows(named=True)]
+    floor_ids = _floor_ids(index, benchmark)
+    lines = [_line(row, benchmark, floor_ids, is_full=is_full) for row in shown.iter_rows(named=True)]
     caption = tag("caption", f"{benchmark_name(benchmark)}, score under shift in points", class_="sb-hidden")
     head = tag("thead", tag("tr", *_heads(query, benchmark)))
     table = tag("table", caption, head, tag("tbody", *lines), class_="sb-table sb-board sb-overall")
@@ -136,14 +141,38 @@ def overall_fragment(index: Index, query: OverallQuery) -> Markup:
     return join([*notes, above, scroll_box(table, "Overall table"), pager(query, page, last)])
 
 
+def _unranked_answer(index: Index, benchmark: Benchmark) -> Markup:
+    """Write that no model is ranked over all tasks, and which one leads each task that has ranked entries."""
+    parts: list[str | Markup] = []
+    for board in benchmark.boards:
+        ranked = index.frame(board).filter("complete")
+        if ranked.is_empty():
+            continue
+        row = ranked.row(0, named=True)
+        link = tag("a", row["name"], href=entry_address(row["id"], board.task))
+        n_tied = int(ranked["with_leader"].fill_null(value=False).sum()) - 1
+        remark = f" (tied with {counted(n_tied, 'other')})" if n_tied > 0 else ""
+        found: list[str | Markup] = [link, f" {points(row['mean_st'])}{remark}"]
+        parts += ["; " if parts else " Best on each task: ", f"{task_name(board)}, "]
+        parts += ["no entry is shown to be above chance"] if row["at_floor"] else found
+    words = f"No model covers all {len(benchmark.boards)} tasks yet, so none is ranked overall."
+    return tag("p", words, *parts, "." if parts else "", class_="sb-lead-words")
+
+
 def _only_board(benchmark: Benchmark, query: OverallQuery) -> BoardQuery:
     return BoardQuery(board=benchmark.boards[0].name, q=query.q, notes=query.notes)
+
+
+def _floor_ids(index: Index, benchmark: Benchmark) -> set[str]:
+    """Return the ids of entries that are not shown to be above chance on a task of the benchmark."""
+    frames = (index.frame(board) for board in benchmark.boards)
+    return {identity for frame in frames for identity in frame.filter(pl.col("at_floor"))["id"]}
 
 
 def _nothing(benchmark: Benchmark, frame: pl.DataFrame) -> Markup:
     if not frame.is_empty():
         return box(
-            "Nothing matches", tag("a", "Show every model", href=OverallQuery(benchmark=benchmark.name).address())
+            "No model matches", tag("a", "Show every model", href=OverallQuery(benchmark=benchmark.name).address())
         )
     links = [
         tag("a", task_name(board), href=BoardQuery(board=board.name).address(), class_="sb-button")
@@ -156,11 +185,11 @@ def _heads(query: OverallQuery, benchmark: Benchmark) -> Iterable[Markup]:
     n = len(benchmark.boards)
     up, better = BETTER["up"]
     about = {
-        "rank": "Place by the mean over all named tasks; in brackets the ranks that the model may have with 95% "
+        "rank": "Place by the mean over all tasks; in brackets the ranks that the model may have with 95% "
         "confidence, compared with each other model.",
         "model": "Model and submitter; entries whose cards have the same key 'model' are one line.",
         "mean_st": f"Score under shift (ST), plain mean over the {n} tasks, of models that cover them all. {better}",
-        COVERAGE: "Number of named tasks with an entry that covers every shift.",
+        COVERAGE: "Number of the benchmark's tasks with an entry that covers every shift.",
         MEAN_RANK: "Mean over tasks of the rank among the models that cover all tasks, which depends on who else "
         "submitted; its interval holds for all tasks at once.",
         WIN_RATE: "Share of comparisons with another ranked model on a task that it wins, which depends on who else "
@@ -202,10 +231,10 @@ def _task_head(query: OverallQuery, board: Board) -> Markup:
     return plain_head(link, info, class_="sb-num", after=sort, sorted_=sort_state(query, board.task))
 
 
-def _line(row: Row, benchmark: Benchmark, *, is_full: bool) -> Markup:
+def _line(row: Row, benchmark: Benchmark, at_floor: Set[str], *, is_full: bool) -> Markup:
     name = tag("th", _model_link(benchmark)(row), *apart(_remarks(row)), scope="row")
     cells = [_rank(row), name, _score(row, "mean_st", is_full=is_full)]
-    cells += [_task_cell(row, board.task, is_full=is_full) for board in benchmark.boards]
+    cells += [_task_cell(row, board.task, at_floor, is_full=is_full) for board in benchmark.boards]
     coverage = f"{row['n_tasks']} of {len(benchmark.boards)}"
     cells.append(tag("td", coverage, class_="sb-num"))
     cells += _beside(row, is_full=is_full)
@@ -227,7 +256,7 @@ def _remarks(row: Row) -> list[Markup]:
     if row["corrected"] is not None:
         marks.append(tag("span", "leads", class_="sb-note sb-mark"))
     elif row["with_leader"]:
-        marks.append(tag("span", "tied", class_="sb-note sb-mark", title="cannot be told from the leader"))
+        marks.append(tag("span", "tied", class_="sb-note sb-mark", title="statistically tied with the leader"))
     size = [short_count(row["parameters"])] if row["parameters"] is not None else []
     facts = " \N{MIDDLE DOT} ".join([row["submitter"], row["paradigm"], *size])
     return [*marks, *icon_links(row, row["model"]), tag("span", facts, class_="sb-note")]
@@ -241,7 +270,7 @@ def _score(row: Row, name: str, *, is_full: bool) -> Markup:
     return tag("td", value, *spread(estimate, None, is_full=is_full), class_="sb-num")
 
 
-def _task_cell(row: Row, task: str, *, is_full: bool) -> Markup:
+def _task_cell(row: Row, task: str, at_floor: Set[str], *, is_full: bool) -> Markup:
     """Build the score of one task as a link to its entry, marked where it cannot be told from its board's leader."""
     names = ("", ".low", ".high")
     value, low, high = (row[f"{task}:mean_st{name}"] for name in names)
@@ -251,9 +280,9 @@ def _task_cell(row: Row, task: str, *, is_full: bool) -> Markup:
     link = tag("a", points(value), href=entry_address(row[f"{task}:id"], task), class_="sb-v")
     around = spread(Estimate(value=value, low=low, high=high), None, is_full=is_full)
     tied = []
-    if row[f"{task}:with_leader"]:
+    if row[f"{task}:with_leader"] and row[f"{task}:id"] not in at_floor:
         leads = row[f"{task}:rank"] == 1
-        words = "leads its board" if leads else "cannot be told from the leader of its board"
+        words = "leads its board" if leads else "statistically tied with the leader of its board"
         mark = [_LEAD if leads else _TIE, tag("span", f" {words}", class_="sb-hidden")]
         tied = [tag("span", *mark, class_="sb-tie-mark", title=words)]
     return tag("td", *tied, link, *around, class_="sb-num sb-tied-cell" if tied else "sb-num")

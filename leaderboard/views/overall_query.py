@@ -49,18 +49,18 @@ def matching_lines(frame: pl.DataFrame, query: OverallQuery) -> pl.DataFrame:
         frame: the overall board.
         query: the question.
     """
-    kept = frame.with_row_index("place")
+    matched = frame.with_row_index("place")
     if query.q:
-        kept = kept.filter(pl.col("words").str.contains(query.q.lower(), literal=True))
+        matched = matched.filter(pl.col("words").str.contains(query.q.lower(), literal=True))
     is_down = query.order == "desc"
     if query.sort == "rank":
-        return kept.sort("complete", "rank", "place", descending=[True, is_down, False], nulls_last=True)
+        return matched.sort("complete", "rank", "place", descending=[True, is_down, False], nulls_last=True)
     if query.sort == "model":
-        return kept.sort(
+        return matched.sort(
             "complete", pl.col("model").str.to_lowercase(), "place", descending=[True, is_down, False], nulls_last=True
         )
     key = query.sort if query.sort in ("mean_st", COVERAGE) else f"{query.sort}:mean_st"
-    return kept.sort("complete", key, "place", descending=[True, is_down, False], nulls_last=True)
+    return matched.sort("complete", key, "place", descending=[True, is_down, False], nulls_last=True)
 
 
 def _benchmark(name: str, index: Index, notes: list[str]) -> Benchmark | None:

@@ -58,7 +58,7 @@ def pairwise_table(found: Pairwise) -> Markup:
     table = tag("table", caption, tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sb-table sb-pairwise")
     notes = [
         "Each cell: the row's score under shift minus the column's, in points, over the shifts that both entries have. "
-        f"{TIE}: the test cannot tell the two apart. Coloured cells: it can; blue where the row is "
+        f"{TIE}: the two are statistically tied. Coloured cells: they differ; blue where the row is "
         "better, red where the "
         "column is. A cell leads to the comparison of its pair.",
         *_narrower(found, names),
@@ -144,7 +144,7 @@ def _about(found: Pairwise) -> str:
 
 
 def _narrower(found: Pairwise, names: Sequence[str]) -> list[str]:
-    """Name the entries that lack some of the shifts on which others are compared."""
+    """List the entries that lack some of the shifts on which others are compared."""
     most = {
         side.id: max((len(pair.shifts) for (first, _), pair in found.pairs.items() if first == side.id), default=0)
         for side in found.sides

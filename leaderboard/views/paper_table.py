@@ -102,7 +102,7 @@ def paper_table(entries: Sequence[tuple[str, Scores]], pairs: Mapping[str, Mappi
 
 
 def best_model(found: Sequence[tuple[str, TaskScores]]) -> str:
-    """Name the model with the highest score under shift; the first of several."""
+    """Return the model with the highest score under shift; the first of several."""
     return max(found, key=lambda each: _order(each[1]))[0]
 
 

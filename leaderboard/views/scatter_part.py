@@ -35,7 +35,15 @@ def scatter(ranked: pl.DataFrame, query: TableQuery, point: Callable[[Mapping[st
     points = []
     for row in placed.head(MOST_POINTS).iter_rows(named=True):
         name, address = point(row)
-        points.append(Point(name, address, _x(row, across), _estimate(row, "mean_st"), bool(row["with_leader"])))
+        points.append(
+            Point(
+                name,
+                address,
+                _x(row, across),
+                _estimate(row, "mean_st"),
+                bool(row["with_leader"] and not row.get("at_floor")),
+            )
+        )
     links = [
         tag("a", words, href=query.address(x=key), aria_current="true" if key == across else None)
         for key, words in CROSS_AXES.items()
@@ -43,13 +51,13 @@ def scatter(ranked: pl.DataFrame, query: TableQuery, point: Callable[[Mapping[st
     ]
     switch = tag("p", "Under shift against ", _between(links, " "), class_="sb-switch")
     left_out = ranked.height - placed.height
-    said = [f"The {MOST_POINTS} best of {placed.height:,}."] if placed.height > MOST_POINTS else []
-    said += (
-        [f"{left_out:,} of {ranked.height:,} ranked entries have no such value and are not in the picture."]
+    remarks = [f"The {MOST_POINTS} best of {placed.height:,}."] if placed.height > MOST_POINTS else []
+    remarks += (
+        [f"{left_out:,} of {ranked.height:,} ranked entries do not state this value and are not in the picture."]
         if left_out
         else []
     )
-    note = tag("p", " ".join(said), class_="sb-soft sb-left-out") if said else Markup("")
+    note = tag("p", " ".join(remarks), class_="sb-soft sb-left-out") if remarks else Markup("")
     toggle = [
         tag("input", type="checkbox", id="show-picture", class_="sb-toggle"),
         tag("label", "Picture", for_="show-picture", class_="sb-button"),

@@ -109,14 +109,14 @@ def shown_tasks(scores: Scores) -> list[str]:
 
 
 def find_task(scores: Scores, name: str | None) -> TaskScores | None:
-    """Give a task's scores; without a name, or with one that is not there, those of the first."""
+    """Find a task's scores; without a name, or with one that is not there, those of the first."""
     names = shown_tasks(scores)
     chosen = name if name in names else next(iter(names), None)
     return task_scores(scores, chosen) if chosen else None
 
 
 def score_parts(shown: Shown) -> Markup:
-    """Give everything about one task: headline, pictures, worst shifts, unseen domains, tables, what is missing."""
+    """Build everything about one task: headline, pictures, worst shifts, unseen domains, tables, what is missing."""
     placebo = task_scores(shown.scores, shown.task.task + PLACEBO)
     has_placebo = shown.folder is not None and shown.task.task + PLACEBO in shown.folder.manifest.tasks
     parts = [
@@ -144,7 +144,7 @@ def score_parts(shown: Shown) -> Markup:
 
 
 def _width(task: TaskScores) -> str:
-    """Name the class of a row of matrices: three, two or one beside each other."""
+    """Return the class of a row of matrices: three, two or one beside each other."""
     n_targets = len(task.domains)
     return "sb-narrow" if n_targets <= 5 else "sb-middling" if n_targets <= 7 else "sb-wide"
 

@@ -36,7 +36,7 @@ _LEAST_SUPPORT = 0.005
 
 
 def shift_table(task: TaskScores) -> Markup:
-    """Give every shift's scores, drops, scenario, flips and sizes."""
+    """Build the table of every shift's scores, drops, scenario, flips and sizes."""
     flips = any(shift.flips for shift in task.shifts)
     fixed = any(_fixed_drops(shift.prior_fixed) for shift in task.shifts)
     left_out = {name for name, there in (("Flips", flips), ("SD, TD at one test prior", fixed)) if not there}
@@ -57,7 +57,7 @@ def shift_table(task: TaskScores) -> Markup:
 
 
 def home_table(task: TaskScores) -> Markup:
-    """Give the in-domain scores: SS of shifts from a domain, TT of shifts into it."""
+    """Build the table of in-domain scores: SS of shifts from a domain, TT of shifts into it."""
     names = ("Trained and tested on", "Score", "Texts", "Runs", "Unusable outputs")
     heads = [tag("th", name, scope="col", class_="sb-num" if number else None) for number, name in enumerate(names)]
     rows = [
@@ -95,14 +95,14 @@ def _row(shift: Shift, *, flips: bool, fixed: bool) -> Markup:
 
 
 def _floor_notes(shift: Shift, *scores: str) -> list[Markup]:
-    """Note that a score behind a figure is at chance."""
+    """Build a note that a score behind a figure is at chance."""
     words = "not shown to be above chance or one label for all texts; a drop from or to it says nothing"
     marked = set(scores) & set(shift.at_floor)
     return [tag("span", "at chance", class_="sb-interval", title=words)] if marked else []
 
 
 def _drop_notes(shift: Shift, drop: str, *scores: str) -> list[Markup]:
-    """Note the smallest detectable drop, and that a score behind it is at chance."""
+    """Build notes of the smallest detectable drop, and that a score behind it is at chance."""
     return [*detectable_note(shift.detectable.get(drop)), *_floor_notes(shift, *scores)]
 
 

@@ -70,7 +70,7 @@ def print_scores(scores: Scores, console: Console) -> None:
             _print_confidence(console, task.task, task.confidence)
     missing = [item for item in scores.missing if item.what != NO_DEPTHS]
     if missing:
-        console.print(f"Not there to be scored ({len(missing)}):")
+        console.print(f"Missing, so not scored ({len(missing)}):")
         for item in missing:
             where = " ".join(
                 part for part in (item.task, item.source, "->" if item.target else None, item.target) if part

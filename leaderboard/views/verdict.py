@@ -67,12 +67,12 @@ def _ends(drop: Estimate) -> str:
 
 
 def _when(task: TaskScores) -> str:
-    """Name what changes: parts of a placebo are dealt at random."""
+    """Describe what changes: parts of a placebo are dealt at random."""
     return "between random parts (placebo)" if task.task.endswith(PLACEBO) else "when the domain changes"
 
 
 def _worst(shifts: Sequence[Shift]) -> str:
-    """Name the shift with the largest drop, of several."""
+    """Return the shift with the largest drop, of several."""
     dropping = [(shift.sd.value, shift) for shift in shifts if shift.sd.value is not None]
     if len(dropping) < 2:
         return ""

@@ -48,13 +48,13 @@ class Axis:
         return self.words or tuple(tick_text(tick) for tick in self.ticks)
 
     def at(self, value: float) -> float:
-        """Place a value on the picture; what lies beyond the axis is put at its end."""
+        """Compute the place of a value on the picture; what lies beyond the axis is put at its end."""
         part = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
         return self.start + part * (self.end - self.start)
 
 
 def round_axis(values: Iterable[float], start: float, end: float, *, n_ticks: int = 6, whole: bool = False) -> Axis:
-    """Give an axis over some values that ends at round ticks.
+    """Build an axis over some values that ends at round ticks.
 
     Args:
         values: what it must hold; without any it runs from 0 to 1.
@@ -167,25 +167,25 @@ def bar_of(x: float, y: Axis, estimate: Estimate, class_: str) -> Markup:
 
 
 def legend(keys: Iterable[tuple[Markup, str]], heading: str = "") -> Markup:
-    """Give the legend that stands above a picture: signs with what they mean."""
+    """Build the legend that stands above a picture: signs with what they mean."""
     items = [tag("li", sign, " ", words) for sign, words in keys]
     first = [tag("li", heading, class_="sb-legend-name")] if heading else []
     return tag("ul", *first, *items, class_="sb-picture-legend")
 
 
 def sign(*parts: Markup, width: int = 14) -> Markup:
-    """Give a small picture for a legend, 14 units high, drawn around (width / 2, 7)."""
+    """Draw a small picture for a legend, 14 units high, drawn around (width / 2, 7)."""
     box = f"0 0 {width} 14"
     return tag("svg", *parts, viewBox=box, width=str(width), height="14", aria_hidden="true", class_="sb-sign")
 
 
 def mark_sign(symbol: str, class_: str, *, filled: bool = True) -> Markup:
-    """Give a mark as a legend's sign."""
+    """Draw a mark as a legend's sign."""
     return sign(mark(7, 7, symbol, class_, filled=filled, size=4.5))
 
 
 def line_sign(class_: str) -> Markup:
-    """Give a line as a legend's sign."""
+    """Draw a line as a legend's sign."""
     return sign(line(1, 7, 21, 7, class_), width=22)
 
 

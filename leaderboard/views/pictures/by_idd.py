@@ -66,7 +66,7 @@ def _hardest_first(shift: Shift) -> tuple[float, str, str]:
 
 
 def has_idd_order(task: TaskScores) -> bool:
-    """Whether at least two shifts of single sources have both drops, so that there is an order to draw."""
+    """Return whether at least two shifts of single sources have both drops, so that there is an order to draw."""
     return len([shift for shift in with_drops(task) if _single(shift)]) >= 2
 
 

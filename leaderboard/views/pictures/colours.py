@@ -13,7 +13,7 @@ N_COLOURS = 7
 
 
 def colour_class(number: int) -> str:
-    """Name the class of the n-th source's or entry's colour.
+    """Return the class of the n-th source's or entry's colour.
 
     >>> colour_class(8)
     'sb-c1'
@@ -22,7 +22,7 @@ def colour_class(number: int) -> str:
 
 
 def scenario_class(scenario: str) -> str:
-    """Name the class of a scenario's colour.
+    """Return the class of a scenario's colour.
 
     >>> scenario_class("No Challenge")
     'sb-no-challenge'
@@ -31,7 +31,7 @@ def scenario_class(scenario: str) -> str:
 
 
 def cell_colours(value: float, low: float, high: float, measure: Measure) -> tuple[str, str]:
-    """Give a matrix cell's fill and the colour of its text, the one of white and black that stands out.
+    """Return a matrix cell's fill and the colour of its text, the one of white and black that stands out.
 
     Args:
         value: fraction in [low, high].
@@ -52,7 +52,7 @@ def cell_colours(value: float, low: float, high: float, measure: Measure) -> tup
 
 
 def contrast(colour: tuple[float, float, float], other: tuple[float, float, float]) -> float:
-    """Contrast ratio of two sRGB colours (0-255 each), from 1 to 21, as WCAG 2 defines it.
+    """Compute the contrast ratio of two sRGB colours (0-255 each), from 1 to 21, as WCAG 2 defines it.
 
     >>> round(contrast((0, 0, 0), (255, 255, 255)), 1)
     21.0

@@ -62,12 +62,12 @@ class Curve:
 
 
 def has_depth(task: TaskScores) -> bool:
-    """Whether any shift has depth-weighted scores."""
+    """Return whether any shift has depth-weighted scores."""
     return any(shift.depth_f1 for shift in task.shifts)
 
 
 def has_depth_drops(task: TaskScores) -> bool:
-    """Whether any shift has a depth-weighted drop."""
+    """Return whether any shift has a depth-weighted drop."""
     return any(
         item.value is not None for shift in task.shifts for item in (*shift.depth_sd.values(), *shift.depth_td.values())
     )
@@ -110,7 +110,7 @@ def drops_by_depth(entries: Named) -> Markup:
             means, n_shifts = _means_of(task, figure)
             if means:
                 words = f"mean {label} of {counted(n_shifts, 'shift')}" if alone else f"{name}: mean {label}"
-                thick.append(Curve(words, means, colour + dash, symbol, _said(words, means, drop_text)))
+                thick.append(Curve(words, means, colour + dash, symbol, _curve_words(words, means, drop_text)))
             if alone:
                 faint += [
                     (key, estimate.value, f"{colour} sb-pale", -5 if label == "SD" else 5, shift_name(shift))
@@ -130,7 +130,7 @@ def drops_by_depth(entries: Named) -> Markup:
 
 
 def curve_values(curves: Sequence[tuple[str, ByLambda]], written: Callable[[Estimate], str]) -> Markup:
-    """Give the values of curves as a table, lambdas across."""
+    """Build a table of the values of curves, lambdas across."""
     head = tag("tr", tag("th", "λ", scope="col"), *(tag("th", key, scope="col", class_="sb-num") for key in _KEYS))
     rows = [
         tag(
@@ -144,7 +144,7 @@ def curve_values(curves: Sequence[tuple[str, ByLambda]], written: Callable[[Esti
 
 
 def mean_drops(task: TaskScores) -> list[tuple[str, ByLambda]]:
-    """Give the mean depth-weighted SD and TD over a task's shifts, by lambda, as far as they are known."""
+    """Compute the mean depth-weighted SD and TD over a task's shifts, by lambda, as far as they are known."""
     found: list[tuple[str, ByLambda]] = [
         ("mean SD", _means_of(task, "depth_sd")[0]),
         ("mean TD", _means_of(task, "depth_td")[0]),
@@ -220,15 +220,15 @@ def _curve_sign(curve: Curve) -> Markup:
 
 def _mean_curve(name: str, task: TaskScores, class_: str, symbol: str) -> Curve:
     means = {key: task.summary.depth_f1[key] for key in _KEYS if key in task.summary.depth_f1}
-    return Curve(name, means, class_, symbol, _said(name, means, score_text))
+    return Curve(name, means, class_, symbol, _curve_words(name, means, score_text))
 
 
-def _said(name: str, points: ByLambda, written: Callable[[Estimate], str]) -> Callable[[str], str]:
+def _curve_words(name: str, points: ByLambda, written: Callable[[Estimate], str]) -> Callable[[str], str]:
     return lambda key: f"{name}\nλ = {key}: {written(points[key])}"
 
 
 def _means_of(task: TaskScores, figure: str) -> tuple[dict[str, Estimate], int]:
-    """Average a depth-weighted figure over the shifts that have it at every lambda, and say how many those are."""
+    """Compute a depth-weighted figure's mean over the shifts that have it at every lambda, and count those."""
     found: dict[str, Estimate] = {}
     whole = [shift for shift in summarised(task) if _known(shift, figure) == set(_KEYS)]
     for key in _KEYS:
@@ -243,7 +243,7 @@ def _known(shift: Shift, figure: str) -> set[str]:
 
 
 def _effective(shifts: Iterable[Shift]) -> dict[str, str]:
-    """Say between what the effective number of texts lies, by lambda."""
+    """Describe between what the effective number of texts lies, by lambda."""
     sizes: dict[str, list[float]] = {}
     for shift in shifts:
         for key, size in shift.effective_n.items():

@@ -28,7 +28,7 @@ _LETTERS = 24
 
 
 def has_flips(task: TaskScores) -> bool:
-    """Whether any shift has a run trained on its target to compare with."""
+    """Return whether any shift has a run trained on its target to compare with."""
     return any(shift.flips for shift in task.shifts)
 
 
@@ -51,7 +51,7 @@ def flip_bars(task: TaskScores) -> Markup:
         parts.append(_row(shift, flips, x, _TOP + _ROW * number))
     parts.append(line(x.at(0), _TOP - 4, x.at(0), bottom, "sb-zero"))
     compared = any(flips.without_shift is not None for _, flips in rows)
-    drawn = picture("Flips: transfer loss and gain of every shift", _said(rows), bottom + 6, *parts)
+    drawn = picture("Flips: transfer loss and gain of every shift", _flip_words(rows), bottom + 6, *parts)
     keys = [
         (_bar_sign("sb-loss"), "loss: right if trained on the target, wrong if on the source"),
         (_bar_sign("sb-gain"), "gain: the other way round"),
@@ -121,7 +121,7 @@ def _ends_without_shift(flips: Flips) -> list[float]:
     return [] if flips.without_shift is None else [-flips.without_shift / 2, flips.without_shift / 2]
 
 
-def _said(rows: Sequence[tuple[Shift, Flips]]) -> str:
+def _flip_words(rows: Sequence[tuple[Shift, Flips]]) -> str:
     largest = max(rows, key=lambda row: row[1].loss + row[1].gain)
     return (
         f"{len(rows)} shifts. The largest turnover is that of {shift_name(largest[0])}: "

@@ -49,7 +49,7 @@ def _cell(value: float | None, words: str | None, measure: Measure, scale: tuple
 
 
 def _home(source: str, target: str) -> str:
-    """Tell whether a target is the source itself, a part of a joined one, or elsewhere."""
+    """Return whether a target is the source itself, a part of a joined one, or elsewhere."""
     return "own" if source == target else "part" if target in source_parts(source) else ""
 
 

@@ -55,7 +55,7 @@ def id_ood_plane(entries: Sequence[tuple[str, IdOod]]) -> Markup:
     if not alone:
         keys += [(mark_sign("circle", colour_class(number)), name) for number, (name, _) in enumerate(shown)]
     keys.append((line_sign("sb-identity"), "as good as in distribution"))
-    said = "; ".join(_said(name if not alone else "", found) for name, found in shown)
+    said = "; ".join(_shape_words(name if not alone else "", found) for name, found in shown)
     drawn = picture(
         "Scores out of distribution over the score in it",
         said,
@@ -81,7 +81,7 @@ def _mark(found: IdOod, name: str, across: Axis, y: Axis, symbol: str, colour: s
     return join(parts)
 
 
-def _said(entry: str, found: IdOod) -> str:
+def _shape_words(entry: str, found: IdOod) -> str:
     scores = ", ".join(f"{name} {score_text(score)}" for name, score in found.ood.items())
     before = f"{entry}: " if entry else ""
     return f"{before}{found.id_domain} (ID) {score_text(found.id)}; {scores}"

@@ -8,7 +8,7 @@ from leaderboard.views.html import Markup, tag
 def matrix(
     rows: Sequence[str], columns: Sequence[str], name: str, cell: Callable[[str, str], Markup], corner: str = ""
 ) -> Markup:
-    """Give a matrix in a box that scrolls by itself.
+    """Build a matrix in a box that scrolls by itself.
 
     Args:
         rows: names of the rows.

@@ -28,7 +28,7 @@ def shift_name(shift: Shift) -> str:
 
 
 def shift_words(shift: Shift) -> str:
-    """Say everything about a shift that a mark stands for, a line each."""
+    """Describe everything about a shift that a mark stands for, a line each."""
     support = ", ".join(f"{name} {share(part)}" for name, part in shift.scenario_support.items())
     lines = [
         shift_name(shift),

@@ -84,7 +84,7 @@ class ReportedTable:
 
 
 def reported_tables(board: Board) -> list[ReportedTable]:
-    """Give what papers report on a board's task and subset; a table without a figure of it is left out."""
+    """Return the tables that papers report on a board's task and subset; a table without a figure of it is left out."""
     manifest = board.folder.manifest
     found = []
     for table in _tables():
@@ -128,12 +128,12 @@ def _rows(table: _Table, benchmark: str, task: str, info: TaskInfo) -> Iterator[
 
 
 def titles(info: TaskInfo) -> dict[str, str]:
-    """Give the papers' names of a task's domains; ours where none is known."""
+    """Return the papers' names of a task's domains; ours where none is known."""
     return {domain: facts.provenance.title if facts.provenance else domain for domain, facts in info.domains.items()}
 
 
 def _by_domain(printed: dict[str, float | None], info: TaskInfo, first: str) -> dict[str, float | None]:
-    """Name scores on data sets as the board does; none where no domain that is here has a score."""
+    """Map scores on data sets to columns as the board does; none where no domain that is here has a score."""
     names = {name: domain for domain, name in titles(info).items()} | {domain: domain for domain in info.domains}
     if all(score is None for name, score in printed.items() if name in names):
         return {}

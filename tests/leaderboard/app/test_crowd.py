@@ -12,7 +12,7 @@ import pytest
 from gradio_client import Client, handle_file
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.app.server import Settings, serve
+from leaderboard.app.server import ServerSettings, serve
 from leaderboard.store import Store
 from tests.leaderboard.app.test_server import free_port
 from validation.cards import Card
@@ -82,7 +82,7 @@ def test_a_thousand_submissions_of_fifty_clients(synthetic: DatasetFolder, tmp_p
 def test_a_quota_holds_among_clients_that_race(synthetic: DatasetFolder, tmp_path: Path) -> None:
     file = predictions(synthetic, tmp_path)
     store = Store(tmp_path / "store")
-    server = serve([synthetic], store, port=free_port(), settings=Settings(daily_quota=QUOTA), block=False)
+    server = serve([synthetic], store, port=free_port(), settings=ServerSettings(daily_quota=QUOTA), block=False)
 
     def send(number: int) -> dict[str, Any]:
         card = Card.model_validate({"name": f"{number}", "paradigm": "other", "data": synthetic.content_hash})

@@ -87,7 +87,7 @@ def test_a_token_is_checked_by_asking_whose_it_is(hub: LoopbackHub) -> None:
     assert signed_in_submitter(None, {"authorization": f"Bearer {READ}"}) == "tester"
     with pytest.raises(InvalidInput, match="does not know this token"):
         signed_in_submitter(None, {"authorization": "Bearer hf_made_up"})
-    with pytest.raises(InvalidInput, match="entries belong to people"):
+    with pytest.raises(InvalidInput, match="only people can submit entries"):
         signed_in_submitter(None, {"authorization": f"Bearer {ORGANISATION}"})
     with pytest.raises(InvalidInput, match="nobody has signed in"):
         signed_in_submitter(None, {"authorization": "Basic YWRhOg=="})

@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 from leaderboard.app.faults import FaultLog
 from leaderboard.app.keeper import Keeper
 from leaderboard.app.plain_submitting import plain_submit_routes
-from leaderboard.app.server import Settings, create_app, serve
+from leaderboard.app.server import ServerSettings, create_app, serve
 from leaderboard.app.uploads import Uploads
 from leaderboard.board import Index
 from leaderboard.scoring.score import IN_THIS_PROCESS
@@ -128,7 +128,7 @@ def test_requests_that_a_proxy_passed_on_do_not_submit(served: tuple[str, Filled
 
 def test_where_no_browser_can_sign_in_the_form_checks_alone(filled: Filled, tmp_path: Path) -> None:
     own = fill(filled.folder, tmp_path)
-    with TestClient(create_app([own.folder], own.store, Settings(sign_in=True)), "http://127.0.0.1") as client:
+    with TestClient(create_app([own.folder], own.store, ServerSettings(sign_in=True)), "http://127.0.0.1") as client:
         page = client.get("/submit-plain")
         assert ">Submit</button>" not in page.text
         assert "shiftbench submit" in page.text

@@ -19,7 +19,7 @@ from scipy.stats import binomtest
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.app.client import nominate_at_url
-from leaderboard.app.server import Settings, create_app, serve
+from leaderboard.app.server import ServerSettings, create_app, serve
 from leaderboard.release import close_round, feedback, nominate
 from leaderboard.store import LOCAL_SUBMITTER, Store, open_store
 from tests.command_line import run
@@ -37,7 +37,7 @@ from tests.leaderboard.release.gold import (
 )
 from validation.report import InvalidInput
 
-SETTINGS = Settings(daily_quota=100)
+SETTINGS = ServerSettings(daily_quota=100)
 PAGES = (
     "/", "/rows", "/board.csv", "/overall.csv", "/data", "/about", "/compare", "/healthz", "/static/page.css",
     "/static/page.js",
@@ -233,7 +233,7 @@ def test_what_a_sender_is_told(gold: DatasetFolder, store: Store, tmp_path: Path
 
 def test_a_quota_is_needed(gold: DatasetFolder, synthetic: DatasetFolder, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="a leaderboard on withheld labels needs a quota"):
-        create_app([synthetic, gold], Store(tmp_path / "store"), Settings(sign_in=True))
+        create_app([synthetic, gold], Store(tmp_path / "store"), ServerSettings(sign_in=True))
     create_app([synthetic, gold], Store(tmp_path / "store"), SETTINGS)
 
 

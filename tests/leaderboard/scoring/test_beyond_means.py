@@ -49,7 +49,7 @@ def test_the_next_domain_is_predicted_from_the_means_by_target(task: TaskScores)
     assert found.st.value == pytest.approx(task.summary.mean_st.value)
     assert found.drop.value == pytest.approx(task.summary.average_drop.value)
     (line,) = about_lines(task)
-    assert f"What to expect on a new domain, if it is like these {len(task.domains)}: mean ST" in line
+    assert f"Expected on a new domain that is like these {len(task.domains)}: mean ST" in line
 
 
 def test_the_worst_true_drop_lies_below_the_worst_found(task: TaskScores) -> None:

@@ -39,7 +39,7 @@ def test_a_leader_with_ties_its_loss_and_the_placebos() -> None:
         "dealt at random, the same texts lose 0.1."
     )
     assert "Shaded: entries whose scores cannot be told apart from the leader's." in found
-    assert "To be the best of 3 is partly luck; corrected for that, its score is 87.1." in found
+    assert "Leading 3 entries is partly luck; without it, its score is 87.1." in found
     assert "BERT." not in found.removeprefix("DeBERTa")
 
 
@@ -53,14 +53,14 @@ def test_many_ties_are_counted(n_tied: int, named: str) -> None:
 
 
 def test_a_leader_alone() -> None:
-    assert "above every other entry by more than chance explains." in words(LEADER, row("BERT", 0.7))
+    assert "significantly higher than every other entry." in words(LEADER, row("BERT", 0.7))
     assert words(LEADER).startswith("DeBERTa is the only ranked entry, with 87.2 on unseen domains.")
 
 
 def test_what_was_not_tested_is_not_claimed() -> None:
     unknown = {"with_leader": None, "corrected": None, "rank_about": None}
     found = words(row("A", 0.8, **unknown), row("B", 0.7, **unknown))
-    assert "A has the highest score on unseen domains, 80.0; whether it can be told from the next ones is not" in found
+    assert "A has the highest score on unseen domains, 80.0; whether its lead is statistically certain is not" in found
     assert "leads" not in found
     found = words(LEADER | {"rank_about": TRAINED_MODELS}, row("B", 0.7))
     assert "This holds for these trained models" in found
@@ -75,7 +75,7 @@ def test_what_was_not_tested_is_not_claimed() -> None:
     [
         (0.011, 0.031, 0.021, "It loses 2.1 points to the shift."),
         (-0.031, -0.011, -0.021, "It gains 2.1 points under the shift."),
-        (-0.01, 0.02, 0.005, "Its loss to the shift, 0.5 points, cannot be told from none."),
+        (-0.01, 0.02, 0.005, "No loss to the shift is shown: the 95% interval of its drop, 0.5 points, includes 0."),
         (None, None, 0.021, "It loses 2.1 points to the shift (no interval)."),
     ],
 )

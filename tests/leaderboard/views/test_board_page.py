@@ -121,7 +121,7 @@ def test_a_board_that_may_be_behind_says_so_and_not_why(filled: Filled) -> None:
         shown = Visible(board_page(index, query(index))).text
     finally:
         filled.store.behind = None
-    assert "Last known. The place that keeps the entries cannot be asked now, so newer ones may be missing." in shown
+    assert "Last known. The store of entries cannot be reached now, so newer entries may be missing." in shown
     assert "ORG/private" not in shown
 
 
@@ -162,6 +162,15 @@ def test_every_row_begins_with_the_cell_of_the_picks(id_folder: DatasetFolder, t
     lines = [line for line in re.findall("<tr.*?</tr>", page) if '<th scope="row"' in line]
     assert lines
     assert all(re.match('<tr[^>]*><td class="sb-pick">', line) for line in lines)
+
+
+def test_the_first_two_entries_are_compared_by_one_click(index: Index) -> None:
+    asked = query(index, "sort=worst_td&order=asc")
+    shown = matching(whole_table(index, index.boards()[0]), asked, columns_of(index.boards()[0]))
+    to_compare = next(each for each in Visible(rows_fragment(index, asked)).links if each.startswith("/compare?"))
+    named = parse_qsl(urlsplit(to_compare).query)
+    assert named == [("task", "nli"), *(("id", each) for each in shown["id"].head(2))]
+    assert "Compare first two" not in rows_fragment(index, query(index, "q=zero-shot"))
 
 
 def test_a_rank_stands_beside_its_interval(index: Index) -> None:
@@ -242,7 +251,7 @@ def test_the_drop_of_a_constant_predictor_leads_nothing(filled: Filled, tmp_path
     by_score = query(index, "board=synthetic/nli&sort=mean_st&order=asc")
     assert matching(table, by_score, columns_of(board))["id"][0] == constant.id
     shown = Visible(rows_fragment(index, asked)).text
-    assert shown.count("at chance: drops say nothing") == 1
+    assert shown.count("not above chance") == 1
     assert rows_fragment(index, asked).count('sb-mark">leads<') == 1
 
 
@@ -284,7 +293,7 @@ def test_filters_keep_what_they_say(index: Index, asked: str, keeps: pl.Expr) ->
     found = [name for page in (1, 2, 3) for name in (names(index, f"{asked}&page={page}") if wanted else [])]
     assert list(dict.fromkeys(found)) == list(dict.fromkeys(wanted))
     text = Visible(rows_fragment(index, query(index, asked))).text
-    assert (f"of {len(wanted):,} row" in text) if wanted else ("Nothing matches" in text)
+    assert (f"of {len(wanted):,} row" in text) if wanted else ("No entry matches" in text)
     # The form shows what was asked.
     page = board_page(index, query(index, asked))
     name, value = parse_qsl(asked)[0]

@@ -9,7 +9,7 @@ import pytest
 
 from leaderboard.comparing.entries import ComparedEntry, compare_with_first
 from leaderboard.store import Store
-from leaderboard.views.compare_page import Choice, Compared, compare_page
+from leaderboard.views.compare_page import Compared, EntryOption, compare_page
 from leaderboard.views.compare_pictures import difference_bar, drop_dots
 from leaderboard.views.html import Markup
 from leaderboard.views.numbers import points
@@ -17,8 +17,8 @@ from leaderboard.views.site import page
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible
 
 
-def choices(filled: Filled) -> list[Choice]:
-    return [Choice(entry.id, entry.card.name) for entry in filled.entries.values()]
+def choices(filled: Filled) -> list[EntryOption]:
+    return [EntryOption(entry.id, entry.card.name) for entry in filled.entries.values()]
 
 
 def compared(filled: Filled, root: Path, *names: str) -> Compared:

@@ -86,7 +86,7 @@ def test_headline_stands_with_intervals_and_placebo_values(scored: Scored) -> No
     assert f"split-half estimate {drop_points(moods.summary.worst_td_split_half)}" in text
     assert f"estimate of the worst true drop {drop_points(moods.summary.worst_td_posterior)}" in text
     assert "it is for the shift that looks worst" in text
-    assert "What to expect on a new domain, if it is like these 3" in text
+    assert "Expected on a new domain that is like these 3" in text
     assert moods.summary.depth_slope is not None
     assert f"Slope on depth{drop_points(moods.summary.depth_slope.value)}" in text
     assert TRAINING_UNKNOWN in text

@@ -16,7 +16,7 @@ from leaderboard.views.overall_page import overall_fragment, overall_page
 from leaderboard.views.overall_query import OverallQuery
 from leaderboard.views.pictures.under_shift import Across, Point, under_shift_plane
 from leaderboard.views.scatter_part import scatter
-from tests.leaderboard.conftest import Visible
+from tests.leaderboard.conftest import Filled, Visible
 from tests.leaderboard.id_folder import id_predictions
 from tests.leaderboard.views.board_table import Table
 from validation.cards import Card
@@ -73,8 +73,8 @@ def test_the_page_answers_and_leads_on(index: Index) -> None:
     page = overall_page(index, query(index))
     shown = Visible(page)
     assert "Good model leads with " in shown.text
-    assert "on average over the 3 tasks, above every other entry by more than chance explains." in shown.text
-    assert "one line a model, scored under shift on 3 tasks and ranked by the mean over them" in shown.text
+    assert "on average over the 3 tasks, significantly higher than every other entry." in shown.text
+    assert "one line per model: scores under shift on 3 tasks and ranked by the mean over them" in shown.text
     for task in HOMES:
         assert f"/?board=boss%2F{task}" in shown.links
     for plain in ("Sentiment", "Named entities", "Inference"):
@@ -93,6 +93,13 @@ def test_lines_are_sorted_and_searched(index: Index, asked: str, first: str) -> 
     found = lines(index, asked)
     assert found[0][1].startswith(first)
     assert found[-1][1].startswith("Single"), "a line without a rank stays below"
+
+
+def test_without_a_model_on_all_tasks_the_best_of_each_task_is_named(filled: Filled) -> None:
+    index = Index([filled.folder], filled.store)
+    assert index.settle()
+    shown = Visible(overall_page(index, OverallQuery(benchmark="synthetic"))).text
+    assert "covers all 2 tasks yet, so none is ranked overall. Best on each task: Inference, " in shown
 
 
 def test_what_depends_on_others_is_no_order(index: Index) -> None:
@@ -161,5 +168,5 @@ def test_a_picture_shows_what_rows_state() -> None:
     shown = Visible(scatter(frame, OverallQuery(benchmark="dr"), lambda row: (row["name"], "/entry")))
     # One score in domain and one size are too few; without a choice the first that can be shown is.
     assert [link for link in shown.links if "benchmark" in link] == ["/?benchmark=dr&x=cost", "/?benchmark=dr&x=date"]
-    assert "1 of 3 ranked entries have no such value and are not in the picture." in shown.text
+    assert "1 of 3 ranked entries do not state this value and are not in the picture." in shown.text
     assert scatter(frame.head(1), OverallQuery(), lambda row: ("", "")) == ""

@@ -8,7 +8,7 @@ import pytest
 
 from leaderboard.comparing.entries import ComparedEntry
 from leaderboard.comparing.shape import Comparison, Difference, MeanComparison, mirror_comparison
-from leaderboard.views.compare_page import Choice, compare_page
+from leaderboard.views.compare_page import EntryOption, compare_page
 from leaderboard.views.pairwise_part import Pairwise, pairwise_table
 from tests.leaderboard.conftest import SCRIPT, Visible
 
@@ -76,7 +76,7 @@ def test_names_are_text(found: Pairwise) -> None:
 
 
 def test_the_form_has_room_for_one_more(found: Pairwise) -> None:
-    choices = [Choice(identity, identity) for identity in IDS]
+    choices = [EntryOption(identity, identity) for identity in IDS]
     drawn = compare_page(choices, IDS, found, task="nli")
     assert drawn.count("<select") == 6
     assert drawn.count('selected=""') == 5
