@@ -62,7 +62,7 @@ def _card(path: Path) -> Card | None:
 def read_store(store: Store, folders: Sequence[DatasetFolder]) -> tuple[list[Entrant], list[str]]:
     """Read the entries of a store that are for these datasets and have probabilities.
 
-    Returns: the entries, and what was left out. Entries have no validation rows: their own test rows stand in.
+    Returns: the entries, and what was left out. Of entries without validation rows, their own test rows stand in.
     """
     at_hand = {folder.content_hash for folder in folders}
     found, without, other = [], 0, 0
@@ -75,7 +75,8 @@ def read_store(store: Store, folders: Sequence[DatasetFolder]) -> tuple[list[Ent
         if PROBABILITIES not in frame.columns:
             without += 1
             continue
-        found.append(Entrant(f"{entry.card.name} ({entry.id[:6]})", entry.card.subset, folder, frame, None))
+        held_out = store.validation_rows(entry, folder)
+        found.append(Entrant(f"{entry.card.name} ({entry.id[:6]})", entry.card.subset, folder, frame, held_out))
     why = {"for other data": other, "without probabilities of all labels": without}
     left_out = [f"{n} of the store's entries: {reason}" for reason, n in why.items() if n]
     return found, left_out
