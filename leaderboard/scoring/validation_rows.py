@@ -82,4 +82,4 @@ def _facts(folder: DatasetFolder, task: str) -> TaskFacts | None:
     counted = [TOKENS] if info.kind is TaskKind.TAGGING else []
     n_tokens = [pl.col(name).list.len().alias("n_tokens") for name in counted]
     rows = [folder.split(task, name, "validation").select("id", "domain", *n_tokens) for name in domains]
-    return replace(folder.facts(task), domains=tuple(domains), test=pl.concat(rows), subsets={})
+    return replace(folder.facts(task), domains=tuple(domains), test=pl.concat(rows), subsets={}, split="validation")
