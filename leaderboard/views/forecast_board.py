@@ -136,7 +136,8 @@ def _chooser(shown: Shown) -> Markup:
 
 
 def _counts(part: BoardStandings, found: ForecastsFound) -> str:
-    said = f"{counted(len(part.models), 'model')} with forecasts, of {found.n_entries:,} entries."
+    entries = "1 entry" if found.n_entries == 1 else f"{found.n_entries:,} entries"
+    said = f"{counted(len(part.models), 'model')} with forecasts, of {entries}."
     if found.n_waiting:
         said += f" {found.n_waiting:,} are still to be forecast: look again in a while."
     validation = sum(each.task.n_validation > 0 for each in found.found)
