@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -180,6 +180,7 @@ def submit(
     data: str | Path | DatasetFolder | Sequence[str | Path | DatasetFolder] | None = None,
     any_token: bool = False,
     labels_by_index: bool = False,
+    validation: "str | Path | Table | None" = None,
 ) -> dict[str, Any]:
     """Send predictions and their card to a leaderboard or into a store.
 
@@ -190,6 +191,7 @@ def submit(
         data: the dataset, or several; for a store, where the card's dataset was not built on this machine.
         any_token: send the saved Hugging Face token even if it may write to repositories.
         labels_by_index: as for ``score``.
+        validation: what the same models predicted on validation rows, as ``predictions``; forecasts use it.
     Returns: ``entry``, its id, and ``new``, False when the same file with the same card was there already.
     Raises: InvalidInput with every problem; nothing is stored then. TypeError for a wrong type.
     """
@@ -200,8 +202,10 @@ def submit(
     folders = [as_folder(each) for each in several]
     # A Path would turn http:// into http:/.
     place = to if isinstance(to, str) else str(as_path(to, "to"))
-    with prediction_file(predictions) as path:
-        return send(path, checked, place, folders, any_token=any_token, labels_by_index=labels_by_index)
+    more = nullcontext() if validation is None else prediction_file(validation)
+    with prediction_file(predictions) as path, more as held_out:
+        options = {"any_token": any_token, "labels_by_index": labels_by_index}
+        return send(path, checked, place, folders, **options, validation=held_out)
 
 
 def build_own(

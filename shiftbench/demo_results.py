@@ -15,7 +15,9 @@ from baselines.grid.trial import RECORD, Trial
 from builders.building.build import build
 from builders.building.commands import sentence_encoder
 from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.validation_rows import validation_file
 from leaderboard.store import Entry, Store
+from leaderboard.store.forecasts import forecast_again, kept_forecasts
 from validation.cards import read_card
 from validation.report import InvalidInput, Problem
 
@@ -47,7 +49,7 @@ def build_folders(raw: list[Path], out: Path) -> list[DatasetFolder]:
 
 
 def stored_results(folders: list[DatasetFolder], out: Path) -> Iterator[tuple[Entry, DatasetFolder]]:
-    """Submit the reference results to a store, as any predictions are submitted.
+    """Submit the reference results to a store, as any predictions are submitted, and forecast their accuracy.
 
     Args:
         folders: the datasets.
@@ -57,12 +59,16 @@ def stored_results(folders: list[DatasetFolder], out: Path) -> Iterator[tuple[En
     store = Store(out / "store")
     for runs in sorted(RESULTS.glob("*/runs")):
         trials = [Trial.read(file) for file in sorted(runs.glob(f"*/*/*/{RECORD}"))]
-        for entry in by_entry(trials):
-            folder = next((each for each in folders if each.content_hash == entry[0].data), None)
+        for model in by_entry(trials):
+            folder = next((each for each in folders if each.content_hash == model[0].data), None)
             if folder is None:
-                of = f"{entry[0].model} on {entry[0].task}"
-                typer.echo(f"{of}: left out, because it is on other rows ({entry[0].data[:12]})", err=True)
+                of = f"{model[0].model} on {model[0].task}"
+                typer.echo(f"{of}: left out, because it is on other rows ({model[0].data[:12]})", err=True)
                 continue
-            file = collect(entry, runs, out / runs.parent.name)
+            file = collect(model, runs, out / runs.parent.name)
             if file is not None:
-                yield store.submit(file, read_card(file.with_suffix(".card.yaml")), [folder])[0], folder
+                card, held_out = read_card(file.with_suffix(".card.yaml")), validation_file(file)
+                entry, _ = store.submit(file, card, [folder], validation=held_out if held_out.is_file() else None)
+                if kept_forecasts(store, entry.id) is None:
+                    forecast_again(store, entry, folder)
+                yield entry, folder

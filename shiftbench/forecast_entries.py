@@ -19,8 +19,8 @@ from leaderboard.forecasting.files import read_validation_beside
 from leaderboard.forecasting.run import forecast_task
 from leaderboard.forecasting.samples import SCORES, Run, TaskSamples, task_samples
 from leaderboard.forecasting.text_vectors import TextVectors
-from leaderboard.forecasting.validation_rows import validation_file
 from leaderboard.scoring.score import checked_predictions
+from leaderboard.scoring.validation_rows import validation_file
 from leaderboard.store import Store, folder_of
 from validation.cards import Card, read_card
 from validation.probabilities import PROBABILITIES
@@ -99,7 +99,7 @@ def _read_card_beside(path: Path) -> Card | None:
 def read_store(store: Store, folders: Sequence[DatasetFolder]) -> tuple[list[Entrant], list[str]]:
     """Read the entries of a store that are for these datasets and have probabilities.
 
-    Returns: the entries, and what was left out. Entries have no validation rows: their own test rows stand in.
+    Returns: the entries, and what was left out. Of entries without validation rows, their own test rows stand in.
     """
     at_hand = {folder.content_hash for folder in folders}
     found, without, other = [], 0, 0
@@ -112,7 +112,8 @@ def read_store(store: Store, folders: Sequence[DatasetFolder]) -> tuple[list[Ent
         if PROBABILITIES not in frame.columns:
             without += 1
             continue
-        found.append(Entrant(f"{entry.card.name} ({entry.id[:6]})", entry.card.subset, folder, frame, None))
+        held_out = store.validation_rows(entry, folder)
+        found.append(Entrant(f"{entry.card.name} ({entry.id[:6]})", entry.card.subset, folder, frame, held_out))
     why = {"for other data": other, "without probabilities of all labels": without}
     left_out = [f"{n} of the store's entries: {reason}" for reason, n in why.items() if n]
     return found, left_out

@@ -64,14 +64,14 @@ def _why_unknown(text: str, example: str, tasks: Sequence[PredictionTask], versi
             what,
             f"{here} has {', '.join(f'{task.benchmark}/{task.name}' for task in tasks)}; give the matching --data",
         )
-    if parsed.split != "test":
-        return what, f"it is a {parsed.split} id; predict the test split, as in {example!r}"
+    if parsed.split != task.split:
+        return what, f"it is a {parsed.split} id; predict the {task.split} split, as in {example!r}"
     if parsed.domain in task.withheld:
         return _withheld_domain(parsed.domain)
     if parsed.domain not in (*task.domains, *task.sources):
         return what, did_you_mean(parsed.domain, task.domains)
     other = "the file seems made for another version of the data: none of its ids is a test id here"
-    cure = "no test row of this dataset has it; were the predictions made for another version of the data?"
+    cure = f"no {tasks[0].split} row of this dataset has it; were the predictions made for another version of the data?"
     return (other, versions) if versions else (what, cure)
 
 
@@ -193,6 +193,7 @@ def short_runs(ledger: RunLedger, tasks: Sequence[PredictionTask], file: str) ->
     Returns: up to ``MAX_LISTED`` of them, and a count of the others; a single one for a task whose ids are those of
         another subset.
     """
+    split = tasks[0].split
     listed, n = ledger.short_runs(MAX_LISTED)
     covered = covered_subsets(ledger.ids(), tasks) if n else {}
     if covered:
@@ -200,16 +201,16 @@ def short_runs(ledger: RunLedger, tasks: Sequence[PredictionTask], file: str) ->
     cure = (
         "the file ends where a spreadsheet runs out of rows: write it again without opening it there"
         if ledger.rows == EXCEL_ROWS
-        else f"predict every test id; write '{UNPARSED}' where the model gave no usable output"
+        else f"predict every {split} id; write '{UNPARSED}' where the model gave no usable output"
     )
     problems = [_other_subset(file, task, subset) for task, subset in covered.items()]
     for short in listed:
         run = f"source {short.source!r}, seed {short.seed}"
-        found = f"{short.given:,} of {short.size:,} test ids of {short.target!r} for {run}; first missing "
+        found = f"{short.given:,} of {short.size:,} {split} ids of {short.target!r} for {run}; first missing "
         found += repr(short.first_missing)
-        problems.append(Problem("test ids are missing", file, found, cure, column="id"))
+        problems.append(Problem(f"{split} ids are missing", file, found, cure, column="id"))
     if n > len(listed):
-        what = f"test ids are missing in {counted(n - len(listed), 'more run')}"
+        what = f"{split} ids are missing in {counted(n - len(listed), 'more run')}"
         problems.append(Problem(what, file, column="id"))
     return problems
 

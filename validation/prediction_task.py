@@ -15,7 +15,8 @@ class PredictionTask:
     ``domains`` are those with test rows in the subset, ``sources`` those that a model may be trained on. ``test`` has
     columns ``id`` and ``domain``, of tagging tasks also ``n_tokens``, and holds the test ids of the subset, each once;
     ``outside`` holds the task's other test ids, ``subsets`` by name those of the other subsets that lie within
-    this one. ``withheld`` are domains that the folder leaves out because their rows may not be published.
+    this one. ``withheld`` are domains that the folder leaves out because their rows may not be published. ``split`` is
+    'validation' where ``domains`` and ``test`` are of validation rows.
     """
 
     benchmark: str
@@ -29,3 +30,4 @@ class PredictionTask:
     outside: frozenset[str] = frozenset()
     subsets: Mapping[str, pl.Series] = field(default_factory=dict)
     withheld: tuple[str, ...] = ()
+    split: str = "test"

@@ -48,6 +48,8 @@ def is_shared(index: Index, entry: Entry) -> bool:
 def predictions_archive(index: Index) -> Iterator[bytes]:
     """Build a ZIP archive of predictions piece by piece: ``<entry>.parquet`` and ``cards.jsonl``.
 
+    Predictions on validation rows are beside, ``<entry>.validation.parquet``, where an entry has them.
+
     Args:
         index: the boards.
     Returns: its bytes, in pieces of about a MiB, so that no server holds all of it.
@@ -59,10 +61,14 @@ def predictions_archive(index: Index) -> Iterator[bytes]:
         cards = [{"entry": entry.id, **entry.card.model_copy(update={"contact": None}).as_dict()} for entry in entries]
         archive.writestr("cards.jsonl", "".join(json.dumps(card, ensure_ascii=False) + "\n" for card in cards))
         for entry in entries:
-            with index.store.predictions(entry).open("rb") as file, archive.open(f"{entry.id}.parquet", "w") as member:
-                while chunk := file.read(CHUNK):
-                    member.write(chunk)
-                    yield written.take()
+            files = {f"{entry.id}.parquet": index.store.predictions(entry)}
+            if (held_out := index.store.validation(entry)) is not None:
+                files[f"{entry.id}.validation.parquet"] = held_out
+            for name, path in files.items():
+                with path.open("rb") as file, archive.open(name, "w") as member:
+                    while chunk := file.read(CHUNK):
+                        member.write(chunk)
+                        yield written.take()
     yield written.take()
 
 

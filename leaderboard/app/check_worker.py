@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.score import FileChecks, data_versions, prediction_tasks, score_predictions
+from leaderboard.scoring.validation_rows import validation_facts
 from validation.prediction_files import read_predictions
 from validation.prediction_task import PredictionTask
 from validation.predictions import checked_parts
@@ -52,7 +53,8 @@ def main() -> None:
 def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     try:
         if "folder" in request:
-            _dataset(request["folder"], request["subset"])  # it is no upload, and its size is not bounded
+            # It is no upload, and its size is not bounded.
+            _dataset(request["folder"], request["subset"], request.get("split", "test"))
         _bound(request["memory_mib"], request["seconds"])
         if "folder" not in request:
             return {"result": FileChecks().benchmark(Path(request["file"]))}
@@ -60,7 +62,7 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
         if request["is_checked"]:
             _preview(*where)
         else:
-            _check(*where, labels_by_index=request["labels_by_index"])
+            _check(*where, request.get("split", "test"), labels_by_index=request["labels_by_index"])
         return {"result": None}
     except InvalidInput as error:
         return {"problems": [asdict(problem) for problem in error.problems]}
@@ -68,9 +70,9 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
         return {"out_of_memory": True}
 
 
-def _check(file: str, folder: str, subset: str, out: str, *, labels_by_index: bool) -> None:
-    """Check a file, and write its rows, with tasks and targets, to an Arrow file."""
-    opened, tasks = _dataset(folder, subset)
+def _check(file: str, folder: str, subset: str, out: str, split: str, *, labels_by_index: bool) -> None:
+    """Check a file of predictions on a split's rows, and write them, with tasks and targets, to an Arrow file."""
+    opened, tasks = _dataset(folder, subset, split)
     writer = None
     versions = data_versions(Path(file), opened)
     for part in checked_parts(Path(file), tasks, versions, labels_by_index=labels_by_index):
@@ -83,15 +85,15 @@ def _check(file: str, folder: str, subset: str, out: str, *, labels_by_index: bo
 
 def _preview(file: str, folder: str, subset: str, out: str) -> None:
     """Score the rows of an Arrow file that were checked before, and write the scores as JSON."""
-    opened, _ = _dataset(folder, subset)
+    opened, _ = _dataset(folder, subset, "test")
     scored = score_predictions(pl.read_ipc(Path(file).read_bytes()), opened, subset)
     Path(out).write_text(scored.scores.model_dump_json())
 
 
 @lru_cache(maxsize=4)
-def _dataset(folder: str, subset: str) -> tuple[DatasetFolder, list[PredictionTask]]:
+def _dataset(folder: str, subset: str, split: str) -> tuple[DatasetFolder, list[PredictionTask]]:
     opened = DatasetFolder.open(folder)
-    tasks = prediction_tasks(opened, subset)
+    tasks = validation_facts(opened) if split == "validation" else prediction_tasks(opened, subset)
     _size_at_start.cache_clear()
     return opened, tasks
 

@@ -65,10 +65,17 @@ class Checker(FileChecks):
         self, path: Path, folder: DatasetFolder, subset: str = "all", *, labels_by_index: bool = False
     ) -> pl.DataFrame:
         """Read a prediction file and check it, as ``FileChecks`` does; InvalidInput also when it takes too much."""
+        return self._checked(path, {"folder": str(folder.path), "subset": subset, "labels_by_index": labels_by_index})
+
+    def validation(self, path: Path, folder: DatasetFolder, *, labels_by_index: bool = False) -> pl.DataFrame:
+        """Read predictions on validation rows, as ``FileChecks`` does; InvalidInput also when it takes too much."""
+        request = {"folder": str(folder.path), "subset": "all", "labels_by_index": labels_by_index}
+        return self._checked(path, {**request, "split": "validation"})
+
+    def _checked(self, path: Path, request: dict[str, Any]) -> pl.DataFrame:
         with TemporaryDirectory(prefix="shiftbench-check-") as place:
             out = Path(place) / "checked.arrow"
-            request = {"folder": str(folder.path), "subset": subset, "out": str(out), "is_checked": False}
-            self._ask({**request, "labels_by_index": labels_by_index, **_bounds_of(path)})
+            self._ask({**request, "out": str(out), "is_checked": False, **_bounds_of(path)})
             return pl.read_ipc(out)
 
     def scores(self, predictions: pl.DataFrame, folder: DatasetFolder, subset: str = "all") -> Scores:

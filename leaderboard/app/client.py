@@ -53,6 +53,7 @@ def send(
     *,
     any_token: bool = False,
     labels_by_index: bool = False,
+    validation: Path | None = None,
 ) -> dict[str, Any]:
     """Send a prediction file and its card.
 
@@ -63,13 +64,18 @@ def send(
         folders: of a store, datasets of which one is the card's; by default the one that was built on this machine.
         any_token: send the saved token even if it may write to repositories.
         labels_by_index: whole numbers in the file stand for labels.
+        validation: what the same models predicted on validation rows, for forecasts.
     Returns: the entry's id as ``entry``, and whether it is ``new``; of a page also its summary.
     Raises: InvalidInput with every problem; nothing is stored then.
     """
     if is_url(to):
-        return submit_to_url(to, predictions, card, any_token=any_token, labels_by_index=labels_by_index)
+        return submit_to_url(
+            to, predictions, card, any_token=any_token, labels_by_index=labels_by_index, validation=validation
+        )
     at_hand = folders or [_built_here(card)]
-    entry, new = open_store(to).submit(predictions, card, at_hand, labels_by_index=labels_by_index)
+    entry, new = open_store(to).submit(
+        predictions, card, at_hand, labels_by_index=labels_by_index, validation=validation
+    )
     return {"entry": entry.id, "new": new}
 
 
@@ -83,7 +89,13 @@ def _built_here(card: Card) -> DatasetFolder:
 
 
 def submit_to_url(
-    url: str, predictions: Path, card: Card, *, any_token: bool = False, labels_by_index: bool = False
+    url: str,
+    predictions: Path,
+    card: Card,
+    *,
+    any_token: bool = False,
+    labels_by_index: bool = False,
+    validation: Path | None = None,
 ) -> dict[str, Any]:
     """Send a prediction file and its card.
 
@@ -93,16 +105,20 @@ def submit_to_url(
         card: its card.
         any_token: send the saved token even if it may write to repositories.
         labels_by_index: whole numbers in the file stand for labels; leaderboards of earlier versions refuse it.
+        validation: what the same models predicted on validation rows; leaderboards of earlier versions refuse it.
     Returns: the page's answer: entry, whether it is new, and its summary.
     Raises: InvalidInput with the problems that the page lists, or when the page cannot be reached.
     """
-    if not predictions.is_file():
-        raise InvalidInput(Problem("there is no such prediction file", str(predictions), cure="check the path"))
+    for path in (predictions, validation):
+        if path is not None and not path.is_file():
+            raise InvalidInput(Problem("there is no such prediction file", str(path), cure="check the path"))
     from gradio_client import handle_file
 
     content: tuple[Any, ...] = (handle_file(str(predictions)), json.dumps(card.as_dict()))
-    if labels_by_index:
-        content = (*content, True)
+    if labels_by_index or validation is not None:
+        content = (*content, labels_by_index)
+    if validation is not None:
+        content = (*content, handle_file(str(validation)))
     return _ask(url, "submit", content, any_token=any_token)
 
 

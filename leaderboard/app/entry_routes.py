@@ -19,6 +19,7 @@ from leaderboard.scoring.unseen import Unseen, unseen_drops
 from leaderboard.store import Entry, folder_of
 from leaderboard.views import addresses
 from leaderboard.views.entry_page import entry_page
+from leaderboard.views.forecast_part import EntryForecast
 from leaderboard.views.html import Markup
 from leaderboard.views.released_page import released_page
 from leaderboard.views.withdrawn_page import withdrawn_page
@@ -33,7 +34,7 @@ def add_entry_routes(app: FastAPI, keeper: Keeper) -> None:
 
     @app.get(addresses.ENTRY)
     def entry(id: str = "", task: str = "") -> Response:
-        return page_or_problems("Entry", lambda: _entry(keeper.index, id, task or None))
+        return page_or_problems("Entry", lambda: _entry(keeper, id, task or None))
 
     @app.get(addresses.SCORES)
     def scores(id: str = "") -> Response:
@@ -75,7 +76,8 @@ def _attached(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}"'}
 
 
-def _entry(index: Index, identity: str, task: str | None) -> Markup | Response:
+def _entry(keeper: Keeper, identity: str, task: str | None) -> Markup | Response:
+    index = keeper.index
     if (withdrawn := index.withdrawn_at(identity)) is not None:
         return page_answer("Entry", withdrawn_page(identity, withdrawn), status=GONE)
     reasons = index.reasons(identity)
@@ -109,6 +111,10 @@ def _entry(index: Index, identity: str, task: str | None) -> Markup | Response:
         board = _board_of(index, entry, task)
         return place_of(index.frame(board), entry.id) if board else None
 
+    def forecast(task: TaskScores) -> EntryForecast | None:
+        board = _board_of(index, entry, task)
+        return _forecast_of(keeper, entry, board) if board else None
+
     return entry_page(
         identity,
         entry,
@@ -119,7 +125,16 @@ def _entry(index: Index, identity: str, task: str | None) -> Markup | Response:
         unseen=unseen,
         above_line=above_line,
         place=place,
+        forecast=forecast,
     )
+
+
+def _forecast_of(keeper: Keeper, entry: Entry, board: Board) -> EntryForecast:
+    """Return an entry's forecasts on a board, or why there are none."""
+    found = keeper.forecasts.of(entry.id)
+    if found is None:
+        return EntryForecast(board.name, None, keeper.forecasts.failure(entry.id) or "it is still to be computed")
+    return EntryForecast(board.name, found.of(board.task), found.reasons.get(board.task, "there is none of this task"))
 
 
 def _board_of(index: Index, entry: Entry, task: TaskScores) -> Board | None:

@@ -1,10 +1,11 @@
-"""What a running server does beside answering: looks for entries that others added, and scores what waits for it."""
+"""What a running server does beside answering: looks for entries that others added, scores and forecasts them."""
 
 import threading
 import time
 
 from leaderboard.app.faults import FaultLog
 from leaderboard.board import Index
+from leaderboard.board.forecasts import Forecasts
 from validation.report import InvalidInput
 
 SECONDS_BETWEEN_LOOKS = 60
@@ -18,6 +19,7 @@ class Keeper:
 
     def __init__(self, index: Index, faults: FaultLog | None = None) -> None:
         self._index = index
+        self.forecasts = Forecasts(index)
         self._faults = faults or FaultLog()
         self._looked = time.monotonic()
         self._stopped = threading.Event()
@@ -44,7 +46,7 @@ class Keeper:
                 self._index.refresh()
             except InvalidInput as error:
                 self._index.store.behind = str(error)  # the board shows it, with what was there before
-        if self._index.waiting():
+        if self._index.waiting() or self.forecasts.has_new:
             self._wake.set()
         return self._index
 
@@ -52,6 +54,7 @@ class Keeper:
         while not self._stopped.is_set():
             try:
                 self._score()
+                self._forecast()
                 self._wake.wait(SECONDS_BETWEEN_LOOKS)
                 self._wake.clear()
                 self._look()
@@ -65,6 +68,14 @@ class Keeper:
             if self._stopped.is_set():
                 return
             self._index.score(identity)
+
+    def _forecast(self) -> None:
+        """Forecast what waits for it; entries that come meanwhile are scored first."""
+        for identity in self.forecasts.waiting():
+            if self._stopped.is_set() or self._index.waiting():
+                self._wake.set()
+                return
+            self.forecasts.compute(identity)
 
     def _look(self) -> None:
         try:

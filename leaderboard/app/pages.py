@@ -5,6 +5,7 @@ from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
 from leaderboard.app.answers import csv_answer, html_answer, page_answer
 from leaderboard.app.entry_routes import add_entry_routes
+from leaderboard.app.forecast_routes import add_forecast_routes
 from leaderboard.app.keeper import Keeper
 from leaderboard.board import Index
 from leaderboard.views import addresses
@@ -27,6 +28,7 @@ def add_pages(app: FastAPI, keeper: Keeper) -> None:
     _add_static(app)
     _add_board(app, keeper)
     add_entry_routes(app, keeper)
+    add_forecast_routes(app, keeper)
     app.add_exception_handler(InvalidInput, _no_such_thing)
 
     @app.get(addresses.DATA)

@@ -72,7 +72,7 @@ def plain_submit_routes(
         except InvalidInput as error:
             return shown(request, values, refusal_answer(keeper.index, error.problems))
         by_index = values.get("labels_by_index") == "yes"
-        path = _kept(form.get("file"), uploads)
+        path, held_out = (_kept(form.get(name), uploads) for name in ("file", "validation"))
         if values.get("do") == "submit":
             answer = submit(
                 keeper.index,
@@ -82,9 +82,10 @@ def plain_submit_routes(
                 daily_quota=daily_quota,
                 checks=checks,
                 labels_by_index=by_index,
+                validation=held_out,
             )
         else:
-            answer = check(keeper.index, path, card, checks, labels_by_index=by_index)
+            answer = check(keeper.index, path, card, checks, labels_by_index=by_index, validation=held_out)
         return shown(request, {**values, "card": card}, answer)
 
     async def form(request: Request) -> Response:
@@ -95,7 +96,7 @@ def plain_submit_routes(
             return page_answer(
                 "Submit", box("Not accepted", "Send this form from the leaderboard's own page."), "submit", 403
             )
-        async with request.form(max_files=2, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as sent:
+        async with request.form(max_files=3, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as sent:
             if not free.acquire(blocking=False):
                 words = "Another file is being scored: send yours again in a minute."
                 return page_answer("Submit", box("Not now", words), "submit", BUSY)

@@ -1,7 +1,7 @@
 """The page and the endpoints that take submissions: a Gradio form, for its uploads, queue and sign-in.
 
-/check     file, card text, whether labels are numbers -> an answer (``leaderboard.board.submission.SubmissionAnswer``);
-           nothing is stored
+/check     file, card text, whether labels are numbers, validation predictions -> an answer
+           (``leaderboard.board.submission.SubmissionAnswer``); nothing is stored
 /submit    the same, and the entry is kept
 /withdraw  entry id -> an answer; only who sent it may
 /nominate  entry id, task -> an answer; only who sent it may; where labels are withheld
@@ -52,6 +52,10 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
                 info="The predictions are numbers: the position of the label in the task's list, from 0.",
                 elem_id="labels-by-index",
             )
+            with gr.Accordion("Validation predictions, for forecasts (optional)", open=False):
+                validation_file = gr.File(
+                    label="What the same models predicted on validation rows", height=120, elem_id="validation-file"
+                )
         with gr.Column(min_width=300):
             card = _card_text_box(keeper.index.folders)
     with gr.Row(elem_id="send"):
@@ -69,15 +73,18 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
         task = gr.Textbox(label="Task", placeholder="all of its tasks", max_length=100, elem_id="nominate-task")
         nominate_button = gr.Button("Nominate", scale=0, min_width=150)
 
-    def check_file(file: str | None, card: str, labels_by_index: bool = False) -> SubmissionAnswer:
+    def check_file(
+        file: str | None, card: str, labels_by_index: bool = False, validation: str | None = None
+    ) -> SubmissionAnswer:
         """Check a prediction file without keeping it: every problem is listed, and scores are previewed.
 
         Args:
             file: the prediction file (.parquet, .jsonl or .csv).
             card: the card's text, YAML or JSON.
             labels_by_index: the predictions are numbers, the position of the label in the task's list, from 0.
+            validation: a file of what the same models predicted on validation rows, for forecasts.
         """
-        return check(keeper.index, file, card, checks, labels_by_index=labels_by_index)
+        return check(keeper.index, file, card, checks, labels_by_index=labels_by_index, validation=validation)
 
     def submit_file(
         request: gr.Request,
@@ -85,6 +92,7 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
         file: str | None,
         card: str,
         labels_by_index: bool = False,
+        validation: str | None = None,
     ) -> SubmissionAnswer:
         """Check, score and keep a prediction file; the same file and card sent twice are one entry.
 
@@ -94,6 +102,7 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
             file: the prediction file (.parquet, .jsonl or .csv).
             card: the card's text, YAML or JSON.
             labels_by_index: the predictions are numbers, the position of the label in the task's list, from 0.
+            validation: a file of what the same models predicted on validation rows, for forecasts.
         """
         return submit(
             keeper.index,
@@ -103,6 +112,7 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
             daily_quota=daily_quota,
             checks=checks,
             labels_by_index=labels_by_index,
+            validation=validation,
         )
 
     def withdraw_entry(entry: str, request: gr.Request, profile: gr.OAuthProfile | None) -> SubmissionAnswer:
@@ -129,8 +139,8 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
         return nominate_entry(keeper.index, entry, task, sender=lambda: sender(request, profile))
 
     handlers: list[tuple[gr.Button, Callable[..., SubmissionAnswer], list[Any], str]] = [
-        (check_button, check_file, [file, card, by_index], "check"),
-        (submit_button, submit_file, [file, card, by_index], "submit"),
+        (check_button, check_file, [file, card, by_index, validation_file], "check"),
+        (submit_button, submit_file, [file, card, by_index, validation_file], "submit"),
         (withdraw_button, withdraw_entry, [entry], "withdraw"),
     ]
     if withheld:

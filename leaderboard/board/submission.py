@@ -52,6 +52,7 @@ def check(
     checks: FileChecks = IN_THIS_PROCESS,
     *,
     labels_by_index: bool = False,
+    validation: str | None = None,
 ) -> SubmissionAnswer:
     """Check a submission without keeping it, and preview its scores where anybody could compute them.
 
@@ -61,12 +62,15 @@ def check(
         card_text: the card as YAML or JSON.
         checks: reads and checks the file; a server has that done by another process.
         labels_by_index: whole numbers in the file stand for labels (see ``validation.label_indices``).
+        validation: the file of what the same models predicted on validation rows; None where none was sent.
     Returns: what the endpoint answers, problems included.
     """
 
-    def score(path: Path, card: Card) -> SubmissionAnswer:
+    def score(path: Path, card: Card, held_out: Path | None) -> SubmissionAnswer:
         folder = folder_of(card, index.folders)
         frame = checks.predictions(path, folder, card.subset, labels_by_index=labels_by_index)
+        if held_out is not None:
+            checks.held_out(held_out, frame, folder, labels_by_index=labels_by_index)
         if not folder.has_public_labels:
             note = (
                 "The test labels are withheld: after submission you receive one number for each target, and the "
@@ -78,7 +82,7 @@ def check(
             return _accepted(note=note)
         return _accepted(checks.scores(frame, folder, card.subset))
 
-    return _answer(index, file, card_text, score, checks, labels_by_index=labels_by_index)
+    return _answer(index, (file, validation), card_text, score, checks, labels_by_index=labels_by_index)
 
 
 def submit(
@@ -90,6 +94,7 @@ def submit(
     daily_quota: int | None,
     checks: FileChecks = IN_THIS_PROCESS,
     labels_by_index: bool = False,
+    validation: str | None = None,
 ) -> SubmissionAnswer:
     """Check, score and store a submission; the submitter's identity is checked before the file is read.
 
@@ -101,6 +106,7 @@ def submit(
         daily_quota: entries of one submitter a UTC day; None: any number.
         checks: as for ``check``.
         labels_by_index: as for ``check``.
+        validation: as for ``check``; the entry keeps it for forecasts.
     Returns: what the endpoint answers, problems included.
     """
     try:
@@ -108,7 +114,7 @@ def submit(
     except InvalidInput as error:
         return refusal_answer(index, error.problems)
 
-    def keep(path: Path, card: Card) -> SubmissionAnswer:
+    def keep(path: Path, card: Card, held_out: Path | None) -> SubmissionAnswer:
         folder = folder_of(card, index.folders)
         entry, new = index.store.submit(
             path,
@@ -119,6 +125,7 @@ def submit(
             score=lambda rows: not (index.background and takes_long(rows, folder)),
             checks=checks,
             labels_by_index=labels_by_index,
+            validation=held_out,
         )
         index.refresh()
         if not folder.has_public_labels:
@@ -128,7 +135,7 @@ def submit(
             return _accepted(entry=entry.id, new=new, note=note)
         return _accepted(index.scores(entry.id), entry.id, new=new)
 
-    return _answer(index, file, card_text, keep, checks, labels_by_index=labels_by_index)
+    return _answer(index, (file, validation), card_text, keep, checks, labels_by_index=labels_by_index)
 
 
 def nominate_entry(index: Index, identity: str, task: str, *, sender: Sender) -> SubmissionAnswer:
@@ -168,24 +175,26 @@ def withdraw(index: Index, identity: str, *, sender: Sender) -> SubmissionAnswer
 
 def _answer(
     index: Index,
-    file: str | None,
+    files: tuple[str | None, str | None],
     card_text: str,
-    score: Callable[[Path, Card], SubmissionAnswer],
+    score: Callable[[Path, Card, Path | None], SubmissionAnswer],
     checks: FileChecks,
     *,
     labels_by_index: bool,
 ) -> SubmissionAnswer:
+    """Answer with what ``score`` does; ``files`` are predictions and, where they were sent, validation predictions."""
     problems: list[Problem] = []
-    path = _file(file, problems)
+    file, more = files
+    path, held_out = _file(file, problems), _file(more, problems) if more else None
     card = _card(index, card_text, problems)
     try:
-        if path is not None and card is not None:
-            return score(path, card)
+        if path is not None and card is not None and not problems:
+            return score(path, card, held_out)
         if path is not None:
             _check_without_card(index, path, checks, labels_by_index=labels_by_index)
     except InvalidInput as error:
         problems += error.problems
-    return refusal_answer(index, problems, path)
+    return refusal_answer(index, problems, path, held_out)
 
 
 def _check_without_card(index: Index, path: Path, checks: FileChecks, *, labels_by_index: bool) -> None:
@@ -213,9 +222,9 @@ def _feedback_answer(
     return {**answer, "summary": {**facts, "feedback": [asdict(each) for each in told]}}
 
 
-def refusal_answer(index: Index, problems: list[Problem], path: Path | None = None) -> SubmissionAnswer:
+def refusal_answer(index: Index, problems: list[Problem], *paths: Path | None) -> SubmissionAnswer:
     """Return the answer that lists problems, files of this server under the names that the submitter knows."""
-    names = {**index.names(), **({str(path): path.name} if path else {})}
+    names = {**index.names(), **{str(path): path.name for path in paths if path}}
     listed = [public_message(problem, names) for problem in problems[:MAX_PROBLEMS]]
     if len(problems) > MAX_PROBLEMS:
         listed.append(f"and {len(problems) - MAX_PROBLEMS:,} more problems")

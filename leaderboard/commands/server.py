@@ -46,6 +46,12 @@ def submit(
         bool, typer.Option("--any-token", help="Send the saved Hugging Face token even if it may write.")
     ] = False,
     labels_by_index: LabelsByIndexOption = False,
+    validation: Annotated[
+        Path | None,
+        typer.Option(
+            "--validation", metavar="FILE", help="What the same models predicted on validation rows: for forecasts."
+        ),
+    ] = None,
     json_: JsonOption = None,
 ) -> None:
     """Submit a prediction file and its card to a leaderboard.
@@ -60,7 +66,15 @@ def submit(
 
     over_http = is_url(to)  # before the card is read
     folders = [] if over_http else [DatasetFolder.open(place) for place in data or ()]
-    answer = send(predictions, read_card(card), to, folders, any_token=any_token, labels_by_index=labels_by_index)
+    answer = send(
+        predictions,
+        read_card(card),
+        to,
+        folders,
+        any_token=any_token,
+        labels_by_index=labels_by_index,
+        validation=validation,
+    )
     where = f"at {to}" if over_http else f"in store {to}"
     said = f"accepted {where}" if answer["new"] else f"already {where}: the same file with the same card is one entry"
     typer.echo(f"entry {answer['entry']}: {said}", err=True)

@@ -14,7 +14,7 @@ from leaderboard.forecasting.run import chosen_methods, forecast_task
 from leaderboard.forecasting.samples import SCORES, Run, Sample, TaskSamples, task_samples
 from leaderboard.forecasting.shape import Forecasts
 from leaderboard.forecasting.text_vectors import TextVectors
-from leaderboard.forecasting.validation_rows import read_validation, validation_file
+from leaderboard.scoring.validation_rows import read_validation, validation_file
 from validation.report import InvalidInput, Problem, counted, did_you_mean
 from validation.vocabulary import source_parts
 

@@ -1,6 +1,6 @@
 """Embeddings of held-out source texts and of target texts, and what two methods take of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.encoder import Encoder, encoder_texts
+from builders.encoder import encoder_texts
 from builders.folder.reader import DatasetFolder
 from leaderboard.forecasting.samples import TaskSamples
 from leaderboard.metrics.depth import tte_depth
@@ -53,6 +53,13 @@ class TextPair:
         return tte_depth(self.home), tte_depth(self.home, self.target)
 
 
+class TextEncoder(Protocol):
+    """What embeds texts: an ``Encoder``, or the vectors that one has cached."""
+
+    def encode(self, texts: Sequence[str], description: str = ...) -> NDArray[np.float32]:
+        """Return unit vectors, shape (n, d), in the order given."""
+
+
 class ShiftVectors(Protocol):
     """What methods ask vectors of."""
 
@@ -71,7 +78,7 @@ class TextVectors:
     """
 
     def __init__(
-        self, samples: TaskSamples, folder: DatasetFolder, encoder: Encoder, extra: Mapping[str, str] | None = None
+        self, samples: TaskSamples, folder: DatasetFolder, encoder: TextEncoder, extra: Mapping[str, str] | None = None
     ) -> None:
         info = folder.task(samples.task)
         wanted = [sample.ids for sample in (*samples.home.values(), *samples.shifts.values())]

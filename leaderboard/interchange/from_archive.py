@@ -9,7 +9,8 @@ import polars as pl
 from tqdm import tqdm
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.interchange.open_archive import ENTRIES, PREDICTIONS
+from leaderboard.interchange.open_archive import ENTRIES, PREDICTIONS, VALIDATION
+from leaderboard.scoring.validation_rows import validation_file
 from leaderboard.store import ENTRY_ID, LOCAL_SUBMITTER, Store
 from leaderboard.store.entries import entry_id
 from validation.cards import parse_card
@@ -50,17 +51,26 @@ def _submit(store: Store, archive: Path, identity: str, card: str, folders: Sequ
     path = archive / PREDICTIONS / f"{identity}.parquet"
     if not ENTRY_ID.fullmatch(identity) or not path.is_file():
         raise InvalidInput(Problem("the archive lacks the predictions of this entry", str(archive), f"'{identity}'"))
-    rows = _read_table(path, PREDICTIONS)
-    # Columns in the order of entries' files, without those that the entry did not have.
-    sent = rows.select(name for name in _READ[PREDICTIONS] if name in rows.columns and not rows[name].is_null().all())
+    sent, more = _sent(path), archive / VALIDATION / path.name
+    held_out = _sent(more) if more.is_file() else None
     checked = parse_card(card, f"{archive}, card of {identity}")
-    if entry_id(LOCAL_SUBMITTER, checked, sent.sort("source", "seed", "id")) != identity:
+    if entry_id(LOCAL_SUBMITTER, checked, sent, held_out) != identity:
         what, cure = "card or predictions have changed since they were archived", "fetch the archive again"
         raise InvalidInput(Problem(what, str(path), cure=cure))
     with tempfile.TemporaryDirectory(prefix="shiftbench-") as folder:
         file = Path(folder) / path.name
         sent.write_parquet(file)
-        store.submit(file, checked, folders)
+        beside = None if held_out is None else validation_file(file)
+        if held_out is not None and beside is not None:
+            held_out.write_parquet(beside)
+        store.submit(file, checked, folders, validation=beside)
+
+
+def _sent(path: Path) -> pl.DataFrame:
+    """Read predictions in the order that entries have them, without columns that the entry did not have."""
+    rows = _read_table(path, PREDICTIONS)
+    names = [name for name in _READ[PREDICTIONS] if name in rows.columns and not rows[name].is_null().all()]
+    return rows.select(names).sort("source", "seed", "id")
 
 
 def _read_table(path: Path, kind: str) -> pl.DataFrame:

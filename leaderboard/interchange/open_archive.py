@@ -1,6 +1,8 @@
 """The open archive: all entries of a store that may be shared, as one dataset folder for research.
 
     predictions/<entry>.parquet   config ``predictions``: what each run said of each test text, with confidences
+    validation/<entry>.parquet    the same of validation texts, for forecasts; config ``validation`` where any entry
+                                  has them
     entries.parquet               config ``entries``: the models, with the whole card as JSON
     scores.parquet                config ``scores``: one score of one run a row
     figures.parquet               config ``figures``: means, drops and scores with their intervals
@@ -34,7 +36,7 @@ from validation.cards import Card
 from validation.output_files import check_new_folder, replace_file
 from validation.report import InvalidInput, Problem
 
-ENTRIES, SCORES, FIGURES, PREDICTIONS = "entries", "scores", "figures", "predictions"
+ENTRIES, SCORES, FIGURES, PREDICTIONS, VALIDATION = "entries", "scores", "figures", "predictions", "validation"
 _DONE = ".done"
 """Folder with a file for each finished entry of the store, which holds its id in the archive."""
 
@@ -96,11 +98,18 @@ FIGURE_SCHEMA = pl.Schema(
 """Figures as ``leaderboard.interchange.figures`` has them; null: of a whole task (source, target), no interval."""
 _TITLES = {
     PREDICTIONS: "Predictions of each trained model for each test text",
+    VALIDATION: "Predictions of trained models for validation texts, for forecasts",
     ENTRIES: "The entries and their cards",
     SCORES: "Scores of single trained models",
     FIGURES: "Means, drops and scores of entries, with 95% intervals",
 }
-_SCHEMAS = {PREDICTIONS: PREDICTION_SCHEMA, ENTRIES: ENTRY_SCHEMA, SCORES: SCORE_SCHEMA, FIGURES: FIGURE_SCHEMA}
+_SCHEMAS = {
+    PREDICTIONS: PREDICTION_SCHEMA,
+    VALIDATION: PREDICTION_SCHEMA,
+    ENTRIES: ENTRY_SCHEMA,
+    SCORES: SCORE_SCHEMA,
+    FIGURES: FIGURE_SCHEMA,
+}
 _TABLES = (ENTRIES, SCORES, FIGURES)
 
 Describe = Callable[[Sequence[Config], pl.DataFrame], Mapping[str, str]]
@@ -153,22 +162,29 @@ def _archived(store: Store, identity: str, folders: Sequence[DatasetFolder], par
     if done.is_file():
         return done.read_text()
     rows = store.checked_rows(identity, folder)
-    # The archive adds each optional column to all entries; an empty one was not in this entry's file.
-    sent = rows.drop("task", "target", *(name for name in rows.columns if rows[name].is_null().all()))
+    held_out = store.validation_rows(entry, folder)
     card = entry.card.model_copy(update={"contact": None})
-    named = entry_id(LOCAL_SUBMITTER, card, sent.sort("source", "seed", "id"))
+    named = entry_id(LOCAL_SUBMITTER, card, _sent(rows), None if held_out is None else _sent(held_out))
     scores = store.scores(entry, folder)
     frames = {
         PREDICTIONS: rows.sort("source", "seed", "id"),
         ENTRIES: _entry_row(card, scores),
         SCORES: store.table(entry, folder),
         FIGURES: _figure_rows(scores),
+        **({VALIDATION: held_out.sort("source", "seed", "id")} if held_out is not None else {}),
     }
     for name, frame in frames.items():
         _write(frame.with_columns(entry=pl.lit(named)), _SCHEMAS[name], part / name / f"{named}.parquet")
     with replace_file(done) as new:
         new.write_text(named)
     return named
+
+
+def _sent(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return checked rows as an entry filled from the archive has them, which its id is made of."""
+    # A column without a value is no column: the archive has it for all entries.
+    empty = [name for name in rows.columns if rows[name].is_null().all()]
+    return rows.drop("task", "target", *empty).sort("source", "seed", "id")
 
 
 def _refuse_closed(entry: Entry, folders: Sequence[DatasetFolder]) -> DatasetFolder:
@@ -210,14 +226,16 @@ def _write(frame: pl.DataFrame, schema: pl.Schema, path: Path) -> None:
 
 def _finish(part: Path, out: Path, ids: Sequence[str], describe: Describe) -> int:
     """Write the joined tables and their description into the folder; return the number of predictions."""
-    for path in (part / PREDICTIONS).glob("*.parquet"):
+    for path in [*(part / PREDICTIONS).glob("*.parquet"), *(part / VALIDATION).glob("*.parquet")]:
         if path.stem not in ids:  # the entry was withdrawn after an interrupted command wrote its file
             path.unlink()
     for name in _TABLES:
         _write(pl.concat([pl.read_parquet(part / name / f"{each}.parquet") for each in ids]), _SCHEMAS[name],
                part / f"{name}.parquet")  # fmt: skip
-    predictions = int(pl.scan_parquet(part / PREDICTIONS / "*.parquet").select(pl.len()).collect().item())
-    rows = {PREDICTIONS: predictions} | {name: _n_rows(part / f"{name}.parquet") for name in _TABLES}
+    rows = {
+        name: _n_rows(part / name / "*.parquet") for name in (PREDICTIONS, VALIDATION) if any((part / name).glob("*"))
+    }
+    rows |= {name: _n_rows(part / f"{name}.parquet") for name in _TABLES}
     for name, text in describe(archive_configs(rows), pl.read_parquet(part / f"{ENTRIES}.parquet")).items():
         (part / name).write_text(text, encoding="utf-8")
     for name in (_DONE, *_TABLES):  # the marker that the others are complete goes first
@@ -225,23 +243,27 @@ def _finish(part: Path, out: Path, ids: Sequence[str], describe: Describe) -> in
     if out.exists():
         out.rmdir()
     part.rename(out)
-    return predictions
+    return rows[PREDICTIONS]
 
 
 def _n_rows(path: Path) -> int:
-    return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
+    """Count the rows of a table, or of all that a pattern matches."""
+    return int(pl.scan_parquet(path, glob="*" in path.name).select(pl.len()).collect().item())
 
 
 def archive_configs(rows: Mapping[str, int]) -> list[Config]:
     """List what an archive offers under each config name; the default, the predictions, first.
 
     Args:
-        rows: of each config.
+        rows: of each config that is there.
     """
-    paths = {PREDICTIONS: f"{PREDICTIONS}/*.parquet"} | {name: f"{name}.parquet" for name in _TABLES}
+    paths = {name: f"{name}/*.parquet" for name in (PREDICTIONS, VALIDATION)} | {
+        name: f"{name}.parquet" for name in _TABLES
+    }
     return [
         Config(name, title, name, {"test": paths[name]}, {"test": rows[name]}, _columns(_SCHEMAS[name]))
         for name, title in _TITLES.items()
+        if name in rows
     ]
 
 

@@ -21,6 +21,7 @@ from leaderboard.scoring.precision import Precision
 from leaderboard.scoring.replicates import N_DRAWS, TaskValues, task_values
 from leaderboard.scoring.shape import Scores
 from leaderboard.scoring.summary import summarise_values
+from leaderboard.scoring.validation_rows import read_validation, refuse_other_training
 from leaderboard.scoring.without_shift import add_without_shift
 from validation.cards import card_beside
 from validation.prediction_files import PredictionFile
@@ -168,6 +169,24 @@ class FileChecks:
     ) -> pl.DataFrame:
         """Read a file and check it against a dataset folder, as ``checked_predictions`` does."""
         return checked_predictions(path, folder, subset, labels_by_index=labels_by_index)
+
+    def validation(self, path: Path, folder: DatasetFolder, *, labels_by_index: bool = False) -> pl.DataFrame:
+        """Read predictions on validation rows and check them, as ``read_validation`` does."""
+        return read_validation(path, folder, labels_by_index=labels_by_index)
+
+    def held_out(
+        self, path: Path, predictions: pl.DataFrame, folder: DatasetFolder, *, labels_by_index: bool = False
+    ) -> pl.DataFrame:
+        """Read the validation rows that go with checked predictions.
+
+        Raises: InvalidInput also when labels are withheld, where nothing is forecast, or they are of other models.
+        """
+        if not folder.has_public_labels:
+            what, cure = "validation rows are for forecasts, which withheld labels do not allow", "leave this file out"
+            raise InvalidInput(Problem(what, str(path), cure=cure))
+        rows = self.validation(path, folder, labels_by_index=labels_by_index)
+        refuse_other_training(rows, predictions, str(path))
+        return rows
 
     def scores(self, predictions: pl.DataFrame, folder: DatasetFolder, subset: str = "all") -> Scores:
         """Score checked predictions for a preview, which nobody keeps."""

@@ -13,6 +13,8 @@ from leaderboard.store.local import Files
 MadeWith = tuple[str | None, str | None]
 """Encoders of the depths and of BERTScore's tokens; None where there was none."""
 _MADE_WITH = "made_with"
+FORECASTS = ".forecasts.json"
+"""What the names of forecasts' files end in."""
 
 
 def scores_path(identity: str, version: str = METRIC_VERSION) -> str:
@@ -35,6 +37,11 @@ def table_path(identity: str, version: str = METRIC_VERSION) -> str:
     Returns: a path below the store's root, with slashes.
     """
     return f"{SCORES}/{version}/{check_id(identity)}.parquet"
+
+
+def forecasts_path(identity: str) -> str:
+    """Return the place of an entry's forecasts in a store."""
+    return f"{SCORES}/{METRIC_VERSION}/{check_id(identity)}{FORECASTS}"
 
 
 def index_path(name: str) -> str:

@@ -20,7 +20,7 @@ COMPARISONS = "comparisons"
 """Folders of a store."""
 DERIVED = (SCORES, COMPARISONS)
 """Folders whose content is computed again when it is lost."""
-CARD, PREDICTIONS = "card.json", "predictions.parquet"
+CARD, PREDICTIONS, VALIDATION = "card.json", "predictions.parquet", "validation.parquet"
 ENTRY_ID = re.compile(r"[0-9a-f]{16}")
 RECORD = re.compile(r"[a-z]+-[0-9a-zA-Z-]{1,80}\.(json|bin)")
 """The pattern of a record's name."""
@@ -30,12 +30,17 @@ VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){0,3}", re.ASCII)
 
 @dataclass(frozen=True)
 class Entry:
-    """One accepted submission. ``submitted_at`` is in UTC, ISO 8601, to the second."""
+    """One accepted submission.
+
+    ``submitted_at`` is in UTC, ISO 8601, to the second; ``has_validation`` says whether predictions on validation rows
+    lie beside its predictions.
+    """
 
     id: str
     submitter: str
     submitted_at: str
     card: Card
+    has_validation: bool = False
 
 
 class SubmissionRecord(NamedTuple):
@@ -45,18 +50,20 @@ class SubmissionRecord(NamedTuple):
     day: str
 
 
-def entry_id(submitter: str, card: Card, rows: pl.DataFrame) -> str:
+def entry_id(submitter: str, card: Card, rows: pl.DataFrame, validation: pl.DataFrame | None = None) -> str:
     """Compute an entry's id: the same for the same submitter, predictions and card.
 
     Args:
         submitter: the submitter's identity.
         card: its card.
         rows: its predictions, sorted.
+        validation: its predictions on validation rows, sorted; None without any.
     Returns: 16 hex digits.
     """
     digest = hashlib.sha256(json.dumps([submitter, card.as_dict()], sort_keys=True).encode())
-    for name in rows.columns:
-        digest.update(json.dumps([name, rows[name].to_list()], ensure_ascii=False).encode())
+    for part in (rows,) if validation is None else (rows, validation):
+        for name in part.columns:
+            digest.update(json.dumps([name, part[name].to_list()], ensure_ascii=False).encode())
     return digest.hexdigest()[:16]
 
 
@@ -85,6 +92,11 @@ def predictions_path(identity: str) -> str:
     Returns: a path below the store's root, with slashes.
     """
     return f"{ENTRIES}/{check_id(identity)}/{PREDICTIONS}"
+
+
+def validation_path(identity: str) -> str:
+    """Return the place of an entry's predictions on validation rows in a store; most entries have none."""
+    return f"{ENTRIES}/{check_id(identity)}/{VALIDATION}"
 
 
 def stored_rows(checked: pl.DataFrame) -> pl.DataFrame:
@@ -128,6 +140,7 @@ def entry_bytes(entry: Entry) -> bytes:
         "submitter": entry.submitter,
         "submitted_at": entry.submitted_at,
         "card": entry.card.as_dict(),
+        **({"validation": True} if entry.has_validation else {}),
     }
     return json.dumps(content, indent=2, ensure_ascii=False).encode()
 
@@ -136,9 +149,8 @@ def parse_entry(content: bytes, identity: str) -> Entry:
     """Parse an entry's card file; InvalidInput when it is damaged or another entry's."""
     try:
         read = json.loads(content)
-        entry = Entry(
-            str(read["id"]), str(read["submitter"]), str(read["submitted_at"]), Card.model_validate(read["card"])
-        )
+        card, has_validation = Card.model_validate(read["card"]), read.get("validation") is True
+        entry = Entry(str(read["id"]), str(read["submitter"]), str(read["submitted_at"]), card, has_validation)
         datetime.fromisoformat(entry.submitted_at)
     except (ValueError, KeyError, TypeError) as error:
         raise _damaged(identity, type(error).__name__) from error

@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 
 from builders.hub_access import retry, writing_to_hub
 from leaderboard.scoring.shape import METRIC_VERSION
-from leaderboard.store.derived import scores_path, table_path
+from leaderboard.store.derived import FORECASTS, scores_path, table_path
 from leaderboard.store.entries import (
     CARD,
     ENTRIES,
@@ -146,7 +146,7 @@ class HubPlace:
         with writing_to_hub(self._repo_id, "try again later"):
             there = retry(lambda _: self._listing(folder, self._head or "main"))
         ids = self.ids() - self.withdrawn()
-        lacking = {name for name in set(self._copy.names(folder)) - there if PurePosixPath(name).stem in ids}
+        lacking = {name for name in set(self._copy.names(folder)) - there if name.partition(".")[0] in ids}
         paths = sorted({*made, *(f"{folder}/{name}" for name in lacking)})
         for start in range(0, len(paths), _COMMITTED):
             some = paths[start : start + _COMMITTED]
@@ -199,7 +199,7 @@ class HubPlace:
         self._fetch_all((record_path(name) for name in recorded - self.records()), head)
         new = there - self.ids()
         if self._head is None:
-            self._fetch_scores(METRIC_VERSION, head, (".json", ".parquet"), there - gone)
+            self._fetch_scores(METRIC_VERSION, head, (".json", ".parquet", FORECASTS), there - gone)
         else:  # an entry is committed with its scores, so the long listing is not needed
             derived = (path(identity) for identity in new - gone for path in (scores_path, table_path))
             self._fetch_all(derived, head)

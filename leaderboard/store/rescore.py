@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from tqdm import tqdm
@@ -12,6 +12,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.coverage import covers_board
 from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store import Store, folder_of
+from leaderboard.store.forecasts import forecast_again, kept_forecasts
 from leaderboard.store.interval_changes import IntervalChange, interval_changes, read_intervals
 from validation.report import InvalidInput
 
@@ -45,7 +46,8 @@ class Rescored:
     """Result of scoring again: ids that were ``scored`` and ``kept``, reasons of those that ``failed``.
 
     ``changes`` and ``intervals`` have every board, in order; ``against`` is the metric version compared with, None when
-    there is none.
+    there is none. ``forecast`` are ids whose accuracy was forecast, ``not_forecast`` reasons why that failed: scores
+    do not hang on it.
     """
 
     version: str
@@ -55,6 +57,8 @@ class Rescored:
     failed: dict[str, str]
     changes: dict[str, tuple[Change, ...]]
     intervals: dict[str, tuple[IntervalChange, ...]]
+    forecast: tuple[str, ...] = ()
+    not_forecast: dict[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON data."""
@@ -85,12 +89,32 @@ def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = Fal
                 scored.append(identity)
         except InvalidInput as error:
             failed[identity] = str(error)
-    store.share_scores(scored)
+    forecast, not_forecast = _forecast(store, folders, [*kept, *scored], every=every)
+    store.share_scores({*scored, *forecast})
     against = next((version for version in store.versions() if version != METRIC_VERSION), None)
     boards = _possible_boards(folders) if against is not None else {}
     changes = _changes(store, boards, names, against) if against is not None else {}
     intervals = _interval_changes(store, boards, against) if against is not None else {}
-    return Rescored(METRIC_VERSION, against, tuple(scored), tuple(kept), failed, changes, intervals)
+    return Rescored(
+        METRIC_VERSION, against, tuple(scored), tuple(kept), failed, changes, intervals, forecast, not_forecast
+    )
+
+
+def _forecast(
+    store: Store, folders: Sequence[DatasetFolder], ids: Sequence[str], *, every: bool
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Forecast the entries that lack forecasts, or all; returns which were made, and why others failed."""
+    made, failed = [], {}
+    for identity in tqdm(ids, desc="forecasting", unit="entry", disable=None, file=sys.stderr):
+        try:
+            entry = store.entry(identity)
+            folder = folder_of(entry.card, folders)
+            if folder.has_public_labels and (every or kept_forecasts(store, identity) is None):
+                forecast_again(store, entry, folder)
+                made.append(identity)
+        except InvalidInput as error:
+            failed[identity] = str(error)
+    return tuple(made), failed
 
 
 def _changes(

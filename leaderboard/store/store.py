@@ -15,16 +15,16 @@ from leaderboard.scoring.score import (
     FileChecks,
     Scored,
     checked_predictions,
-    encoder_name,
     score_predictions,
     token_encoder,
 )
 from leaderboard.scoring.shape import Scores
-from leaderboard.scoring.summary import depth_encoder_name
+from leaderboard.scoring.validation_rows import read_validation
+from leaderboard.store.data_at_hand import folder_of, made_with, refuse_candidates_alone
 from leaderboard.store.derived import (
-    MadeWith,
     comparison_path,
     derived_files,
+    forecasts_path,
     index_path,
     read_scores,
     read_table,
@@ -48,6 +48,7 @@ from leaderboard.store.entries import (
     stored_rows,
     tombstone_bytes,
     tombstone_path,
+    validation_path,
 )
 from leaderboard.store.local import Files, LocalPlace, Place
 from validation.cards import Card
@@ -59,6 +60,7 @@ class EntryFiles(NamedTuple):
 
     card: Path
     predictions: Path
+    validation: Path
     scores: Path
     table: Path
 
@@ -89,6 +91,7 @@ class Store:
         score: Callable[[pl.DataFrame], bool] = lambda _: True,
         checks: FileChecks = IN_THIS_PROCESS,
         labels_by_index: bool = False,
+        validation: Path | None = None,
     ) -> tuple[Entry, bool]:
         """Check and score a prediction file, and store it.
 
@@ -102,6 +105,7 @@ class Store:
                 withheld labels never are (see ``leaderboard.release``).
             checks: reads and checks the file.
             labels_by_index: whole numbers in it stand for labels; the entry keeps their names.
+            validation: what the same models predicted on validation rows; the entry keeps it for forecasts.
         Returns: the entry, and whether it is new (False when the same file was sent before, which costs no quota).
             It is durable then.
         Raises: InvalidInput with every problem; nothing is stored then.
@@ -109,11 +113,15 @@ class Store:
         folder = folder_of(card, folders)
         frame = checks.predictions(predictions, folder, card.subset, labels_by_index=labels_by_index)
         folder.refuse_withheld()
-        _refuse_candidates_alone(frame, folder, predictions)
-        rows = stored_rows(frame)
-        identity = entry_id(submitter, card, rows)
+        refuse_candidates_alone(frame, folder, predictions)
+        rows, held_out = stored_rows(frame), None
+        if validation is not None:
+            held_out = stored_rows(checks.held_out(validation, frame, folder, labels_by_index=labels_by_index))
+        identity = entry_id(submitter, card, rows, held_out)
         if self._accepts(identity, submitter, daily_quota):  # before the work of scoring
             derived = {predictions_path(identity): predictions_bytes(rows)}
+            if held_out is not None:
+                derived[validation_path(identity)] = predictions_bytes(held_out)
             if folder.has_public_labels and score(frame):
                 scored = score_predictions(frame, folder, card.subset, encoder=token_encoder(folder))
                 derived |= derived_files(identity, scored)
@@ -123,7 +131,8 @@ class Store:
         def make() -> Files | None:
             if not self._accepts(identity, submitter, daily_quota):
                 return None
-            return {**derived, card_path(identity): entry_bytes(Entry(identity, submitter, now(), card))}
+            entry = Entry(identity, submitter, now(), card, held_out is not None)
+            return {**derived, card_path(identity): entry_bytes(entry)}
 
         new = self._place.add(make)
         return self.entry(identity), new
@@ -170,6 +179,15 @@ class Store:
         """Return the path of an entry's prediction file on this machine."""
         return self._place.fetch(predictions_path(entry.id))
 
+    def validation(self, entry: Entry) -> Path | None:
+        """Return the path of an entry's predictions on validation rows on this machine; None where it has none."""
+        return self._place.fetch(validation_path(entry.id)) if entry.has_validation else None
+
+    def validation_rows(self, entry: Entry, folder: DatasetFolder) -> pl.DataFrame | None:
+        """Return an entry's checked predictions on validation rows; None where it has none."""
+        path = self.validation(entry)
+        return None if path is None else read_validation(path, folder)
+
     def checked_rows(self, identity: str, folder: DatasetFolder) -> pl.DataFrame:
         """Return an entry's predictions, of a withdrawn one too, checked against the dataset and the entry's id.
 
@@ -177,7 +195,9 @@ class Store:
         """
         entry = self._read(identity)
         frame = checked_predictions(self.predictions(entry), folder, entry.card.subset)
-        if entry_id(entry.submitter, entry.card, stored_rows(frame)) != identity:
+        held_out = self.validation_rows(entry, folder)
+        validation = None if held_out is None else stored_rows(held_out)
+        if entry_id(entry.submitter, entry.card, stored_rows(frame), validation) != identity:
             what = "card or predictions have changed since they were submitted"
             cure = "restore the entry's files from a backup, or ask for it to be submitted again"
             raise InvalidInput(Problem(what, identity, cure=cure))
@@ -194,7 +214,7 @@ class Store:
     def stored_scores(self, entry: Entry, folder: DatasetFolder) -> Scores | None:
         """Return an entry's stored scores, if they exist and ``scores`` would return them."""
         content = self._bytes(scores_path(entry.id)) if folder.has_public_labels else None
-        return None if content is None else read_scores(content, _made_with(folder))
+        return None if content is None else read_scores(content, made_with(folder))
 
     def score_again(self, entry: Entry, folder: DatasetFolder) -> Scores:
         """Score an entry again, whatever is stored."""
@@ -203,7 +223,7 @@ class Store:
     def table(self, entry: Entry, folder: DatasetFolder) -> pl.DataFrame:
         """Return an entry's long table of scores, with replicates (``SCORE_COLUMNS``); computed again as ``scores``."""
         content = self._bytes(table_path(entry.id)) if folder.has_public_labels else None
-        stored = None if content is None else read_table(content, _made_with(folder))
+        stored = None if content is None else read_table(content, made_with(folder))
         return self._score(entry, folder).table if stored is None else stored
 
     def versions(self) -> list[str]:
@@ -224,11 +244,12 @@ class Store:
         Args:
             made: ids of the entries that were scored again; scores that the repository lacks are sent anyway.
         """
-        self._place.share([path for each in made for path in (scores_path(each), table_path(each))])
+        paths = [path(each) for each in made for path in (scores_path, table_path, forecasts_path)]
+        self._place.share([path for path in paths if (self.root / path).is_file()])
 
     def entry_files(self, identity: str) -> EntryFiles:
         """Return the paths of an entry's files on this machine, whether they are there or not."""
-        places = (card_path, predictions_path, scores_path, table_path)
+        places = (card_path, predictions_path, validation_path, scores_path, table_path)
         return EntryFiles(*(self.root / place(identity) for place in places))
 
     def index_file(self, name: str) -> Path:
@@ -246,6 +267,14 @@ class Store:
     def keep_comparison(self, first: str, other: str, content: bytes) -> None:
         """Save the comparison of an entry with another one; InvalidInput when the store cannot be written."""
         self._place.keep({comparison_path(first, other): content})
+
+    def forecasts(self, identity: str) -> bytes | None:
+        """Return what was kept of an entry's forecasts, if anything was."""
+        return self._bytes(forecasts_path(identity))
+
+    def keep_forecasts(self, identity: str, content: bytes) -> None:
+        """Keep an entry's forecasts beside its scores; InvalidInput when the store cannot be written."""
+        self._place.keep({forecasts_path(identity): content})
 
     def sent_on(self, submitter: str, day: date) -> int:
         """Count the entries that somebody sent on a UTC day, withdrawn ones too, for comparison with a quota."""
@@ -362,37 +391,3 @@ class Store:
             return (self.root / path).read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return None
-
-
-def folder_of(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
-    """Find the dataset that a card's predictions are for.
-
-    Args:
-        card: the card, which names a content hash.
-        folders: the datasets at hand.
-    Returns: the folder; of a public and a gold one, which have one hash, the one that can be scored with.
-    Raises: InvalidInput naming both versions when it is not there.
-    """
-    same = [folder for folder in folders if folder.content_hash == card.data]
-    if same:  # a public and a gold folder share a hash; the gold one can score
-        return min(same, key=lambda folder: folder.manifest.withholds_labels)
-    here = ", ".join(f"{folder.manifest.benchmark} {folder.content_hash[:12]}" for folder in folders) or "none"
-    cure = f"the datasets here are {here}; predict on one of these, or build the same version"
-    raise InvalidInput(
-        Problem(
-            "the predictions were made for another version of the data", "card", card.data[:12], cure, column="data"
-        )
-    )
-
-
-def _made_with(folder: DatasetFolder) -> MadeWith:
-    return depth_encoder_name(folder), encoder_name(token_encoder(folder))
-
-
-def _refuse_candidates_alone(predictions: pl.DataFrame, folder: DatasetFolder, file: Path) -> None:
-    """Raise InvalidInput for predictions of candidate data sets alone, which no board shows."""
-    tasks = predictions["task"].unique().sort().to_list()
-    if all(folder.task(task).candidates_for is not None for task in tasks):
-        what = "no board would show this: it has predictions for candidate data sets only"
-        cure = "give the file to 'shiftbench protocol', or predict the task that they are candidates for, too"
-        raise InvalidInput(Problem(what, str(file), ", ".join(tasks), cure))

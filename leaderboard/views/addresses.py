@@ -21,6 +21,9 @@ SIGN_IN = "/login/huggingface"
 """Gradio's, where the server runs on a Space: it leads to Hugging Face's page and back to ``_target_url``."""
 SIGN_OUT = "/logout"
 """Gradio's button leads here; its own endpoint there would sign out whoever fetches it."""
+FORECAST = "/forecast"
+FORECAST_CSV = "/forecast.csv"
+FORECAST_JSON = "/forecast.json"
 DATA = "/data"
 ABOUT = "/about"
 HEALTH = "/healthz"
@@ -77,6 +80,15 @@ def scores_address(identity: str) -> str:
 def predictions_address(identity: str) -> str:
     """Return the address of an entry's prediction file."""
     return with_query(PREDICTIONS, [("id", identity)])
+
+
+def forecast_address(board: str | None = None, path: str = FORECAST) -> str:
+    """Return the address of forecasts on a board, or on all boards; ``path`` may be that of a download.
+
+    >>> forecast_address("dr/nli"), forecast_address()
+    ('/forecast?board=dr%2Fnli', '/forecast')
+    """
+    return with_query(path, [("board", board)] if board else [])
 
 
 def data_address(task: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from leaderboard.board import Board, Index, find_board
-from leaderboard.views.addresses import ROWS, entry_address
+from leaderboard.views.addresses import ROWS, entry_address, forecast_address
 from leaderboard.views.board_answer import answer, chips
 from leaderboard.views.board_chooser import chooser
 from leaderboard.views.board_columns import columns_of, shown_columns
@@ -55,6 +55,7 @@ def board_page(index: Index, query: BoardQuery) -> Markup:
             tag("div", lead, picture, class_="sb-top"),
             tag("p", id="board-said", class_="sb-hidden", role="status"),
             tag("div", rows_fragment(index, query), id="board-rows", data_address=ROWS),
+            to_forecasts(board),
             legend(board),
             about_data(board),
             unscored_list(index.unscored()),
@@ -65,6 +66,12 @@ def board_page(index: Index, query: BoardQuery) -> Markup:
 def no_data() -> Markup:
     """Build what a server without datasets shows."""
     return box("No data", "Start the server with a dataset folder: shiftbench serve --data DIR --store DIR")
+
+
+def to_forecasts(board: Board | None = None) -> Markup:
+    """Build the line that leads to the forecasts of a board, or of all boards."""
+    link = tag("a", "Forecasts", href=forecast_address(board.name if board else None))
+    return tag("p", link, ": how well these scores can be told beforehand, without labels.", class_="sb-soft")
 
 
 def _about(board: Board) -> str:

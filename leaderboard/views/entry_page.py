@@ -12,6 +12,7 @@ from leaderboard.store import Entry
 from leaderboard.views.addresses import entry_address
 from leaderboard.views.cells import choices
 from leaderboard.views.entry_head import card_html, heading
+from leaderboard.views.forecast_part import EntryForecast, forecast_part
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.notices import notices
 from leaderboard.views.place_part import place_part
@@ -33,6 +34,7 @@ def entry_page(
     unseen: Callable[[TaskScores], Unseen | None] | None = None,
     above_line: Callable[[TaskScores], AboveLine | None] | None = None,
     place: Callable[[TaskScores], BoardPlace | None] | None = None,
+    forecast: Callable[[TaskScores], EntryForecast | None] | None = None,
 ) -> Markup:
     """Build the page of an entry on one task.
 
@@ -47,6 +49,7 @@ def entry_page(
         unseen: gives the means over domains not in pretraining (``leaderboard.scoring.unseen.unseen_drops``).
         above_line: compares it with the board's others (``leaderboard.board.effective.effective_robustness_of``).
         place: finds its rank on the task's board (``leaderboard.board.places.place_of``).
+        forecast: gives the forecasts of the task.
     Returns: what stands below the page's head.
     """
     shown = find_task(scores, task) if scores else None
@@ -64,6 +67,8 @@ def entry_page(
         ranked = place(shown) if place else None
         parts += [place_part(ranked)] if ranked else []
         parts.append(score_parts(Shown(scores, shown, folder, examples, means, compared)))
+        forecasts = forecast(shown) if forecast else None
+        parts += [forecast_part(forecasts)] if forecasts else []
     return tag("div", *parts, class_="sb-entry")
 
 

@@ -13,7 +13,7 @@ from leaderboard.views.board_cells import apart, short_count, spread
 from leaderboard.views.board_chooser import chooser
 from leaderboard.views.board_fragment import rows_fragment, state_notes
 from leaderboard.views.board_notes import unscored_list
-from leaderboard.views.board_page import board_page, no_data
+from leaderboard.views.board_page import board_page, no_data, to_forecasts
 from leaderboard.views.board_query import BoardQuery
 from leaderboard.views.cells import scroll_box
 from leaderboard.views.html import Markup, join, render, tag
@@ -101,6 +101,7 @@ def overall_page(index: Index, query: OverallQuery) -> Markup:
             tag("div", lead, picture, class_="sb-top"),
             tag("p", id="board-said", class_="sb-hidden", role="status"),
             tag("div", overall_fragment(index, query), id="board-rows", data_address=ROWS),
+            to_forecasts(),
             tag("details", tag("summary", "How to read this table"), reading, class_="sb-legend"),
             unscored_list(index.unscored()),
         ]

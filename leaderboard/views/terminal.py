@@ -150,6 +150,10 @@ def print_rescored(found: Rescored, console: Console) -> None:
     console.print(f"metric version {found.version}: {done}", highlight=False)
     for identity, reason in found.failed.items():
         console.print(f"  {identity}: {reason}", markup=False, highlight=False, soft_wrap=True)
+    if found.forecast:
+        console.print(f"accuracy forecast, entries: {len(found.forecast):,}", highlight=False)
+    for identity, reason in found.not_forecast.items():
+        console.print(f"  {identity}: no forecast: {reason}", markup=False, highlight=False, soft_wrap=True)
     if found.against is None:
         console.print("there are no scores of another metric version to compare with", highlight=False)
     for board, changes in found.changes.items():

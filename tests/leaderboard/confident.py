@@ -1,22 +1,28 @@
 """Predictions with probabilities that are calibrated at home, and overconfident elsewhere."""
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.score import score_predictions
 from leaderboard.scoring.shape import Scores
+from leaderboard.scoring.validation_rows import validation_file
 from validation.predictions import check_predictions
 
 TASK = "nli"
 
 
-def confident(folder: DatasetFolder, seeds: int = 2) -> pl.DataFrame:
-    """Predict every target from every source, with confidences and probabilities; less is known away from home."""
+def confident(folder: DatasetFolder, seeds: int = 2, split: str = "test") -> pl.DataFrame:
+    """Predict every target from every source, with confidences and probabilities; away from home less is known.
+
+    On validation rows, those of each source alone.
+    """
     labels, parts = np.array(folder.task(TASK).labels), []
     for source in folder.task(TASK).domains:
-        for target in folder.task(TASK).domains:
-            rows = folder.split(TASK, target, "test")
+        for target in folder.task(TASK).domains if split == "test" else [source]:
+            rows = folder.split(TASK, target, split)
             for seed in range(seeds):
                 rng = np.random.default_rng([seed, *f"{source}{target}".encode()])
                 scores = rng.normal(size=(len(rows), labels.size))
@@ -40,3 +46,12 @@ def score(frame: pl.DataFrame, folder: DatasetFolder, n_draws: int = 200) -> Sco
     return score_predictions(
         check_predictions(frame, [folder.prediction_task(TASK)], "p"), folder, n_draws=n_draws
     ).scores
+
+
+def write_confident(folder: DatasetFolder, place: Path, seeds: int = 1) -> tuple[Path, Path]:
+    """Write such predictions and those on validation rows beside; returns both files."""
+    file = place / "confident.parquet"
+    held_out = validation_file(file)
+    confident(folder, seeds).write_parquet(file)
+    confident(folder, seeds, "validation").write_parquet(held_out)
+    return file, held_out

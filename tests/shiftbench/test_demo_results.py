@@ -8,6 +8,9 @@ import pytest
 from baselines import majority
 from baselines.grid.trial import Trial
 from builders.folder.reader import DatasetFolder
+from leaderboard.forecasting.methods import NO_PROBABILITIES
+from leaderboard.store import Store
+from leaderboard.store.forecasts import kept_forecasts
 from shiftbench import demo_results
 from validation.report import InvalidInput
 
@@ -18,7 +21,7 @@ def add_trial(results: Path, folder: DatasetFolder, source: str, data: str | Non
     place.mkdir(parents=True)
     (place / "trial.json").write_text(trial.record, encoding="utf-8")
     assert Trial.read(place / "trial.json") == trial
-    majority.main("sa", folder.path, place / "predictions.parquet", source=[source])
+    majority.main("sa", folder.path, place / "predictions.parquet", source=[source], validation=True)
 
 
 def test_trials_become_entries_of_a_store(
@@ -31,7 +34,11 @@ def test_trials_become_entries_of_a_store(
         add_trial(results, synthetic, source)
     ((entry, folder),) = demo_results.stored_results([synthetic], tmp_path / "out")
     assert (entry.card.name, folder) == ("Majority", synthetic)
-    assert (tmp_path / "out/store").is_dir()
+    assert entry.has_validation
+    assert (tmp_path / f"out/store/entries/{entry.id}/validation.parquet").is_file()
+    kept = kept_forecasts(Store(tmp_path / "out/store"), entry.id)
+    assert kept is not None
+    assert kept.reasons == {"sa": NO_PROBABILITIES}
     assert (tmp_path / "out/synthetic-sa/sa/most.parquet").is_file()
     ((again, _),) = demo_results.stored_results([synthetic], tmp_path / "out")
     assert again.id == entry.id

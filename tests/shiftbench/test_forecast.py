@@ -238,7 +238,7 @@ def test_validation_rows_that_lack_a_row_are_refused(folder: Path, tmp_path: Pat
     for name in ("preds.parquet", "preds.validation.parquet"):
         pl.read_parquet(folder / name)[1:].write_parquet(tmp_path / name)
     pl.read_parquet(folder / "preds.parquet").write_parquet(tmp_path / "preds.parquet")
-    with pytest.raises(InvalidInput, match="test ids are missing"):
+    with pytest.raises(InvalidInput, match="validation ids are missing"):
         run(tmp_path, data=str(folder / "data"))
 
 

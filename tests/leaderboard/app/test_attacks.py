@@ -385,6 +385,8 @@ def test_a_server_without_datasets_answers(tmp_path: Path) -> None:
             ("/", 200),
             ("/data", 200),
             ("/submit", 200),
+            ("/forecast", 200),
+            ("/forecast.csv", 200),
             ("/rows", 404),
             ("/board.csv", 404),
             ("/overall.csv", 404),

@@ -40,7 +40,7 @@ from validation.report import InvalidInput
 SETTINGS = ServerSettings(daily_quota=100)
 PAGES = (
     "/", "/rows", "/board.csv", "/overall.csv", "/data", "/about", "/compare", "/healthz", "/static/page.css",
-    "/static/page.js",
+    "/static/page.js", "/forecast", "/forecast.csv", "/forecast.json", "/forecast?board=own/tickets",
     "/gradio_api/info", "/gradio_api/openapi.json", "/gradio_api/mcp/schema",
 )  # fmt: skip
 """All that is served without naming an entry."""

@@ -7,7 +7,7 @@ import pytest
 
 from builders.building.own import build_own
 from builders.folder.reader import DatasetFolder
-from leaderboard.forecasting.validation_rows import read_validation
+from leaderboard.scoring.validation_rows import read_validation
 from validation.report import InvalidInput
 
 

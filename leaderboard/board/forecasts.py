@@ -1,0 +1,182 @@
+"""Forecasts of an index's entries: read as they are kept, computed in the background, compared board by board."""
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+from threadpoolctl import threadpool_limits
+
+from leaderboard.board.boards import Board
+from leaderboard.board.index import Index, public_message
+from leaderboard.forecasting.comparison import Forecasted, compare_methods
+from leaderboard.forecasting.entries import EntryForecasts
+from leaderboard.forecasting.shape import MethodComparison
+from leaderboard.store import folder_of
+from leaderboard.store.forecasts import forecast_again, kept_forecasts
+from validation.report import InvalidInput
+
+MAX_ENTRIES = 100
+"""Entries of a board that are compared: the newest. A page of more would take seconds."""
+_N_KEPT, _N_COMPARED = 1_000, 40
+FAILED = "forecasting failed on this server"
+
+
+@dataclass(frozen=True)
+class ForecastsFound:
+    """What is forecast on some boards.
+
+    Attributes:
+        found: forecasts of each model on each board.
+        compared: the methods beside each other.
+        n_entries: entries of these boards.
+        n_waiting: those that are still to be forecast.
+        left_out: why others have no forecasts, one reason a line.
+    """
+
+    found: Sequence[Forecasted]
+    compared: MethodComparison
+    n_entries: int
+    n_waiting: int
+    left_out: Sequence[str]
+
+
+class Forecasts:
+    """Forecasts of the entries of an index. Safe to be used by several threads.
+
+    Args:
+        index: the entries; those on withheld labels have no forecasts.
+    """
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._lock, self._comparing = threading.Lock(), threading.Lock()
+        self._kept: OrderedDict[str, EntryForecasts] = OrderedDict()
+        self._settled: set[str] = set()
+        self._failed: dict[str, str] = {}
+        self._looked: frozenset[str] | None = None
+        self._compared: OrderedDict[tuple[tuple[str, str], ...], MethodComparison] = OrderedDict()
+
+    @property
+    def has_new(self) -> bool:
+        """Whether entries have come, or have gone, since ``waiting`` was asked last."""
+        return self._looked is not self._index.scored_ids()
+
+    def waiting(self) -> list[str]:
+        """List the entries that are to be forecast: those on public labels without kept forecasts."""
+        looked = self._index.scored_ids()
+        boards = [board for board in self._index.boards() if board.folder.has_public_labels]
+        ids = sorted({identity for board in boards for identity in self._index.frame(board)["id"]} - self._settled)
+        found = [identity for identity in ids if self.of(identity) is None]
+        if not found:
+            self._looked = looked
+        return found
+
+    def of(self, identity: str) -> EntryForecasts | None:
+        """Return the forecasts of an entry as far as they are kept; None while it waits, or where that failed."""
+        with self._lock:
+            if identity in self._kept:
+                self._kept.move_to_end(identity)
+                return self._kept[identity]
+        found = kept_forecasts(self._index.store, identity)
+        if found is not None:
+            with self._lock:
+                self._kept[identity] = found
+                self._settled.add(identity)
+                while len(self._kept) > _N_KEPT:
+                    self._kept.popitem(last=False)
+        return found
+
+    def failure(self, identity: str) -> str | None:
+        """Return why an entry could not be forecast here; None for all others."""
+        return self._failed.get(identity)
+
+    def compute(self, identity: str) -> None:
+        """Forecast an entry and keep that; one that cannot be forecast stays as it is, and the reason is shown.
+
+        Raises: what is no InvalidInput, a fault of ours, once the reason is noted.
+        """
+        reason: str | None = FAILED
+        try:
+            entry = self._index.entry(identity)
+            with threadpool_limits(1, "blas"):
+                forecast_again(self._index.store, entry, folder_of(entry.card, self._index.folders))
+            reason = None
+        except InvalidInput as error:
+            reason = "; ".join(public_message(problem, self._index.names()) for problem in error.problems)
+        finally:
+            with self._lock:
+                self._settled.add(identity)
+                if reason is not None:
+                    self._failed[identity] = reason
+
+    def on(self, boards: Sequence[Board]) -> ForecastsFound:
+        """Gather the forecasts of boards; those whose labels are withheld have none.
+
+        Args:
+            boards: one of them, or all.
+        """
+        found: list[Forecasted] = []
+        names: list[tuple[str, str]] = []
+        reasons: Counter[str] = Counter()
+        n_entries = n_waiting = 0
+        for board in boards:
+            if not board.folder.has_public_labels:
+                continue
+            rows = self._index.frame(board).sort("date", "id", descending=True)
+            n_entries += rows.height
+            if rows.height > MAX_ENTRIES:
+                reasons["older than those compared here"] += rows.height - MAX_ENTRIES
+            for identity, name in rows.select("id", "name").head(MAX_ENTRIES).iter_rows():
+                made = self.of(identity)
+                if made is None:
+                    failure = self.failure(identity)
+                    n_waiting += failure is None
+                    reasons.update([failure] if failure else [])
+                elif (task := made.of(board.task)) is not None:
+                    found.append(Forecasted(board.name, f"{name} ({identity[:6]})", task))
+                    names.append((board.name, identity))
+                else:
+                    reasons[made.reasons.get(board.task, FAILED)] += 1
+        left_out = [f"{n:,} of {n_entries:,} entries: {why}" for why, n in reasons.most_common()]
+        return ForecastsFound(found, self._comparison(names, found), n_entries, n_waiting, left_out)
+
+    def _comparison(self, names: Sequence[tuple[str, str]], found: Sequence[Forecasted]) -> MethodComparison:
+        """Compare methods, once for the same entries."""
+        key = tuple(names)
+        with self._comparing:
+            if key not in self._compared:
+                self._compared[key] = compare_methods(found)
+                while len(self._compared) > _N_COMPARED:
+                    self._compared.popitem(last=False)
+            return self._compared[key]
+
+
+def forecast_rows(found: ForecastsFound) -> pl.DataFrame:
+    """Build the table of all forecasts beside the truth.
+
+    Returns: a row a board, entry, shift and method: ``board``, ``entry``, ``source``, ``target``, ``method``,
+        ``forecast``, ``low`` and ``high`` (null without interval), ``level`` (of the interval), ``truth``; fractions.
+    """
+    rows = [
+        (
+            each.board, each.model, shift.source, shift.target, one.method, one.value, one.low, one.high,
+            None if one.low is None else shift.level, shift.truth,
+        )
+        for each in found.found
+        for shift in each.task.shifts
+        for one in shift.forecasts
+        if one.value is not None
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=FORECAST_ROWS, orient="row")
+
+
+FORECAST_ROWS = pl.Schema(
+    {
+        "board": pl.String(), "entry": pl.String(), "source": pl.String(), "target": pl.String(),
+        "method": pl.String(), "forecast": pl.Float64(), "low": pl.Float64(), "high": pl.Float64(),
+        "level": pl.Float64(), "truth": pl.Float64(),
+    }
+)  # fmt: skip
+"""Columns of ``forecast_rows``."""

@@ -1,0 +1,87 @@
+"""Predictions on validation rows of the source: a second prediction file beside the first, NAME.validation.parquet."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from builders.folder.reader import DatasetFolder
+from validation.prediction_task import PredictionTask
+from validation.predictions import check_prediction_file
+from validation.probabilities import PROBABILITIES
+from validation.report import InvalidInput, Problem, and_more
+from validation.vocabulary import TOKENS, TaskKind
+
+_RUN = ("task", "source", "seed")
+
+
+def validation_file(predictions: Path) -> Path:
+    """Return where a program writes predictions on validation rows (``train --validation``).
+
+    >>> validation_file(Path("runs/preds.parquet")).as_posix()
+    'runs/preds.validation.parquet'
+    """
+    return predictions.with_name(f"{predictions.stem}.validation{predictions.suffix}")
+
+
+def read_validation(path: Path, folder: DatasetFolder, *, labels_by_index: bool = False) -> pl.DataFrame:
+    """Read predictions on validation rows and check them against a dataset folder.
+
+    Args:
+        path: the file; its columns are those of a prediction file, and its ids name the split ``validation``.
+        folder: the dataset.
+        labels_by_index: whole numbers stand for labels; names come back.
+    Returns: rows in file order, as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
+    Raises: InvalidInput with every problem found: unknown ids, runs that lack validation rows of a domain.
+    """
+    return check_prediction_file(path, validation_facts(folder), labels_by_index=labels_by_index)
+
+
+def validation_facts(folder: DatasetFolder) -> list[PredictionTask]:
+    """Gather what checking predictions of validation rows needs; InvalidInput where the dataset has no such rows."""
+    facts = [found for task in folder.manifest.tasks if (found := _facts(folder, task)) is not None]
+    if not facts:
+        cure = "build the dataset with validation rows, or leave the file out"
+        raise InvalidInput(Problem("the dataset has no validation rows", str(folder.path), cure=cure))
+    return facts
+
+
+def refuse_other_training(validation: pl.DataFrame, predictions: pl.DataFrame, file: str) -> None:
+    """Refuse predictions on validation rows that cannot be of the models whose test rows were predicted.
+
+    Args:
+        validation: checked predictions on validation rows.
+        predictions: checked predictions on test rows.
+        file: the file of the first, for the report.
+    Raises: InvalidInput when a task, source or seed is not among the predictions, or probabilities are missing though
+        the predictions have them.
+    """
+    runs = validation.select(_RUN).unique().sort(_RUN)
+    strange = runs.join(predictions.select(_RUN).unique(), on=_RUN, how="anti", maintain_order="left").rows()
+    if strange:
+        task, source, seed = strange[0]
+        found = f"task '{task}', source '{source}', seed {seed}" + and_more(len(strange) - 1, "run")
+        cure = "send the validation predictions of the same training, or leave them out"
+        raise InvalidInput(Problem("these validation rows are of a model that the predictions lack", file, found, cure))
+    if _has_probabilities(predictions) and not _has_probabilities(validation):
+        cure = "write probabilities of all labels into both files (train --probabilities), or leave this one out"
+        what = "the predictions have probabilities, their validation rows have none"
+        raise InvalidInput(Problem(what, file, cure=cure, column=PROBABILITIES))
+
+
+def _has_probabilities(rows: pl.DataFrame) -> bool:
+    return PROBABILITIES in rows.columns and rows[PROBABILITIES].null_count() < len(rows)
+
+
+def _facts(folder: DatasetFolder, task: str) -> PredictionTask | None:
+    """Gather what checking predictions of a task's validation rows needs; None where it has none."""
+    info = folder.task(task)
+    domains = [name for name, facts in info.domains.items() if "validation" in facts.splits]
+    if not domains or "all" not in info.subsets:
+        return None
+    counted = [TOKENS] if info.kind is TaskKind.TAGGING else []
+    n_tokens = [pl.col(name).list.len().alias("n_tokens") for name in counted]
+    rows = [folder.split(task, name, "validation").select("id", "domain", *n_tokens) for name in domains]
+    return replace(
+        folder.prediction_task(task), domains=tuple(domains), test=pl.concat(rows), subsets={}, split="validation"
+    )

@@ -1,0 +1,24 @@
+"""Forecasts of a store's entries: kept beside their scores, and computed by who has the time, never by a page."""
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.forecasting.entries import EntryForecasts, forecast_entry, read_forecasts
+from leaderboard.store.entries import Entry
+from leaderboard.store.store import Store
+
+
+def kept_forecasts(store: Store, identity: str) -> EntryForecasts | None:
+    """Return what is kept of an entry's forecasts; None where there is nothing that can be shown."""
+    content = store.forecasts(identity)
+    return None if content is None else read_forecasts(content)
+
+
+def forecast_again(store: Store, entry: Entry, folder: DatasetFolder) -> EntryForecasts:
+    """Forecast an entry anew and keep that.
+
+    Raises: InvalidInput when its files are damaged, its labels are withheld, or the store cannot be written; the entry
+        and its scores stay as they are.
+    """
+    rows = store.checked_rows(entry.id, folder)
+    found = forecast_entry(rows, store.validation_rows(entry, folder), folder)
+    store.keep_forecasts(entry.id, found.model_dump_json().encode())
+    return found

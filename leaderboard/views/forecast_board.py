@@ -1,0 +1,236 @@
+"""The forecast page: all methods on a board's entries, or on those of all boards, beside the truth."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from leaderboard.board import Benchmark, Board
+from leaderboard.board.forecasts import ForecastsFound, forecast_rows
+from leaderboard.forecasting import CONCEPT_SHIFT
+from leaderboard.forecasting.methods import FLOORS, TITLES
+from leaderboard.forecasting.samples import SCORES
+from leaderboard.forecasting.shape import BoardStandings
+from leaderboard.views.addresses import FORECAST, FORECAST_CSV, FORECAST_JSON, SUBMIT, forecast_address, with_query
+from leaderboard.views.board_query import BoardQuery
+from leaderboard.views.cells import choices
+from leaderboard.views.forecast_standings import answer_words, standings_part
+from leaderboard.views.forecast_words import PREFERRED
+from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.notices import notices
+from leaderboard.views.numbers import metric_name
+from leaderboard.views.pictures.forecast_plane import MOST_MARKS, Forecast, forecast_plane
+from leaderboard.views.site import box
+from leaderboard.views.task_names import benchmark_name, board_name
+from validation.csv_export import guarded_csv
+from validation.report import counted
+
+ABOUT = (
+    "How will a model do on a domain that nobody has labelled? Each method forecasts the score under shift (ST) from "
+    "what the model says of the target's texts without labels and of labelled texts of its source. Here the labels are "
+    "known, so every forecast stands beside the truth."
+)
+_READING = (
+    "Figures are points (\N{MULTIPLICATION SIGN}100). What is forecast is accuracy, or the mean score of answers and "
+    "texts; the source drop (SD) follows from it, the target drop (TD) needs the target's labels and is not forecast.",
+    "A forecast uses no label of its target, and nothing of the target as a source either: lines, mean drops and "
+    "intervals are set on the other domains alone.",
+    "Each entry is forecast from its own predictions once, when it is scored, so nobody's forecasts change because "
+    "someone else submits. Agreement on the line has therefore an entry's own runs alone; 'shiftbench score-forecasts "
+    "--store' draws it through all models.",
+    "Held-out texts of the source are the validation rows that were sent with an entry, and its own test rows at home.",
+    "Importance weighting and the depth curve need embeddings; they are there where all of a board's texts are in the "
+    "cache of the machine that computed them.",
+)
+_POOLED = "Over all boards it is assumed that domains of different tasks are alike in how methods do."
+_WITHHELD = (
+    "Test labels of this board are withheld. A forecast beside the truth, or one that is set on scores at home, would "
+    "tell of them, so that none is made here."
+)
+
+
+class Shown(NamedTuple):
+    """What the page is about.
+
+    Attributes:
+        board: the board; None for all boards together.
+        boards: all there are.
+        benchmarks: theirs.
+        method: the method of the picture; empty for the first that has forecasts.
+    """
+
+    board: Board | None
+    boards: Sequence[Board]
+    benchmarks: Sequence[Benchmark]
+    method: str = ""
+
+
+def forecast_page(shown: Shown, found: ForecastsFound) -> Markup:
+    """Build the page's body.
+
+    Args:
+        shown: which boards, and which method the picture has.
+        found: their forecasts.
+    """
+    board = shown.board
+    name = "all boards" if board is None else board_name(board)
+    title = tag("h1", "Forecasts", tag("span", f" {name}", class_="sb-soft"))
+    lead = [
+        _chooser(shown),
+        notices([board.folder] if board else [each.folder for each in shown.benchmarks]),
+        title,
+        tag("p", ABOUT, class_="sb-exposure"),
+        tag("div", tag("strong", CONCEPT_SHIFT), class_="sb-notice", role="note"),
+    ]
+    if board is not None and not board.folder.has_public_labels:
+        return _page([*lead, box("No forecasts on this board", _WITHHELD)])
+    part = _part(shown, found)
+    if part is None or not part.standings:
+        return _page([*lead, _empty(board, found), *_left_out(found), _reading(shown)])
+    content = [
+        tag("p", answer_words(part), class_="sb-answer-line"),
+        tag("p", _counts(part, found), class_="sb-soft"),
+        standings_part(part),
+        _downloads(board),
+        _picture(shown, found),
+        *_left_out(found),
+        _reading(shown),
+    ]
+    return _page([*lead, *content])
+
+
+def forecast_csv(found: ForecastsFound) -> str:
+    """Write all forecasts beside the truth as CSV, fractions (see ``forecast_rows``)."""
+    rows = forecast_rows(found)
+    return guarded_csv(rows.columns, rows.iter_rows())
+
+
+def _page(parts: Sequence[Markup]) -> Markup:
+    return tag("div", *parts, class_="sb-entry")
+
+
+def _part(shown: Shown, found: ForecastsFound) -> BoardStandings | None:
+    """Return the standings that the page shows: those of its board, or of all boards together."""
+    parts = found.compared.boards
+    pooled = next((part for part in parts if part.board is None), None)
+    if shown.board is None and pooled is not None:
+        return pooled
+    name = shown.board.name if shown.board is not None else None
+    return next((part for part in parts if name in (None, part.board)), None)
+
+
+def _chooser(shown: Shown) -> Markup:
+    every = tag("a", "All boards", href=FORECAST, aria_current="page" if shown.board is None else None)
+    groups: list[tuple[str, Sequence[Markup]]] = [("", [every])]
+    for benchmark in shown.benchmarks:
+        mine = [each for each in shown.boards if each.folder.content_hash == benchmark.folder.content_hash]
+        links = [
+            tag(
+                "a",
+                board_name(each),
+                href=forecast_address(each.name),
+                aria_current="page" if each == shown.board else None,
+            )
+            for each in mine
+        ]
+        groups.append((benchmark_name(benchmark), links))
+    return choices("Boards", groups)
+
+
+def _counts(part: BoardStandings, found: ForecastsFound) -> str:
+    entries = "1 entry" if found.n_entries == 1 else f"{found.n_entries:,} entries"
+    said = f"{counted(len(part.models), 'model')} with forecasts, of {entries}."
+    if found.n_waiting:
+        said += f" {found.n_waiting:,} are still to be forecast: look again in a while."
+    validation = sum(each.task.n_validation > 0 for each in found.found)
+    return f"{said} {validation:,} of them came with validation rows."
+
+
+def _empty(board: Board | None, found: ForecastsFound) -> Markup:
+    if found.n_waiting:
+        words = f"{found.n_waiting:,} of {found.n_entries:,} entries are still to be forecast: look again in a while."
+        return box("Forecasts are being computed", words)
+    if board is not None and board.info.kind not in SCORES:
+        words = "What is forecast is a mean over texts, and the score of spans is none: no method has a meaning here."
+        return box("No forecasts on this board", words)
+    steps = (
+        "An entry with probabilities of all labels fills it: 'shiftbench train tfidf-lr TASK --data DIR --out "
+        "preds.parquet --probabilities --validation' writes them, with validation rows of the source beside; any "
+        "program may write the column 'probabilities'. Send both files with 'shiftbench submit preds.parquet --card "
+        "preds.card.yaml --validation preds.validation.parquet --to ADDRESS', or on the "
+    )
+    way = join([tag("span", steps), tag("a", "Submit", href=SUBMIT), tag("span", " page.")])
+    return box("No forecasts yet", way)
+
+
+def _left_out(found: ForecastsFound) -> list[Markup]:
+    if not found.left_out:
+        return []
+    lines = tag("ul", *(tag("li", f"{line}.") for line in found.left_out))
+    return [tag("details", tag("summary", "Entries without forecasts"), lines, class_="sb-legend")]
+
+
+def _reading(shown: Shown) -> Markup:
+    lines = [*_READING, *([_POOLED] if shown.board is None else [])]
+    back = [] if shown.board is None else [_to_board(shown.board)]
+    reading = tag("ul", *(tag("li", line) for line in lines))
+    return join([tag("details", tag("summary", "How to read this page"), reading, class_="sb-legend"), *back])
+
+
+def _to_board(board: Board) -> Markup:
+    link = tag("a", f"The board of {board_name(board)}", href=BoardQuery(board=board.name).address())
+    return tag("p", link, " has the scores themselves.")
+
+
+def _downloads(board: Board | None) -> Markup:
+    name = board.name if board else None
+    title = "every forecast beside the truth, as fractions"
+    csv = tag("a", "CSV", href=forecast_address(name, FORECAST_CSV), class_="sb-button", title=title, download="")
+    title = "this table, as fractions"
+    json = tag("a", "JSON", href=forecast_address(name, FORECAST_JSON), class_="sb-button", title=title)
+    return tag("div", csv, json, class_="sb-actions")
+
+
+def _picture(shown: Shown, found: ForecastsFound) -> Markup:
+    """Build the picture of one method beside that of a floor, with links to the others."""
+    drawn = _by_method(found)
+    ordered = [name for name in TITLES if name in drawn]
+    first = next((name for name in (*PREFERRED, *FLOORS) if name in drawn), ordered[0])
+    method = shown.method if shown.method in drawn else first
+    board = [("board", shown.board.name)] if shown.board else []
+    links = [
+        tag(
+            "a",
+            TITLES[name],
+            href=f"{with_query(FORECAST, [*board, ('method', name)])}#picture",
+            aria_current="true" if name == method else None,
+        )
+        for name in ordered
+    ]
+    metrics = {metric_name(each.task.metric) for each in found.found}
+    metric = metrics.pop() if len(metrics) == 1 else "score"
+    n = len(drawn[method])
+    some = f" Of {n:,} forecasts every {-(-n // MOST_MARKS)}th is drawn." if n > MOST_MARKS else ""
+    about = f"Each mark is one entry on one shift, mean over its runs. Above the dashed line: too high.{some}"
+    beside = next((floor for floor in FLOORS if floor != method and floor in drawn), method)
+    figures = [
+        tag(
+            "figure",
+            tag("figcaption", tag("h3", TITLES[name])),
+            forecast_plane(TITLES[name], drawn[name], metric, drawn[other]),
+            class_="sb-figure",
+        )
+        for name, other in dict.fromkeys([(method, beside), (beside, method)])
+    ]
+    switch = choices("Method of the picture", [("", links)])
+    head = [tag("h2", "Forecast against truth"), tag("p", about, class_="sb-soft"), switch]
+    return tag("section", *head, tag("div", *figures, class_="sb-pictures"), class_="sb-section", id="picture")
+
+
+def _by_method(found: ForecastsFound) -> dict[str, list[Forecast]]:
+    drawn: dict[str, list[Forecast]] = {}
+    for each in found.found:
+        for shift in each.task.shifts:
+            for one in shift.forecasts:
+                if one.value is not None and shift.truth is not None:
+                    mark = Forecast(each.model, shift.source, shift.target, one.value, shift.truth)
+                    drawn.setdefault(one.method, []).append(mark)
+    return drawn

@@ -1,0 +1,92 @@
+"""Forecasts of an index's entries: what waits, what is kept, what a fault leaves, what boards show of it."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.app.keeper import Keeper
+from leaderboard.board import Index, forecasts
+from leaderboard.board.forecasts import FAILED, Forecasts, forecast_rows
+from leaderboard.store import Entry, Store
+from tests.leaderboard.confident import TASK, write_confident
+from tests.leaderboard.conftest import predict
+from validation.cards import Card
+from validation.report import InvalidInput, Problem
+
+
+@pytest.fixture
+def sent(synthetic: DatasetFolder, tmp_path: Path) -> tuple[Index, Entry, Entry]:
+    """An index of an entry with probabilities and validation rows, and of one without."""
+    store = Store(tmp_path / "store")
+    file, held_out = write_confident(synthetic, tmp_path)
+    card = Card(name="Sure", paradigm="fine-tuned", data=synthetic.content_hash)
+    sure, _ = store.submit(file, card, [synthetic], validation=held_out)
+    predict(synthetic, list(synthetic.task(TASK).domains), 0.1).write_parquet(tmp_path / "p.parquet")
+    bare, _ = store.submit(tmp_path / "p.parquet", card.model_copy(update={"name": "Bare"}), [synthetic])
+    return Index([synthetic], store, background=True), sure, bare
+
+
+def test_what_waits_is_computed_once_and_kept_for_the_next_server(sent: tuple[Index, Entry, Entry]) -> None:
+    index, sure, bare = sent
+    board = next(board for board in index.boards() if board.task == TASK)
+    found = Forecasts(index)
+    assert sorted(found.waiting()) == sorted([sure.id, bare.id])
+    before = found.on([board])
+    assert (before.n_entries, before.n_waiting, list(before.found)) == (2, 2, [])
+    for identity in found.waiting():
+        found.compute(identity)
+    assert (found.waiting(), found.has_new) == ([], False)
+    after = Forecasts(index).on([board])
+    assert (after.n_waiting, [each.model for each in after.found]) == (0, [f"Sure ({sure.id[:6]})"])
+    assert after.left_out == ["1 of 2 entries: the predictions have no probabilities of all labels"]
+    (part,) = after.compared.boards
+    assert {each.method for each in part.standings} >= {"source-accuracy", "mean-drop", "doc", "atc"}
+    doc = next(each for each in part.standings if each.method == "doc")
+    off = (pl.col("forecast") - pl.col("truth")).abs()
+    by_target = forecast_rows(after).filter(method="doc").group_by("target").agg(off.mean().alias("off"))
+    assert doc.error == pytest.approx(by_target["off"].mean())
+
+
+def test_a_fault_costs_no_entry_and_is_shown(sent: tuple[Index, Entry, Entry], monkeypatch: pytest.MonkeyPatch) -> None:
+    index, sure, bare = sent
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("a fault of ours")
+
+    def refuse(*_: object) -> None:
+        raise InvalidInput(Problem("the store cannot be written", str(index.store.root)))
+
+    found = Forecasts(index)
+    monkeypatch.setattr(forecasts, "forecast_again", fail)
+    with pytest.raises(RuntimeError):
+        found.compute(sure.id)
+    monkeypatch.setattr(forecasts, "forecast_again", refuse)
+    found.compute(bare.id)
+    assert found.waiting() == []  # nothing is tried for ever
+    board = next(board for board in index.boards() if board.task == TASK)
+    shown = found.on([board])
+    assert sorted(shown.left_out) == [
+        f"1 of 2 entries: {FAILED}",
+        "1 of 2 entries: the store: the store cannot be written",
+    ]
+    assert set(index.frame(board)["id"]) == {sure.id, bare.id}
+    # The next server tries again.
+    assert Forecasts(index).waiting() != []
+
+
+def test_a_server_forecasts_in_the_background(sent: tuple[Index, Entry, Entry]) -> None:
+    index, sure, _ = sent
+    keeper = Keeper(index)
+    keeper.start()
+    try:
+        for _ in range(600):
+            if not keeper.forecasts.waiting():
+                break
+            keeper._stopped.wait(0.05)
+    finally:
+        keeper.stop()
+    kept = keeper.forecasts.of(sure.id)
+    assert kept is not None
+    assert kept.of(TASK) is not None

@@ -1,0 +1,154 @@
+"""Entries with predictions on validation rows, and the forecasts that are kept beside their scores."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.forecasting import entries as entry_forecasts
+from leaderboard.forecasting.entries import NO_CACHED_VECTORS, NO_PROBABILITIES, ONE_LABEL, forecast_entry
+from leaderboard.interchange.from_archive import fill_store
+from leaderboard.interchange.open_archive import archive_configs, write_archive
+from leaderboard.store import Entry, Store
+from leaderboard.store.entries import entry_id
+from leaderboard.store.forecasts import forecast_again, kept_forecasts
+from leaderboard.store.rescore import rescore
+from tests.leaderboard.confident import TASK, write_confident
+from tests.leaderboard.release.gold import build_gold
+from validation.cards import Card
+from validation.report import InvalidInput
+
+
+class Sent:
+    """A store with one entry that has validation rows, and its files."""
+
+    def __init__(self, folder: DatasetFolder, place: Path) -> None:
+        self.folder, self.store = folder, Store(place / "store")
+        self.file, self.held_out = write_confident(folder, place)
+        self.card = Card(name="Sure", paradigm="fine-tuned", data=folder.content_hash, share_predictions=True)
+        self.entry, _ = self.store.submit(self.file, self.card, [folder], validation=self.held_out)
+
+    def send(self, held_out: Path | None, file: Path | None = None) -> Entry:
+        return self.store.submit(file or self.file, self.card, [self.folder], validation=held_out)[0]
+
+
+@pytest.fixture(scope="module")
+def kept(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Sent:
+    found = Sent(synthetic, tmp_path_factory.mktemp("sent"))
+    forecast_again(found.store, found.entry, synthetic)
+    return found
+
+
+@pytest.fixture
+def sent(synthetic: DatasetFolder, tmp_path: Path) -> Sent:
+    return Sent(synthetic, tmp_path)
+
+
+def test_validation_rows_lie_beside_the_predictions_and_other_ids_stay(kept: Sent) -> None:
+    place = kept.store.root / "entries" / kept.entry.id
+    assert sorted(path.name for path in place.iterdir()) == ["card.json", "predictions.parquet", "validation.parquet"]
+    assert kept.store.entry(kept.entry.id).has_validation
+    rows = kept.store.validation_rows(kept.entry, kept.folder)
+    assert rows is not None
+    assert len(rows) == len(pl.read_parquet(kept.held_out))
+    without = kept.send(None)
+    stored = pl.read_parquet(kept.store.predictions(without))
+    assert without.id == entry_id("local", kept.card, stored) != kept.entry.id
+    card = json.loads((kept.store.root / "entries" / without.id / "card.json").read_text())
+    assert sorted(card) == ["card", "id", "submitted_at", "submitter"]
+    assert kept.store.validation_rows(without, kept.folder) is None
+
+
+def test_forecasts_are_made_of_the_rows_that_were_sent(kept: Sent) -> None:
+    found = kept_forecasts(kept.store, kept.entry.id)
+    assert found is not None
+    task = found.of(TASK)
+    assert task is not None
+    domains = kept.folder.task(TASK).domains
+    assert task.n_validation == sum(facts.splits["validation"].rows for facts in domains.values())
+    assert (found.has_validation, len(task.shifts)) == (True, len(domains) * (len(domains) - 1))
+    by_method = {each.method: each for each in task.shifts[0].forecasts}
+    assert by_method["doc"].value is not None
+    assert by_method["depth"].reason == NO_CACHED_VECTORS
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda rows: rows.with_columns(id=pl.col("id").str.replace("/validation/", "/test/")),
+            "predict the validation split, as in",
+        ),
+        (
+            lambda rows: rows.with_columns(id=pl.col("id").str.replace("synthetic/", "dr/")),
+            "this dataset has synthetic/nli",
+        ),
+        (lambda rows: rows.with_columns(seed=rows["seed"] + 7), "of a model that the predictions lack"),
+        (lambda rows: rows.drop("probabilities"), "the predictions have probabilities, their validation rows have"),
+        (lambda rows: rows.head(len(rows) - 1), "validation ids are missing"),
+    ],
+)
+def test_rows_of_something_else_are_refused_with_the_reason(
+    kept: Sent, tmp_path: Path, change: Callable[[pl.DataFrame], pl.DataFrame], words: str
+) -> None:
+    change(pl.read_parquet(kept.held_out)).write_parquet(tmp_path / "v.parquet")
+    before = kept.store.ids()
+    with pytest.raises(InvalidInput, match=words):
+        kept.send(tmp_path / "v.parquet")
+    assert kept.store.ids() == before
+
+
+def test_withheld_labels_take_no_validation_rows_and_are_not_forecast(tmp_path: Path) -> None:
+    gold = build_gold(tmp_path / "gold", 40)
+    task = next(iter(gold.manifest.tasks))
+    label = gold.task(task).labels[0]
+    rows = gold.test(task, columns=["id"]).with_columns(source=pl.lit("none"), prediction=pl.lit(label))
+    rows.write_parquet(tmp_path / "p.parquet")
+    store, card = Store(tmp_path / "store"), Card(name="m", paradigm="zero-shot", data=gold.content_hash)
+    with pytest.raises(InvalidInput, match="which withheld labels do not allow"):
+        store.submit(tmp_path / "p.parquet", card, [gold], validation=tmp_path / "p.parquet")
+    entry, _ = store.submit(tmp_path / "p.parquet", card, [gold])
+    with pytest.raises(InvalidInput, match="nothing is forecast where labels are withheld"):
+        forecast_again(store, entry, gold)
+    assert rescore(store, [gold]).forecast == ()
+    assert not list(store.root.rglob("*.forecasts.json"))
+
+
+def test_models_that_nothing_is_learnt_from_have_a_reason(kept: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = kept.store.checked_rows(kept.entry.id, kept.folder)
+    bare = forecast_entry(rows.drop("probabilities"), None, kept.folder)
+    assert (bare.tasks, bare.reasons) == ((), {TASK: NO_PROBABILITIES})
+    label = kept.folder.task(TASK).labels[0]
+    assert forecast_entry(rows.with_columns(prediction=pl.lit(label)), None, kept.folder).reasons == {TASK: ONE_LABEL}
+    monkeypatch.setattr(entry_forecasts, "MAX_PREDICTIONS", 10)
+    assert "a server forecasts 10 at most" in forecast_entry(rows, None, kept.folder).reasons[TASK]
+
+
+def test_what_a_kill_left_is_made_again_and_damage_never_costs_the_entry(sent: Sent) -> None:
+    assert rescore(sent.store, [sent.folder]).forecast == (sent.entry.id,)
+    (file,) = sent.store.root.rglob("*.forecasts.json")
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])
+    assert kept_forecasts(sent.store, sent.entry.id) is None
+    assert rescore(sent.store, [sent.folder]).forecast == (sent.entry.id,)
+    assert file.read_bytes() == whole
+    file.unlink()
+    (sent.store.root / "entries" / sent.entry.id / "validation.parquet").write_bytes(b"PAR1")
+    found = rescore(sent.store, [sent.folder])
+    assert (found.kept, found.failed, list(found.not_forecast)) == ((sent.entry.id,), {}, [sent.entry.id])
+    assert sent.store.kept_scores(sent.entry, sent.folder) is not None
+
+
+def test_an_archive_carries_validation_rows(kept: Sent, tmp_path: Path) -> None:
+    write_archive(kept.store, [kept.folder], tmp_path / "archive", lambda found, _: {"c": str([c.name for c in found])})
+    assert "validation" in (tmp_path / "archive/c").read_text()
+    assert "validation" not in [config.name for config in archive_configs({"predictions": 1, "entries": 1})]
+    new = Store(tmp_path / "new")
+    n_filled, failed = fill_store(new, tmp_path / "archive", [kept.folder])
+    assert (n_filled, failed) == (len(kept.store.ids()), {})
+    (again,) = [entry for entry in new.entries() if entry.has_validation]
+    assert new.validation_rows(again, kept.folder) is not None
+    assert forecast_again(new, again, kept.folder) == kept_forecasts(kept.store, kept.entry.id)

@@ -1,0 +1,149 @@
+"""The forecast page: its table with explanations, pictures, what fills it, and what it never shows."""
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from leaderboard.board import Index
+from leaderboard.board.forecasts import ForecastsFound
+from leaderboard.forecasting import CONCEPT_SHIFT
+from leaderboard.forecasting.comparison import Forecasted, compare_methods
+from leaderboard.forecasting.shape import Forecast, ShiftForecast, TaskForecast
+from leaderboard.store import Store
+from leaderboard.views.forecast_board import Shown, forecast_csv, forecast_page
+from leaderboard.views.forecast_part import EntryForecast, forecast_part
+from leaderboard.views.pictures import forecast_plane
+from tests.leaderboard.conftest import SCRIPT, Visible
+from tests.leaderboard.release.gold import build_gold
+
+OFF = {"source-accuracy": 0.1, "mean-drop": 0.05, "doc": 0.02}
+"""How far each method is off on every shift."""
+TRUTH = 0.6
+
+
+def task(n_targets: int) -> TaskForecast:
+    targets = [f"site {number}" for number in range(n_targets)]
+    shifts = []
+    for number, target in enumerate(targets):
+        made = [
+            Forecast(method=name, value=TRUTH + off + number / 1000, low=TRUTH - 0.1, high=TRUTH + 0.2)
+            for name, off in OFF.items()
+        ]
+        shifts.append(
+            ShiftForecast(
+                source="home", target=target, n_texts=100, n_runs=1, truth=TRUTH, source_score=0.7, level=0.8,
+                set_on=tuple(targets), forecasts=tuple(made), expected_macro_f1=None, macro_f1=None,
+            )
+        )  # fmt: skip
+    return TaskForecast(
+        task="nli", metric="accuracy", domains=tuple(targets), labelled=tuple(targets), n_validation=50,
+        shifts=tuple(shifts), errors=(), notes=("There are no validation rows.",),
+    )  # fmt: skip
+
+
+def found(n_targets: int, n_models: int = 1, waiting: int = 0, left_out: Sequence[str] = ()) -> ForecastsFound:
+    made = [Forecasted("synthetic/nli", f"{SCRIPT} {number}", task(n_targets)) for number in range(n_models)]
+    made = made if n_targets else []
+    return ForecastsFound(made, compare_methods(made), n_models + waiting, waiting, left_out)
+
+
+@pytest.fixture(scope="module")
+def shown(index: Index) -> Shown:
+    boards = index.boards()
+    return Shown(next(board for board in boards if board.task == "nli"), boards, index.benchmarks())
+
+
+def test_the_page_says_what_errs_least_and_explains_every_figure(shown: Shown) -> None:
+    page = Visible(forecast_page(shown, found(9)))
+    assert CONCEPT_SHIFT in page.text
+    lead = "Difference of confidences has the smallest mean error: 2.4 points over 9 target domains"
+    assert f"{lead} (source accuracy 10.4 and mean drop 5.4)." in page.text
+    beaten = "Shown to beat a floor (p < 0.05, corrected over all methods and both floors): difference of confidences."
+    assert beaten in page.text
+    # 7 domains of one sign are 2 of 128 patterns, and the page makes 4 tests.
+    assert "No method is shown to beat a floor" in Visible(forecast_page(shown, found(7))).text
+    heads = ("Method", "Mean error", "Bias", "Interval score", "Held", "Skill, source", "Skill, drop", "Rank corr.")
+    markup = str(forecast_page(shown, found(9)))
+    for head in (*heads, "Domains"):
+        assert f'aria-label="What is {head}?"' in markup
+    assert "p 0.0039" in page.text
+    assert "+0.77" in page.text  # saves 8 of 10.4 points
+    assert "owned" not in page.tags
+    assert "script" not in page.tags
+
+
+def test_with_few_domains_no_test_can_tell(shown: Shown) -> None:
+    page = Visible(forecast_page(shown, found(5)))
+    assert "cannot tell" in page.text
+    assert "cannot be told: that takes 6 target domains" in page.text
+    assert "p 0." not in page.text
+
+
+def test_models_are_put_in_order_from_ten_on(shown: Shown) -> None:
+    rows = [[each.rank_correlation for each in found(2, n).compared.boards[0].standings] for n in (9, 10)]
+    assert rows[0] == [None, None, None]
+    assert "n/a" in Visible(forecast_page(shown, found(2, 9))).text
+
+
+def test_an_empty_page_says_what_fills_it(shown: Shown) -> None:
+    page = Visible(forecast_page(shown, found(0)))
+    assert "No forecasts yet" in page.text
+    assert "--validation preds.validation.parquet" in page.text
+    assert "/submit" in page.links
+    waiting = Visible(forecast_page(shown, found(0, waiting=3))).text
+    assert "3 of 4 entries are still to be forecast" in waiting
+    reasons = Visible(forecast_page(shown, found(2, left_out=["2 of 3 entries: <b>no</b>"])))
+    assert "2 of 3 entries: <b>no</b>." in reasons.text
+
+
+def test_a_withheld_board_shows_no_forecast(tmp_path: Path) -> None:
+    gold = build_gold(tmp_path / "gold", 40)
+    index = Index([gold], Store(tmp_path / "store"))
+    board = index.boards()[0]
+    page = Visible(forecast_page(Shown(board, [board], index.benchmarks()), found(7)))
+    assert "Test labels of this board are withheld" in page.text
+    assert "table" not in page.tags
+    assert "svg" not in page.tags
+
+
+def test_all_boards_together_name_the_assumption(shown: Shown) -> None:
+    page = Visible(forecast_page(shown._replace(board=None), found(7)))
+    assert "it is assumed that domains of different tasks are alike" in page.text
+    assert "all boards" in page.text
+
+
+def test_the_picture_has_the_method_that_was_asked_for_beside_a_floor(
+    shown: Shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    markup = str(forecast_page(shown._replace(method="mean-drop"), found(7)))
+    assert "7 forecasts by less mean drop (floor): off by 5.3 points on average, too high on 7 of them" in markup
+    assert "7 forecasts by source accuracy (floor): off by 10.3 points on average" in markup
+    assert "method=doc#picture" in markup
+    default = str(forecast_page(shown._replace(method="magic"), found(7)))
+    assert "7 forecasts by difference of confidences" in default
+    monkeypatch.setattr(forecast_plane, "MOST_MARKS", 3)
+    many = [forecast_plane.Forecast("m", "a", "b", 0.5, 0.4)] * 7
+    assert str(forecast_plane.forecast_plane("x", many, "accuracy")).count("<title>m") == 3
+
+
+def test_the_csv_has_every_forecast_beside_the_truth() -> None:
+    rows = list(csv.DictReader(io.StringIO(forecast_csv(found(2)))))
+    assert len(rows) == 2 * len(OFF)
+    assert rows[0]["truth"] == "0.6"
+    assert {row["level"] for row in rows} == {"0.8"}
+
+
+def test_an_entry_shows_forecasts_beside_the_truth_or_why_there_are_none() -> None:
+    page = Visible(forecast_part(EntryForecast("dr/nli", task(5))))
+    assert "Forecasts beside the truth" in page.text
+    assert "home to site 0" in page.text
+    assert "60.0" in page.text
+    assert "There are no validation rows." in page.text
+    assert CONCEPT_SHIFT in page.text
+    assert page.links == ["/forecast?board=dr%2Fnli"]
+    none = Visible(forecast_part(EntryForecast("dr/nli", None, SCRIPT)))
+    assert f"No forecast: {SCRIPT}." in none.text
+    assert "script" not in none.tags
