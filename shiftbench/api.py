@@ -190,7 +190,8 @@ def submit(
         data: the dataset, or several; for a store, where the card's dataset was not built on this machine.
         any_token: send the saved Hugging Face token even if it may write to repositories.
         labels_by_index: as for ``score``.
-    Returns: ``entry``, its id, and ``new``, False when the same file with the same card was there already.
+    Returns: ``entry``, its id; ``new``, False when the same file with the same card was there already; and ``summary``,
+        whose ``tasks`` have the name of their ``board`` and ``why_unranked``, what keeps the entry from being ranked.
     Raises: InvalidInput with every problem; nothing is stored then. TypeError for a wrong type.
     """
     from leaderboard.app.client import send

@@ -282,8 +282,8 @@ def _match(config: Any, asked: "Asked") -> LabelMatch:
         what, cure = "the model does not choose one of several labels", "give a classifier of single labels"
         raise InvalidInput(Problem(what, asked.spec, str(problem_type or f"{len(names)} output"), cure))
     if asked.kind is not TaskKind.TAGGING:
-        return match_labels(names, asked.labels, place=asked.spec, label_map=asked.label_map)
-    match = match_tags(names, asked.labels, place=asked.spec, label_map=asked.label_map)
+        return match_labels(names, asked.labels, place=asked.spec, label_map=asked.label_map, key="id2label")
+    match = match_tags(names, asked.labels, place=asked.spec, label_map=asked.label_map, key="id2label")
     if -1 in match.codes or "O" in match.absent or "O" not in match.labels:
         what, cure = "a tagger must have the tag 'O'", "map tags that the task does not have to 'O'"
         raise InvalidInput(Problem(what, asked.spec, ", ".join(names), cure))

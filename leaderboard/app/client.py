@@ -10,7 +10,9 @@ from urllib.parse import urlsplit
 from builders.cache import recall_folder
 from builders.folder.reader import DatasetFolder
 from builders.hub_access import reaching_hub
-from leaderboard.store import open_store
+from leaderboard.board.boards import boards_of
+from leaderboard.board.submission import submission_summary
+from leaderboard.store import folder_of, open_store
 from leaderboard.views.addresses import SUBMIT
 from validation.cards import Card
 from validation.report import InvalidInput, Problem
@@ -63,14 +65,18 @@ def send(
         folders: of a store, datasets of which one is the card's; by default the one that was built on this machine.
         any_token: send the saved token even if it may write to repositories.
         labels_by_index: whole numbers in the file stand for labels.
-    Returns: the entry's id as ``entry``, and whether it is ``new``; of a page also its summary.
+    Returns: the entry's id as ``entry``, whether it is ``new``, and its ``summary``, as a page answers.
     Raises: InvalidInput with every problem; nothing is stored then.
     """
     if is_url(to):
         return submit_to_url(to, predictions, card, any_token=any_token, labels_by_index=labels_by_index)
     at_hand = folders or [_built_here(card)]
-    entry, new = open_store(to).submit(predictions, card, at_hand, labels_by_index=labels_by_index)
-    return {"entry": entry.id, "new": new}
+    store = open_store(to)
+    entry, new = store.submit(predictions, card, at_hand, labels_by_index=labels_by_index)
+    folder = folder_of(card, at_hand)
+    scores = store.kept_scores(entry, folder)
+    boards = boards_of([folder], [(folder.content_hash, card.subset)])
+    return {"entry": entry.id, "new": new, "summary": submission_summary(scores, boards) if scores else {}}
 
 
 def _built_here(card: Card) -> DatasetFolder:

@@ -9,7 +9,8 @@ import polars as pl
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index, missing_lines, say
-from leaderboard.board.rows import is_ranked
+from leaderboard.board.boards import Board
+from leaderboard.board.rows import is_ranked, unranked_lines
 from leaderboard.release import Told, feedback, nominate
 from leaderboard.scoring.score import IN_THIS_PROCESS, FileChecks, token_encoder
 from leaderboard.scoring.shape import Scores
@@ -125,7 +126,7 @@ def submit(
         if entry.id in index.waiting():
             note = "It is stored. Generated text takes minutes to score: the board shows it when that is done."
             return _accepted(entry=entry.id, new=new, note=note)
-        return _accepted(index.scores(entry.id), entry.id, new=new)
+        return _accepted(index.scores(entry.id), entry.id, new=new, boards=index.boards())
 
     return _answer(index, file, card_text, keep, checks, labels_by_index=labels_by_index)
 
@@ -195,8 +196,15 @@ def _check_without_card(index: Index, path: Path, checks: FileChecks, *, labels_
         checks.predictions(path, same[0], labels_by_index=labels_by_index)
 
 
-def _accepted(scores: Scores | None = None, entry: str | None = None, *, new: bool = False, note: str = "") -> Answer:
-    summary = _summary(scores) if scores else {}
+def _accepted(
+    scores: Scores | None = None,
+    entry: str | None = None,
+    *,
+    new: bool = False,
+    note: str = "",
+    boards: Sequence[Board] = (),
+) -> Answer:
+    summary = submission_summary(scores, boards) if scores else {}
     return {"ok": True, "entry": entry, "new": new, "problems": [], "note": note, "summary": summary}
 
 
@@ -248,8 +256,16 @@ def _card(index: Index, text: str, problems: list[Problem]) -> Card | None:
     return card
 
 
-def _summary(scores: Scores) -> dict[str, Any]:
-    """Give the preview: each task's headline figures as fractions, and what is missing."""
+def submission_summary(scores: Scores, boards: Sequence[Board] = ()) -> dict[str, Any]:
+    """Build the preview: each task's headline figures as fractions, its board, and what is missing.
+
+    Args:
+        scores: of the file.
+        boards: the boards there are.
+    Returns: plain JSON. Of each task ``board`` is the name of its board, null where it has none, and ``why_unranked``
+        lists what keeps it from being ranked there.
+    """
+    names = {board.key: board.name for board in boards}
     return {
         "benchmark": scores.benchmark,
         "data": scores.data,
@@ -258,7 +274,9 @@ def _summary(scores: Scores) -> dict[str, Any]:
             {
                 "task": task.task,
                 "metric": task.metric,
+                "board": names.get((scores.data, scores.subset, task.task)),
                 "complete": is_ranked(task),
+                "why_unranked": [] if is_ranked(task) else unranked_lines(scores, task),
                 "n_shifts": task.summary.n_shifts,
                 **{name: getattr(task.summary, name).model_dump() for name in HEADLINES},
                 "unparsed": task.summary.unparsed,
