@@ -24,7 +24,10 @@ PAGES = [
 TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in PAGES}
 README = TEXTS["README.md"]
 ALL = "\n".join(text for name, text in TEXTS.items() if name != "CHANGELOG.md")
-BLOCKS = re.findall(r"^```\w*\n(.*?)^```", ALL, flags=re.M | re.S)
+FENCED = re.compile(r"^```\w*\n(.*?)^```", flags=re.M | re.S)
+BLOCKS = [(block, page) for page, text in TEXTS.items() for block in FENCED.findall(text)]
+"""What stands between fences, and on which page."""
+COMMAND: Any = typer.main.get_command(app)
 MOST_LINES = 160
 """Of the root's README: what a newcomer reads in five minutes."""
 WORDS = (
@@ -34,10 +37,10 @@ WORDS = (
 
 
 def commands() -> list[str]:
-    """Return each command line of the READMEs, with the values of the block's own variables."""
+    """Return each command line of the READMEs, with the values of the variables that its page sets."""
     found = []
-    for block in BLOCKS:
-        values = dict(re.findall(r'^([A-Z]+)="?([^"\n]*)"?$', block, flags=re.M))
+    for block, page in BLOCKS:
+        values = dict(re.findall(r'^([A-Z]+)="?([^"\n]*)"?$', TEXTS[page], flags=re.M))
         for line in block.replace("\\\n", " ").splitlines():
             if line.startswith(("shiftbench ", "$ shiftbench ")):
                 typed = line.removeprefix("$ ")
@@ -48,9 +51,11 @@ def commands() -> list[str]:
 
 
 @pytest.mark.parametrize("line", commands())
-def test_every_command_is_one(line: str) -> None:
+def test_every_command_is_one(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "build").mkdir()  # earlier commands made it
+    monkeypatch.chdir(tmp_path)
     _, *words = shlex.split(line, comments=True)
-    command: Any = typer.main.get_command(app)
+    command = COMMAND
     while hasattr(command, "list_commands"):
         context = command.make_context("shiftbench", [words[0]], resilient_parsing=True)
         name, *words = words
@@ -75,7 +80,7 @@ def test_there_are_commands_to_test() -> None:
 
 def test_make_targets_are_there() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    named = {target for block in BLOCKS for target in re.findall(r"^make (?:-s )?([\w-]+)", block, flags=re.M)}
+    named = {target for block, _ in BLOCKS for target in re.findall(r"^make (?:-s )?([\w-]+)", block, flags=re.M)}
     named |= set(re.findall(r"`make ([\w-]+)", ALL))
     assert named >= {"demo", "test", "test-long"}
     assert [target for target in sorted(named) if not re.search(rf"^{target}:", makefile, flags=re.M)] == []
@@ -116,11 +121,12 @@ def test_the_table_of_rooms_has_every_room() -> None:
 
 
 def test_json_fields_named_are_there() -> None:
-    named = re.search(r"`tasks\[\].shifts\[\]` \((.*?)\)", ALL, flags=re.S)
-    assert named is not None
-    fields = set(re.findall(r"`(\w+)`", named[1]))
+    """The rows of shifts in the table of the JSON's fields; those that begin with dots go on with the shift's."""
+    section = TEXTS["leaderboard/README.md"].split("\n## The JSON of scores\n")[1].split("\n## ")[0]
+    (first,) = re.findall(r"^\| `tasks\[\]\.shifts\[\]` \| (.*) \|$", section, flags=re.M)
+    fields = {*re.findall(r"`(\w+)`", first), *re.findall(r"^\| \S+ `(\w+)` \|", section, flags=re.M)}
     assert fields <= set(Shift.model_fields)
-    assert fields >= {"total", "flips", "prior_fixed", "reference_td"}
+    assert fields >= {"st", "total", "flips", "prior_fixed", "reference_td"}
 
 
 def test_the_citation_file_is_sound_and_of_this_version() -> None:
