@@ -74,7 +74,7 @@ def send(
     store = open_store(to)
     entry, new = store.submit(predictions, card, at_hand, labels_by_index=labels_by_index)
     folder = folder_of(card, at_hand)
-    scores = store.kept_scores(entry, folder)
+    scores = store.scores(entry, folder) if folder.has_public_labels else None
     boards = boards_of([folder], [(folder.content_hash, card.subset)])
     return {"entry": entry.id, "new": new, "summary": submission_summary(scores, boards) if scores else {}}
 
