@@ -192,7 +192,8 @@ def submit(
         any_token: send the saved Hugging Face token even if it may write to repositories.
         labels_by_index: as for ``score``.
         validation: what the same models predicted on validation rows, as ``predictions``; forecasts use it.
-    Returns: ``entry``, its id, and ``new``, False when the same file with the same card was there already.
+    Returns: ``entry``, its id; ``new``, False when the same file with the same card was there already; and ``summary``,
+        whose ``tasks`` have the name of their ``board`` and ``why_unranked``, what keeps the entry from being ranked.
     Raises: InvalidInput with every problem; nothing is stored then. TypeError for a wrong type.
     """
     from leaderboard.app.client import send

@@ -1,35 +1,61 @@
-"""What the README says can be typed can be typed, and the files it names are there."""
+"""What the READMEs say can be typed can be typed, the files that they name are there, and they say what they should."""
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
+import yaml
 
+from builders.folder.papers import DEPTH_F1, PAPERS
 from leaderboard.scoring.shape import Shift
 from shiftbench.command import app
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-BASELINES = "".join(
-    (ROOT / "baselines" / room / "README.md").read_text(encoding="utf-8")
-    for room in (".", "training", "prompting", "grid")
-)
-FRONT_DOOR = (ROOT / "shiftbench/README.md").read_text(encoding="utf-8")
-INTERCHANGE = (ROOT / "leaderboard/interchange/README.md").read_text(encoding="utf-8")
-BUILDERS = (ROOT / "builders/README.md").read_text(encoding="utf-8")
 ROOMS = ("validation", "builders", "baselines", "leaderboard", "shiftbench")
-READMES = [ROOT / "README.md", *sorted(path for room in ROOMS for path in (ROOT / room).rglob("README.md"))]
-BLOCKS = re.findall(r"^```\w*\n(.*?)^```", README + BASELINES + FRONT_DOOR + INTERCHANGE + BUILDERS, flags=re.M | re.S)
-COMMANDS = [line for block in BLOCKS for line in block.splitlines() if line.startswith("shiftbench ")]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "FAQ.md", "CHANGELOG.md")),
+    *sorted(path for room in ROOMS for path in (ROOT / room).rglob("README.md")),
+]
+"""The root's pages, and every room's README: a section may move from one to another."""
+TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in PAGES}
+README = TEXTS["README.md"]
+ALL = "\n".join(text for name, text in TEXTS.items() if name != "CHANGELOG.md")
+FENCED = re.compile(r"^```\w*\n(.*?)^```", flags=re.M | re.S)
+BLOCKS = [(block, page) for page, text in TEXTS.items() for block in FENCED.findall(text)]
+"""What stands between fences, and on which page."""
+COMMAND: Any = typer.main.get_command(app)
+MOST_LINES = 160
+"""Of the root's README: what a newcomer reads in five minutes."""
+WORDS = (
+    "domain, shift", "SS, TT, ST", "SD, TD, IDD", "scenario", "resolved", "minimum detectable drop", "placebo", "DF1",
+    "Q", "subset", "ID, OOD", "card, entry",
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("line", COMMANDS)
-def test_every_command_is_one(line: str) -> None:
+def commands() -> list[str]:
+    """Return each command line of the READMEs, with the values of the variables that its page sets."""
+    found = []
+    for block, page in BLOCKS:
+        values = dict(re.findall(r'^([A-Z]+)="?([^"\n]*)"?$', TEXTS[page], flags=re.M))
+        for line in block.replace("\\\n", " ").splitlines():
+            if line.startswith(("shiftbench ", "$ shiftbench ")):
+                typed = line.removeprefix("$ ")
+                for name, value in values.items():
+                    typed = typed.replace(f"${name}", value)
+                found.append(typed)
+    return list(dict.fromkeys(found))
+
+
+@pytest.mark.parametrize("line", commands())
+def test_every_command_is_one(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "build").mkdir()  # earlier commands made it
+    monkeypatch.chdir(tmp_path)
     _, *words = shlex.split(line, comments=True)
-    command: Any = typer.main.get_command(app)
+    command = COMMAND
     while hasattr(command, "list_commands"):
         context = command.make_context("shiftbench", [words[0]], resilient_parsing=True)
         name, *words = words
@@ -40,7 +66,7 @@ def test_every_command_is_one(line: str) -> None:
 
 
 def test_there_are_commands_to_test() -> None:
-    assert {line.split()[1] for line in COMMANDS} >= {
+    assert {line.split()[1] for line in commands()} >= {
         "build",
         "train",
         "score",
@@ -54,30 +80,81 @@ def test_there_are_commands_to_test() -> None:
 
 def test_make_targets_are_there() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    named = {target for block in BLOCKS for target in re.findall(r"^make ([\w-]+)", block, flags=re.M)}
-    assert named == {"demo", "test", "weights-llm"}
-    assert all(re.search(rf"^{target}:", makefile, flags=re.M) for target in named)
+    named = {target for block, _ in BLOCKS for target in re.findall(r"^make (?:-s )?([\w-]+)", block, flags=re.M)}
+    named |= set(re.findall(r"`make ([\w-]+)", ALL))
+    assert named >= {"demo", "test", "test-long"}
+    assert [target for target in sorted(named) if not re.search(rf"^{target}:", makefile, flags=re.M)] == []
 
 
-@pytest.mark.parametrize("readme", READMES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_files_named_are_there(readme: Path) -> None:
-    text = readme.read_text(encoding="utf-8")
-    named = re.findall(rf"`((?:{'|'.join(ROOMS)}|tests)/[^`]*)`", text)
-    assert [path for path in named if not (ROOT / path).exists()] == []
-    links = re.findall(r"\]\((?!http)([^)#]+)\)", text)
-    assert [path for path in links if not (readme.parent / path).exists()] == []
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_named_are_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    if page.name != "CHANGELOG.md":  # which names what was there then
+        named = re.findall(rf"`((?:{'|'.join(ROOMS)}|tests)/[^`\s{{}}<*]*)`", text)
+        assert [path for path in named if not (ROOT / path).exists()] == []
+    links = re.findall(r"\]\((?!http)([^)#]+)[^)]*\)", text)
+    assert [path for path in links if not (page.parent / path).exists()] == []
+
+
+def test_the_readme_is_short_and_explains_its_words() -> None:
+    assert len(README.splitlines()) <= MOST_LINES
+    _, glossary = README.split("\n## Words\n")
+    assert [word for word in WORDS if f"\n| {word} | " not in glossary] == []
+
+
+def test_nobody_who_uses_it_is_sent_into_source_code() -> None:
+    assert re.findall(r"`[\w/]+\.py`", README) == []
+
+
+def test_every_extra_is_explained() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    install = README.split("## Try it")[1].split("\n## ")[0]
+    assert [name for name in extras if f"`{name}`" not in install] == []
 
 
 def test_the_table_of_rooms_has_every_room() -> None:
-    _, house = README.split("## The house\n")
-    named = re.findall(r"^\| `([a-z/]+)/` \|", house, flags=re.M)
+    house = README.split("\n## The rooms\n")[1]
+    assert set(re.findall(r"^\| \[?`([a-z]+)/`", house, flags=re.M)) == set(ROOMS)
+    named = re.findall(r"^\| `([a-z/]+)/` \|", TEXTS["CONTRIBUTING.md"], flags=re.M)
     assert all((ROOT / room).is_dir() for room in named)
     assert {room for room in named if "/" not in room} == set(ROOMS)
 
 
 def test_json_fields_named_are_there() -> None:
-    named = re.search(r"`tasks\[\].shifts\[\]` \((.*?)\)", README, flags=re.S)
-    assert named is not None
-    fields = set(re.findall(r"`(\w+)`", named[1]))
+    """The rows of shifts in the table of the JSON's fields; those that begin with dots go on with the shift's."""
+    section = TEXTS["leaderboard/README.md"].split("\n## The JSON of scores\n")[1].split("\n## ")[0]
+    (first,) = re.findall(r"^\| `tasks\[\]\.shifts\[\]` \| (.*) \|$", section, flags=re.M)
+    fields = {*re.findall(r"`(\w+)`", first), *re.findall(r"^\| \S+ `(\w+)` \|", section, flags=re.M)}
     assert fields <= set(Shift.model_fields)
-    assert fields >= {"total", "flips", "prior_fixed", "reference_td"}
+    assert fields >= {"st", "total", "flips", "prior_fixed", "reference_td"}
+
+
+def test_the_citation_file_is_sound_and_of_this_version() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors", "version", "date-released", "type"} <= set(cited)
+    assert (cited["cff-version"], cited["type"], cited["license"]) == ("1.2.0", "software", "Apache-2.0")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    changes = re.search(r"^## ([\d.]+) \((\S+)\)", TEXTS["CHANGELOG.md"], flags=re.M)
+    assert changes is not None
+    assert (cited["version"], cited["date-released"].isoformat()) == (changes[1], changes[2])
+    assert cited["version"] == project["version"]
+    for reference in cited["references"]:
+        assert {"type", "title", "authors", "year", "url"} <= set(reference)
+        assert all({"family-names", "given-names"} <= set(author) for author in reference["authors"])
+
+
+def test_the_papers_are_the_ones_that_datasets_cite() -> None:
+    """Title, first author and address agree with the bibliography, in the README and in the citation file."""
+    bibliography = (ROOT / "builders/folder/citations.bib").read_text(encoding="utf-8")
+    references = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["references"]
+    for key in (*PAPERS.values(), DEPTH_F1):
+        entry = bibliography.split(f"{{{key},")[1].split("\n}\n")[0]
+        title = " ".join(re.sub(r"[{}]", "", re.search(r"title = \{(.*?)\},\n", entry, flags=re.S)[1]).split())  # type: ignore[index]
+        arxiv = re.search(r"arXiv:([\d.]+)", entry)
+        family = re.search(r"author = \{(\w+),", entry)
+        assert arxiv is not None
+        assert family is not None
+        url = f"https://arxiv.org/abs/{arxiv[1]}"
+        assert f"[{title}]({url})" in README
+        (found,) = (each for each in references if each["url"] == url)
+        assert (found["title"], found["authors"][0]["family-names"]) == (title, family[1])

@@ -198,6 +198,9 @@ def _problem(detail: Any, file: str) -> Problem:
             cure=f"add '{key}: ...'" + (f" ({description})" if description else ""),
             key=key,
         )
+    if key == "data":
+        cure = "copy all 64 characters of 'content_hash' in the dataset's shiftbench.json; 'shiftbench card' does that"
+        return Problem("this is not the content hash of a dataset", file, _SHORT.repr(detail["input"]), cure, key=key)
     return Problem(detail["msg"], file, _SHORT.repr(detail["input"]), key=key)
 
 

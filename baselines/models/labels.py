@@ -115,7 +115,12 @@ def parse_label_map(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def match_labels(
-    names: Sequence[str], labels: Sequence[str], *, place: str, label_map: Mapping[str, str] | None = None
+    names: Sequence[str],
+    labels: Sequence[str],
+    *,
+    place: str,
+    label_map: Mapping[str, str] | None = None,
+    key: str | None = None,
 ) -> LabelMatch:
     """Find the label of the task that each output of a model stands for.
 
@@ -124,6 +129,7 @@ def match_labels(
         labels: the task's labels.
         place: names the model in problems.
         label_map: the task's label by the model's name, where names differ; ``__unparsed__`` stands for no label.
+        key: the key of the model's configuration that holds the names; None where they stand in no such file.
     Returns: the labels by output. Several outputs may be mapped to one label, and a label may have no output.
     Raises: InvalidInput when an output stands for no label, or two have one name, with all that is wrong.
     """
@@ -131,15 +137,13 @@ def match_labels(
     label_of = {name: mapped.get(name) or resolve_label(name, labels) for name in names}
     lost = [name for name in names if label_of[name] is None and not problems]
     if lost:
-        problems.append(_describe_unmatched(lost, names, labels, place))
+        problems.append(_describe_unmatched(lost, names, labels, place, key))
     own = [label_of[name] for name in names if name not in mapped and label_of[name] is not None]
     twice = [label for label in dict.fromkeys(own) if own.count(label) > 1]
     if twice:
         both = [name for name in names if label_of[name] in twice]
         cure = f"write what each stands for: {map_line(both, labels)}"
-        problems.append(
-            Problem("outputs of the model have the same name", place, _quote_names(both), cure, key="id2label")
-        )
+        problems.append(Problem("outputs of the model have the same name", place, _quote_names(both), cure, key=key))
     if problems:
         raise InvalidInput(problems)
     codes = {label: code for code, label in enumerate(labels)} | {UNPARSED: _NO_LABEL}
@@ -147,7 +151,12 @@ def match_labels(
 
 
 def match_tags(
-    names: Sequence[str], tags: Sequence[str], *, place: str, label_map: Mapping[str, str] | None = None
+    names: Sequence[str],
+    tags: Sequence[str],
+    *,
+    place: str,
+    label_map: Mapping[str, str] | None = None,
+    key: str | None = None,
 ) -> LabelMatch:
     """Find the tag of the task that each output of a tagger stands for, as ``match_labels`` does.
 
@@ -160,7 +169,7 @@ def match_tags(
             given[name] = OUTSIDE if given[kind] == OUTSIDE else f"{mark}-{given[kind]}"
     kinds = {name.partition("-")[2] for name in names} - set(names)
     return match_labels(
-        names, tags, place=place, label_map={name: tag for name, tag in given.items() if name not in kinds}
+        names, tags, place=place, label_map={name: tag for name, tag in given.items() if name not in kinds}, key=key
     )
 
 
@@ -205,19 +214,21 @@ def _resolve_map(
     return mapped, problems
 
 
-def _describe_unmatched(lost: Sequence[str], names: Sequence[str], labels: Sequence[str], place: str) -> Problem:
+def _describe_unmatched(
+    lost: Sequence[str], names: Sequence[str], labels: Sequence[str], place: str, key: str | None
+) -> Problem:
     """Describe outputs that stand for no label: which, how many, and the nearest label of each."""
     if all(_NUMBERED.fullmatch(name) for name in names):
         what = "the model numbers its labels and does not name them"
         found = f"{_quote_names(names)}; the task's labels are {_quote_names(labels)}"
         cure = f"put the label that each stands for in place of '?': {map_line(names, labels)}"
-        return Problem(what, place, found, cure, key="id2label")
+        return Problem(what, place, found, cure, key=key)
     near = [(name, _nearest(name, labels)) for name in lost]
     told = ", ".join(f"'{name}'" + (f" (nearest: '{label}')" if label else "") for name, label in near[:_SHOWN])
     more = f" and {len(near) - _SHOWN} more" if len(near) > _SHOWN else ""
     found = f"{len(lost)} of {len(names)}: {told}{more}; the task's labels are {_quote_names(labels)}"
     cure = f"map them: {map_line(lost, labels)}, where '{UNPARSED}' stands for no label"
-    return Problem("the labels of this model are not the task's", place, found, cure, key="id2label")
+    return Problem("the labels of this model are not the task's", place, found, cure, key=key)
 
 
 def _nearest(name: str, labels: Sequence[str]) -> str | None:

@@ -286,8 +286,8 @@ def _match(config: Any, request: "LoadRequest") -> LabelMatch:
         what, cure = "the model does not choose one of several labels", "give a classifier of single labels"
         raise InvalidInput(Problem(what, request.spec, str(problem_type or f"{len(names)} output"), cure))
     if request.kind is not TaskKind.TAGGING:
-        return match_labels(names, request.labels, place=request.spec, label_map=request.label_map)
-    match = match_tags(names, request.labels, place=request.spec, label_map=request.label_map)
+        return match_labels(names, request.labels, place=request.spec, label_map=request.label_map, key="id2label")
+    match = match_tags(names, request.labels, place=request.spec, label_map=request.label_map, key="id2label")
     if -1 in match.codes or "O" in match.absent or "O" not in match.labels:
         what, cure = "a tagger must have the tag 'O'", "map tags that the task does not have to 'O'"
         raise InvalidInput(Problem(what, request.spec, ", ".join(names), cure))

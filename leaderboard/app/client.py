@@ -10,7 +10,9 @@ from urllib.parse import urlsplit
 from builders.cache import recall_folder
 from builders.folder.reader import DatasetFolder
 from builders.hub_access import reaching_hub
-from leaderboard.store import open_store
+from leaderboard.board.boards import boards_of
+from leaderboard.board.submission import submission_summary
+from leaderboard.store import folder_of, open_store
 from leaderboard.views.addresses import SUBMIT
 from validation.cards import Card
 from validation.report import InvalidInput, Problem
@@ -65,7 +67,7 @@ def send(
         any_token: send the saved token even if it may write to repositories.
         labels_by_index: whole numbers in the file stand for labels.
         validation: what the same models predicted on validation rows, for forecasts.
-    Returns: the entry's id as ``entry``, and whether it is ``new``; of a page also its summary.
+    Returns: the entry's id as ``entry``, whether it is ``new``, and its ``summary``, as a page answers.
     Raises: InvalidInput with every problem; nothing is stored then.
     """
     if is_url(to):
@@ -73,10 +75,12 @@ def send(
             to, predictions, card, any_token=any_token, labels_by_index=labels_by_index, validation=validation
         )
     at_hand = folders or [_built_here(card)]
-    entry, new = open_store(to).submit(
-        predictions, card, at_hand, labels_by_index=labels_by_index, validation=validation
-    )
-    return {"entry": entry.id, "new": new}
+    store = open_store(to)
+    entry, new = store.submit(predictions, card, at_hand, labels_by_index=labels_by_index, validation=validation)
+    folder = folder_of(card, at_hand)
+    scores = store.scores(entry, folder) if folder.has_public_labels else None
+    boards = boards_of([folder], [(folder.content_hash, card.subset)])
+    return {"entry": entry.id, "new": new, "summary": submission_summary(scores, boards) if scores else {}}
 
 
 def _built_here(card: Card) -> DatasetFolder:

@@ -9,7 +9,8 @@ import polars as pl
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index, missing_lines, public_message
-from leaderboard.board.rows import is_ranked
+from leaderboard.board.boards import Board
+from leaderboard.board.rows import is_ranked, unranked_lines
 from leaderboard.release import TargetFeedback, feedback, nominate
 from leaderboard.scoring.score import IN_THIS_PROCESS, FileChecks, token_encoder
 from leaderboard.scoring.shape import Scores
@@ -133,7 +134,7 @@ def submit(
         if entry.id in index.waiting():
             note = "It is stored. Scoring generated text takes minutes: the board shows it afterwards."
             return _accepted(entry=entry.id, new=new, note=note)
-        return _accepted(index.scores(entry.id), entry.id, new=new)
+        return _accepted(index.scores(entry.id), entry.id, new=new, boards=index.boards())
 
     return _answer(index, (file, validation), card_text, keep, checks, labels_by_index=labels_by_index)
 
@@ -206,9 +207,14 @@ def _check_without_card(index: Index, path: Path, checks: FileChecks, *, labels_
 
 
 def _accepted(
-    scores: Scores | None = None, entry: str | None = None, *, new: bool = False, note: str = ""
+    scores: Scores | None = None,
+    entry: str | None = None,
+    *,
+    new: bool = False,
+    note: str = "",
+    boards: Sequence[Board] = (),
 ) -> SubmissionAnswer:
-    summary = _summary(scores) if scores else {}
+    summary = submission_summary(scores, boards) if scores else {}
     return {"ok": True, "entry": entry, "new": new, "problems": [], "note": note, "summary": summary}
 
 
@@ -262,8 +268,16 @@ def _card(index: Index, text: str, problems: list[Problem]) -> Card | None:
     return card
 
 
-def _summary(scores: Scores) -> dict[str, Any]:
-    """Return the preview: each task's headline figures as fractions, and what is missing."""
+def submission_summary(scores: Scores, boards: Sequence[Board] = ()) -> dict[str, Any]:
+    """Build the preview: each task's headline figures as fractions, its board, and what is missing.
+
+    Args:
+        scores: of the file.
+        boards: the boards there are.
+    Returns: plain JSON. Of each task ``board`` is the name of its board, null where it has none, and ``why_unranked``
+        lists what keeps it from being ranked there.
+    """
+    names = {board.key: board.name for board in boards}
     return {
         "benchmark": scores.benchmark,
         "data": scores.data,
@@ -272,7 +286,9 @@ def _summary(scores: Scores) -> dict[str, Any]:
             {
                 "task": task.task,
                 "metric": task.metric,
+                "board": names.get((scores.data, scores.subset, task.task)),
                 "complete": is_ranked(task),
+                "why_unranked": [] if is_ranked(task) else unranked_lines(scores, task),
                 "n_shifts": task.summary.n_shifts,
                 **{name: getattr(task.summary, name).model_dump() for name in HEADLINES},
                 "unparsed": task.summary.unparsed,

@@ -62,6 +62,7 @@ def submit(
     """
     from builders.folder.reader import DatasetFolder
     from leaderboard.app.client import is_url, send
+    from leaderboard.views.answer import answer_lines
     from validation.cards import read_card
 
     over_http = is_url(to)  # before the card is read
@@ -78,6 +79,8 @@ def submit(
     where = f"at {to}" if over_http else f"in store {to}"
     said = f"accepted {where}" if answer["new"] else f"already {where}: the same file with the same card is one entry"
     typer.echo(f"entry {answer['entry']}: {said}", err=True)
+    for line in answer_lines(answer, to, over_http=over_http):
+        typer.echo(line, err=True)
     write_json(answer, json_)
 
 

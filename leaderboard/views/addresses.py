@@ -49,6 +49,15 @@ CLOSED = (f"{GRADIO}/call/v2", "/monitoring")
 """Of Gradio, for things that no page here has, though they begin like ones in ``OPEN``, or are elsewhere."""
 
 
+def board_address(name: str) -> str:
+    """Return the address of a board.
+
+    >>> board_address("dr/nli:fewshot@0123abcd")
+    '/?board=dr/nli:fewshot@0123abcd'
+    """
+    return f"{BOARD}?board={quote(name, safe='/:@')}"
+
+
 def entry_address(identity: str, task: str | None = None) -> str:
     """Return the address of an entry's page.
 

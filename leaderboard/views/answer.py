@@ -1,16 +1,19 @@
 """The submit page's words, and what a check, a submission or a withdrawal answered."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.board.submission import HEADLINES, SubmissionAnswer
 from leaderboard.scoring.estimate import Estimate
-from leaderboard.views.addresses import entry_address
+from leaderboard.views.addresses import SUBMIT, board_address, entry_address
 from leaderboard.views.cells import number_cell, scroll_box
 from leaderboard.views.html import Markup, join, render, tag
 from leaderboard.views.numbers import drop_points, points, share
 from validation.report import counted
+
+_SHOWN = 5
+"""Reasons that a command prints."""
 
 
 def submit_html(folders: Sequence[DatasetFolder], *, sign_in: bool, daily_quota: int | None) -> Markup:
@@ -39,6 +42,32 @@ def answer_html(answer: SubmissionAnswer) -> Markup:
     note = tag("p", answer["note"]) if answer["note"] else Markup("")
     preview = _preview(answer["summary"]) if "tasks" in answer["summary"] else _feedback(answer["summary"])
     return tag("div", _head(answer), note, preview, class_="sb-answer sb-good", role="status")
+
+
+def answer_lines(answer: Mapping[str, Any], to: str, *, over_http: bool) -> Iterator[str]:
+    """Write where an accepted entry stands, and where it is not ranked what is missing for that.
+
+    Args:
+        answer: of the leaderboard, or of ``leaderboard.app.client.send`` for a store.
+        to: where it was sent.
+        over_http: ``to`` is a leaderboard's address, not a store.
+    """
+    base = to.rstrip("/").removesuffix(SUBMIT) if over_http else ""
+    if over_http:
+        yield f"its page: {base}{entry_address(answer['entry'])}"
+    else:
+        yield f"to look at it: shiftbench serve --data DIR --store {to}"
+    for task in answer.get("summary", {}).get("tasks", []):
+        if not task.get("board"):
+            continue  # candidates and placebos, or a server of an earlier version
+        board = f"{task['board']}: {base}{board_address(task['board'])}" if over_http else task["board"]
+        if task["complete"]:
+            yield f"ranked on the board {board}"
+            continue
+        why = task["why_unranked"]
+        more = [f"and {len(why) - _SHOWN:,} more"] if len(why) > _SHOWN else []
+        yield f"listed but not ranked on the board {board}"
+        yield from (f"  missing for that: {line}" for line in [*why[:_SHOWN], *more])
 
 
 def _head(answer: SubmissionAnswer) -> Markup:

@@ -18,13 +18,13 @@ def opening_line(check: DomainCheck) -> str:
     """Return what one model alone cannot show, and where it comes from."""
     if check.home is not None:
         return f"{ONE_MODEL} Home is '{check.home}', the domain that it was trained on."
-    return f"{ONE_MODEL} It was trained elsewhere, so nothing here is home, and drops do not apply."
+    return f"{ONE_MODEL} No home domain was named (--trained-on), so drops do not apply."
 
 
 def headline(check: DomainCheck) -> str:
     """Return the main finding in a sentence."""
     if check.mean is None:
-        return "No domain has enough test texts for a headline."
+        return f"No domain has {check.min_texts} test texts, so there is no mean (--min-texts sets how many it takes)."
     worst = _lowest(check)
     at = f"mean {metric_name(check.metric)} {plain_score(check.mean)} over {counted(_n_counted(check), 'domain')}"
     drop = check.mean_drop

@@ -39,6 +39,8 @@ from validation.vocabulary import ELSEWHERE, OUTSIDE_SOURCES
 
 _ANY_WIDTH = 10_000
 _NONE = Estimate(value=None)
+FLOOR_MARK = "floor "
+"""Before a drop with a score behind it that is at chance."""
 
 
 def print_scores(scores: Scores, console: Console) -> None:
@@ -58,8 +60,8 @@ def print_scores(scores: Scores, console: Console) -> None:
             _print_id_ood(console, f"{task.task}: ID and OOD scores in points ({task.metric})", [(None, task.id_ood)])
         if task.id_ood is None or len({shift.source for shift in task.shifts}) > 1 or len(task.in_domain) > 1:
             _print_matrix(console, task, "ST", lambda shift: shift.st, diagonal=True)
-        _print_matrix(console, task, "SD", lambda shift: shift.sd)
-        _print_matrix(console, task, "TD", lambda shift: shift.td)
+        _print_matrix(console, task, "SD", lambda shift: shift.sd, behind=("st", "ss"))
+        _print_matrix(console, task, "TD", lambda shift: shift.td, behind=("st", "tt"))
         if any(shift.reference_td is not None for shift in task.shifts):
             _print_matrix(console, task, "TD against the reference's TT", lambda shift: shift.reference_td)
         _print_detectable(console, task)
@@ -281,7 +283,8 @@ def warnings(scores: Scores) -> list[str]:
             found.append(f"{task.task}: at chance or one label for all texts (mean ST): its drops say nothing.")
         elif low:
             found.append(
-                f"{task.task}: {low} of {counted(len(task.shifts), 'shift')} with a score at chance: no drops there."
+                f"{task.task}: {low} of {counted(len(task.shifts), 'shift')} have a score at chance; their drops are "
+                "marked 'floor' and say nothing about the shift."
             )
     return found
 
@@ -293,11 +296,18 @@ def _print_matrix(
     figure: Callable[[Shift], Estimate | None],
     *,
     diagonal: bool = False,
+    behind: Collection[str] = (),
 ) -> None:
+    """Print a figure of all shifts; a drop is marked where a score ``behind`` it is at chance."""
     found = {(shift.source, shift.target): figure(shift) for shift in task.shifts}
+    low = {(shift.source, shift.target) for shift in task.shifts if set(behind) & set(shift.at_floor)}
     if diagonal:
         found |= {(item.domain, item.domain): item.score for item in task.in_domain}
-    cells = {cell: plain_score(estimate) for cell, estimate in found.items() if estimate is not None}
+    cells = {
+        cell: f"{FLOOR_MARK if cell in low and estimate.value is not None else ''}{plain_score(estimate)}"
+        for cell, estimate in found.items()
+        if estimate is not None
+    }
     # A row of which nothing is known has no drop that could apply: its models have no score at home, say.
     known = {source for (source, _), estimate in found.items() if estimate is not None and estimate.value is not None}
     if not known:

@@ -72,12 +72,14 @@ def _when(task: TaskScores) -> str:
 
 
 def _worst(shifts: Sequence[Shift]) -> str:
-    """Return the shift with the largest drop, of several."""
+    """Find the shift with the largest drop, of several; a drop from or to chance is no candidate."""
     dropping = [(shift.sd.value, shift) for shift in shifts if shift.sd.value is not None]
-    if len(dropping) < 2:
+    above = [(value, shift) for value, shift in dropping if not {"st", "ss"} & set(shift.at_floor)]
+    if len(dropping) < 2 or not above:
         return ""
-    value, shift = max(dropping, key=lambda each: each[0])
-    return f"; worst: {shift.source} -> {shift.target} ({plain_points(value)})"
+    value, shift = max(above, key=lambda each: each[0])
+    among = "worst" if len(above) == len(dropping) else "worst with both scores above chance"
+    return f"; {among}: {shift.source} -> {shift.target} ({plain_points(value)})"
 
 
 def _without_home(task: TaskScores, shifts: Sequence[Shift]) -> str:

@@ -3,10 +3,12 @@
 They are of a store that is there, such as the one that ``shiftbench demo`` fills; needs Chromium.
 """
 
+import io
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from PIL import Image
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.app.server import serve
@@ -24,9 +26,18 @@ def main(
     data: Annotated[list[Path], typer.Option("--data", help="Dataset folder; may be given several times.")],
     store: Annotated[Path, typer.Option("--store", help="Store with two entries at least.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for the others.")] = Path("build/screenshots"),
+    report: Annotated[
+        Path | None, typer.Option("--report", help="Report of 'shiftbench check', for the README, too.")
+    ] = None,
 ) -> None:
     """Take one screenshot of every page at 1280 and 390 pixels, light and dark."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import Page, sync_playwright
+
+    def keep(page: Page, name: str) -> None:
+        """Keep what a page shows first, in 128 colours: a picture of a README is downloaded by everybody."""
+        page.set_viewport_size({"width": 1280, "height": 720})
+        taken = Image.open(io.BytesIO(page.screenshot()))
+        taken.convert("RGB").quantize(128).save(KEPT / f"{name}.png", optimize=True)
 
     folders = [DatasetFolder.open(folder) for folder in data]
     index = Index(folders, Store(store))
@@ -57,7 +68,11 @@ def main(
                     page.wait_for_load_state("networkidle")
                     page.screenshot(path=out / f"{name}-{width}-{scheme}.png", full_page=True)
                     if (name, width, scheme) == ("board", 1280, "light"):
-                        page.screenshot(path=KEPT / f"{name}.png")
+                        keep(page, name)
+                        page.set_viewport_size({"width": width, "height": 900})
+                if report is not None and (width, scheme) == (1280, "light"):
+                    page.goto(report.resolve().as_uri())
+                    keep(page, "report")
                 context.close()
             chromium.close()
     finally:

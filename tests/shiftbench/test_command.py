@@ -87,6 +87,9 @@ def test_submit_to_a_store(synthetic: DatasetFolder, predicted: Path, tmp_path: 
     again = run(*arguments, "--data", synthetic.path)
     assert f"accepted in store {tmp_path / 'store'}" in without.stderr
     assert f"already in store {tmp_path / 'store'}" in again.stderr
+    # What is printed leads to the entry, and says where it stands.
+    assert f"shiftbench serve --data DIR --store {tmp_path / 'store'}" in again.stderr
+    assert "ranked on the board synthetic/nli" in again.stderr
     # The card alone leads to a dataset that was built on this machine.
     assert run(*arguments).returncode == 0
 

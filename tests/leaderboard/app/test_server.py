@@ -21,6 +21,7 @@ from leaderboard.app.limits import MAX_BODY_BYTES
 from leaderboard.app.server import Server, serve
 from leaderboard.board import Index
 from leaderboard.store import Store
+from leaderboard.views.answer import answer_lines
 from tests.leaderboard import attacks
 from tests.leaderboard.conftest import Filled, fill
 from validation.report import InvalidInput
@@ -124,6 +125,13 @@ def test_the_same_file_twice_is_one_entry(served: Served, new_file: Path) -> Non
     # The command's own client says the same.
     answer = submit_to_url(served.url, new_file, served.filled.card("good").model_copy(update={"name": "Sent twice"}))
     assert (answer["entry"], answer["new"]) == (first["entry"], False)
+    # It says where the entry stands, and what it would take to be ranked: the file is of one source.
+    page, board, *missing = answer_lines(answer, f"{served.url}/submit", over_http=True)
+    assert board == f"listed but not ranked on the board synthetic/sa: {served.url}/?board=synthetic/sa"
+    assert missing[0] == "  missing for that: lamps: no predictions of a model trained on it"
+    assert missing[-1] == "  missing for that: and 1 more"
+    assert "Sent twice" in httpx.get(board.split(": ")[1]).text
+    assert "Sent twice" in httpx.get(page.split(": ")[1]).text
 
 
 def test_problems_come_back_and_nothing_is_kept(served: Served, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index, submission
 from leaderboard.board.submission import MAX_PROBLEMS, SubmissionAnswer, check, nominate_entry, submit, withdraw
 from leaderboard.store import Store
-from leaderboard.views.answer import answer_html
+from leaderboard.views.answer import answer_html, answer_lines
 from tests.leaderboard.conftest import Filled, Visible, predict
 from validation.report import InvalidInput, Problem
 
@@ -53,6 +53,21 @@ def test_submit_keeps_it_once(filled: Filled, card_text: str, tmp_path: Path) ->
     assert index.store.ids() == [first["entry"]]
     assert "Accepted as" in answer_html(first)
     assert "sent before" in answer_html(again)
+
+
+def test_who_is_not_ranked_is_told_what_is_missing(filled: Filled, card_text: str, tmp_path: Path) -> None:
+    index = Index([filled.folder], Store(tmp_path / "store"))
+    whole = pl.read_parquet(filled.files["good"])
+    sources = whole["source"].unique().sort()
+    part = tmp_path / "part.parquet"
+    whole.filter(pl.col("source") == sources[0]).write_parquet(part)
+    answer = submit(index, str(part), card_text, sender=lambda: "local", daily_quota=None)
+    listed, *missing = list(answer_lines(answer, "http://127.0.0.1:1/", over_http=True))[1:]
+    assert listed.startswith(
+        "listed but not ranked on the board synthetic/nli: http://127.0.0.1:1/?board=synthetic/nli"
+    )
+    assert f"  missing for that: {sources[1]}: no predictions of a model trained on it" in missing
+    assert len(missing) <= 6
 
 
 def test_an_unknown_sender_is_refused_before_anything_is_read(index: Index) -> None:

@@ -12,7 +12,7 @@ from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.gaps import NO_DEPTHS
 from leaderboard.scoring.score import score_file
 from leaderboard.scoring.shape import Missing, Scores
-from leaderboard.views.terminal import print_board, print_comparisons, print_scores
+from leaderboard.views.terminal import FLOOR_MARK, print_board, print_comparisons, print_scores
 from tests.leaderboard.conftest import Filled
 
 
@@ -99,6 +99,22 @@ def test_what_does_not_apply_is_not_printed(scores: Scores) -> None:
     assert "depth tables" not in text
     assert "mean ST" in text
     assert "SD in points" not in text
+
+
+def test_a_drop_to_or_from_chance_is_marked_where_it_stands(scores: Scores) -> None:
+    """Before: a warning said that such shifts have no drops, and the tables below gave them."""
+    task = scores.tasks[0]
+    shifts = [shift.model_copy(update={"at_floor": ()}) for shift in task.shifts]
+    shifts[0] = shifts[0].model_copy(update={"at_floor": ("ss",)})  # SD rests on SS, TD does not
+    summary = task.summary.model_copy(update={"at_floor": False})
+    task = task.model_copy(update={"shifts": tuple(shifts), "summary": summary})
+    out = console(120)
+    print_scores(scores.model_copy(update={"tasks": (task,)}), out)
+    text = printed(out)
+    assert f"1 of {len(shifts)} shifts have a score at chance; their drops are marked 'floor'" in text
+    of_sd, of_td = text.split("SD in points")[1].split("TD in points")
+    assert of_sd.count(FLOOR_MARK) == 1
+    assert FLOOR_MARK not in of_td.split("summary")[0]
 
 
 def test_the_verdict_comes_first(scores: Scores) -> None:

@@ -57,6 +57,18 @@ def test_a_partial_grid_has_its_mean_drop_and_chance_has_none(of: Any) -> None:
     assert verdict(of(LOSS, mean_st=NONE)) == ""
 
 
+def test_a_drop_to_chance_is_not_named_as_the_worst(of: Any) -> None:
+    task = of(LOSS)
+    worst = max(task.shifts, key=lambda shift: shift.sd.value)
+    low = worst.model_copy(update={"at_floor": ("st",)})
+    others = tuple(shift for shift in task.shifts if shift is not worst)
+    said = verdict(task.model_copy(update={"shifts": (low, *others)}))
+    assert "worst with both scores above chance: " in said
+    assert f"{worst.source} -> {worst.target}" not in said
+    lows = tuple(shift.model_copy(update={"at_floor": ("st",)}) for shift in task.shifts)
+    assert "worst" not in verdict(task.model_copy(update={"shifts": lows}))
+
+
 def test_a_domain_that_is_left_out_is_not_the_worst(scores: Scores, of: Any) -> None:
     task = of(LOSS)
     worst = max(task.shifts, key=lambda shift: shift.sd.value)
