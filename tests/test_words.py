@@ -30,7 +30,7 @@ ONE_MEANING = {"Answer", "Choice", "Classifier", "Figure", "Model", "Plan", "Set
 _ARCHAIC_TURNS = (
     "albeit", "as once", "asked of nobody", "brackets hold", r"else (?:its|their) \w+ were", "for want of", "hitherto",
     "how-manieth", "is a click", "nothing pretends", "thence", "thereby", "thereof", "unto", "upon", "were lost",
-    "whence", "wherein", "whilst", "without more ado",
+    "wherein", "whilst", "without more ado",
 )  # fmt: skip
 _GAP = r"[\s\"'#]+f?[\"']?"
 """A space, or the end of a line within a comment, a docstring or strings that Python joins."""

@@ -1,8 +1,8 @@
 """Publishing a dataset folder to the Hugging Face Hub: checked first, then one atomic commit and its tag.
 
 A commit either replaces a version or does not: nobody sees half of one, wherever this program is stopped. After each
-failure the repository is looked at again, so a commit that landed though its answer got lost counts as done, and one
-that somebody else made meanwhile is built upon.
+failure the repository is read again: a commit that landed although its answer got lost counts as done, and a
+commit that somebody else made meanwhile is the new starting point.
 """
 
 import hashlib

@@ -174,7 +174,7 @@ class _Intake:
         if self._store is not None:
             self._put_aside(0)
         stored = self._store is not None
-        results = {taker.consumer.name: taker.taken(stored=stored) for taker in self._takers}
+        results = {taker.consumer.name: taker.collect(stored=stored) for taker in self._takers}
         return FileRead(self.sha256, self._n_rows, results)
 
     def _take(self, frame: pl.DataFrame, position: Position) -> None:
@@ -329,7 +329,7 @@ class _ConsumerState:
         if self._reservoir is not None:
             self._reservoir.load(*parts)
 
-    def taken(self, *, stored: bool) -> Taken:
+    def collect(self, *, stored: bool) -> Taken:
         """Return all rows, those on disk as stored rows, and the counts of the steps."""
         rows: Rows
         names = [transform.name for transform in self.consumer.transforms]

@@ -49,7 +49,7 @@ def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
 
     Raises: InvalidInput when they cannot be compared.
     """
-    asked = _asked(index, ids[: MAX_ENTRIES + 1], task)
+    asked = _resolve_request(index, ids[: MAX_ENTRIES + 1], task)
     sides = [_compared_entry(index, entry) for entry in asked.entries]
     # The products are small: several threads would mostly wait for each other.
     with _place_in(_in_line, asked.entries), _at_once, threadpool_limits(1, "blas"):
@@ -70,7 +70,7 @@ def compared_in_pairs(index: Index, ids: Sequence[str], task: str | None, progre
     Returns: the entries by score, best first, and their pairs.
     Raises: InvalidInput when they cannot be compared.
     """
-    asked = _asked(index, ids[: MAX_PAIRWISE + 1], task)
+    asked = _resolve_request(index, ids[: MAX_PAIRWISE + 1], task)
     sides = [_compared_entry(index, entry) for entry in asked.entries]
     with _place_in(_in_long_line, asked.entries), threadpool_limits(1, "blas"):
         pairs = compare_in_pairs(sides, asked.folder, index.store, asked.task, progress=progress, turn=_at_once)
@@ -82,7 +82,7 @@ def compared_in_pairs(index: Index, ids: Sequence[str], task: str | None, progre
     return Pairwise([side for side, _ in by_score], [mean for _, mean in by_score], pairs, asked.task)
 
 
-def _asked(index: Index, ids: Sequence[str], task: str | None) -> _Asked:
+def _resolve_request(index: Index, ids: Sequence[str], task: str | None) -> _Asked:
     entries = [index.entry(identity) for identity in ids]
     scores = [index.scores(entry.id) for entry in entries]
     names = [[part.task for part in each.tasks] for each in scores]
@@ -180,17 +180,17 @@ class _Job:
         self.found: Compared | Pairwise | None = None
         self.progress: tuple[int, int] | None = None
         self.problems: list[Problem] = []
-        self._asked = index, ids, task
+        self._resolve_request = index, ids, task
 
     def start(self) -> None:
         threading.Thread(target=self._run, name="comparing", daemon=True).start()
 
     def _run(self) -> None:
         try:
-            if len(self._asked[1]) > MAX_ENTRIES:
-                self.found = compared_in_pairs(*self._asked, self._report)
+            if len(self._resolve_request[1]) > MAX_ENTRIES:
+                self.found = compared_in_pairs(*self._resolve_request, self._report)
             else:
-                self.found = compared(*self._asked)
+                self.found = compared(*self._resolve_request)
         except InvalidInput as error:
             self.problems = error.problems
         except Exception:

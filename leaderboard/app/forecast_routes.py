@@ -21,20 +21,20 @@ def add_forecast_routes(app: FastAPI, keeper: Keeper) -> None:
 
     @app.get(addresses.FORECAST_CSV)
     def as_csv(request: Request) -> Response:
-        return csv_answer("forecasts.csv", forecast_csv(_asked(request, keeper)[1]))
+        return csv_answer("forecasts.csv", forecast_csv(_resolve_request(request, keeper)[1]))
 
     @app.get(addresses.FORECAST_JSON)
     def as_json(request: Request) -> Response:
-        _, found = _asked(request, keeper)
+        _, found = _resolve_request(request, keeper)
         compared = found.compared.model_copy(update={"left_out": tuple(found.left_out)})
         return JSONResponse(compared.model_dump(mode="json"))
 
 
 def _page(request: Request, keeper: Keeper) -> Markup:
-    return forecast_page(*_asked(request, keeper))
+    return forecast_page(*_resolve_request(request, keeper))
 
 
-def _asked(request: Request, keeper: Keeper) -> tuple[Shown, ForecastsFound]:
+def _resolve_request(request: Request, keeper: Keeper) -> tuple[Shown, ForecastsFound]:
     """Find the board that an address names, or all of them, and their forecasts."""
     index, name = keeper.index, request.query_params.get("board")
     boards = index.boards()

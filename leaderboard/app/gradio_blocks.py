@@ -100,7 +100,7 @@ def _check_kinds(block_fn: Any, inputs: Sequence[Any]) -> None:
     """Refuse arguments that are of another kind, or longer, than the function takes."""
     for component, value in zip(block_fn.inputs, inputs, strict=False):
         if isinstance(component, gr.Textbox) and not isinstance(value, str):
-            raise _refusal(f"{_signature(block_fn)}: a text is wanted, found {_shown(value)}")
+            raise _refusal(f"{_signature(block_fn)}: a text is wanted, found {_clip_value(value)}")
         limit = component.max_length if isinstance(component, gr.Textbox) else MAX_ARGUMENT
         text = value if isinstance(value, str) else json.dumps(value)
         if limit is not None and not isinstance(component, _FILES) and len(text) > limit:
@@ -112,7 +112,7 @@ def _check_kinds(block_fn: Any, inputs: Sequence[Any]) -> None:
             try:
                 TypeAdapter(kind).validate_python(value, strict=True)
             except ValidationError as error:
-                found = f"'{name}' is {_kind_words(kind)}, found {_shown(value)}"
+                found = f"'{name}' is {_kind_words(kind)}, found {_clip_value(value)}"
                 raise _refusal(f"{_signature(block_fn)}: {found}") from error
 
 
@@ -130,7 +130,7 @@ def _kind_words(kind: Any) -> str:
     return " or ".join(_KINDS[each] for each in kinds)
 
 
-def _shown(value: Any) -> str:
+def _clip_value(value: Any) -> str:
     return json.dumps(value)[:40]
 
 

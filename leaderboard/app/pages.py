@@ -67,25 +67,25 @@ def _add_board(app: FastAPI, keeper: Keeper) -> None:
         if entry is not None:  # the address that an entry had before it got a page of its own
             return RedirectResponse(addresses.entry_address(entry))
         if "board" in request.query_params:
-            return page_answer("", board_page(*_asked(request, keeper)), "board")
+            return page_answer("", board_page(*_parse_query(request, keeper)), "board")
         return page_answer("", overall_page(*_asked_overall(request, keeper)), "board")
 
     @app.get(addresses.ROWS)
     def rows(request: Request) -> Response:
         if "board" in request.query_params:
-            return html_answer(rows_fragment(*_asked(request, keeper)))
+            return html_answer(rows_fragment(*_parse_query(request, keeper)))
         return html_answer(overall_fragment(*_asked_overall(request, keeper)))
 
     @app.get(addresses.BOARD_CSV)
     def board_as_csv(request: Request) -> Response:
-        return csv_answer("board.csv", board_csv(*_asked(request, keeper)))
+        return csv_answer("board.csv", board_csv(*_parse_query(request, keeper)))
 
     @app.get(addresses.OVERALL_CSV)
     def overall_as_csv(request: Request) -> Response:
         return csv_answer("overall.csv", overall_csv(*_asked_overall(request, keeper)))
 
 
-def _asked(request: Request, keeper: Keeper) -> tuple[Index, BoardQuery]:
+def _parse_query(request: Request, keeper: Keeper) -> tuple[Index, BoardQuery]:
     index = keeper.index
     return index, BoardQuery.parse(request.query_params.multi_items(), index)
 

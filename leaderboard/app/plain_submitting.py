@@ -51,7 +51,7 @@ def plain_submit_routes(
     """
     free = threading.BoundedSemaphore(SCORED_AT_ONCE)
 
-    def shown(request: Request, values: dict[str, str], answer: SubmissionAnswer | None = None) -> Response:
+    def form_page(request: Request, values: dict[str, str], answer: SubmissionAnswer | None = None) -> Response:
         body = plain_submit_html(
             keeper.index.folders,
             values,
@@ -70,9 +70,9 @@ def plain_submit_routes(
         try:
             card = _card_text(form, values, keeper)
         except InvalidInput as error:
-            return shown(request, values, refusal_answer(keeper.index, error.problems))
+            return form_page(request, values, refusal_answer(keeper.index, error.problems))
         by_index = values.get("labels_by_index") == "yes"
-        path, held_out = (_kept(form.get(name), uploads) for name in ("file", "validation"))
+        path, held_out = (_save_upload(form.get(name), uploads) for name in ("file", "validation"))
         if values.get("do") == "submit":
             answer = submit(
                 keeper.index,
@@ -86,10 +86,10 @@ def plain_submit_routes(
             )
         else:
             answer = check(keeper.index, path, card, checks, labels_by_index=by_index, validation=held_out)
-        return shown(request, {**values, "card": card}, answer)
+        return form_page(request, {**values, "card": card}, answer)
 
     async def form(request: Request) -> Response:
-        return shown(request, {})
+        return form_page(request, {})
 
     async def send(request: Request) -> Response:
         if not is_own_page(request.headers):  # before a byte of the body is read
@@ -144,7 +144,7 @@ def _card_text(form: FormData, values: dict[str, str], keeper: Keeper) -> str:
     return card_with(text, fields, only_data(folders)) if text.strip() or fields else ""
 
 
-def _kept(sent: UploadFile | str | None, uploads: Uploads) -> str | None:
+def _save_upload(sent: UploadFile | str | None, uploads: Uploads) -> str | None:
     """Keep what was sent as other uploads are kept, and return its path; None where no file was chosen."""
     if not isinstance(sent, UploadFile) or not sent.filename:
         return None

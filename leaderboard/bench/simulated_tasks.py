@@ -1,7 +1,7 @@
 """Tasks of known truth, drawn example by example and scored like a submission: what intervals are tested on.
 
 Whether a model is right on a text depends on the text's group, the text itself and chance: three normal parts of one
-latent number that is compared with a threshold. The share of right answers on unlimited texts is thereby known without
+latent number that is compared with a threshold. The share of right answers on unlimited texts is so known without
 simulation, and so is every score made of it. Each task has three domains and one source for each of them.
 """
 

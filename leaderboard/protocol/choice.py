@@ -118,7 +118,7 @@ class Study:
         """List the candidates."""
         return [facts.candidate for facts in self.facts]
 
-    def named(self, text: str) -> str:
+    def find_name(self, text: str) -> str:
         """Find a candidate's name by its name or domain; InvalidInput when there is none."""
         names = {facts.domain: facts.name for facts in self.facts if facts.domain} | {
             facts.name: facts.name for facts in self.facts

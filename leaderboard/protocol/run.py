@@ -27,7 +27,7 @@ def choose_reported(task: str, n_ood: int, id_: str | None = None) -> DatasetCho
     study = reported_study(task)
     assert study.probe is not None
     tested = study.probe.id_name
-    id_name = study.named(id_) if id_ else choose_id(study.candidates)[0]
+    id_name = study.find_name(id_) if id_ else choose_id(study.candidates)[0]
     if id_name != tested:
         what, found = "the paper tested no model trained on this data set", f"'{id_name}'"
         cure = f"leave --id out (it tested one trained on {tested}), or give --data and --predictions"
@@ -87,6 +87,6 @@ def resolve_id_domain(study: Study, folder: DatasetFolder, id_: str | None) -> t
     by_domain = {facts.domain: facts.name for facts in study.facts if facts.task == study.task}
     if id_ is None and own not in by_domain:
         return None, f"No ID: the folder's, {own}, is not in it; {choice}. Choose one with --id."
-    name = study.named(id_) if id_ else by_domain[own]
+    name = study.find_name(id_) if id_ else by_domain[own]
     who = "as --id says" if id_ else "as the folder says"
     return name, f"ID: {name}, {who}; the rule agrees." if name == rule_id else f"ID: {name}, {who}; but {choice}."

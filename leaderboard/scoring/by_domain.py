@@ -82,7 +82,7 @@ def check_domains(
         titles: what own data calls its domains, by their names; the check names them so.
         n_draws: replicates behind the intervals.
     """
-    found = _Check(model, scores, predictions, folder, home, probes or Probes((), {}), n_draws).found()
+    found = _Check(model, scores, predictions, folder, home, probes or Probes((), {}), n_draws).run()
     return _with_titles(found, titles or {})
 
 
@@ -110,7 +110,7 @@ class _Check:
         plain = predictions.drop("probabilities", "confidence", strict=False)
         return task_values(self.name, plain, self.folder, n_draws=self.n_draws)
 
-    def found(self) -> DomainCheck:
+    def run(self) -> DomainCheck:
         tested = self._tested_scores()
         figures = [self.figures[domain] for domain in self.counted]
         is_known = bool(figures) and not any(np.isnan(figure.values[0]) for figure in figures)

@@ -70,7 +70,7 @@ class HubPlace:
     def add(self, make: Callable[[], Files | None]) -> bool:
         """Add files in one commit; see ``Place``.
 
-        ``make`` is called again for each newer version that is built upon.
+        ``make`` is called again for each newer version that the commit starts from.
         """
         sent: list[Files] = []
 

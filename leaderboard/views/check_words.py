@@ -53,17 +53,17 @@ def _size(estimate: Estimate) -> str:
     return plain_score(flipped)
 
 
-def _named(check: DomainCheck, domain: str) -> str:
+def _domain_with_score(check: DomainCheck, domain: str) -> str:
     found = next(each for each in check.domains if each.domain == domain)
     return f"{domain} ({plain_score(found.score)})"
 
 
 def _lowest(check: DomainCheck) -> str:
-    return _named(check, check.spread.lowest) if check.spread else ""
+    return _domain_with_score(check, check.spread.lowest) if check.spread else ""
 
 
 def _highest(check: DomainCheck) -> str:
-    return _named(check, check.spread.highest) if check.spread else ""
+    return _domain_with_score(check, check.spread.highest) if check.spread else ""
 
 
 def spread_line(check: DomainCheck) -> str:

@@ -31,7 +31,7 @@ def detectable_text(found: DetectableDrop | None, *, corrected: bool = True) -> 
     """
     if found is None:
         return ""
-    one, shared = _shown(found)
+    one, shared = _drops_to_show(found)
     return f"{plain_points(one)} ({plain_points(shared)})" if corrected else plain_points(one)
 
 
@@ -53,7 +53,7 @@ def detectable_lines(task: TaskScores) -> Iterator[str]:
     for name in ("sd", "td"):
         by_shift = [shift.detectable[name] for shift in task.shifts if name in shift.detectable]
         if by_shift:
-            one, shared = zip(*map(_shown, by_shift), strict=True)
+            one, shared = zip(*map(_drops_to_show, by_shift), strict=True)
             reach = f"{plain_points(min(one))} to {plain_points(max(one))}"
             yield (
                 f"Smallest detectable {name.upper()} of {counted(len(by_shift), 'shift')}: median "
@@ -66,7 +66,7 @@ def _over(found: DetectableDrop) -> str:
     return _TEXTS_ALONE if found.recipe is None else _WITH_RUNS
 
 
-def _shown(found: DetectableDrop) -> tuple[float, float]:
+def _drops_to_show(found: DetectableDrop) -> tuple[float, float]:
     if found.recipe is None or found.recipe_corrected is None:
         return found.models, found.models_corrected
     return found.recipe, found.recipe_corrected

@@ -82,7 +82,9 @@ def headline(report: GateReport) -> str:
 def gate_table(report: GateReport) -> PlainTable:
     """Build the table of a row for each limit and domain: what is broken first, then what the test cannot tell."""
     rows = sorted(report.verdicts, key=lambda each: (_ORDER.index(each.outcome), LIMITS.index(each.limit)))
-    cells = [(each.domain, _asked(each), _shown(each), p_text(each.p_corrected), each.outcome) for each in rows]
+    cells = [
+        (each.domain, _limit_words(each), _score_words(each), p_text(each.p_corrected), each.outcome) for each in rows
+    ]
     title = f"{report.task}: {metric_name(report.metric)} in points, 95% intervals"
     return PlainTable(title, ("domain", "limit", "found", "p", "decided"), cells, n_names=2)
 
@@ -126,18 +128,18 @@ def _reasons(report: GateReport) -> dict[str, list[str]]:
     return found
 
 
-def _asked(each: LimitVerdict) -> str:
+def _limit_words(each: LimitVerdict) -> str:
     limit = f"{100 * each.bound:g}"
     return _ASKED[each.limit].format(f"{limit} {'point' if limit == '1' else 'points'}")
 
 
-def _shown(each: LimitVerdict) -> str:
+def _score_words(each: LimitVerdict) -> str:
     return plain_score(Estimate(value=each.value, low=each.low, high=each.high))
 
 
 def _sentence(each: LimitVerdict) -> str:
     why = each.reason or f"corrected p {p_text(each.p_corrected)}"
-    return f"{_FIGURES[each.limit]} {_shown(each)}, asked: {_asked(each)} ({why})"
+    return f"{_FIGURES[each.limit]} {_score_words(each)}, asked: {_limit_words(each)} ({why})"
 
 
 def _xml(text: str) -> str:

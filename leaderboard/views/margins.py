@@ -32,12 +32,12 @@ def _claim(claim: BoundedDrop, margin: float) -> str:
         return f"{wanted} cannot be tested: {claim.reason}."
     shift = f", {claim.source} -> {claim.target}" if claim.source else ""
     bound = f"one-sided 95% bound {plain_points(claim.upper, 2)}{shift}"
-    words = f"{wanted} is {_shown(claim.margin_holds)} for these trained models ({bound})"
+    words = f"{wanted} is {_shown_or_not(claim.margin_holds)} for these trained models ({bound})"
     if claim.upper_recipe is None:
         return f"{words}; training variance was not measured."
     recipe = f"bound {plain_points(claim.upper_recipe, 2)}"
-    return f"{words}, and {_shown(claim.margin_holds_recipe)} for the recipe ({recipe})."
+    return f"{words}, and {_shown_or_not(claim.margin_holds_recipe)} for the recipe ({recipe})."
 
 
-def _shown(holds: bool | None) -> str:
+def _shown_or_not(holds: bool | None) -> str:
     return "shown" if holds else "not shown"

@@ -52,14 +52,17 @@ def _drop_rows(task: TaskPlan, figure: str) -> Iterator[list[str]]:
     """Yield the median of a figure's shifts and the hardest one; the average drop as it is."""
     items = [item for item in task.detectable if item.figure == figure]
     if len(items) > 1:
-        middle = [median(column) if None not in column else None for column in zip(*map(_found, items), strict=True)]
+        middle = [
+            median(column) if None not in column else None
+            for column in zip(*map(_detectable_drops, items), strict=True)
+        ]
         yield [f"{figure}, median of {len(items)} shifts", *map(plain_points, middle)]
     hardest = max(items, key=lambda item: item.models)
     where = f", {hardest.source} -> {hardest.target}" if hardest.source else ""
-    yield [f"{figure}{where}", *map(plain_points, _found(hardest))]
+    yield [f"{figure}{where}", *map(plain_points, _detectable_drops(hardest))]
 
 
-def _found(item: PlannedDrop) -> tuple[float | None, ...]:
+def _detectable_drops(item: PlannedDrop) -> tuple[float | None, ...]:
     return item.models, item.models_corrected, item.recipe, item.recipe_corrected
 
 

@@ -31,11 +31,11 @@ def summary_rows(summary: Summary) -> Iterator[tuple[str, str]]:
         figures.insert(2, ("mean SD", summary.mean_sd))
     plain = [(label, Estimate(value=value)) for label, value in worst_rows(summary)]
     by_depth = [(f"Depth F1 at lambda {lambda_}", each) for lambda_, each in summary.depth_f1.items()]
-    yield from _known([*figures, *plain])
+    yield from _rows_with_values([*figures, *plain])
     for name, interval in summary.total.items():
         bounds = f"[{plain_points(interval.low)}, {plain_points(interval.high)}]"
         yield f"{name.replace('_', ' ')}, training runs too", bounds
-    yield from _known([*by_depth, *slope_rows(summary)])
+    yield from _rows_with_values([*by_depth, *slope_rows(summary)])
     if has_scenarios(summary):
         yield from ((f"{name} shifts", share(part)) for name, part in summary.scenario_shares.items())
         yield "scenarios resolved (both drops; count uncorrected)", share(summary.resolved_share)
@@ -47,5 +47,5 @@ def has_scenarios(summary: Summary) -> bool:
     return any(part is not None for part in summary.scenario_shares.values())
 
 
-def _known(figures: list[tuple[str, Estimate]]) -> Iterator[tuple[str, str]]:
+def _rows_with_values(figures: list[tuple[str, Estimate]]) -> Iterator[tuple[str, str]]:
     return ((label, plain_score(each)) for label, each in figures if each.value is not None)

@@ -230,7 +230,7 @@ def _curve_words(name: str, points: ByLambda, written: Callable[[Estimate], str]
 def _means_of(task: TaskScores, figure: str) -> tuple[dict[str, Estimate], int]:
     """Compute a depth-weighted figure's mean over the shifts that have it at every lambda, and count those."""
     found: dict[str, Estimate] = {}
-    whole = [shift for shift in summarised(task) if _known(shift, figure) == set(_KEYS)]
+    whole = [shift for shift in summarised(task) if _figures_with_values(shift, figure) == set(_KEYS)]
     for key in _KEYS:
         values = [getattr(shift, figure)[key].value for shift in whole]
         if values:
@@ -238,7 +238,7 @@ def _means_of(task: TaskScores, figure: str) -> tuple[dict[str, Estimate], int]:
     return found, len(whole)
 
 
-def _known(shift: Shift, figure: str) -> set[str]:
+def _figures_with_values(shift: Shift, figure: str) -> set[str]:
     return {key for key, estimate in getattr(shift, figure).items() if estimate.value is not None}
 
 
