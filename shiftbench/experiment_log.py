@@ -84,7 +84,7 @@ def check_tracker(tracker: Tracker | None) -> None:
 
 
 def _check_server(address: str) -> None:
-    """Check that a server answers in time; every answer will do, for it may want to know who asks."""
+    """Check that a server answers in time; any answer counts, also one that asks for a login."""
     import httpx
 
     try:

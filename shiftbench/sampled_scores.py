@@ -1,6 +1,5 @@
 """Accuracy by domain from texts that were drawn and labelled."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from builders.building.own_columns import Columns
 from builders.building.own_tables import read_tables
 from leaderboard.metrics.label_sampling import ENOUGH
 from leaderboard.metrics.sampled_accuracy import sampled_accuracy
+from leaderboard.scoring.intervals import none_if_nan
 from leaderboard.views.numbers import points
 from leaderboard.views.terminal import print_table
 from shiftbench.label_draws import DomainDraw, Draw, group_codes, read_draw, read_labels
@@ -107,8 +107,8 @@ def _score_domain(
         frame["confidence"].to_numpy(),
         trust=None if tuned else 0,
     )
-    at_random = (_none_if_nan(estimate.random_low), _none_if_nan(estimate.random_high))
-    low, high = (_none_if_nan(estimate.low), _none_if_nan(estimate.high)) if tuned else at_random
+    at_random = (none_if_nan(estimate.random_low), none_if_nan(estimate.random_high))
+    low, high = (none_if_nan(estimate.low), none_if_nan(estimate.high)) if tuned else at_random
     n_errors = int((~correct).sum())
     few = tuned and min(n_errors, len(drawn) - n_errors) < FEW
     return SampledScore(
@@ -126,10 +126,6 @@ def _score_domain(
         expected_width=domain.expected_width,
         note=f"fewer than {FEW} errors or hits: the interval may be too narrow" if few else "",
     )
-
-
-def _none_if_nan(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 def print_sampled(scores: Sequence[SampledScore], console: "Console") -> None:

@@ -102,6 +102,13 @@ def test_the_readme_is_short_and_explains_its_words() -> None:
     assert [word for word in WORDS if f"\n| {word} | " not in glossary] == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_is_left_of_a_merge(page: Path) -> None:
+    left = re.findall(r"^(?:<{7} |={7}$|>{7} ).*", page.read_text(encoding="utf-8"), flags=re.M)
+    assert left == []
+    assert list(page.parent.glob("*.orig")) == []
+
+
 def test_nobody_who_uses_it_is_sent_into_source_code() -> None:
     assert re.findall(r"`[\w/]+\.py`", README) == []
 

@@ -119,7 +119,7 @@ def test_dr_sizes_add_up(aspects: tuple[DatasetFolder, Built]) -> None:
     assert all(sum(part.rows for part in size.parts) == size.rows - size.paper for size in found)
     assert {size.why for size in found if size.domain == "service"} == {
         "-809: only 1,191 rows to draw from",
-        "-202: there are 298 rows to fill it",
+        "-202: only 298 rows to draw from",
     }
 
 

@@ -50,11 +50,6 @@ class LabelMatch:
             return ()
         return (f"the model never predicts {_quote_names(self.absent)} and is wrong about every text with that label",)
 
-    @property
-    def is_bijection(self) -> bool:
-        """Return whether each output stands for a label of its own, and each label has one."""
-        return sorted(self.codes) == list(range(len(self.labels)))
-
     def probabilities(self, by_output: NDArray[np.float64]) -> NDArray[np.float64]:
         """Add up the probabilities of outputs that stand for the same label.
 

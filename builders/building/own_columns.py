@@ -166,7 +166,11 @@ class FoundColumns:
         gold, usual = GOLD[self.kind], _GOLD[self.kind]
         own = self.columns.label or next((name for name in usual if name in found and name not in taken), None)
         if own is None:
-            self._report_missing("a column is missing", usual[0], _other_case(usual, found) or f"add '{usual[0]}'")
+            self._report_missing(
+                "a column is missing",
+                usual[0],
+                _other_case(usual, found) or f"add '{usual[0]}', or give --label-column",
+            )
             return
         self.names[gold] = own
         if self.kind is TaskKind.EXTRACTIVE_QA and START in found and self.table.frame.schema[own] == pl.String:

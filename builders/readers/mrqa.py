@@ -130,7 +130,7 @@ def _places(detected: _Detected, context: str, place: str, path: Path, number: i
 def _normalise(text: str) -> str:
     """Reduce a text to letters and digits in lower case without accents, which both spellings share.
 
-    >>> _words("The Café's") == _words("cafe s")
+    >>> _normalise("The Café's") == _normalise("cafe s")
     True
     """
     plain = "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))

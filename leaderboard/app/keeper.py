@@ -70,7 +70,7 @@ class Keeper:
             self._index.score(identity)
 
     def _forecast(self) -> None:
-        """Forecast what waits for it; entries that come meanwhile are scored first."""
+        """Forecast the waiting entries; an entry that arrives meanwhile is scored first."""
         for identity in self.forecasts.waiting():
             if self._stopped.is_set() or self._index.waiting():
                 self._wake.set()

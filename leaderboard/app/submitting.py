@@ -3,8 +3,8 @@
 /check     file, card text, whether labels are numbers, validation predictions -> an answer
            (``leaderboard.board.submission.SubmissionAnswer``); nothing is stored
 /submit    the same, and the entry is kept
-/withdraw  entry id -> an answer; only who sent it may
-/nominate  entry id, task -> an answer; only who sent it may; where labels are withheld
+/withdraw  entry id -> an answer; for its submitter only
+/nominate  entry id, task -> an answer; for its submitter only, where labels are withheld
 """
 
 from collections.abc import Callable, Sequence

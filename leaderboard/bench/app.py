@@ -35,7 +35,7 @@ from leaderboard.bench.static_copy import serving as serving_copy
 from leaderboard.board import index_cache
 from leaderboard.store import Entry, Store
 from leaderboard.store.entries import entry_bytes
-from leaderboard.views.addresses import BOARD, ROWS, entry_address, with_query
+from leaderboard.views.addresses import BOARD, ROWS, compare_address, entry_address, with_query
 from validation.cards import Card
 from validation.report import InvalidInput, Problem
 from validation.timing import Timing
@@ -273,7 +273,7 @@ def _comparisons(browser: Any, url: str, folder_path: Path, place: Path) -> Iter
         rows.filter(pl.col("id").str.starts_with(f"{folder.manifest.benchmark}/{_TASK}/")).write_parquet(path)
         entries.append(submit_to_url(url, path, _card(folder, N_ENTRIES + 1 + number))["entry"])
     for chosen, limit in ((entries[:2], 2.0), (entries[2:], 6.0)):
-        address = url + with_query("/compare", [("id", entry) for entry in chosen])
+        address = url + compare_address(chosen)
         seconds = _cold(browser, address, _COMPARED)
         yield _under(f"comparing {len(chosen)} entries of one run for the first time", seconds, limit)
 

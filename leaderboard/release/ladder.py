@@ -130,8 +130,8 @@ def is_better(score: float, other: float, step: float) -> bool:
 def round_to_steps(score: float, step: float, draw: float) -> float:
     """Round a score to whole points, a step apart; the first is drawn at random (``draw`` in [0, 1)).
 
-    >>> in_steps(0.734, 0.01, 0.9), in_steps(0.734, 0.042, 0.0), in_steps(0.734, 0.042, 0.5)
-    (0.73, 0.75, 0.72)
+    >>> [round_to_steps(0.734, step, draw) for step, draw in ((0.01, 0.9), (0.042, 0.0), (0.042, 0.5))]
+    [0.73, 0.75, 0.72]
     """
     width = max(1, int(np.ceil(step / MIN_STEP - 1e-9)))
     first = int(draw * width)

@@ -23,7 +23,7 @@ from validation.report import counted
 from validation.vocabulary import ELSEWHERE, OUTSIDE_SOURCES
 
 LEADING_SET = "in the leading set"
-"""What is said of released rows that are not told apart from the one with the best score, which stays untold."""
+"""What is said of released rows that are not told apart from the one with the best score, which is not shown."""
 Row = Mapping[str, Any]
 """One row of a board's table, as ``board_query.whole_table`` has it."""
 _DASH = "\N{EN DASH}"

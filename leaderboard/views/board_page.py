@@ -71,7 +71,7 @@ def no_data() -> Markup:
 def to_forecasts(board: Board | None = None) -> Markup:
     """Build the line that leads to the forecasts of a board, or of all boards."""
     link = tag("a", "Forecasts", href=forecast_address(board.name if board else None))
-    return tag("p", link, ": how well these scores can be told beforehand, without labels.", class_="sb-soft")
+    return tag("p", link, ": how well these scores can be forecast without labels.", class_="sb-soft")
 
 
 def _about(board: Board) -> str:

@@ -69,7 +69,7 @@ class MeanInterval:
 class Compared:
     """What is compared: the entries, the first one before, their scores, and a comparison for each other one.
 
-    ``scores`` are in the order of the sides; ``downloadable`` holds the ids of those whose predictions may be had.
+    ``scores`` are in the order of the sides; ``downloadable`` has ids of those whose predictions may be.
     ``intervals`` has, for each pair, the interval of the difference in the figure that the board ranks by, None where
     one of the two is not ranked or has no replicates.
     """

@@ -13,8 +13,8 @@ from leaderboard.views.plain_tables import html_table
 _TABLE = "sb-table sb-shifts"
 
 _ABOUT = (
-    "What its accuracy on each domain would have been said to be without a label of that domain: the average of all "
-    "methods that have a forecast, its interval, which the other domains set, and what came."
+    "Its accuracy on each domain, forecast without a label of that domain: the source score less the mean drop of the "
+    "other domains (each row names its method), the interval that those domains set, and the true score."
 )
 
 

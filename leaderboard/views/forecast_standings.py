@@ -153,7 +153,7 @@ def _shown_to_beat(standings: Sequence[MethodErrors]) -> str:
         if p is not None
     ]
     if not tests:
-        return f"Whether a method beats the floors cannot be told: that takes {MIN_DOMAINS} target domains."
+        return f"Whether a method beats the floors cannot be tested: it takes {MIN_DOMAINS} target domains."
     corrected = holm([p for _, _, p, _ in tests])
     better = dict.fromkeys(
         TITLES.get(each.method, each.method)

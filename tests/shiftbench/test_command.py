@@ -250,7 +250,7 @@ def test_help_says_what_to_put(arguments: tuple[str, ...]) -> None:
         (("synthetic", "nli"), "do not apply to 'synthetic': a task"),
         (("synthetic", "--raw", "x", "--partial"), "do not apply to 'synthetic': --raw, --partial"),
         (("own", "tickets", "--raw", "x.csv", "--partial"), "do not apply to 'own': --partial"),
-        (("synthetic", "--no-depth", "--encoder", "x"), "--encoder is for depths"),
+        (("synthetic", "--no-depth", "--encoder", "x"), "give --encoder or --no-depth, not both"),
     ],
 )
 def test_build_refuses_what_does_not_apply(arguments: tuple[str, ...], words: str, tmp_path: Path) -> None:

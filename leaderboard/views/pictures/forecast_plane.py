@@ -73,7 +73,7 @@ def forecast_plane(method: str, found: Sequence[Forecast], metric: str, others: 
         f"Forecasts by {method} over the truth",
         said,
         up.start + 44,
-        frame(across, up, f"{metric} that came, points", "forecast, points"),
+        frame(across, up, f"true {metric}, points", "forecast, points"),
         line(across.start, up.start, across.end, up.end, "sb-identity"),
         *marks,
     )
@@ -82,7 +82,7 @@ def forecast_plane(method: str, found: Sequence[Forecast], metric: str, others: 
 
 
 def _words(each: Forecast) -> str:
-    values = f"forecast {points(each.value)}, came {points(each.truth)}"
+    values = f"forecast {points(each.value)}, true score {points(each.truth)}"
     return f"{each.entry}\n{each.source} to {each.target}: {values}"
 
 

@@ -160,4 +160,4 @@ def test_the_demo_takes_real_rows_where_it_can(
     assert f"real rows: the genres of MultiNLI in {shared[0]}" in capsys.readouterr().err
     monkeypatch.setattr("huggingface_hub.HfApi", lambda: HfApi(endpoint="http://127.0.0.1:9"))
     assert not demo_command._build_real(tmp_path / "dr", [], tmp_path / "none")
-    assert "synthetic, not real" in capsys.readouterr().err
+    assert "building from synthetic texts instead" in capsys.readouterr().err

@@ -164,7 +164,7 @@ def test_a_preview_is_scored_by_another_process(
         scores = checker.scores(frame, folder)
     assert scores == score_predictions(frame, folder).scores
     monkeypatch.setattr(checking, "PREVIEW_MIB", 1)
-    with pytest.raises(InvalidInput, match=r"scoring this file takes too much memory.*may be submitted all the same"):
+    with pytest.raises(InvalidInput, match=r"scoring this file takes too much memory.*can still be submitted"):
         checker.scores(frame.sample(100_000, with_replacement=True, seed=1), folder)
     monkeypatch.undo()
     assert checker.scores(frame, folder) == scores

@@ -160,8 +160,8 @@ def test_calls_of_what_is_not_there_are_refused(queued: Queued) -> None:
         ("compare", [["a"], 2], "'task' is a text or null, found 2"),
         ("withdraw", [5], "withdraw(entry): a text is wanted, found 5"),
         ("withdraw", ["x" * 101], "an argument of 101 letters is too long"),
-        ("check", [None, 5], "check(file, card, labels_by_index): a text is wanted, found 5"),
-        ("check", [None], "check(file, card, labels_by_index): 1 of 3 arguments were sent"),
+        ("check", [None, 5], "check(file, card, labels_by_index, validation): a text is wanted, found 5"),
+        ("check", [None], "check(file, card, labels_by_index, validation): 1 of 4 arguments were sent"),
     ],
 )
 def test_wrong_arguments_are_told_what_was_wanted(queued: Queued, name: str, data: list[Any], told: str) -> None:

@@ -139,7 +139,7 @@ def test_what_a_kill_left_is_made_again_and_damage_never_costs_the_entry(sent: S
     (sent.store.root / "entries" / sent.entry.id / "validation.parquet").write_bytes(b"PAR1")
     found = rescore(sent.store, [sent.folder])
     assert (found.kept, found.failed, list(found.not_forecast)) == ((sent.entry.id,), {}, [sent.entry.id])
-    assert sent.store.kept_scores(sent.entry, sent.folder) is not None
+    assert sent.store.stored_scores(sent.entry, sent.folder) is not None
 
 
 def test_an_archive_carries_validation_rows(kept: Sent, tmp_path: Path) -> None:

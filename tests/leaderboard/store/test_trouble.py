@@ -125,7 +125,7 @@ def test_a_repository_that_vanished_is_refused_and_the_copy_stays(
     if what == "emptied":
         hub.stored.create(REPO, private=True)
     for attempt in (lambda: sender.send(store, "second", "ada"), store.refresh):
-        with pytest.raises(InvalidInput, match=r"all entries are gone|no such place"):
+        with pytest.raises(InvalidInput, match=r"all entries are gone|there is no such repository"):
             attempt()
     assert store.behind is not None
     assert store.ids() == [entry.id]

@@ -311,7 +311,7 @@ def test_columns_can_be_chosen(index: Index) -> None:
 
 def test_tuning_trials_are_a_column_that_can_be_chosen(index: Index) -> None:
     assert "tuning_trials" in frame_of(index).columns
-    assert "Settings tried to choose" in board_page(index, query(index, "columns=tuning_trials"))
+    assert "Number of hyperparameter settings tried" in board_page(index, query(index, "columns=tuning_trials"))
     assert len(rows(index, "columns=tuning_trials").heads) == 4
 
 

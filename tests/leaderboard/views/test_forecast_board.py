@@ -78,7 +78,7 @@ def test_the_page_says_what_errs_least_and_explains_every_figure(shown: Shown) -
 def test_with_few_domains_no_test_can_tell(shown: Shown) -> None:
     page = Visible(forecast_page(shown, found(5)))
     assert "cannot tell" in page.text
-    assert "cannot be told: that takes 6 target domains" in page.text
+    assert "cannot be tested: it takes 6 target domains" in page.text
     assert "p 0." not in page.text
 
 
@@ -123,7 +123,7 @@ def test_the_picture_has_the_method_that_was_asked_for_beside_a_floor(
     assert "7 forecasts by source accuracy (floor): off by 10.3 points on average" in markup
     assert "method=doc#picture" in markup
     default = str(forecast_page(shown._replace(method="magic"), found(7)))
-    assert "7 forecasts by difference of confidences" in default
+    assert "7 forecasts by less mean drop (floor)" in default
     monkeypatch.setattr(forecast_plane, "MOST_MARKS", 3)
     many = [forecast_plane.Forecast("m", "a", "b", 0.5, 0.4)] * 7
     assert str(forecast_plane.forecast_plane("x", many, "accuracy")).count("<title>m") == 3
