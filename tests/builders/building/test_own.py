@@ -143,7 +143,7 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
         ),
         (
             "text,domain\none,a\n",
-            "column 'label': a column is missing; found columns text, domain; add 'label', or give",
+            "c.csv, column 'label': a column is missing; found columns text, domain; add 'label', or give",
         ),
         (
             "Domain,LABEL,Text\na,x,one\n",
