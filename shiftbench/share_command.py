@@ -23,7 +23,7 @@ class ShareFormat(StrEnum):
 
 
 class EvaluatorIs(StrEnum):
-    """Who evaluated, seen from who made the model."""
+    """How the evaluator is related to the developers of the model."""
 
     FIRST_PARTY = "first_party"
     THIRD_PARTY = "third_party"
@@ -74,7 +74,7 @@ def share(
         typer.Option(
             "--evaluator",
             metavar="WHO",
-            help="every-eval-ever: first_party (who made the model), third_party, collaborative or other.",
+            help="every-eval-ever: first_party (the model's developers), third_party, collaborative or other.",
         ),
     ] = EvaluatorIs.OTHER,
     create_pr: Annotated[

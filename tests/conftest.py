@@ -86,7 +86,7 @@ def real_whole() -> Path:
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Let no retry take time; gives how long each would have waited."""
+    """Make retries immediate; return how long each would have waited."""
     waited: list[float] = []
     # Of the publisher and of the Hub's client, which share this clock.
     sleep = time.sleep
@@ -96,7 +96,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.fixture
 def basic_uploads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the Hub's client upload as it does without Xet."""
+    """Make the Hub's client upload files as it does without Xet."""
     import huggingface_hub
 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_DISABLE_XET", True)

@@ -35,7 +35,7 @@ def mean_entropy(logits: Tensor) -> Tensor:
 def adapt_and_predict(model: Any, batches: Sequence[Batch], read: Callable[[Any], Tensor]) -> list[Tensor]:
     """Predict a target's batches in their order; after each one the norms take a step towards lower entropy.
 
-    The model is afterwards as it was: each target begins anew, so that no target hangs on another. Dropout is off.
+    The model is afterwards as it was: each target begins anew, so that no target depends on another. Dropout is off.
 
     Args:
         model: a trained classifier.

@@ -54,7 +54,7 @@ def hub(tmp_path: Path) -> Iterator[LoopbackHub]:
 
 @pytest.fixture
 def here(hub: LoopbackHub, basic_uploads: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the Hub's client of this process ask the loopback Hub."""
+    """Point the Hub's client of this process at the loopback Hub."""
     monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", hub.url)
     monkeypatch.setenv("HF_TOKEN", WRITE)
 

@@ -1,4 +1,4 @@
-"""A server on withheld labels: between rounds no byte that it sends hangs on the ranking half."""
+"""A server on withheld labels: between rounds no byte that it sends depends on the ranking half."""
 
 import json
 import re

@@ -40,7 +40,7 @@ def printed(source: str) -> list[dict[str, str]]:
 
 
 def ours(file: str) -> dict[tuple[str, str, str, str], str]:
-    """Give a table's figures as they are kept, by task, model, setting and figure."""
+    """Return a table's figures as they are stored, by task, model, setting and figure."""
     with (DATA / file).open(encoding="utf-8") as stream:
         lines = list(csv.DictReader(stream))
     found = {(row["task"], row["model"], row["setting"], row["figure"]): row["score"] for row in lines}
