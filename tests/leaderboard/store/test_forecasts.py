@@ -90,6 +90,10 @@ def test_forecasts_are_made_of_the_rows_that_were_sent(kept: Sent) -> None:
         (lambda rows: rows.with_columns(seed=rows["seed"] + 7), "of a model that the predictions lack"),
         (lambda rows: rows.drop("probabilities"), "the predictions have probabilities, their validation rows have"),
         (lambda rows: rows.head(len(rows) - 1), "validation ids are missing"),
+        (
+            lambda rows: rows.with_columns(pl.col("probabilities").list.reverse()),
+            "the labels may stand in another order.* validation rows of task 'nli'",
+        ),
     ],
 )
 def test_rows_of_something_else_are_refused_with_the_reason(
@@ -165,6 +169,14 @@ def test_validation_rows_of_another_entry_are_not_those_that_were_sent(sent: Sen
     entrants, left_out = read_store(sent.store, [sent.folder])
     assert entrants == []
     assert "validation rows have changed since they were submitted" in left_out[0]
+
+
+def test_the_order_of_labels_is_checked_on_each_split_by_itself(kept: Sent) -> None:
+    rows = kept.store.checked_files(kept.entry.id, kept.folder)
+    assert rows.validation is not None
+    few = rows.validation.with_columns(pl.col("probabilities").list.reverse())
+    assert "another order" in forecast_entry(rows.predictions, few, kept.folder).reasons[TASK]
+    assert forecast_entry(rows.predictions, rows.validation, kept.folder).reasons == {}
 
 
 def test_an_archive_carries_validation_rows(kept: Sent, tmp_path: Path) -> None:
