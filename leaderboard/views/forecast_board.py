@@ -44,8 +44,7 @@ _READING = (
 )
 _POOLED = "Over all boards it is assumed that domains of different tasks are alike in how methods do."
 _WITHHELD = (
-    "Test labels of this board are withheld. A forecast beside the truth, or one that is set on scores at home, would "
-    "tell of them, so that none is made here."
+    "A forecast beside the truth, or one that is set on scores at home, would tell of them, so that none is made here."
 )
 
 
@@ -83,7 +82,9 @@ def forecast_page(shown: Shown, found: ForecastsFound) -> Markup:
         tag("div", tag("strong", CONCEPT_SHIFT), class_="sb-notice", role="note"),
     ]
     if board is not None and not board.folder.has_public_labels:
-        return _page([*lead, box("No forecasts on this board", _WITHHELD)])
+        return _page([*lead, box("No forecasts on this board", f"Test labels of this board are withheld. {_WITHHELD}")])
+    if shown.boards and not any(each.folder.has_public_labels for each in shown.boards):
+        return _page([*lead, box("No forecasts here", f"Test labels of all boards are withheld. {_WITHHELD}")])
     part = _part(shown, found)
     if part is None or not part.standings:
         return _page([*lead, _empty(board, found), *_left_out(found), _reading(shown)])
