@@ -99,24 +99,30 @@ def _read_card_beside(path: Path) -> Card | None:
 def read_store(store: Store, folders: Sequence[DatasetFolder]) -> tuple[list[Entrant], list[str]]:
     """Read the entries of a store that are for these datasets and have probabilities.
 
-    Returns: the entries, and what was left out. Of entries without validation rows, their own test rows stand in.
+    Returns: the entries, and what was left out, damaged ones with the reason. Of entries without validation rows,
+        their own test rows stand in.
     """
     at_hand = {folder.content_hash for folder in folders}
-    found, without, other = [], 0, 0
+    found, damaged, without, other = [], [], 0, 0
     for entry in store.entries():
         if entry.card.data not in at_hand:
             other += 1
             continue
         folder = folder_of(entry.card, folders)
-        frame = checked_predictions(store.predictions(entry), folder, entry.card.subset)
-        if PROBABILITIES not in frame.columns:
+        name = f"{entry.card.name} ({entry.id[:6]})"
+        try:
+            rows = store.checked_files(entry.id, folder)
+            rows.refuse_lost_validation()
+        except InvalidInput as error:
+            damaged.append(f"{name}: {error.problems[0]}")
+            continue
+        if PROBABILITIES not in rows.predictions.columns:
             without += 1
             continue
-        held_out = store.validation_rows(entry, folder)
-        found.append(Entrant(f"{entry.card.name} ({entry.id[:6]})", entry.card.subset, folder, frame, held_out))
+        found.append(Entrant(name, entry.card.subset, folder, rows.predictions, rows.validation))
     why = {"for other data": other, "without probabilities of all labels": without}
     left_out = [f"{n} of the store's entries: {reason}" for reason, n in why.items() if n]
-    return found, left_out
+    return found, [*left_out, *damaged]
 
 
 def forecast_entrants(

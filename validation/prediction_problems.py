@@ -70,7 +70,7 @@ def _why_unknown(text: str, example: str, tasks: Sequence[PredictionTask], versi
         return _withheld_domain(parsed.domain)
     if parsed.domain not in (*task.domains, *task.sources):
         return what, did_you_mean(parsed.domain, task.domains)
-    other = "the file seems made for another version of the data: none of its ids is a test id here"
+    other = f"the file seems made for another version of the data: none of its ids is a {task.split} id here"
     cure = f"no {tasks[0].split} row of this dataset has it; were the predictions made for another version of the data?"
     return (other, versions) if versions else (what, cure)
 

@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from leaderboard.board.boards import Board
 from leaderboard.board.index import Index, public_message
+from leaderboard.board.overall import one_entry_per_model
 from leaderboard.forecasting.comparison import Forecasted, compare_methods
 from leaderboard.forecasting.entries import EntryForecasts
 from leaderboard.forecasting.shape import MethodComparison
@@ -18,9 +19,10 @@ from leaderboard.store.forecasts import forecast_again, kept_forecasts
 from validation.report import InvalidInput
 
 MAX_ENTRIES = 100
-"""Entries of a board that are compared: the newest. A page of more would take seconds."""
+"""Models of a board that are compared, each by one entry: the newest. A page of more would take seconds."""
 _N_KEPT, _N_COMPARED = 1_000, 40
 FAILED = "forecasting failed on this server"
+ANOTHER_ENTRY = "another entry of the same model and submitter, newer or with more shifts, counts"
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class Forecasts:
                     self._failed[identity] = reason
 
     def on(self, boards: Sequence[Board]) -> ForecastsFound:
-        """Gather the forecasts of boards; those whose labels are withheld have none.
+        """Gather the forecasts of boards, one entry a model; boards whose labels are withheld have none.
 
         Args:
             boards: one of them, or all.
@@ -124,8 +126,11 @@ class Forecasts:
         for board in boards:
             if not board.folder.has_public_labels:
                 continue
-            rows = self._index.frame(board).sort("date", "id", descending=True)
-            n_entries += rows.height
+            every = self._index.frame(board)
+            rows = one_entry_per_model(every).sort("date", "id", descending=True)
+            n_entries += every.height
+            if rows.height < every.height:
+                reasons[ANOTHER_ENTRY] += every.height - rows.height
             if rows.height > MAX_ENTRIES:
                 reasons["older than those compared here"] += rows.height - MAX_ENTRIES
             for identity, name in rows.select("id", "name").head(MAX_ENTRIES).iter_rows():

@@ -77,8 +77,17 @@ def newest_entries(rows: pl.DataFrame) -> pl.DataFrame:
     Args:
         rows: rows of any boards (``leaderboard.board.rows.SCHEMA``).
     """
-    complete = rows.filter("complete").sort("submitted_at", "id")
-    return complete.unique([*LINE, "task"], keep="last", maintain_order=True)
+    return one_entry_per_model(rows.filter("complete"))
+
+
+def one_entry_per_model(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return, for each model and task, the newest entry that covers every shift; without such, the newest one.
+
+    Args:
+        rows: rows of any boards (``leaderboard.board.rows.SCHEMA``).
+    """
+    ordered = rows.sort("complete", "submitted_at", "id")
+    return ordered.unique([*LINE, "task"], keep="last", maintain_order=True)
 
 
 def line_key() -> pl.Expr:

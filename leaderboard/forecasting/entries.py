@@ -57,7 +57,7 @@ def forecast_entry(predictions: pl.DataFrame, validation: pl.DataFrame | None, f
         validation: its checked predictions on validation rows; None without.
         folder: the dataset.
     Raises: InvalidInput when labels are withheld: a forecast beside the truth, or one that was set at home on test
-        rows, would tell of them.
+        rows, would reveal them.
     """
     if not folder.has_public_labels:
         what, cure = "nothing is forecast where labels are withheld", "see what the last round released"

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.outcomes import folded_codes, outcomes
+from leaderboard.scoring.validation_rows import check_agreement
 from validation.probabilities import PROBABILITIES
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import GOLD, TaskKind, source_parts
@@ -25,8 +26,6 @@ SCORES = {
     TaskKind.GENERATION: "rouge_l",
 }
 """What is forecast, by kind of task: a mean over texts."""
-_LEAST_AGREED = 0.5
-"""Least share of rows whose most probable label is the predicted one; a decision rule may prefer another one."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +136,9 @@ def task_samples(
                 few_texts[target] = len(sample.ids)
             elif split == "test":
                 shifts[run, target] = sample
-    every = [*shifts.values(), *(each for parts in home.values() for each in parts)]
-    _refuse_other_order(every, info.labels, task, file)
+    for split, samples in found.items():  # each by itself: many test rows would hide few validation rows
+        added = (extra or {}).values() if split == "test" else ()
+        _refuse_other_order([*samples.values(), *added], split, info.labels, task, file)
     wanted = {run for run, _ in shifts if source_parts(run[0])}
     if wanted and not wanted & set(home):
         raise InvalidInput(_problem_of_missing_home(file, task, sorted(wanted)))
@@ -228,19 +228,15 @@ def _join_samples(parts: Sequence[Sample]) -> Sample:
     return Sample(pl.concat([part.ids for part in parts]), *joined)
 
 
-def _refuse_other_order(samples: Sequence[Sample], labels: tuple[str, ...], task: str, file: str) -> None:
-    """Refuse probabilities that seem to stand in another order than the task's labels."""
+def _refuse_other_order(samples: Sequence[Sample], split: str, labels: tuple[str, ...], task: str, file: str) -> None:
+    """Refuse probabilities on a split that seem to stand in another order than the task's labels."""
     agreed = n = 0
     for sample in samples:
         if sample.probabilities is not None and sample.predicted is not None:
             usable = sample.predicted < len(labels)
             agreed += int((sample.probabilities.argmax(axis=1) == sample.predicted)[usable].sum())
             n += int(usable.sum())
-    if n and agreed < n * _LEAST_AGREED:
-        what = "probabilities and predictions contradict each other: the labels may stand in another order"
-        found = f"the most probable label is the predicted one in {agreed:,} of {n:,} rows of task '{task}'"
-        cure = f"give probabilities in this order: {', '.join(labels)}"
-        raise InvalidInput(Problem(what, file, found, cure, column=PROBABILITIES))
+    check_agreement(agreed, n, split, labels, task, file)
 
 
 def _read_divergence(folder: DatasetFolder, task: str) -> Mapping[str, Mapping[str, float]]:

@@ -161,8 +161,9 @@ def _archived(store: Store, identity: str, folders: Sequence[DatasetFolder], par
     done = part / _DONE / identity
     if done.is_file():
         return done.read_text()
-    rows = store.checked_rows(identity, folder)
-    held_out = store.validation_rows(entry, folder)
+    files = store.checked_files(identity, folder)
+    files.refuse_lost_validation()
+    rows, held_out = files.predictions, files.validation
     card = entry.card.model_copy(update={"contact": None})
     named = entry_id(LOCAL_SUBMITTER, card, _sent(rows), None if held_out is None else _sent(held_out))
     scores = store.scores(entry, folder)

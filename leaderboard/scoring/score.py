@@ -21,7 +21,7 @@ from leaderboard.scoring.precision import Precision
 from leaderboard.scoring.replicates import N_DRAWS, TaskValues, task_values
 from leaderboard.scoring.shape import Scores
 from leaderboard.scoring.summary import summarise_values
-from leaderboard.scoring.validation_rows import read_validation, refuse_other_training
+from leaderboard.scoring.validation_rows import read_validation, refuse_other_order, refuse_other_training
 from leaderboard.scoring.without_shift import add_without_shift
 from validation.cards import card_beside
 from validation.prediction_files import PredictionFile
@@ -179,13 +179,15 @@ class FileChecks:
     ) -> pl.DataFrame:
         """Read the validation rows that go with checked predictions.
 
-        Raises: InvalidInput also when labels are withheld, where nothing is forecast, or they are of other models.
+        Raises: InvalidInput also when labels are withheld, where nothing is forecast, they are of other models,
+            or their probabilities seem to stand in another order than the labels.
         """
         if not folder.has_public_labels:
             what, cure = "validation rows are for forecasts, which withheld labels do not allow", "leave this file out"
             raise InvalidInput(Problem(what, str(path), cure=cure))
         rows = self.validation(path, folder, labels_by_index=labels_by_index)
         refuse_other_training(rows, predictions, str(path))
+        refuse_other_order(rows, folder, str(path))
         return rows
 
     def scores(self, predictions: pl.DataFrame, folder: DatasetFolder, subset: str = "all") -> Scores:

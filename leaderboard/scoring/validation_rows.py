@@ -1,5 +1,6 @@
 """Predictions on validation rows of the source: a second prediction file beside the first, NAME.validation.parquet."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from validation.report import InvalidInput, Problem, and_more
 from validation.vocabulary import TOKENS, TaskKind
 
 _RUN = ("task", "source", "seed")
+_LEAST_AGREED = 0.5
+"""Least share of rows whose most probable label is the predicted one; a decision rule may prefer another one."""
 
 
 def validation_file(predictions: Path) -> Path:
@@ -67,6 +70,44 @@ def refuse_other_training(validation: pl.DataFrame, predictions: pl.DataFrame, f
         cure = "write probabilities of all labels into both files (train --probabilities), or leave this one out"
         what = "the predictions have probabilities, their validation rows have none"
         raise InvalidInput(Problem(what, file, cure=cure, column=PROBABILITIES))
+
+
+def refuse_other_order(validation: pl.DataFrame, folder: DatasetFolder, file: str) -> None:
+    """Refuse probabilities of validation rows that seem to stand in another order than the task's labels.
+
+    Args:
+        validation: checked predictions on validation rows.
+        folder: the dataset.
+        file: their file, for the report.
+    Raises: InvalidInput when the most probable label of a task's rows is mostly not the predicted one.
+    """
+    if not _has_probabilities(validation):
+        return
+    given = validation.filter(pl.col(PROBABILITIES).is_not_null())
+    for (task,), rows in given.partition_by("task", as_dict=True, maintain_order=True).items():
+        labels = folder.task(str(task)).labels
+        names = rows[PROBABILITIES].list.arg_max().replace_strict(dict(enumerate(labels)), return_dtype=pl.String)
+        n_agreed = int((names == rows["prediction"]).sum())
+        check_agreement(n_agreed, len(rows), "validation", labels, str(task), file)
+
+
+def check_agreement(n_agreed: int, n: int, split: str, labels: Sequence[str], task: str, file: str) -> None:
+    """Check that the most probable label of a split's rows is mostly the predicted one.
+
+    Args:
+        n_agreed: rows of which it is.
+        n: all rows with probabilities and a usable prediction.
+        split: the split of the rows, for the report as what follows.
+        labels: the task's labels, in order.
+        task: the task.
+        file: the file.
+    Raises: InvalidInput otherwise: the probabilities seem to stand in another order than the labels.
+    """
+    if n_agreed < n * _LEAST_AGREED:
+        what = "probabilities and predictions contradict each other: the labels may stand in another order"
+        found = f"the most probable label is the predicted one in {n_agreed:,} of {n:,} {split} rows of task '{task}'"
+        cure = f"give probabilities in this order: {', '.join(labels)}"
+        raise InvalidInput(Problem(what, file, found, cure, column=PROBABILITIES))
 
 
 def _has_probabilities(rows: pl.DataFrame) -> bool:

@@ -18,7 +18,8 @@ def forecast_again(store: Store, entry: Entry, folder: DatasetFolder) -> EntryFo
     Raises: InvalidInput when its files are damaged, its labels are withheld, or the store cannot be written; the entry
         and its scores stay as they are.
     """
-    rows = store.checked_rows(entry.id, folder)
-    found = forecast_entry(rows, store.validation_rows(entry, folder), folder)
+    rows = store.checked_files(entry.id, folder)
+    rows.refuse_lost_validation()
+    found = forecast_entry(rows.predictions, rows.validation, folder)
     store.keep_forecasts(entry.id, found.model_dump_json().encode())
     return found

@@ -1,7 +1,7 @@
 """A store's files in a local folder: written durably, visible whole or not at all, by one process at a time.
 
-Whatever is being written lies in ``.new`` until it is whole, and only the holder of the lock writes there: what the next
-holder finds in it was left by a killed process, and is deleted.
+Whatever is being written lies in ``.new`` until it is whole, and only the holder of the lock writes there. What the
+next holder finds in it was left by a killed process, and is deleted.
 
 A folder that was there once and is gone, or is another one, is refused: a new one in its place would be an empty store,
 which takes again what was withdrawn and counts quotas anew.

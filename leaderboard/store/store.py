@@ -14,12 +14,11 @@ from leaderboard.scoring.score import (
     IN_THIS_PROCESS,
     FileChecks,
     Scored,
-    checked_predictions,
     score_predictions,
     token_encoder,
 )
 from leaderboard.scoring.shape import Scores
-from leaderboard.scoring.validation_rows import read_validation
+from leaderboard.store.checked_rows import CheckedRows, read_checked_rows
 from leaderboard.store.data_at_hand import folder_of, made_with, refuse_candidates_alone
 from leaderboard.store.derived import (
     comparison_path,
@@ -184,24 +183,22 @@ class Store:
         return self._place.fetch(validation_path(entry.id)) if entry.has_validation else None
 
     def validation_rows(self, entry: Entry, folder: DatasetFolder) -> pl.DataFrame | None:
-        """Return an entry's checked predictions on validation rows; None where it has none."""
-        path = self.validation(entry)
-        return None if path is None else read_validation(path, folder)
+        """Return an entry's predictions on validation rows, checked as ``checked_files``; None where it has none."""
+        found = self.checked_files(entry.id, folder)
+        found.refuse_lost_validation()
+        return found.validation
 
     def checked_rows(self, identity: str, folder: DatasetFolder) -> pl.DataFrame:
-        """Return an entry's predictions, of a withdrawn one too, checked against the dataset and the entry's id.
+        """Return an entry's predictions, checked as ``checked_files`` does; they need no validation file."""
+        return self.checked_files(identity, folder).predictions
 
-        Raises: InvalidInput when the files are damaged, or not those that were sent.
+    def checked_files(self, identity: str, folder: DatasetFolder) -> CheckedRows:
+        """Return an entry's rows, of a withdrawn one too, checked against the dataset and the entry's id.
+
+        Raises: InvalidInput when the predictions are damaged, or the files are not those that were sent.
         """
         entry = self._read(identity)
-        frame = checked_predictions(self.predictions(entry), folder, entry.card.subset)
-        held_out = self.validation_rows(entry, folder)
-        validation = None if held_out is None else stored_rows(held_out)
-        if entry_id(entry.submitter, entry.card, stored_rows(frame), validation) != identity:
-            what = "card or predictions have changed since they were submitted"
-            cure = "restore the entry's files from a backup, or ask for it to be submitted again"
-            raise InvalidInput(Problem(what, identity, cure=cure))
-        return frame
+        return read_checked_rows(entry, folder, self.predictions(entry), lambda: self.validation(entry))
 
     def scores(self, entry: Entry, folder: DatasetFolder) -> Scores:
         """Return an entry's scores: from the derived file, or computed again.

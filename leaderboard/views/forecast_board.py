@@ -36,14 +36,15 @@ _READING = (
     "Each entry is forecast from its own predictions once, when it is scored, so nobody's forecasts change because "
     "someone else submits. Agreement on the line has therefore an entry's own runs alone; 'shiftbench score-forecasts "
     "--store' draws it through all models.",
+    "A model of a submitter counts once on each board, as on the overall board: by its newest entry that covers every "
+    "shift or, without such, its newest one.",
     "Held-out texts of the source are the validation rows that were sent with an entry, and its own test rows at home.",
     "Importance weighting and the depth curve need embeddings; they are there where all of a board's texts are in the "
     "cache of the machine that computed them.",
 )
 _POOLED = "Over all boards it is assumed that domains of different tasks are alike in how methods do."
 _WITHHELD = (
-    "Test labels of this board are withheld. A forecast beside the truth, or one that is set on scores at home, would "
-    "tell of them, so that none is made here."
+    "A forecast beside the truth, or one that is set on scores at home, would reveal them, so none is made here."
 )
 
 
@@ -81,7 +82,9 @@ def forecast_page(shown: Shown, found: ForecastsFound) -> Markup:
         tag("div", tag("strong", CONCEPT_SHIFT), class_="sb-notice", role="note"),
     ]
     if board is not None and not board.folder.has_public_labels:
-        return _page([*lead, box("No forecasts on this board", _WITHHELD)])
+        return _page([*lead, box("No forecasts on this board", f"Test labels of this board are withheld. {_WITHHELD}")])
+    if shown.boards and not any(each.folder.has_public_labels for each in shown.boards):
+        return _page([*lead, box("No forecasts here", f"Test labels of all boards are withheld. {_WITHHELD}")])
     part = _part(shown, found)
     if part is None or not part.standings:
         return _page([*lead, _empty(board, found), *_left_out(found), _reading(shown)])
@@ -141,7 +144,7 @@ def _counts(part: BoardStandings, found: ForecastsFound) -> str:
     if found.n_waiting:
         said += f" {found.n_waiting:,} are still to be forecast: look again in a while."
     validation = sum(each.task.n_validation > 0 for each in found.found)
-    return f"{said} {validation:,} of them came with validation rows."
+    return f"{said} {validation:,} forecasts use validation rows."
 
 
 def _empty(board: Board | None, found: ForecastsFound) -> Markup:

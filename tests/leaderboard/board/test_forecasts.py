@@ -8,7 +8,7 @@ import pytest
 from builders.folder.reader import DatasetFolder
 from leaderboard.app.keeper import Keeper
 from leaderboard.board import Index, forecasts
-from leaderboard.board.forecasts import FAILED, Forecasts, forecast_rows
+from leaderboard.board.forecasts import ANOTHER_ENTRY, FAILED, Forecasts, forecast_rows
 from leaderboard.store import Entry, Store
 from tests.leaderboard.confident import TASK, write_confident
 from tests.leaderboard.conftest import predict
@@ -47,6 +47,27 @@ def test_what_waits_is_computed_once_and_kept_for_the_next_server(sent: tuple[In
     off = (pl.col("forecast") - pl.col("truth")).abs()
     by_target = forecast_rows(after).filter(method="doc").group_by("target").agg(off.mean().alias("off"))
     assert doc.error == pytest.approx(by_target["off"].mean())
+
+
+def test_a_model_counts_once_however_often_it_was_sent(sent: tuple[Index, Entry, Entry], tmp_path: Path) -> None:
+    index, sure, _ = sent
+    store = index.store
+    for n in (1, 2):  # the same predictions, by another validation file or another card of the same model
+        card = sure.card.model_copy(update={"name": f"Sure {n}", "model": "Sure"})
+        last, _ = store.submit(store.predictions(sure), card, index.folders, validation=store.validation(sure))
+    index = Index(index.folders, store, background=True)
+    board = next(board for board in index.boards() if board.task == TASK)
+    found = Forecasts(index)
+    for identity in found.waiting():
+        found.compute(identity)
+    shown = found.on([board])
+    assert len(shown.found) == 1
+    assert f"2 of 4 entries: {ANOTHER_ENTRY}" in shown.left_out
+    store.withdraw(last.id, "local")
+    store.withdraw(sure.id, "local")
+    index.refresh()
+    (left,) = Forecasts(index).on([board]).found
+    assert left.model.startswith("Sure 1 (")
 
 
 def test_a_fault_costs_no_entry_and_is_shown(sent: tuple[Index, Entry, Entry], monkeypatch: pytest.MonkeyPatch) -> None:

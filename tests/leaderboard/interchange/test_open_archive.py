@@ -108,7 +108,7 @@ def test_the_same_store_gives_the_same_bytes(kept: Kept, archive: Path, tmp_path
 
 def test_a_stopped_command_goes_on(kept: Kept, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checked: list[str] = []
-    check, out = Store.checked_rows, tmp_path / "archive"
+    check, out = Store.checked_files, tmp_path / "archive"
 
     def stopping(store: Store, identity: str, folder: DatasetFolder) -> Any:
         checked.append(identity)
@@ -116,7 +116,7 @@ def test_a_stopped_command_goes_on(kept: Kept, archive: Path, tmp_path: Path, mo
             raise KeyboardInterrupt
         return check(store, identity, folder)
 
-    monkeypatch.setattr(Store, "checked_rows", stopping)
+    monkeypatch.setattr(Store, "checked_files", stopping)
     words = ("archive", "--store", kept.store.root, "--data", kept.folder.path, "--out", out)
     assert run(*words).returncode == 130
     assert not out.exists()

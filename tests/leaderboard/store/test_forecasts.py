@@ -16,6 +16,7 @@ from leaderboard.store import Entry, Store
 from leaderboard.store.entries import entry_id
 from leaderboard.store.forecasts import forecast_again, kept_forecasts
 from leaderboard.store.rescore import rescore
+from shiftbench.forecast_entries import read_store
 from tests.leaderboard.confident import TASK, write_confident
 from tests.leaderboard.release.gold import build_gold
 from validation.cards import Card
@@ -89,6 +90,10 @@ def test_forecasts_are_made_of_the_rows_that_were_sent(kept: Sent) -> None:
         (lambda rows: rows.with_columns(seed=rows["seed"] + 7), "of a model that the predictions lack"),
         (lambda rows: rows.drop("probabilities"), "the predictions have probabilities, their validation rows have"),
         (lambda rows: rows.head(len(rows) - 1), "validation ids are missing"),
+        (
+            lambda rows: rows.with_columns(pl.col("probabilities").list.reverse()),
+            "the labels may stand in another order.* validation rows of task 'nli'",
+        ),
     ],
 )
 def test_rows_of_something_else_are_refused_with_the_reason(
@@ -140,6 +145,38 @@ def test_what_a_kill_left_is_made_again_and_damage_never_costs_the_entry(sent: S
     found = rescore(sent.store, [sent.folder])
     assert (found.kept, found.failed, list(found.not_forecast)) == ((sent.entry.id,), {}, [sent.entry.id])
     assert sent.store.stored_scores(sent.entry, sent.folder) is not None
+
+
+@pytest.mark.parametrize("damage", ["lost", "cut"])
+def test_scores_need_no_validation_file_and_the_forecast_has_the_reason(sent: Sent, damage: str) -> None:
+    file = sent.store.entry_files(sent.entry.id).validation
+    file.unlink() if damage == "lost" else file.write_bytes(b"PAR1")
+    found = rescore(sent.store, [sent.folder], every=True)
+    assert (found.scored, found.failed) == ((sent.entry.id,), {})
+    assert "validation.parquet" in found.not_forecast[sent.entry.id]
+    entrants, left_out = read_store(sent.store, [sent.folder])
+    assert entrants == []
+    assert len(left_out) == 1
+    assert left_out[0].startswith(f"Sure ({sent.entry.id[:6]}): ")
+    assert "validation.parquet" in left_out[0]
+
+
+def test_validation_rows_of_another_entry_are_not_those_that_were_sent(sent: Sent) -> None:
+    file = sent.store.entry_files(sent.entry.id).validation
+    pl.read_parquet(file).with_columns(confidence=pl.lit(0.5)).write_parquet(file)
+    with pytest.raises(InvalidInput, match="card, predictions or validation rows have changed since"):
+        sent.store.validation_rows(sent.entry, sent.folder)
+    entrants, left_out = read_store(sent.store, [sent.folder])
+    assert entrants == []
+    assert "validation rows have changed since they were submitted" in left_out[0]
+
+
+def test_the_order_of_labels_is_checked_on_each_split_by_itself(kept: Sent) -> None:
+    rows = kept.store.checked_files(kept.entry.id, kept.folder)
+    assert rows.validation is not None
+    few = rows.validation.with_columns(pl.col("probabilities").list.reverse())
+    assert "another order" in forecast_entry(rows.predictions, few, kept.folder).reasons[TASK]
+    assert forecast_entry(rows.predictions, rows.validation, kept.folder).reasons == {}
 
 
 def test_an_archive_carries_validation_rows(kept: Sent, tmp_path: Path) -> None:

@@ -107,6 +107,9 @@ def test_a_withheld_board_shows_no_forecast(tmp_path: Path) -> None:
     assert "Test labels of this board are withheld" in page.text
     assert "table" not in page.tags
     assert "svg" not in page.tags
+    every = Visible(forecast_page(Shown(None, [board], index.benchmarks()), found(0)))
+    assert "Test labels of all boards are withheld. A forecast beside the truth" in every.text
+    assert "--validation" not in every.text
 
 
 def test_all_boards_together_name_the_assumption(shown: Shown) -> None:
