@@ -144,7 +144,7 @@ def _counts(part: BoardStandings, found: ForecastsFound) -> str:
     if found.n_waiting:
         said += f" {found.n_waiting:,} are still to be forecast: look again in a while."
     validation = sum(each.task.n_validation > 0 for each in found.found)
-    return f"{said} {validation:,} forecasts use validation rows."
+    return f"{said} Forecasts that use validation rows: {validation:,}."
 
 
 def _empty(board: Board | None, found: ForecastsFound) -> Markup:

@@ -57,7 +57,7 @@ def served(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def test_an_entry_sent_with_validation_rows_is_forecast(served: Served) -> None:
     assert served.store.entry(served.entry).has_validation
     page = httpx.get(served.url + BOARD).text
-    assert "1 model with forecasts, of 1 entry. 1 of them came with validation rows." in page
+    assert "1 model with forecasts, of 1 entry. Forecasts that use validation rows: 1." in page
     found = httpx.get(f"{served.url}/forecast.json?board=synthetic/nli").json()
     methods = {each["method"]: each for each in found["boards"][0]["standings"]}
     rows = pl.read_csv(httpx.get(f"{served.url}/forecast.csv?board=synthetic/nli").content)
