@@ -111,13 +111,13 @@ def test_a_browser_shows_it_wide_and_narrow_light_and_dark(served: Served, open_
             wrong = page.evaluate(script)
             assert (wrong["found"] if isinstance(wrong, dict) else wrong) == []
         page.get_by_role("button", name="What is Mean error?").click()
-        assert page.get_by_text("Mean absolute error of the forecasts, in points").is_visible()
+        page.get_by_text("Mean absolute error of the forecasts, in points").wait_for()
         page.keyboard.press("Escape")
         page.get_by_role("link", name="ATC, confidence").click()
-        assert page.get_by_role("heading", name="ATC, confidence").is_visible()
+        page.get_by_role("heading", name="ATC, confidence").wait_for()
         page.goto(f"{served.url}/entry?id={served.entry}")
         page.locator("summary").filter(has_text="Forecasts beside the truth").click()
-        assert page.get_by_text("All methods on all entries of this board").is_visible()
+        page.get_by_text("All methods on all entries of this board").wait_for()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
@@ -131,6 +131,6 @@ def test_it_works_without_script(browser: Any, served: Served) -> None:
             page.get_by_role("link", name="source accuracy (floor)").click()
         assert "method=source-accuracy" in page.url
         page.locator("summary").filter(has_text="How to read this page").click()
-        assert page.get_by_text("A forecast uses no label of its target").is_visible()
+        page.get_by_text("A forecast uses no label of its target").wait_for()
     finally:
         context.close()

@@ -69,6 +69,7 @@ class Account:
         return lambda codes: self.send(file_of(self.folder, {target: codes}, self.path))[target]
 
 
+@pytest.mark.long
 def test_binary_labels_three_domains_of_150_texts_one_account(small: DatasetFolder, tmp_path: Path) -> None:
     ids = {target: small.split(TASK, target, "test").sort("id")["id"].to_list() for target in DOMAINS}
     guess = small.task(TASK).labels[1]
