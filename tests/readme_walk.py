@@ -1,0 +1,212 @@
+"""Walks through a README: its commands and Python blocks, in order, in an empty folder, as a reader types them.
+
+``readme_walks.toml`` says for each page what its reader has before, which blocks are files, and which commands are not
+run and why. Lines shown as output must be printed in that order, except ``...``, ids of entries and ports.
+"""
+
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+DATA = ROOT.parent / "shared/data"
+"""Upstream files: whole ones, and slices of others."""
+WALKS: dict[str, Any] = tomllib.loads((ROOT / "tests/readme_walks.toml").read_text(encoding="utf-8"))
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```\n?", flags=re.M | re.S)
+_COMMAND = re.compile(r"(\$ )?(shiftbench|python|make|pip|git|lm_eval|inspect|\.venv/bin/\w+|[A-Z]+=)\b|[A-Z]+=")
+_INLINE = re.compile(r"`(shiftbench [^`]+)`")
+_SHELL = ("", "sh", "bash", "console")
+_ID, _PORT = re.compile(r"\b[0-9a-f]{16}\b"), "7860"
+_PYTHON = """
+import sys
+names = {"__name__": "__main__"}
+for block in iter(lambda: sys.stdin.buffer.readline(), b""):
+    exec(compile(eval(block), "README", "exec"), names)
+    print("\\0", flush=True)
+"""
+"""Runs blocks one after the other with the same variables; a mark ends what each one prints."""
+
+
+@dataclass
+class Step:
+    """One thing that a reader does, and the lines that the page shows for it."""
+
+    kind: str
+    """``shell``, ``python`` or ``file``."""
+    text: str
+    shown: list[str] = field(default_factory=list)
+
+
+def steps(page: str) -> list[Step]:
+    """Read a page's steps in order; a file's text begins with its name and a line end."""
+    text, place = (ROOT / page).read_text(encoding="utf-8"), 0
+    files: dict[str, str] = WALKS.get(page, {}).get("files", {})
+    found: list[Step] = []
+    for fence in _FENCE.finditer(text):
+        kind, block = fence.groups()
+        inline = _INLINE.findall(text[place : fence.start()].replace("\n", " "))
+        place = fence.end()
+        named = [name for name, words in files.items() if words in block]
+        if named:
+            found.append(Step("file", f"{named[0]}\n{block}"))
+        elif kind == "python":
+            found.append(Step("python", block))
+        elif kind in _SHELL and _COMMAND.match(block):
+            found += _commands(block)
+        elif kind == "":
+            if inline:
+                found.append(Step("shell", inline[-1]))
+            if found:
+                found[-1].shown += _shown(block.splitlines())
+    return found
+
+
+def _commands(block: str) -> Iterator[Step]:
+    lines = iter(block.replace("\\\n", " ").splitlines())
+    step: Step | None = None
+    for line in lines:
+        if _COMMAND.match(line):
+            if step:
+                yield step
+            command = line.removeprefix("$ ")
+            while command.count('"') % 2:
+                command += "\n" + next(lines)
+            step = Step("shell", command)
+        elif step:
+            step.shown += _shown([line])
+    if step:
+        yield step
+
+
+def _shown(lines: list[str]) -> list[str]:
+    return [line.rstrip() for line in lines if line.strip() not in ("", "...", "…")]
+
+
+def reason_not_to_run(page: str, step: Step) -> str | None:
+    """Return why the page's walk leaves a step out, or nothing if the step is run."""
+    skips: dict[str, str] = WALKS["every page"]["not_run"] | WALKS.get(page, {}).get("not_run", {})
+    return next((reason for words, reason in skips.items() if words in step.text), None)
+
+
+def walk(page: str, folder: Path) -> None:
+    """Run a page's steps in a folder.
+
+    Raises: AssertionError with what was printed, if a step fails or does not print what the page shows.
+    """
+    settings = WALKS.get(page, {})
+    _link_upstream_files(folder / "RAW")
+    with ExitStack() as stack:
+        reader = _Reader(folder, stack)
+        if settings.get("has"):
+            reader.run("set -e\n" + settings["has"], expected=0)
+        for step in steps(page):
+            if reason_not_to_run(page, step):
+                continue
+            exits: dict[str, int] = settings.get("exits", {})
+            expected = next((code for words, code in exits.items() if words in step.text), 0)
+            printed = reader.do(step, expected)
+            left = iter(_without_ids(line.rstrip()) for line in printed.splitlines())
+            for line in step.shown:
+                wanted = _without_ids(line.replace(_PORT, reader.port))
+                assert wanted in left, f"{page}: {step.text}\nshows: {line}\nand printed:\n{printed}"
+
+
+def _without_ids(line: str) -> str:
+    return _ID.sub("ID", line)
+
+
+def _link_upstream_files(raw: Path) -> None:
+    """Link upstream's folders into one: whole files where they are there, else slices."""
+    raw.mkdir()
+    for kind in ("whole", "raw"):
+        for each in sorted((DATA / kind).iterdir()) if DATA.is_dir() else []:
+            if not (raw / each.name).exists():
+                (raw / each.name).symlink_to(each)
+
+
+class _Reader:
+    """Somebody at a terminal: a folder, variables of the shell, a notebook, and servers that run meanwhile."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self.folder, self.stack = folder, stack
+        self.variables: list[str] = []
+        self.entry = ""
+        self.notebook: subprocess.Popen[bytes] | None = None
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = str(free.getsockname()[1])
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        quiet = {"COLUMNS": "120", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "PYTHONPATH": str(folder)}
+        self.env = {**os.environ, "PATH": path, **quiet}
+
+    def do(self, step: Step, expected: int) -> str:
+        if step.kind == "file":
+            name, content = step.text.split("\n", 1)
+            (self.folder / name).write_text(content, encoding="utf-8")
+            return ""
+        if step.kind == "python":
+            return self._run_python(step.text)
+        if re.match(r"[A-Z]+=", step.text):
+            self.variables.append(step.text)
+            return ""
+        command = step.text.replace(_PORT, self.port).replace("ENTRY", self.entry)
+        if command.startswith("shiftbench serve "):
+            return self.stack.enter_context(_serve(command, self.port, self.folder, self.env))
+        return self.run(command, expected)
+
+    def run(self, command: str, expected: int) -> str:
+        lines = "\n".join([*self.variables, command])
+        streams: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        done = subprocess.run(["bash", "-c", lines], check=False, cwd=self.folder, env=self.env, **streams)
+        printed = done.stdout.decode()
+        assert done.returncode == expected, f"{command}\nexit code {done.returncode}\n{printed}"
+        entries = re.findall(r"entry ([0-9a-f]{16})", printed)
+        self.entry = entries[-1] if entries else self.entry
+        return printed
+
+    def _run_python(self, block: str) -> str:
+        if self.notebook is None:
+            command = [sys.executable, "-c", _PYTHON]
+            streams: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+            self.notebook = self.stack.enter_context(
+                subprocess.Popen(command, cwd=self.folder, env=self.env, **streams)
+            )
+        block = block.replace(_PORT, self.port).replace("ENTRY", self.entry)
+        assert self.notebook.stdin is not None
+        assert self.notebook.stdout is not None
+        self.notebook.stdin.write(repr(block).encode() + b"\n")
+        self.notebook.stdin.flush()
+        printed = b""
+        while not printed.endswith(b"\0\n"):
+            line = self.notebook.stdout.readline()
+            assert line, f"{block}\n{printed.decode()}"
+            printed += line
+        return printed.decode().removesuffix("\0\n")
+
+
+@contextmanager
+def _serve(command: str, port: str, folder: Path, env: dict[str, str]) -> Iterator[str]:
+    """Run a leaderboard until the walk ends; yields what it prints first."""
+    log = folder / "serve.log"
+    words = [*shlex.split(command, comments=True), "--port", port]
+    with log.open("wb") as stream:
+        server = subprocess.Popen(words, cwd=folder, env=env, stderr=stream, stdout=stream)
+    try:
+        until = time.monotonic() + 120
+        while "http://" not in log.read_text() and time.monotonic() < until:
+            time.sleep(0.2)
+        yield log.read_text()
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait(timeout=60)
