@@ -17,7 +17,7 @@ from leaderboard.views.forecast_words import PREFERRED
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.notices import notices
 from leaderboard.views.numbers import metric_name
-from leaderboard.views.pictures.forecast_plane import MOST_MARKS, Forecast, forecast_plane
+from leaderboard.views.pictures.forecast_plane import MOST_MARKS, ForecastMark, forecast_plane
 from leaderboard.views.site import box
 from leaderboard.views.task_names import benchmark_name, board_name
 from validation.csv_export import guarded_csv
@@ -228,12 +228,12 @@ def _picture(shown: Shown, found: ForecastsFound) -> Markup:
     return tag("section", *head, tag("div", *figures, class_="sb-pictures"), class_="sb-section", id="picture")
 
 
-def _by_method(found: ForecastsFound) -> dict[str, list[Forecast]]:
-    drawn: dict[str, list[Forecast]] = {}
+def _by_method(found: ForecastsFound) -> dict[str, list[ForecastMark]]:
+    drawn: dict[str, list[ForecastMark]] = {}
     for each in found.found:
         for shift in each.task.shifts:
             for one in shift.forecasts:
                 if one.value is not None and shift.truth is not None:
-                    mark = Forecast(each.model, shift.source, shift.target, one.value, shift.truth)
+                    mark = ForecastMark(each.model, shift.source, shift.target, one.value, shift.truth)
                     drawn.setdefault(one.method, []).append(mark)
     return drawn

@@ -128,7 +128,7 @@ def test_the_picture_has_the_method_that_was_asked_for_beside_a_floor(
     default = str(forecast_page(shown._replace(method="magic"), found(7)))
     assert "7 forecasts by less mean drop (floor)" in default
     monkeypatch.setattr(forecast_plane, "MOST_MARKS", 3)
-    many = [forecast_plane.Forecast("m", "a", "b", 0.5, 0.4)] * 7
+    many = [forecast_plane.ForecastMark("m", "a", "b", 0.5, 0.4)] * 7
     assert str(forecast_plane.forecast_plane("x", many, "accuracy")).count("<title>m") == 3
 
 
