@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from leaderboard.forecasting.across import Cell, forecast_cell, grid_cells
-from leaderboard.forecasting.errors import Point, method_errors
+from leaderboard.forecasting.errors import Point, errors_by_domain, method_errors
 from leaderboard.forecasting.likeness import mean_likeness
 from leaderboard.forecasting.methods import FLOORS, TITLES
 from leaderboard.forecasting.samples import TaskSamples
@@ -82,14 +82,13 @@ class Grid:
 
     def errors_by_domain(self, method: str, left_out: Collection[str]) -> dict[str, list[float]]:
         """List the absolute errors of shifts that do not involve the domains left out, by target."""
-        found: dict[str, list[float]] = {}
-        for cell in self.cells:
-            if cell.truth is None or cell.involves(left_out):
-                continue
-            value = self.value(cell, method, left_out)
-            if not isinstance(value, str):
-                found.setdefault(cell.target, []).append(abs(value - cell.truth))
-        return found
+        return errors_by_domain(
+            _build_point(cell, cell.truth, value)
+            for cell in self.cells
+            if cell.truth is not None
+            and not cell.involves(left_out)
+            and not isinstance(value := self.value(cell, method, left_out), str)
+        )
 
     def reach(self, method: str, left_out: Collection[str], level: float | None) -> float | None:
         """Return how far an interval reaches on either side; None where its level needs more domains."""
@@ -145,7 +144,7 @@ class Grid:
             is_tested = wanted is not None and n_others >= _MIN_TESTED
             level = min(wanted, n_others / (n_others + 1)) if wanted is not None and is_tested else None
             self._known[method] = [
-                Point(cell.target, "", cell.source, cell.truth, value, low, high, level)
+                _build_point(cell, cell.truth, value)._replace(low=low, high=high, level=level)
                 for cell in self.cells
                 if cell.truth is not None and not isinstance(value := self.value(cell, method), str)
                 for low, high in [self._set_ends(cell, method, value, level)]
@@ -158,6 +157,11 @@ class Grid:
         """Return the ends of a forecast's interval, set without the target; None without one."""
         reach = self.reach(method, {cell.target}, level)
         return (None, None) if reach is None else (max(value - reach, 0.0), min(value + reach, 1.0))
+
+
+def _build_point(cell: Cell, truth: float, value: float) -> Point:
+    """Return a forecast of a cell whose truth is known; a prediction file is one model, so it has no name."""
+    return Point(cell.target, "", cell.source, truth, value)
 
 
 def _quote_names(names: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from leaderboard.board import Benchmark, Board
 from leaderboard.board.forecasts import ForecastsFound, forecast_rows
 from leaderboard.forecasting import CONCEPT_SHIFT
+from leaderboard.forecasting.comparison import BOARDS_ARE_ALIKE
 from leaderboard.forecasting.methods import FLOORS, TITLES
 from leaderboard.forecasting.samples import SCORES
 from leaderboard.forecasting.shape import BoardStandings
@@ -42,7 +43,6 @@ _READING = (
     "Importance weighting and the depth curve need embeddings; they are there where all of a board's texts are in the "
     "cache of the machine that computed them.",
 )
-_POOLED = "Over all boards it is assumed that domains of different tasks are alike in how methods do."
 _WITHHELD = (
     "A forecast beside the truth, or one that is set on scores at home, would reveal them, so none is made here."
 )
@@ -172,7 +172,7 @@ def _left_out(found: ForecastsFound) -> list[Markup]:
 
 
 def _reading(shown: Shown) -> Markup:
-    lines = [*_READING, *([_POOLED] if shown.board is None else [])]
+    lines = [*_READING, *([BOARDS_ARE_ALIKE] if shown.board is None else [])]
     back = [] if shown.board is None else [_to_board(shown.board)]
     reading = tag("ul", *(tag("li", line) for line in lines))
     return join([tag("details", tag("summary", "How to read this page"), reading, class_="sb-legend"), *back])
