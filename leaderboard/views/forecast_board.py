@@ -10,8 +10,15 @@ from leaderboard.forecasting.comparison import BOARDS_ARE_ALIKE
 from leaderboard.forecasting.methods import FLOORS, TITLES
 from leaderboard.forecasting.samples import SCORES
 from leaderboard.forecasting.shape import BoardStandings
-from leaderboard.views.addresses import FORECAST, FORECAST_CSV, FORECAST_JSON, SUBMIT, forecast_address, with_query
-from leaderboard.views.board_query import BoardQuery
+from leaderboard.views.addresses import (
+    FORECAST,
+    FORECAST_CSV,
+    FORECAST_JSON,
+    SUBMIT,
+    board_address,
+    forecast_address,
+    with_query,
+)
 from leaderboard.views.cells import choices
 from leaderboard.views.forecast_standings import answer_words, standings_part
 from leaderboard.views.forecast_words import PREFERRED
@@ -179,7 +186,7 @@ def _reading(shown: Shown) -> Markup:
 
 
 def _to_board(board: Board) -> Markup:
-    link = tag("a", f"The board of {board_name(board)}", href=BoardQuery(board=board.name).address())
+    link = tag("a", f"The board of {board_name(board)}", href=board_address(board.name))
     return tag("p", link, " has the scores themselves.")
 
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from leaderboard.board import Benchmark, Board, Index, find_benchmark
 from leaderboard.scoring.estimate import Estimate
-from leaderboard.views.addresses import OVERALL_CSV, ROWS, entry_address
+from leaderboard.views.addresses import OVERALL_CSV, ROWS, board_address, entry_address
 from leaderboard.views.board_answer import answer, chips
 from leaderboard.views.board_cells import apart, short_count, spread
 from leaderboard.views.board_chooser import chooser
@@ -176,8 +176,7 @@ def _nothing(benchmark: Benchmark, frame: pl.DataFrame) -> Markup:
             "No model matches", tag("a", "Show every model", href=OverallQuery(benchmark=benchmark.name).address())
         )
     links = [
-        tag("a", task_name(board), href=BoardQuery(board=board.name).address(), class_="sb-button")
-        for board in benchmark.boards
+        tag("a", task_name(board), href=board_address(board.name), class_="sb-button") for board in benchmark.boards
     ]
     return box("No entries yet on this benchmark", join([tag("span", "Choose a task to see how to begin: "), *links]))
 
@@ -228,7 +227,7 @@ def _task_head(query: OverallQuery, board: Board) -> Markup:
         aria_label=f"Sort by {name}",
         class_="sb-arrow",
     )
-    link = tag("a", name, href=BoardQuery(board=board.name).address(), class_="sb-to-board")
+    link = tag("a", name, href=board_address(board.name), class_="sb-to-board")
     return plain_head(link, info, class_="sb-num", after=sort, sorted_=sort_state(query, board.task))
 
 

@@ -146,7 +146,7 @@ def test_an_entry_shows_forecasts_beside_the_truth_or_why_there_are_none() -> No
     assert "60.0" in page.text
     assert "There are no validation rows." in page.text
     assert CONCEPT_SHIFT in page.text
-    assert page.links == ["/forecast?board=dr%2Fnli"]
+    assert page.links == ["/forecast?board=dr/nli"]
     none = Visible(forecast_part(EntryForecast("dr/nli", None, SCRIPT)))
     assert f"No forecast: {SCRIPT}." in none.text
     assert "script" not in none.tags
