@@ -70,7 +70,8 @@ def forecast_entry(predictions: pl.DataFrame, validation: pl.DataFrame | None, f
         try:
             if reason is None:
                 samples = task_samples(task, rows, folder, held_out)
-                found.append(_said_here(forecast_task(samples, chosen_methods(None), _vectors(samples, folder))))
+                made = forecast_task(samples, chosen_methods(None), _vectors(samples, folder))
+                found.append(_explain_missing_vectors(made))
         except InvalidInput as error:
             reason = error.problems[0].what
         if reason is not None:
@@ -113,8 +114,8 @@ def _vectors(samples: TaskSamples, folder: DatasetFolder) -> TextVectors | None:
         return None
 
 
-def _said_here(task: TaskForecast) -> TaskForecast:
-    """Write why there are no embeddings as it is here, where nobody gives an option."""
+def _explain_missing_vectors(task: TaskForecast) -> TaskForecast:
+    """Replace the reason why texts have no embeddings: readers of a page cannot give ``--encoder``."""
 
     def forecast(each: Forecast) -> Forecast:
         return each.model_copy(update={"reason": NO_CACHED_VECTORS}) if each.reason == NO_VECTORS else each

@@ -12,7 +12,7 @@ from leaderboard.forecasting.samples import TaskSamples
 from leaderboard.forecasting.shape import Forecast, MethodErrors, ShiftForecast, TaskForecast
 from leaderboard.forecasting.text_vectors import ShiftVectors
 from leaderboard.metrics.hierarchical_conformal import domain_quantile, interval_level
-from validation.report import Problem, UnknownChoice, did_you_mean
+from validation.report import Problem, UnknownChoice, did_you_mean, quote_names
 
 _MIN_TESTED = 2
 """Domains that must be left to set an interval on when one is left out to test it."""
@@ -164,10 +164,6 @@ def _build_point(cell: Cell, truth: float, value: float) -> Point:
     return Point(cell.target, "", cell.source, truth, value)
 
 
-def _quote_names(names: Sequence[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names)
-
-
 def _list_notes(samples: TaskSamples, grid: Grid) -> list[str]:
     found = []
     if samples.home and not samples.n_validation:
@@ -175,7 +171,7 @@ def _list_notes(samples: TaskSamples, grid: Grid) -> list[str]:
     lacking = sorted({source for (source, _), _ in samples.shifts} - {source for source, _ in samples.home})
     if lacking:
         found.append(
-            f"No labelled held-out texts of {_quote_names(lacking)}: methods that need them have no forecast there."
+            f"No labelled held-out texts of {quote_names(lacking)}: methods that need them have no forecast there."
         )
     if not samples.labels:
         found.append(f"Outputs are no labels: what is forecast is {samples.metric}, by methods that need none.")
@@ -190,7 +186,7 @@ def _list_notes(samples: TaskSamples, grid: Grid) -> list[str]:
     )
     if constant:
         found.append(
-            f"One label alone is predicted on {_quote_names(constant)}: a forecast says little of such a model."
+            f"One label alone is predicted on {quote_names(constant)}: a forecast says little of such a model."
         )
     found += [f"'{name}' is left out: {n} test texts are too few." for name, n in samples.few_texts.items()]
     if not grid.labelled:

@@ -12,7 +12,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.outcomes import folded_codes, outcomes
 from leaderboard.scoring.validation_rows import check_agreement
 from validation.probabilities import PROBABILITIES
-from validation.report import InvalidInput, Problem
+from validation.report import InvalidInput, Problem, quote_names
 from validation.vocabulary import GOLD, TaskKind, source_parts
 
 Floats = NDArray[np.float64]
@@ -269,7 +269,7 @@ def _problem_of_spans(folder: DatasetFolder, task: str) -> Problem:
 
 def _problem_of_missing_home(file: str, task: str, runs: Sequence[Run]) -> Problem:
     what = "no run has predictions on labelled held-out texts of its own source"
-    sources = ", ".join(f"'{source}'" for source in dict.fromkeys(source for source, _ in runs))
+    sources = quote_names(list(dict.fromkeys(source for source, _ in runs)))
     cure = (
         "predict the source's own labelled test rows in the file, too; or, of a dataset folder, its validation rows "
         "into NAME.validation.parquet beside the file"

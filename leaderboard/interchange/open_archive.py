@@ -9,8 +9,8 @@
     README.md, croissant.json     descriptions (written by the caller)
 
 In it are entries whose card has ``share_predictions: true``, on data with public labels. Accounts, contacts and ids of
-the store are not: an entry's id here is made of its card and predictions alone, so it is the one that a store filled
-from the archive gives it (``leaderboard.interchange.from_archive``).
+the store are not: an entry's id here is made of its card and predictions alone (those on validation rows too), so it is
+the one that a store filled from the archive gives it (``leaderboard.interchange.from_archive``).
 
 The folder appears when it is whole. Until then what is done lies in a hidden one beside it, and the same command goes
 on from there. The same store gives the same bytes.
