@@ -29,6 +29,7 @@ from tqdm import tqdm
 from builders.folder.configs import Column, Config
 from builders.folder.reader import DatasetFolder
 from leaderboard.interchange.figures import figures_of
+from leaderboard.scoring.score import SCORE_COLUMNS
 from leaderboard.scoring.shape import METRIC_VERSION, Scores
 from leaderboard.store import LOCAL_SUBMITTER, Entry, Store, folder_of
 from leaderboard.store.entries import entry_id
@@ -67,18 +68,9 @@ ENTRY_SCHEMA = pl.Schema(
 )
 """One row an entry, sorted by ``entry``; facts that a card does not have are null, ``card`` is the card as JSON."""
 SCORE_SCHEMA = pl.Schema(
-    {
-        "entry": pl.String(),
-        "task": pl.String(),
-        "source": pl.String(),
-        "target": pl.String(),
-        "seed": pl.Int64(),
-        "metric": pl.String(),
-        "value": pl.Float64(),
-        "n": pl.Int64(),
-    }
+    {"entry": pl.String(), **{name: dtype for name, dtype in SCORE_COLUMNS.items() if name != "replicates"}}
 )
-"""``leaderboard.scoring.score.SCORE_COLUMNS`` without replicates."""
+"""``SCORE_COLUMNS`` without replicates, and the entry."""
 FIGURE_SCHEMA = pl.Schema(
     {
         "entry": pl.String(),
