@@ -26,7 +26,7 @@ pictures    SVG and matrices of one entry and task, or of several entries
 compare_page  2 to 4 entries against each other (with compare_pictures, exports); pairwise_part: up to 12 in pairs
 data_page   a task's domains: sizes, divergences, depths, sources (with data_samples)
 about_page  what is measured, and how programs ask for it
-site        the shell of every page, the style sheet (css) and the script
+site        the shell of every page and report, the style sheet (css) and the script
 addresses   where each page is: the only place that spells it
 html        elements and templates that escape everything; numbers, cells, intervals, notices: what several pages share
 task_names  plain names of benchmarks, tasks and boards; titles: domains of own data as their makers write them
