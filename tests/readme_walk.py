@@ -24,9 +24,11 @@ DATA = ROOT.parent / "shared/data"
 """Upstream files: whole ones, and slices of others."""
 WALKS: dict[str, Any] = tomllib.loads((ROOT / "tests/readme_walks.toml").read_text(encoding="utf-8"))
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```\n?", flags=re.M | re.S)
-_COMMAND = re.compile(r"(\$ )?(shiftbench|python|make|pip|git|lm_eval|inspect|\.venv/bin/\w+|[A-Z]+=)\b|[A-Z]+=")
-_INLINE = re.compile(r"`(shiftbench [^`]+)`")
-_SHELL = ("", "sh", "bash", "console")
+_COMMAND = re.compile(
+    r"(\$ )?(shiftbench|python|make|pip|git|cat|head|lm_eval|inspect|\.venv/bin/\w+|[A-Z]+=)\b|[A-Z]+="
+)
+_INLINE = re.compile(r"`((?:shiftbench|make|pytest|python|lm_eval|inspect) [^`]+)`")
+_SHELL, _FILES = ("", "sh", "bash", "console"), ("csv", "json", "py", "toml", "yaml")
 _ID, _PORT = re.compile(r"\b[0-9a-f]{16}\b"), "7860"
 _PYTHON = """
 import sys
@@ -49,17 +51,21 @@ class Step:
 
 
 def steps(page: str) -> list[Step]:
-    """Read a page's steps in order; a file's text begins with its name and a line end."""
+    """Read a page's steps in order; a file's text begins with its name and a line end.
+
+    A block of output belongs to the command that the paragraph above it names, or to the last one before it.
+    """
     text, place = (ROOT / page).read_text(encoding="utf-8"), 0
     files: dict[str, str] = WALKS.get(page, {}).get("files", {})
     found: list[Step] = []
     for fence in _FENCE.finditer(text):
         kind, block = fence.groups()
-        inline = _INLINE.findall(text[place : fence.start()].replace("\n", " "))
+        paragraph = text[place : fence.start()].rstrip().split("\n\n")[-1]
+        inline = _INLINE.findall(paragraph.replace("\n", " "))
         place = fence.end()
         named = [name for name, words in files.items() if words in block]
-        if named:
-            found.append(Step("file", f"{named[0]}\n{block}"))
+        if named or kind in _FILES:
+            found.append(Step("file", f"{named[0] if named else ''}\n{block}"))
         elif kind == "python":
             found.append(Step("python", block))
         elif kind in _SHELL and _COMMAND.match(block):
@@ -143,9 +149,8 @@ class _Reader:
         self.variables: list[str] = []
         self.entry = ""
         self.notebook: subprocess.Popen[bytes] | None = None
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = str(free.getsockname()[1])
+        self.server = stack.enter_context(ExitStack())
+        self.port = ""
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         quiet = {"COLUMNS": "120", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "PYTHONPATH": str(folder)}
         self.env = {**os.environ, "PATH": path, **quiet}
@@ -162,7 +167,11 @@ class _Reader:
             return ""
         command = step.text.replace(_PORT, self.port).replace("ENTRY", self.entry)
         if command.startswith("shiftbench serve "):
-            return self.stack.enter_context(_serve(command, self.port, self.folder, self.env))
+            self.server.close()
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                self.port = str(free.getsockname()[1])
+            return self.server.enter_context(_serve(command, self.port, self.folder, self.env))
         return self.run(command, expected)
 
     def run(self, command: str, expected: int) -> str:
@@ -197,7 +206,7 @@ class _Reader:
 
 @contextmanager
 def _serve(command: str, port: str, folder: Path, env: dict[str, str]) -> Iterator[str]:
-    """Run a leaderboard until the walk ends; yields what it prints first."""
+    """Run a leaderboard until the walk or the next one; yields what it prints first."""
     log = folder / "serve.log"
     words = [*shlex.split(command, comments=True), "--port", port]
     with log.open("wb") as stream:
@@ -206,6 +215,7 @@ def _serve(command: str, port: str, folder: Path, env: dict[str, str]) -> Iterat
         until = time.monotonic() + 120
         while "http://" not in log.read_text() and time.monotonic() < until:
             time.sleep(0.2)
+        assert "http://" in log.read_text(), log.read_text()
         yield log.read_text()
     finally:
         server.send_signal(signal.SIGINT)
