@@ -19,13 +19,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.hub.server import running_hub
+
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared/data"
 """Upstream files: whole ones, and slices of others."""
 WALKS: dict[str, Any] = tomllib.loads((ROOT / "tests/readme_walks.toml").read_text(encoding="utf-8"))
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```\n?", flags=re.M | re.S)
 _COMMAND = re.compile(
-    r"(\$ )?(shiftbench|python|make|pip|git|cat|head|lm_eval|inspect|\.venv/bin/\w+|[A-Z]+=)\b|[A-Z]+="
+    r"(\$ )?(shiftbench|python|make|pip|git|cat|echo|head|lm_eval|inspect|\.venv/bin/\w+|[A-Z]+=)\b|[A-Z]+="
 )
 _INLINE = re.compile(r"`((?:shiftbench|make|pytest|python|lm_eval|inspect) [^`]+)`")
 _SHELL, _FILES = ("", "sh", "bash", "console"), ("csv", "json", "py", "toml", "yaml")
@@ -114,6 +116,8 @@ def walk(page: str, folder: Path) -> None:
     _link_upstream_files(folder / "RAW")
     with ExitStack() as stack:
         reader = _Reader(folder, stack)
+        if settings.get("hub"):
+            reader.env |= stack.enter_context(running_hub(folder / "hub")).environment(folder / "hub-cache")
         if settings.get("has"):
             reader.run("set -e\n" + settings["has"], expected=0)
         for step in steps(page):

@@ -17,7 +17,7 @@ PAGES = [
     if path.name != "CHANGELOG.md"
 ]
 WALKED = [page for page in PAGES if any(reason_not_to_run(page, step) is None for step in steps(page))]
-SETTINGS = {"has", "files", "not_run", "exits", "upstream"}
+SETTINGS = {"has", "files", "not_run", "exits", "upstream", "hub"}
 
 
 @pytest.mark.parametrize("page", PAGES)
