@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.baselines.prompting.chat_server import running_chat_server
 from tests.hub.server import running_hub
 
 ROOT = Path(__file__).parents[1]
@@ -32,6 +33,7 @@ _COMMAND = re.compile(
 _INLINE = re.compile(r"`((?:shiftbench|make|pytest|python|lm_eval|inspect) [^`]+)`")
 _SHELL, _FILES = ("", "sh", "bash", "console"), ("csv", "json", "py", "toml", "yaml")
 _ID, _PORT = re.compile(r"\b[0-9a-f]{16}\b"), "7860"
+_CHAT = "http://localhost:8000/v1"
 _PYTHON = """
 import sys
 names = {"__name__": "__main__"}
@@ -118,6 +120,11 @@ def walk(page: str, folder: Path) -> None:
         reader = _Reader(folder, stack)
         if settings.get("hub"):
             reader.env |= stack.enter_context(running_hub(folder / "hub")).environment(folder / "hub-cache")
+        if settings.get("chat"):
+            chat = stack.enter_context(running_chat_server())
+            chat.reply = lambda _: "entailment"
+            reader.chat = chat.url
+            reader.env["SHIFTBENCH_CACHE"] = str(folder / "cache")
         if settings.get("has"):
             reader.run("set -e\n" + settings["has"], expected=0)
         for step in steps(page):
@@ -155,6 +162,7 @@ class _Reader:
         self.notebook: subprocess.Popen[bytes] | None = None
         self.server = stack.enter_context(ExitStack())
         self.port = ""
+        self.chat = _CHAT
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         quiet = {"COLUMNS": "120", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "PYTHONPATH": str(folder)}
         self.env = {**os.environ, "PATH": path, **quiet}
@@ -169,7 +177,7 @@ class _Reader:
         if re.match(r"[A-Z]+=", step.text):
             self.variables.append(step.text)
             return ""
-        command = step.text.replace(_PORT, self.port).replace("ENTRY", self.entry)
+        command = step.text.replace(_PORT, self.port).replace("ENTRY", self.entry).replace(_CHAT, self.chat)
         if command.startswith("shiftbench serve "):
             self.server.close()
             with socket.socket() as free:
