@@ -19,15 +19,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.baselines.prompting.chat_server import running_chat_server
+from tests.hub.server import running_hub
+
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared/data"
 """Upstream files: whole ones, and slices of others."""
 WALKS: dict[str, Any] = tomllib.loads((ROOT / "tests/readme_walks.toml").read_text(encoding="utf-8"))
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```\n?", flags=re.M | re.S)
-_COMMAND = re.compile(r"(\$ )?(shiftbench|python|make|pip|git|lm_eval|inspect|\.venv/bin/\w+|[A-Z]+=)\b|[A-Z]+=")
-_INLINE = re.compile(r"`(shiftbench [^`]+)`")
-_SHELL = ("", "sh", "bash", "console")
+_COMMAND = re.compile(
+    r"(\$ )?(shiftbench|python|make|pip|git|cat|echo|head|lm_eval|inspect|\.venv/bin/\w+|[A-Z]+=)\b|[A-Z]+="
+)
+_INLINE = re.compile(r"`((?:shiftbench|make|pytest|python|lm_eval|inspect) [^`]+)`")
+_SHELL, _FILES = ("", "sh", "bash", "console"), ("csv", "json", "py", "toml", "yaml")
 _ID, _PORT = re.compile(r"\b[0-9a-f]{16}\b"), "7860"
+_CHAT = "http://localhost:8000/v1"
 _PYTHON = """
 import sys
 names = {"__name__": "__main__"}
@@ -49,17 +55,21 @@ class Step:
 
 
 def steps(page: str) -> list[Step]:
-    """Read a page's steps in order; a file's text begins with its name and a line end."""
+    """Read a page's steps in order; a file's text begins with its name and a line end.
+
+    A block of output belongs to the command that the paragraph above it names, or to the last one before it.
+    """
     text, place = (ROOT / page).read_text(encoding="utf-8"), 0
     files: dict[str, str] = WALKS.get(page, {}).get("files", {})
     found: list[Step] = []
     for fence in _FENCE.finditer(text):
         kind, block = fence.groups()
-        inline = _INLINE.findall(text[place : fence.start()].replace("\n", " "))
+        paragraph = text[place : fence.start()].rstrip().split("\n\n")[-1]
+        inline = _INLINE.findall(paragraph.replace("\n", " "))
         place = fence.end()
         named = [name for name, words in files.items() if words in block]
-        if named:
-            found.append(Step("file", f"{named[0]}\n{block}"))
+        if named or kind in _FILES:
+            found.append(Step("file", f"{named[0] if named else ''}\n{block}"))
         elif kind == "python":
             found.append(Step("python", block))
         elif kind in _SHELL and _COMMAND.match(block):
@@ -108,6 +118,13 @@ def walk(page: str, folder: Path) -> None:
     _link_upstream_files(folder / "RAW")
     with ExitStack() as stack:
         reader = _Reader(folder, stack)
+        if settings.get("hub"):
+            reader.env |= stack.enter_context(running_hub(folder / "hub")).environment(folder / "hub-cache")
+        if settings.get("chat"):
+            chat = stack.enter_context(running_chat_server())
+            chat.reply = lambda _: "entailment"
+            reader.chat = chat.url
+            reader.env["SHIFTBENCH_CACHE"] = str(folder / "cache")
         if settings.get("has"):
             reader.run("set -e\n" + settings["has"], expected=0)
         for step in steps(page):
@@ -143,9 +160,9 @@ class _Reader:
         self.variables: list[str] = []
         self.entry = ""
         self.notebook: subprocess.Popen[bytes] | None = None
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = str(free.getsockname()[1])
+        self.server = stack.enter_context(ExitStack())
+        self.port = ""
+        self.chat = _CHAT
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         quiet = {"COLUMNS": "120", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "PYTHONPATH": str(folder)}
         self.env = {**os.environ, "PATH": path, **quiet}
@@ -160,9 +177,13 @@ class _Reader:
         if re.match(r"[A-Z]+=", step.text):
             self.variables.append(step.text)
             return ""
-        command = step.text.replace(_PORT, self.port).replace("ENTRY", self.entry)
+        command = step.text.replace(_PORT, self.port).replace("ENTRY", self.entry).replace(_CHAT, self.chat)
         if command.startswith("shiftbench serve "):
-            return self.stack.enter_context(_serve(command, self.port, self.folder, self.env))
+            self.server.close()
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                self.port = str(free.getsockname()[1])
+            return self.server.enter_context(_serve(command, self.port, self.folder, self.env))
         return self.run(command, expected)
 
     def run(self, command: str, expected: int) -> str:
@@ -197,7 +218,7 @@ class _Reader:
 
 @contextmanager
 def _serve(command: str, port: str, folder: Path, env: dict[str, str]) -> Iterator[str]:
-    """Run a leaderboard until the walk ends; yields what it prints first."""
+    """Run a leaderboard until the walk or the next one; yields what it prints first."""
     log = folder / "serve.log"
     words = [*shlex.split(command, comments=True), "--port", port]
     with log.open("wb") as stream:
@@ -206,6 +227,7 @@ def _serve(command: str, port: str, folder: Path, env: dict[str, str]) -> Iterat
         until = time.monotonic() + 120
         while "http://" not in log.read_text() and time.monotonic() < until:
             time.sleep(0.2)
+        assert "http://" in log.read_text(), log.read_text()
         yield log.read_text()
     finally:
         server.send_signal(signal.SIGINT)
