@@ -6,7 +6,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 from tqdm import tqdm
 
@@ -17,7 +16,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.forecasting.comparison import Forecasted
 from leaderboard.forecasting.files import read_validation_beside
 from leaderboard.forecasting.run import forecast_task
-from leaderboard.forecasting.samples import SCORES, Run, TaskSamples, task_samples
+from leaderboard.forecasting.samples import TaskSamples, reason_against_forecasts, task_samples
 from leaderboard.forecasting.text_vectors import TextVectors
 from leaderboard.scoring.score import checked_predictions
 from leaderboard.scoring.validation_rows import validation_file
@@ -134,8 +133,7 @@ def forecast_entrants(
         entrants: the models.
         methods: names, from ``chosen_methods``.
         encoder: embeds texts; None leaves out the methods that need vectors.
-    Returns: the forecasts, and what was left out: a model that predicts one label for every text, too, because its
-        accuracy is that label's share, whatever the text.
+    Returns: the forecasts, and what was left out, with the reason (``reason_against_forecasts`` among others).
     """
     boards: dict[str, list[tuple[Entrant, TaskSamples]]] = {}
     left_out = []
@@ -144,18 +142,16 @@ def forecast_entrants(
             if task.endswith(PLACEBO):
                 continue
             name = f"{each.folder.manifest.benchmark}/{task}" + ("" if each.subset == "all" else f" ({each.subset})")
-            if each.folder.task(task).kind not in SCORES:
-                left_out.append(f"{each.model} on {name}: no method has a meaning for spans")
-                continue
             rows = each.predictions.filter(pl.col("task") == task)
+            reason = reason_against_forecasts(each.folder.task(task), rows)
+            if reason is not None:
+                left_out.append(f"{each.model} on {name}: {reason}")
+                continue
             held_out = None if each.validation is None else each.validation.filter(pl.col("task") == task)
             try:
                 samples = task_samples(task, rows, each.folder, held_out)
             except InvalidInput as error:
                 left_out.append(f"{each.model} on {name}: {error.problems[0].what}")
-                continue
-            if _is_constant(samples):
-                left_out.append(f"{each.model} on {name}: it predicts one label for every text")
                 continue
             boards.setdefault(name, []).append((each, samples))
     found = []
@@ -169,13 +165,3 @@ def forecast_entrants(
                 found.append(Forecasted(board, entrant.model, made))
                 bar.update()
     return found, left_out
-
-
-def _is_constant(samples: TaskSamples) -> bool:
-    """Check whether every run predicts one label on all targets."""
-    predicted: dict[Run, set[int]] = {}
-    for (run, _), sample in samples.shifts.items():
-        if sample.predicted is None:
-            return False
-        predicted.setdefault(run, set()).update(np.unique(sample.predicted).tolist())
-    return all(len(codes) == 1 for codes in predicted.values())

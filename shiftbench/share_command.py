@@ -96,11 +96,11 @@ def share(
         raise typer.BadParameter("--create-pr does not send CSV; give --out without it")
     if out is not None:
         check_new_folder(out, "--out")
-    who = _evaluator(to, organization, evaluator)
+    evaluated_by = _evaluator(to, organization, evaluator)
     shared = open_shared(entry, data, store=store, card=card, model=model, dataset=dataset, report=report)
     url = None
     with tempfile.TemporaryDirectory(prefix="shiftbench-") if out is None else replace_folder(out) as folder:
-        files = write_shared(shared, to, Path(folder), who, lambda line: typer.echo(line, err=True))
+        files = write_shared(shared, to, Path(folder), evaluated_by, lambda line: typer.echo(line, err=True))
         if create_pr:
             url = send_shared(shared, to, files)
             typer.echo(f"pull request: {url}", err=True)

@@ -97,7 +97,7 @@ def write_shared(
         opened: the entry.
         to: eval-results, model-index, csv or every-eval-ever.
         out: an empty folder.
-        evaluator: of every-eval-ever, who provides the results.
+        evaluator: the provider of the results, for every-eval-ever; None for other formats.
         note: takes lines about what is left out.
     Returns: the files, by path in the repository that they are for.
     """

@@ -74,6 +74,20 @@ def counted(n: int, thing: str) -> str:
     return f"{n:,} {thing}{'' if n == 1 else 's'}"
 
 
+def quote_names(names: Sequence[str], most: int | None = None) -> str:
+    """List names in single quotes.
+
+    Args:
+        names: all of them.
+        most: how many are listed; of the others their number is. None lists all.
+
+    >>> quote_names(["neg", "pos"]), quote_names(["a", "b", "c"], 2)
+    ("'neg', 'pos'", "'a', 'b' and 1 more")
+    """
+    shown = ", ".join(f"'{name}'" for name in names[:most])
+    return shown if most is None or len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
 def and_more(n: int, thing: str = "row") -> str:
     """Return the words that follow the first of many faults: how many more there are.
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from validation.report import InvalidInput, Problem, did_you_mean
+from validation.report import InvalidInput, Problem, did_you_mean, quote_names
 from validation.vocabulary import UNPARSED
 
 _NUMBERED = re.compile(r"(?:LABEL_)?\d+")
@@ -48,7 +48,8 @@ class LabelMatch:
         """Return what the user must know: labels that the model never gives."""
         if not self.absent:
             return ()
-        return (f"the model never predicts {_quote_names(self.absent)} and is wrong about every text with that label",)
+        absent = quote_names(self.absent, _SHOWN)
+        return (f"the model never predicts {absent} and is wrong about every text with that label",)
 
     def probabilities(self, by_output: NDArray[np.float64]) -> NDArray[np.float64]:
         """Add up the probabilities of outputs that stand for the same label.
@@ -138,7 +139,9 @@ def match_labels(
     if twice:
         both = [name for name in names if label_of[name] in twice]
         cure = f"write what each stands for: {map_line(both, labels)}"
-        problems.append(Problem("outputs of the model have the same name", place, _quote_names(both), cure, key=key))
+        problems.append(
+            Problem("outputs of the model have the same name", place, quote_names(both, _SHOWN), cure, key=key)
+        )
     if problems:
         raise InvalidInput(problems)
     codes = {label: code for code, label in enumerate(labels)} | {UNPARSED: _NO_LABEL}
@@ -215,13 +218,13 @@ def _describe_unmatched(
     """Describe outputs that stand for no label: which, how many, and the nearest label of each."""
     if all(_NUMBERED.fullmatch(name) for name in names):
         what = "the model numbers its labels and does not name them"
-        found = f"{_quote_names(names)}; the task's labels are {_quote_names(labels)}"
+        found = f"{quote_names(names, _SHOWN)}; the task's labels are {quote_names(labels, _SHOWN)}"
         cure = f"put the label that each stands for in place of '?': {map_line(names, labels)}"
         return Problem(what, place, found, cure, key=key)
     near = [(name, _nearest(name, labels)) for name in lost]
     told = ", ".join(f"'{name}'" + (f" (nearest: '{label}')" if label else "") for name, label in near[:_SHOWN])
     more = f" and {len(near) - _SHOWN} more" if len(near) > _SHOWN else ""
-    found = f"{len(lost)} of {len(names)}: {told}{more}; the task's labels are {_quote_names(labels)}"
+    found = f"{len(lost)} of {len(names)}: {told}{more}; the task's labels are {quote_names(labels, _SHOWN)}"
     cure = f"map them: {map_line(lost, labels)}, where '{UNPARSED}' stands for no label"
     return Problem("the labels of this model are not the task's", place, found, cure, key=key)
 
@@ -234,8 +237,3 @@ def _nearest(name: str, labels: Sequence[str]) -> str | None:
 
 def _fold_name(name: str) -> str:
     return _BETWEEN_WORDS.sub(" ", normalize("NFKC", name).strip().casefold())
-
-
-def _quote_names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(f"'{name}'" for name in names[:_SHOWN]) + more

@@ -5,7 +5,7 @@ import time
 
 from leaderboard.app.faults import FaultLog
 from leaderboard.board import Index
-from leaderboard.board.forecasts import Forecasts
+from leaderboard.board.forecasts import ForecastIndex
 from validation.report import InvalidInput
 
 SECONDS_BETWEEN_LOOKS = 60
@@ -19,7 +19,7 @@ class Keeper:
 
     def __init__(self, index: Index, faults: FaultLog | None = None) -> None:
         self._index = index
-        self.forecasts = Forecasts(index)
+        self.forecasts = ForecastIndex(index)
         self._faults = faults or FaultLog()
         self._looked = time.monotonic()
         self._stopped = threading.Event()

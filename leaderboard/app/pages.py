@@ -68,13 +68,13 @@ def _add_board(app: FastAPI, keeper: Keeper) -> None:
             return RedirectResponse(addresses.entry_address(entry))
         if "board" in request.query_params:
             return page_answer("", board_page(*_parse_query(request, keeper)), "board")
-        return page_answer("", overall_page(*_asked_overall(request, keeper)), "board")
+        return page_answer("", overall_page(*_parse_overall_query(request, keeper)), "board")
 
     @app.get(addresses.ROWS)
     def rows(request: Request) -> Response:
         if "board" in request.query_params:
             return html_answer(rows_fragment(*_parse_query(request, keeper)))
-        return html_answer(overall_fragment(*_asked_overall(request, keeper)))
+        return html_answer(overall_fragment(*_parse_overall_query(request, keeper)))
 
     @app.get(addresses.BOARD_CSV)
     def board_as_csv(request: Request) -> Response:
@@ -82,7 +82,7 @@ def _add_board(app: FastAPI, keeper: Keeper) -> None:
 
     @app.get(addresses.OVERALL_CSV)
     def overall_as_csv(request: Request) -> Response:
-        return csv_answer("overall.csv", overall_csv(*_asked_overall(request, keeper)))
+        return csv_answer("overall.csv", overall_csv(*_parse_overall_query(request, keeper)))
 
 
 def _parse_query(request: Request, keeper: Keeper) -> tuple[Index, BoardQuery]:
@@ -90,6 +90,6 @@ def _parse_query(request: Request, keeper: Keeper) -> tuple[Index, BoardQuery]:
     return index, BoardQuery.parse(request.query_params.multi_items(), index)
 
 
-def _asked_overall(request: Request, keeper: Keeper) -> tuple[Index, OverallQuery]:
+def _parse_overall_query(request: Request, keeper: Keeper) -> tuple[Index, OverallQuery]:
     index = keeper.index
     return index, OverallQuery.parse(request.query_params.multi_items(), index)

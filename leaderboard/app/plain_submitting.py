@@ -1,7 +1,7 @@
 """The submit form without script: a page of HTML, and the route that its one button posts file and card to.
 
 What it takes is bounded as Gradio's form is (``leaderboard.app.limits``), and goes the same way: the same checks in
-processes of their own, the same quota, the same rule of who may send. Only this server's own pages may post here.
+processes of their own, the same quota, the same rule about senders. Only this server's own pages may post here.
 Where submitters sign in, Hugging Face's page does that without script, too, and the session that Gradio keeps of it
 (a signed cookie) names the submitter here as it does there; so these routes belong to Gradio's application.
 """
@@ -61,7 +61,7 @@ def plain_submit_routes(
         )
         page = page_answer("Submit", body, "submit", 200 if answer is None or answer["ok"] else REFUSED)
         if sign_in:
-            page.headers["Cache-Control"] = "no-store"  # it may name who has signed in
+            page.headers["Cache-Control"] = "no-store"  # it may name the user who has signed in
         return page
 
     def answered(form: FormData, request: Request) -> Response:
@@ -118,7 +118,7 @@ def _signed_in(request: Request) -> str:
 
 
 def _session_user(request: Request) -> str | None:
-    """Return who has signed in with this browser; where the server runs on no Space there are no sessions."""
+    """Return the user who has signed in with this browser; where the server runs on no Space there are no sessions."""
     return session_user(request.scope.get("session", {}))
 
 

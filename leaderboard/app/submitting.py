@@ -98,7 +98,7 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
 
         Args:
             request: says where it comes from.
-            profile: who has signed in with this browser.
+            profile: the user who has signed in with this browser.
             file: the prediction file (.parquet, .jsonl or .csv).
             card: the card's text, YAML or JSON.
             labels_by_index: the predictions are numbers, the position of the label in the task's list, from 0.
@@ -121,7 +121,7 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
         Args:
             entry: the entry's id.
             request: says where it comes from.
-            profile: who has signed in with this browser.
+            profile: the user who has signed in with this browser.
         """
         return withdraw(keeper.index, entry, sender=lambda: sender(request, profile))
 
@@ -134,7 +134,7 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
             entry: the entry's id.
             task: one of its tasks, such as nli; empty for all of them.
             request: says where it comes from.
-            profile: who has signed in with this browser.
+            profile: the user who has signed in with this browser.
         """
         return nominate_entry(keeper.index, entry, task, sender=lambda: sender(request, profile))
 

@@ -35,7 +35,7 @@ from leaderboard.bench.static_copy import serving as serving_copy
 from leaderboard.board import index_cache
 from leaderboard.store import Entry, Store
 from leaderboard.store.entries import entry_bytes
-from leaderboard.views.addresses import BOARD, ROWS, compare_address, entry_address, with_query
+from leaderboard.views.addresses import ROWS, board_address, compare_address, entry_address
 from validation.cards import Card
 from validation.report import InvalidInput, Problem
 from validation.timing import Timing
@@ -179,16 +179,18 @@ def _timings(folders: Sequence[Path], store: Store, chromium: str, place: Path) 
     with _serving(folders, store) as (url, _), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
         try:
-            yield from _pages(browser, url, url + _board_address(DatasetFolder.open(folders[0]), _TASK), store)
+            yield from _pages(
+                browser, url, url + board_address(_board_name(DatasetFolder.open(folders[0]), _TASK)), store
+            )
             yield _under("full-size submission, upload to row", _submission_seconds(url, folders[-1], place), 10.0)
             yield from _comparisons(browser, url, folders[-1], place)
         finally:
             browser.close()
 
 
-def _board_address(folder: DatasetFolder, task: str) -> str:
-    """Return the address of a task's board; several versions of the benchmark are served."""
-    return with_query(BOARD, [("board", f"{folder.manifest.benchmark}/{task}@{folder.content_hash[:8]}")])
+def _board_name(folder: DatasetFolder, task: str) -> str:
+    """Return the name of a task's board; several versions of the benchmark are served."""
+    return f"{folder.manifest.benchmark}/{task}@{folder.content_hash[:8]}"
 
 
 def _cold(browser: Any, address: str, wanted: str) -> float:
@@ -252,10 +254,9 @@ def _submission_seconds(url: str, folder_path: Path, place: Path) -> float:
     rows, path = noisy_predictions(folder, seed=9), place / "submission.parquet"
     rows.filter(pl.col("id").str.starts_with(f"{folder.manifest.benchmark}/sa/")).write_parquet(path)
     card = _card(folder, N_ENTRIES)
-    board = f"{folder.manifest.benchmark}/sa@{folder.content_hash[:8]}"
     begun = time.perf_counter()
     entry = submit_to_url(url, path, card)["entry"]
-    text = httpx.get(url + ROWS, params={"board": board}).text
+    text = httpx.get(url + ROWS, params={"board": _board_name(folder, "sa")}).text
     seconds = time.perf_counter() - begun
     if entry not in text:
         raise AssertionError("the submission's row is not on the board")

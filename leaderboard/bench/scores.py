@@ -196,10 +196,10 @@ def _plain_scores(cells: Sequence[_Cell]) -> dict[tuple[str, str, str], float]:
         if cell.task.kind is TaskKind.CLASSIFICATION:
             scores[cell.key] = _sklearn(cell.task.labels, cell.rows, [None, *cell.weightings])
         elif cell.task.kind is TaskKind.TAGGING:
-            scores[cell.key] = _seqeval(cell.task.labels, cell.rows)
+            scores[cell.key] = span_f1_by_seqeval(cell.task.labels, cell.rows)
         else:
             pairs = zip(cell.rows["prediction"], cell.rows["answers"].to_list(), strict=True)
-            scores[cell.key] = float(np.mean([_squad_f1(text, gold["text"]) for text, gold in pairs]))
+            scores[cell.key] = float(np.mean([answer_f1_by_squad(text, gold["text"]) for text, gold in pairs]))
     return scores
 
 
@@ -248,27 +248,28 @@ def _sklearn(labels: Sequence[str], rows: pl.DataFrame, weightings: Sequence[Any
     return float(found[0][1])
 
 
-def _seqeval(labels: Sequence[str], rows: pl.DataFrame) -> float:
+def span_f1_by_seqeval(labels: Sequence[str], rows: pl.DataFrame) -> float:
+    """Score tags by seqeval: micro span F1 of rows with ``tags`` (codes) and ``prediction`` (names, spaces between)."""
     from seqeval.metrics import f1_score
     from seqeval.scheme import IOB2
 
-    def as_bio(tags: list[str]) -> list[str]:
+    def rewrite_as_bio(tags: list[str]) -> list[str]:
         previous = ["O", *tags]
         return [
             "O" if tag == "O" else ("I-" if before == tag else "B-") + tag[2:]
             for before, tag in zip(previous, tags, strict=False)
         ]
 
-    gold = [as_bio([labels[code] for code in tags]) for tags in rows["tags"].to_list()]
+    gold = [rewrite_as_bio([labels[code] for code in tags]) for tags in rows["tags"].to_list()]
     said = [
-        ["O"] * len(tags) if text == UNPARSED else as_bio(text.split(" "))
+        ["O"] * len(tags) if text == UNPARSED else rewrite_as_bio(text.split(" "))
         for text, tags in zip(rows["prediction"], gold, strict=True)
     ]
     return float(f1_score(gold, said, average="micro", mode="strict", scheme=IOB2))
 
 
-def _squad_f1(prediction: str, answers: Sequence[str]) -> float:
-    """Score answers by SQuAD's rules, one question at a time."""
+def answer_f1_by_squad(prediction: str, answers: Sequence[str]) -> float:
+    """Score an answer by SQuAD's rules: token F1 with the right answer that it is most like, one question at a time."""
     best = 0.0
     found = _squad_words(prediction)
     for answer in answers or [""]:

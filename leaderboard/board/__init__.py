@@ -9,8 +9,10 @@ overall   a benchmark's overall board: one line for each model of a submitter
 overall_ranks  ranks of the models that cover all tasks
 rows    an entry's scores as one flat row a task
 ranks   ranks and their intervals
+places  an entry's position on its board, and its rank on each later day
 rank_intervals  intervals of ranks, computed in the background from snapshots
 index_cache  rows and intervals on disk, so that a server starts without reading every entry again
+forecasts  forecasts of all entries: kept, computed in the background, compared board by board
 submission  submitting: a file and a card's text in, a plain answer out
 
 In: a store and dataset folders. Out: boards with their rows, ranks and intervals of ranks.

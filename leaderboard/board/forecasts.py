@@ -44,7 +44,7 @@ class ForecastsFound:
     left_out: Sequence[str]
 
 
-class Forecasts:
+class ForecastIndex:
     """Forecasts of the entries of an index. Safe to be used by several threads.
 
     Args:
@@ -97,7 +97,7 @@ class Forecasts:
     def compute(self, identity: str) -> None:
         """Forecast an entry and keep that; one that cannot be forecast stays as it is, and the reason is shown.
 
-        Raises: what is no InvalidInput, a fault of ours, once the reason is noted.
+        Raises: any error but InvalidInput, because it is a fault of this program; the reason is noted before.
         """
         reason: str | None = FAILED
         try:

@@ -1,7 +1,6 @@
 """Methods of forecasting beside each other: on all models of a board, and over boards.
 
-Over boards it is assumed that domains of different tasks are alike in how methods do; the figures of single boards need
-no such assumption.
+Figures over boards need an assumption (``BOARDS_ARE_ALIKE``); those of single boards need none.
 """
 
 from collections import Counter
@@ -14,6 +13,7 @@ from leaderboard.forecasting.shape import BoardStandings, MethodComparison, Task
 from leaderboard.metrics.hierarchical_conformal import LEVELS, domain_quantile, interval_level
 from validation.report import InvalidInput, Problem, counted, did_you_mean
 
+BOARDS_ARE_ALIKE = "Over all boards it is assumed that domains of different tasks are alike in how methods do."
 Points = dict[str, list[Point]]
 """Forecasts where the truth is known, by method."""
 

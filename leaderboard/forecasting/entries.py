@@ -13,7 +13,7 @@ from builders.encoder import DEFAULT_ENCODER, CachedVectors, Encoder, offline_we
 from builders.folder.reader import DatasetFolder
 from leaderboard.forecasting.methods import NO_PROBABILITIES, NO_VECTORS
 from leaderboard.forecasting.run import chosen_methods, forecast_task
-from leaderboard.forecasting.samples import SCORES, TaskSamples, task_samples
+from leaderboard.forecasting.samples import TaskSamples, reason_against_forecasts, task_samples
 from leaderboard.forecasting.shape import Forecast, ShiftForecast, TaskForecast
 from leaderboard.forecasting.text_vectors import TextVectors
 from leaderboard.scoring.estimate import Record
@@ -21,13 +21,11 @@ from validation.probabilities import PROBABILITIES
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import PLACEBO
 
-FORECAST_VERSION = "1"
+FORECAST_VERSION = "2"
 """Changes when the same predictions would give other forecasts: those of another version are made again."""
 MAX_PREDICTIONS = 1_000_000
 """Predictions of one task up to which a server forecasts them: some minutes of one core."""
 NO_CACHED_VECTORS = "no embeddings of all its texts are cached on the machine that computed this"
-NO_MEANING = "no method has a meaning for spans"
-ONE_LABEL = "one label alone is predicted, and forecasts of such a model tell nothing of the methods"
 
 
 class EntryForecasts(Record):
@@ -72,7 +70,8 @@ def forecast_entry(predictions: pl.DataFrame, validation: pl.DataFrame | None, f
         try:
             if reason is None:
                 samples = task_samples(task, rows, folder, held_out)
-                found.append(_said_here(forecast_task(samples, chosen_methods(None), _vectors(samples, folder))))
+                made = forecast_task(samples, chosen_methods(None), _vectors(samples, folder))
+                found.append(_explain_missing_vectors(made))
         except InvalidInput as error:
             reason = error.problems[0].what
         if reason is not None:
@@ -91,12 +90,11 @@ def read_forecasts(content: bytes) -> EntryForecasts | None:
 
 def _why_not(task: str, rows: pl.DataFrame, folder: DatasetFolder) -> str | None:
     """Return why nothing is forecast of a task's predictions; None where something may be."""
-    if folder.task(task).kind not in SCORES:
-        return NO_MEANING
+    reason = reason_against_forecasts(folder.task(task), rows)
+    if reason is not None:
+        return reason
     if PROBABILITIES not in rows.columns or rows[PROBABILITIES].is_null().all():
         return NO_PROBABILITIES
-    if rows["prediction"].n_unique() == 1:
-        return ONE_LABEL
     if len(rows) > MAX_PREDICTIONS:
         return f"it has {len(rows):,} predictions, and a server forecasts {MAX_PREDICTIONS:,} at most"
     return None
@@ -116,8 +114,8 @@ def _vectors(samples: TaskSamples, folder: DatasetFolder) -> TextVectors | None:
         return None
 
 
-def _said_here(task: TaskForecast) -> TaskForecast:
-    """Write why there are no embeddings as it is here, where nobody gives an option."""
+def _explain_missing_vectors(task: TaskForecast) -> TaskForecast:
+    """Replace the reason why texts have no embeddings: readers of a page cannot give ``--encoder``."""
 
     def forecast(each: Forecast) -> Forecast:
         return each.model_copy(update={"reason": NO_CACHED_VECTORS}) if each.reason == NO_VECTORS else each

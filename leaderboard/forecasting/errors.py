@@ -82,6 +82,11 @@ def method_errors(method: str, points: Mapping[str, Sequence[Point]]) -> MethodE
     )
 
 
+def sort_methods(methods: Iterable[MethodErrors]) -> list[MethodErrors]:
+    """Sort methods by mean error, those that lack target domains last: their means are over other domains."""
+    return sorted(methods, key=lambda each: (-each.n_domains, each.error))
+
+
 def errors_by_domain(points: Iterable[Point]) -> dict[str, list[float]]:
     """List absolute errors by target domain."""
     found: dict[str, list[float]] = {}

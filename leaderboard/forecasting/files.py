@@ -11,7 +11,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.forecasting import CONCEPT_SHIFT
 from leaderboard.forecasting.likeness import word_likeness
 from leaderboard.forecasting.run import chosen_methods, forecast_task
-from leaderboard.forecasting.samples import SCORES, Run, Sample, TaskSamples, task_samples
+from leaderboard.forecasting.samples import NO_MEANING, SCORES, Run, Sample, TaskSamples, task_samples
 from leaderboard.forecasting.shape import Forecasts
 from leaderboard.forecasting.text_vectors import TextVectors
 from leaderboard.scoring.validation_rows import read_validation, validation_file
@@ -83,7 +83,7 @@ def forecast_predictions(
         shown = tuple(shift for shift in made.shifts if not targets or shift.target in targets)
         notes = [*made.notes, *_texts_in_train(samples, folder, tests)]
         found.append(made.model_copy(update={"shifts": shown, "notes": tuple(notes)}))
-    left_out = tuple(f"task '{task}': no method has a meaning for spans" for task in tasks if task not in able)
+    left_out = tuple(f"task '{task}': {NO_MEANING}" for task in tasks if task not in able)
     return Forecasts(predictions=name, tasks=tuple(found), left_out=left_out, concept_shift=CONCEPT_SHIFT)
 
 

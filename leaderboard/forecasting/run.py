@@ -5,14 +5,14 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from leaderboard.forecasting.across import Cell, forecast_cell, grid_cells
-from leaderboard.forecasting.errors import Point, method_errors
+from leaderboard.forecasting.errors import Point, errors_by_domain, method_errors
 from leaderboard.forecasting.likeness import mean_likeness
 from leaderboard.forecasting.methods import FLOORS, TITLES
 from leaderboard.forecasting.samples import TaskSamples
 from leaderboard.forecasting.shape import Forecast, MethodErrors, ShiftForecast, TaskForecast
 from leaderboard.forecasting.text_vectors import ShiftVectors
 from leaderboard.metrics.hierarchical_conformal import domain_quantile, interval_level
-from validation.report import Problem, UnknownChoice, did_you_mean
+from validation.report import Problem, UnknownChoice, did_you_mean, quote_names
 
 _MIN_TESTED = 2
 """Domains that must be left to set an interval on when one is left out to test it."""
@@ -82,14 +82,13 @@ class Grid:
 
     def errors_by_domain(self, method: str, left_out: Collection[str]) -> dict[str, list[float]]:
         """List the absolute errors of shifts that do not involve the domains left out, by target."""
-        found: dict[str, list[float]] = {}
-        for cell in self.cells:
-            if cell.truth is None or cell.involves(left_out):
-                continue
-            value = self.value(cell, method, left_out)
-            if not isinstance(value, str):
-                found.setdefault(cell.target, []).append(abs(value - cell.truth))
-        return found
+        return errors_by_domain(
+            _build_point(cell, cell.truth, value)
+            for cell in self.cells
+            if cell.truth is not None
+            and not cell.involves(left_out)
+            and not isinstance(value := self.value(cell, method, left_out), str)
+        )
 
     def reach(self, method: str, left_out: Collection[str], level: float | None) -> float | None:
         """Return how far an interval reaches on either side; None where its level needs more domains."""
@@ -145,7 +144,7 @@ class Grid:
             is_tested = wanted is not None and n_others >= _MIN_TESTED
             level = min(wanted, n_others / (n_others + 1)) if wanted is not None and is_tested else None
             self._known[method] = [
-                Point(cell.target, "", cell.source, cell.truth, value, low, high, level)
+                _build_point(cell, cell.truth, value)._replace(low=low, high=high, level=level)
                 for cell in self.cells
                 if cell.truth is not None and not isinstance(value := self.value(cell, method), str)
                 for low, high in [self._set_ends(cell, method, value, level)]
@@ -160,8 +159,9 @@ class Grid:
         return (None, None) if reach is None else (max(value - reach, 0.0), min(value + reach, 1.0))
 
 
-def _quote_names(names: Sequence[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names)
+def _build_point(cell: Cell, truth: float, value: float) -> Point:
+    """Return a forecast of a cell whose truth is known; a prediction file is one model, so it has no name."""
+    return Point(cell.target, "", cell.source, truth, value)
 
 
 def _list_notes(samples: TaskSamples, grid: Grid) -> list[str]:
@@ -171,7 +171,7 @@ def _list_notes(samples: TaskSamples, grid: Grid) -> list[str]:
     lacking = sorted({source for (source, _), _ in samples.shifts} - {source for source, _ in samples.home})
     if lacking:
         found.append(
-            f"No labelled held-out texts of {_quote_names(lacking)}: methods that need them have no forecast there."
+            f"No labelled held-out texts of {quote_names(lacking)}: methods that need them have no forecast there."
         )
     if not samples.labels:
         found.append(f"Outputs are no labels: what is forecast is {samples.metric}, by methods that need none.")
@@ -186,7 +186,7 @@ def _list_notes(samples: TaskSamples, grid: Grid) -> list[str]:
     )
     if constant:
         found.append(
-            f"One label alone is predicted on {_quote_names(constant)}: a forecast says little of such a model."
+            f"One label alone is predicted on {quote_names(constant)}: a forecast says little of such a model."
         )
     found += [f"'{name}' is left out: {n} test texts are too few." for name, n in samples.few_texts.items()]
     if not grid.labelled:

@@ -12,7 +12,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.outcomes import folded_codes, outcomes
 from leaderboard.scoring.validation_rows import check_agreement
 from validation.probabilities import PROBABILITIES
-from validation.report import InvalidInput, Problem
+from validation.report import InvalidInput, Problem, quote_names
 from validation.vocabulary import GOLD, TaskKind, source_parts
 
 Floats = NDArray[np.float64]
@@ -26,6 +26,8 @@ SCORES = {
     TaskKind.GENERATION: "rouge_l",
 }
 """What is forecast, by kind of task: a mean over texts."""
+NO_MEANING = "no method has a meaning for spans"
+ONE_LABEL = "each run predicts one label for all texts, and forecasts of such a model say nothing about the methods"
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,18 @@ class TaskSamples:
     def domains(self) -> list[str]:
         """The targets, in order."""
         return sorted({target for _, target in self.shifts})
+
+
+def reason_against_forecasts(info: TaskInfo, predictions: pl.DataFrame) -> str | None:
+    """Return why forecasts of a task's predictions would say nothing; None where they may say something.
+
+    The score of a run (source and seed) that predicts one label for all texts is that label's share on the target,
+    whatever the texts.
+    """
+    if info.kind not in SCORES:
+        return NO_MEANING
+    n_labels = predictions.group_by("source", "seed").agg(pl.col("prediction").n_unique())["prediction"]
+    return ONE_LABEL if info.kind is TaskKind.CLASSIFICATION and n_labels.max() == 1 else None
 
 
 def task_samples(
@@ -249,13 +263,13 @@ def _read_divergence(folder: DatasetFolder, task: str) -> Mapping[str, Mapping[s
 
 def _problem_of_spans(folder: DatasetFolder, task: str) -> Problem:
     what = "what is forecast is a mean over texts, and span F1 is none"
-    cure = "forecast tasks of labels, answers or texts: no method here has a meaning for spans"
+    cure = f"forecast tasks of labels, answers or texts: {NO_MEANING}"
     return Problem(what, str(folder.path), f"'{task}' is a task of tags", cure)
 
 
 def _problem_of_missing_home(file: str, task: str, runs: Sequence[Run]) -> Problem:
     what = "no run has predictions on labelled held-out texts of its own source"
-    sources = ", ".join(f"'{source}'" for source in dict.fromkeys(source for source, _ in runs))
+    sources = quote_names(list(dict.fromkeys(source for source, _ in runs)))
     cure = (
         "predict the source's own labelled test rows in the file, too; or, of a dataset folder, its validation rows "
         "into NAME.validation.parquet beside the file"

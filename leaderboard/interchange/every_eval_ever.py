@@ -36,7 +36,7 @@ class Evaluator:
 
     Attributes:
         organization: its name.
-        relationship: to who made the model: first_party, third_party, collaborative or other.
+        relationship: to the maker of the model: first_party, third_party, collaborative or other.
     """
 
     organization: str

@@ -55,7 +55,8 @@ def _submit(store: Store, archive: Path, identity: str, card: str, folders: Sequ
     held_out = _sent(more) if more.is_file() else None
     checked = parse_card(card, f"{archive}, card of {identity}")
     if entry_id(LOCAL_SUBMITTER, checked, sent, held_out) != identity:
-        what, cure = "card or predictions have changed since they were archived", "fetch the archive again"
+        what = "card, predictions or validation rows have changed since they were archived"
+        cure = "fetch the archive again"
         raise InvalidInput(Problem(what, str(path), cure=cure))
     with tempfile.TemporaryDirectory(prefix="shiftbench-") as folder:
         file = Path(folder) / path.name

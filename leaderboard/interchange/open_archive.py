@@ -9,8 +9,8 @@
     README.md, croissant.json     descriptions (written by the caller)
 
 In it are entries whose card has ``share_predictions: true``, on data with public labels. Accounts, contacts and ids of
-the store are not: an entry's id here is made of its card and predictions alone, so it is the one that a store filled
-from the archive gives it (``leaderboard.interchange.from_archive``).
+the store are not: an entry's id here is made of its card and predictions alone (those on validation rows too), so it is
+the one that a store filled from the archive gives it (``leaderboard.interchange.from_archive``).
 
 The folder appears when it is whole. Until then what is done lies in a hidden one beside it, and the same command goes
 on from there. The same store gives the same bytes.
@@ -29,6 +29,7 @@ from tqdm import tqdm
 from builders.folder.configs import Column, Config
 from builders.folder.reader import DatasetFolder
 from leaderboard.interchange.figures import figures_of
+from leaderboard.scoring.score import SCORE_COLUMNS
 from leaderboard.scoring.shape import METRIC_VERSION, Scores
 from leaderboard.store import LOCAL_SUBMITTER, Entry, Store, folder_of
 from leaderboard.store.entries import entry_id
@@ -67,18 +68,9 @@ ENTRY_SCHEMA = pl.Schema(
 )
 """One row an entry, sorted by ``entry``; facts that a card does not have are null, ``card`` is the card as JSON."""
 SCORE_SCHEMA = pl.Schema(
-    {
-        "entry": pl.String(),
-        "task": pl.String(),
-        "source": pl.String(),
-        "target": pl.String(),
-        "seed": pl.Int64(),
-        "metric": pl.String(),
-        "value": pl.Float64(),
-        "n": pl.Int64(),
-    }
+    {"entry": pl.String(), **{name: dtype for name, dtype in SCORE_COLUMNS.items() if name != "replicates"}}
 )
-"""``leaderboard.scoring.score.SCORE_COLUMNS`` without replicates."""
+"""``SCORE_COLUMNS`` without replicates, and the entry."""
 FIGURE_SCHEMA = pl.Schema(
     {
         "entry": pl.String(),

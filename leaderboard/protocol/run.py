@@ -74,7 +74,7 @@ def choose_measured(
 
 
 def resolve_id_domain(study: Study, folder: DatasetFolder, id_: str | None) -> tuple[str | None, str]:
-    """Return the ID's name and who chose it: ``id_``, the folder, or else the rule; None where nobody can."""
+    """Return the ID's name and what chose it: ``id_``, the folder, or else the rule; None where none of them can."""
     rule_id, _ = choose_id(study.candidates)
     choice = (
         f"the rule would choose {rule_id}"
@@ -88,5 +88,6 @@ def resolve_id_domain(study: Study, folder: DatasetFolder, id_: str | None) -> t
     if id_ is None and own not in by_domain:
         return None, f"No ID: the folder's, {own}, is not in it; {choice}. Choose one with --id."
     name = study.find_name(id_) if id_ else by_domain[own]
-    who = "as --id says" if id_ else "as the folder says"
-    return name, f"ID: {name}, {who}; the rule agrees." if name == rule_id else f"ID: {name}, {who}; but {choice}."
+    chosen_by = "as --id says" if id_ else "as the folder says"
+    beside = "the rule agrees" if name == rule_id else f"but {choice}"
+    return name, f"ID: {name}, {chosen_by}; {beside}."

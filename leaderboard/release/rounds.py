@@ -27,7 +27,7 @@ def nominate(store: Store, identity: str, account: str, folders: Sequence[Datase
     Args:
         store: holds the entry.
         identity: its id.
-        account: who asks; only the submitter of an entry may nominate it.
+        account: the account that nominates; only the submitter of an entry may nominate it.
         folders: the datasets at hand.
         task: one of its tasks; empty for all of them.
     Returns: the tasks, as ``benchmark/task``.

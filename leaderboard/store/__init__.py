@@ -1,6 +1,6 @@
 """The store: accepted entries, each an immutable folder, with scores derived beside them.
 
-    ROOT/entries/<id>/card.json          who, when, and the card
+    ROOT/entries/<id>/card.json          submitter, time and card
     ROOT/entries/<id>/predictions.parquet
     ROOT/entries/<id>/validation.parquet   what the same models predicted on validation rows, where it was sent
     ROOT/withdrawn/<id>.json             tombstone: its sender withdrew the entry, which itself never changes
@@ -14,8 +14,9 @@
 Nobody else spells these paths: what lies beside entries is read and kept through ``Store``.
 
 ROOT is a local folder or a dataset repository of the Hub (``open_store``). An entry's id is a hash of submitter, card
-and predictions: the same file sent twice is the same entry. What was withdrawn stays withdrawn: the same file sent
-again is refused, and its sender told so; with another card it is another entry.
+and predictions, those on validation rows too where they were sent: the same files sent twice are the same entry. What
+was withdrawn stays withdrawn: the same files sent again are refused, and their sender told so; with another card, or
+other validation rows, they are another entry.
 
 In: a checked submission. Out: an entry that never changes, its scores, and the list of all entries.
 """

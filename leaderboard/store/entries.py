@@ -164,7 +164,7 @@ def _damaged(identity: str, found: str) -> InvalidInput:
 
 
 def parse_submission_record(content: bytes, identity: str) -> SubmissionRecord | None:
-    """Parse who sent an entry; None when its card file is damaged or another entry's, and so counts for nobody."""
+    """Parse an entry's submitter and day; None when its card file is damaged or another's: it counts for nobody."""
     try:
         read = json.loads(content)
         record = SubmissionRecord(str(read["submitter"]), str(read["submitted_at"])[:10])

@@ -1,4 +1,4 @@
-"""Forecasts of a store's entries: kept beside their scores, and computed by who has the time, never by a page."""
+"""Forecasts of a store's entries: kept beside their scores, and never computed while a page waits."""
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.forecasting.entries import EntryForecasts, forecast_entry, read_forecasts

@@ -365,7 +365,7 @@ class Store:
         return entries, reasons
 
     def _submission_records(self) -> list[SubmissionRecord]:
-        """Return who sent what; each card is read once, since cards never change."""
+        """Return the submitter and day of each entry; each card is read once, since cards never change."""
         with self._lock:
             found = self._place.ids()
             for identity in found - self._records_by_id.keys():

@@ -1,7 +1,7 @@
 """The addresses of all pages: whatever links to one, or answers at one, has it from here."""
 
 from collections.abc import Iterable, Sequence
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 BOARD = "/"
 ROWS = "/rows"
@@ -55,7 +55,7 @@ def board_address(name: str) -> str:
     >>> board_address("dr/nli:fewshot@0123abcd")
     '/?board=dr/nli:fewshot@0123abcd'
     """
-    return f"{BOARD}?board={quote(name, safe='/:@')}"
+    return with_query(BOARD, [("board", name)])
 
 
 def entry_address(identity: str, task: str | None = None) -> str:
@@ -95,7 +95,7 @@ def forecast_address(board: str | None = None, path: str = FORECAST) -> str:
     """Return the address of forecasts on a board, or on all boards; ``path`` may be that of a download.
 
     >>> forecast_address("dr/nli"), forecast_address()
-    ('/forecast?board=dr%2Fnli', '/forecast')
+    ('/forecast?board=dr/nli', '/forecast')
     """
     return with_query(path, [("board", board)] if board else [])
 
@@ -106,7 +106,7 @@ def data_address(task: str) -> str:
     >>> data_address("dr/nli@0123abcd")
     '/data?task=dr/nli@0123abcd'
     """
-    return f"{DATA}?task={quote(task, safe='/@')}"
+    return with_query(DATA, [("task", task)])
 
 
 def static_address(path: str, digest: str) -> str:
@@ -117,10 +117,12 @@ def static_address(path: str, digest: str) -> str:
 def with_query(path: str, pairs: Iterable[tuple[str, str]]) -> str:
     """Return a path with a query, encoded; the path alone without pairs.
 
+    The letters of board names stay as they are, so that a board has one address, which can be read.
+
     >>> with_query(BOARD, [("q", "a&b"), ("board", "dr/nli")]), with_query(BOARD, [])
-    ('/?q=a%26b&board=dr%2Fnli', '/')
+    ('/?q=a%26b&board=dr/nli', '/')
     """
-    query = urlencode(list(pairs))
+    query = urlencode(list(pairs), safe="/:@")
     return f"{path}?{query}" if query else path
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from leaderboard.board import Benchmark, Board
-from leaderboard.views.board_query import BoardQuery
+from leaderboard.views.addresses import board_address
 from leaderboard.views.cells import choices
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.overall_query import OverallQuery
@@ -35,7 +35,7 @@ def chooser(
         tag(
             "a",
             board_name(each),
-            href=BoardQuery(board=each.name).address(),
+            href=board_address(each.name),
             title=each.info.title,
             aria_current="page" if each == board else None,
         )

@@ -1,6 +1,6 @@
 """A task's board: the answer in words, a picture, and one page of rows. Every text is escaped by ``tag``."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leaderboard.board import Board, Index, find_board
@@ -39,26 +39,30 @@ def board_page(index: Index, query: BoardQuery) -> Markup:
     benchmarks = index.benchmarks()
     benchmark = next(each for each in benchmarks if each.folder.content_hash == board.folder.content_hash)
     ranked = index.frame(board).filter("complete")
-    lead = tag(
-        "div",
+    lead = [
         chooser(benchmarks, boards, benchmark, board),
         notices([board.folder]),
         tag("h1", board_name(board), tag("span", f" {_about(board)}", class_="sb-soft")),
         answer(ranked, _where(board), _link_to(board), has_public_labels=board.folder.has_public_labels),
         chips(has_public_labels=board.folder.has_public_labels),
         _form(board, query),
-        class_="sb-lead",
-    )
+    ]
     picture = scatter(ranked, query, lambda row: (row["name"], entry_address(row["id"], board.task)))
+    below = [to_forecasts(board), legend(board), about_data(board), unscored_list(index.unscored())]
+    return arrange_page(lead, picture, rows_fragment(index, query), below)
+
+
+def arrange_page(lead: Sequence[Markup], picture: Markup, rows: Markup, below: Sequence[Markup]) -> Markup:
+    """Arrange a page of a table: what leads to it, the picture, the rows, and what stands below.
+
+    The page's script puts other rows in the place of these, and has their number read aloud.
+    """
     return join(
         [
-            tag("div", lead, picture, class_="sb-top"),
+            tag("div", tag("div", *lead, class_="sb-lead"), picture, class_="sb-top"),
             tag("p", id="board-said", class_="sb-hidden", role="status"),
-            tag("div", rows_fragment(index, query), id="board-rows", data_address=ROWS),
-            to_forecasts(board),
-            legend(board),
-            about_data(board),
-            unscored_list(index.unscored()),
+            tag("div", rows, id="board-rows", data_address=ROWS),
+            *below,
         ]
     )
 

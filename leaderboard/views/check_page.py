@@ -24,15 +24,14 @@ from leaderboard.views.check_words import (
 )
 from leaderboard.views.confidence_rows import FIGURES
 from leaderboard.views.forecast_words import forecast_table, unlabelled_lines
-from leaderboard.views.html import Markup, render, tag
+from leaderboard.views.html import Markup, tag
 from leaderboard.views.notices import notices
 from leaderboard.views.numbers import MINUS, drop_points, drop_text, metric_name, points, score_text, share
 from leaderboard.views.pictures.by_domain import scores_by_domain
 from leaderboard.views.pictures.curves import curve_values, depth_curves, has_depth
 from leaderboard.views.plain_tables import html
-from leaderboard.views.report_page import POLICY
 from leaderboard.views.score_parts import examples_list
-from leaderboard.views.site import ICON, style_sheet
+from leaderboard.views.site import report_file
 from validation.vocabulary import ELSEWHERE
 
 _EXPLAINED = (
@@ -93,10 +92,7 @@ def check_html(shown: CheckShown) -> Markup:
         tag("div", *lines, class_="sb-verdict"),
         *_sections(shown),
     ]
-    body, sheet = tag("div", *parts, class_="sb-entry sb-compare"), Markup(style_sheet())
-    return render(
-        "report.html", title=title, policy=POLICY, icon=ICON, style_sheet=sheet, body=body, made_with="shiftbench check"
-    )
+    return report_file(title, parts, "shiftbench check")
 
 
 def _paragraphs(check: DomainCheck) -> Iterator[Markup]:

@@ -17,11 +17,10 @@ from leaderboard.views.pictures.axes import (
     mark_sign,
     picture,
     round_axis,
-    text,
-    tick_text,
 )
 from leaderboard.views.pictures.colours import colour_class
 from leaderboard.views.pictures.curves import depth_curves, drops_by_depth, has_depth, has_depth_drops
+from leaderboard.views.pictures.rows import row_grid, row_name
 
 _BAR = (96.0, 10.0)
 """Width and height of a difference's bar."""
@@ -63,13 +62,11 @@ def drop_dots(
         return None
     x = round_axis([0.0, *known], _NAMES, WIDTH - RIGHT, n_ticks=5)
     bottom = _TOP + _ROW * len(shifts)
-    parts = [line(x.at(value), _TOP - 4, x.at(value), bottom, "sb-grid") for value in x.ticks]
-    parts += [text(x.at(value), _TOP - 9, tick_text(value), "middle", "sb-tick") for value in x.ticks]
+    parts = [row_grid(x, _TOP, bottom)]
     parts.append(line(x.at(0), _TOP - 4, x.at(0), bottom, "sb-zero"))
     for row, shift in enumerate(shifts):
         middle = _TOP + _ROW * row + _ROW / 2
-        short = shift if len(shift) <= _LETTERS else f"{shift[: _LETTERS - 1]}\N{HORIZONTAL ELLIPSIS}"
-        parts.append(text(_NAMES - 8, middle + 4, short, "end", "sb-row-name"))
+        parts.append(row_name(shift, x, middle, _LETTERS))
         for number, (name, each) in enumerate(zip(names, values, strict=True)):
             value = each[row]
             if value is not None:

@@ -13,7 +13,7 @@ from validation.cards import Card
 
 
 def heading(identity: str, entry: Entry | None, task: TaskScores | None, folder: DatasetFolder | None = None) -> Markup:
-    """Build the head of an entry's page: the model's name, who sent it when, its address, links, what can be done.
+    """Build the head of an entry's page: the model's name, submitter and date, its address, links, what can be done.
 
     Args:
         identity: the entry's id.

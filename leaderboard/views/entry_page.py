@@ -1,4 +1,4 @@
-"""An entry's page: who and what made it, how robust it is on one task, how sure that is, how exposed the test was."""
+"""An entry's page: model and submitter, how robust it is on one task, how sure that is, how exposed the test was."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -6,18 +6,26 @@ from typing import NamedTuple
 from leaderboard.board import Benchmark, Board
 from leaderboard.board.forecasts import ForecastsFound, forecast_rows
 from leaderboard.forecasting import CONCEPT_SHIFT
+from leaderboard.forecasting.comparison import BOARDS_ARE_ALIKE
 from leaderboard.forecasting.methods import FLOORS, TITLES
 from leaderboard.forecasting.samples import SCORES
 from leaderboard.forecasting.shape import BoardStandings
-from leaderboard.views.addresses import FORECAST, FORECAST_CSV, FORECAST_JSON, SUBMIT, forecast_address, with_query
-from leaderboard.views.board_query import BoardQuery
+from leaderboard.views.addresses import (
+    FORECAST,
+    FORECAST_CSV,
+    FORECAST_JSON,
+    SUBMIT,
+    board_address,
+    forecast_address,
+    with_query,
+)
 from leaderboard.views.cells import choices
 from leaderboard.views.forecast_standings import answer_words, standings_part
 from leaderboard.views.forecast_words import PREFERRED
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.notices import notices
 from leaderboard.views.numbers import metric_name
-from leaderboard.views.pictures.forecast_plane import MOST_MARKS, Forecast, forecast_plane
+from leaderboard.views.pictures.forecast_plane import MOST_MARKS, ForecastMark, forecast_plane
 from leaderboard.views.site import box
 from leaderboard.views.task_names import benchmark_name, board_name
 from validation.csv_export import guarded_csv
@@ -42,7 +50,6 @@ _READING = (
     "Importance weighting and the depth curve need embeddings; they are there where all of a board's texts are in the "
     "cache of the machine that computed them.",
 )
-_POOLED = "Over all boards it is assumed that domains of different tasks are alike in how methods do."
 _WITHHELD = (
     "A forecast beside the truth, or one that is set on scores at home, would reveal them, so none is made here."
 )
@@ -172,14 +179,14 @@ def _left_out(found: ForecastsFound) -> list[Markup]:
 
 
 def _reading(shown: Shown) -> Markup:
-    lines = [*_READING, *([_POOLED] if shown.board is None else [])]
+    lines = [*_READING, *([BOARDS_ARE_ALIKE] if shown.board is None else [])]
     back = [] if shown.board is None else [_to_board(shown.board)]
     reading = tag("ul", *(tag("li", line) for line in lines))
     return join([tag("details", tag("summary", "How to read this page"), reading, class_="sb-legend"), *back])
 
 
 def _to_board(board: Board) -> Markup:
-    link = tag("a", f"The board of {board_name(board)}", href=BoardQuery(board=board.name).address())
+    link = tag("a", f"The board of {board_name(board)}", href=board_address(board.name))
     return tag("p", link, " has the scores themselves.")
 
 
@@ -228,12 +235,12 @@ def _picture(shown: Shown, found: ForecastsFound) -> Markup:
     return tag("section", *head, tag("div", *figures, class_="sb-pictures"), class_="sb-section", id="picture")
 
 
-def _by_method(found: ForecastsFound) -> dict[str, list[Forecast]]:
-    drawn: dict[str, list[Forecast]] = {}
+def _by_method(found: ForecastsFound) -> dict[str, list[ForecastMark]]:
+    drawn: dict[str, list[ForecastMark]] = {}
     for each in found.found:
         for shift in each.task.shifts:
             for one in shift.forecasts:
                 if one.value is not None and shift.truth is not None:
-                    mark = Forecast(each.model, shift.source, shift.target, one.value, shift.truth)
+                    mark = ForecastMark(each.model, shift.source, shift.target, one.value, shift.truth)
                     drawn.setdefault(one.method, []).append(mark)
     return drawn

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from leaderboard.comparing.shape import p_text
+from leaderboard.forecasting.comparison import BOARDS_ARE_ALIKE
+from leaderboard.forecasting.errors import sort_methods
 from leaderboard.forecasting.methods import FLOORS, TITLES
 from leaderboard.forecasting.shape import BoardStandings, MethodComparison, MethodErrors
 from leaderboard.metrics.forecast_errors import MIN_DOMAINS
@@ -15,8 +17,9 @@ from validation.report import counted
 if TYPE_CHECKING:
     from rich.console import Console
 
-CANNOT_TELL = "?"
-_FEW = f"{CANNOT_TELL} cannot tell: with fewer than {MIN_DOMAINS} target domains no test over them can be significant."
+CANNOT_TELL = "cannot tell"
+_UNTESTED = "?"
+_FEW = f"{_UNTESTED} {CANNOT_TELL}: with fewer than {MIN_DOMAINS} target domains no test over them can be significant."
 _SKILL = (
     "Int. score: Winkler's interval score, lower is better. Skill: share of a floor's error that a method saves, and p "
     "of a paired test over target domains."
@@ -29,23 +32,22 @@ _SET_ON = (
     "Intervals of the other boards are set on the domains of {board}: it is assumed that methods are as far off on "
     "theirs. Held and inside test this assumption."
 )
-_ASSUMED = "Over all boards it is assumed that domains of different tasks are alike in how methods do."
 
 
 def standings_table(part: BoardStandings) -> PlainTable:
-    """Build the table of a board: a row a method, the smallest mean error first."""
+    """Build the table of a board: a row a method, in the order of ``sort_methods``."""
     name = part.board or ("all boards" if part.set_on is None else f"all boards but {part.set_on}")
     of = f"{name}: forecasts against truth, {counted(len(part.models), 'model')}"
     return method_table(of if part.set_on is None else f"{of}; intervals set on {part.set_on}", part.standings)
 
 
 def method_table(title: str, errors: Sequence[MethodErrors]) -> PlainTable:
-    """Build the table of how methods did where labels are known, in points, the smallest mean error first."""
+    """Build the table of how methods did where labels are known, in points, in the order of ``sort_methods``."""
     is_ranked = any(each.rank_correlation is not None for each in errors)
     skills = ("skill, source", "skill, drop")
     head = ("method", "domains", "error", "bias", "int. score", "held", "inside", "interval", *skills)
     rows = []
-    for each in sorted(errors, key=lambda each: each.error):
+    for each in sort_methods(errors):
         ranks = "" if each.rank_correlation is None else f"{each.rank_correlation:.2f}"
         rows.append((*_row(each), ranks) if is_ranked else _row(each))
     return PlainTable(title, (*head, "rank corr.") if is_ranked else head, rows, n_names=1)
@@ -55,7 +57,7 @@ def _row(each: MethodErrors) -> tuple[str, ...]:
     against: list[str] = []
     for floor in FLOORS:
         saved, p = each.skill.get(floor), each.p.get(floor)
-        test = CANNOT_TELL if p is None else f"({p_text(p)})"
+        test = _UNTESTED if p is None else f"({p_text(p)})"
         against.append("" if saved is None else f"{saved:+.2f} {test}")
     held = share = ends = ""
     if each.held is not None:
@@ -84,7 +86,7 @@ def comparison_notes(found: MethodComparison) -> Iterator[str]:
     if any(None in each.p.values() for part in found.boards for each in part.standings):
         yield _FEW
     if any(part.board is None for part in found.boards):
-        yield _ASSUMED
+        yield BOARDS_ARE_ALIKE
     for line in found.left_out:
         yield f"Left out: {line}."
     yield found.concept_shift

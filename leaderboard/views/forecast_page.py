@@ -1,6 +1,6 @@
 """Forecasts as HTML pages: sentences first, then tables; and methods beside each other, board by board."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from leaderboard.forecasting.shape import Forecasts, MethodComparison, TaskForecast
 from leaderboard.views.forecast_comparison import comparison_notes, standings_table
@@ -13,10 +13,11 @@ from leaderboard.views.forecast_words import (
     likeness_lines,
     reason_lines,
 )
-from leaderboard.views.html import Markup, render, tag
+from leaderboard.views.html import Markup, tag
 from leaderboard.views.plain_tables import html
-from leaderboard.views.report_page import POLICY
-from leaderboard.views.site import ICON, style_sheet
+from leaderboard.views.site import report_file
+
+_MADE_WITH = "shiftbench forecast"
 
 
 def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) -> Markup:
@@ -36,7 +37,7 @@ def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) ->
         *(tag("p", f"Left out: {line}.") for line in forecasts.left_out),
         *(part for task in forecasts.tasks for part in _task(task, method)),
     ]
-    return _page(title, parts)
+    return report_file(title, parts, _MADE_WITH)
 
 
 def comparison_html(found: MethodComparison, title: str) -> Markup:
@@ -46,15 +47,7 @@ def comparison_html(found: MethodComparison, title: str) -> Markup:
     """
     notes = [tag("p", note) for note in comparison_notes(found)]
     tables = tag("section", html(standings_table(part) for part in found.boards), class_="sb-section")
-    return _page(title, [tag("h1", title, class_="sb-name"), *notes, tables])
-
-
-def _page(title: str, parts: Sequence[Markup]) -> Markup:
-    body, sheet = tag("div", *parts, class_="sb-entry sb-compare"), Markup(style_sheet())
-    made_with = "shiftbench forecast"
-    return render(
-        "report.html", title=title, policy=POLICY, icon=ICON, style_sheet=sheet, body=body, made_with=made_with
-    )
+    return report_file(title, [tag("h1", title, class_="sb-name"), *notes, tables], _MADE_WITH)
 
 
 def _task(task: TaskForecast, method: str | None) -> Iterator[Markup]:

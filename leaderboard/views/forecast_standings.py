@@ -4,18 +4,18 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from leaderboard.comparing.shape import p_text
-from leaderboard.forecasting.errors import MIN_MODELS
+from leaderboard.forecasting.errors import MIN_MODELS, sort_methods
 from leaderboard.forecasting.methods import FLOORS, TITLES
 from leaderboard.forecasting.shape import BoardStandings, MethodErrors
 from leaderboard.metrics.comparison import holm
 from leaderboard.metrics.forecast_errors import MIN_DOMAINS
 from leaderboard.views.cells import scroll_box
+from leaderboard.views.forecast_comparison import CANNOT_TELL
 from leaderboard.views.html import Markup, tag
 from leaderboard.views.numbers import MISSING, drop_points, points
 from leaderboard.views.table_parts import info_button, plain_head
 from validation.report import counted
 
-CANNOT_TELL = "cannot tell"
 _LEVEL = 0.05
 _FLOOR_NAMES = dict(zip(FLOORS, ("source accuracy", "mean drop"), strict=True))
 
@@ -90,14 +90,10 @@ def standings_part(part: BoardStandings) -> Markup:
         plain_head(each.name, info_button(each.key, each.name, each.words, each.formula), class_="sb-num")
         for each in _HEADS
     ]
-    rows = [_row(each) for each in sorted(part.standings, key=_place)]
+    rows = [_row(each) for each in sort_methods(part.standings)]
     caption = tag("caption", "Methods of forecasting, in points, the smallest mean error first", class_="sb-hidden")
     table = tag("table", caption, tag("thead", tag("tr", *head)), tag("tbody", *rows), class_="sb-table sb-shifts")
     return scroll_box(table, "Methods of forecasting")
-
-
-def _place(each: MethodErrors) -> tuple[int, float]:
-    return -each.n_domains, each.error
 
 
 def _row(each: MethodErrors) -> Markup:
@@ -130,7 +126,7 @@ def _skill(each: MethodErrors, floor: str) -> Markup:
 
 def answer_words(part: BoardStandings) -> str:
     """Write in two sentences which method errs least, and whether any is shown to beat a floor."""
-    best = min(part.standings, key=_place)
+    best = sort_methods(part.standings)[0]
     domains = counted(best.n_domains, "target domain")
     floors = [
         f"{name} {points(each.error)}"

@@ -14,11 +14,10 @@ from leaderboard.metrics.multiplicity import LEVEL
 from leaderboard.metrics.wilson import MIN_GROUPS
 from leaderboard.scoring.estimate import Estimate
 from leaderboard.views.cells import scroll_box
-from leaderboard.views.html import Markup, render, tag
+from leaderboard.views.html import Markup, tag
 from leaderboard.views.numbers import MISSING, plain_points
 from leaderboard.views.plain_tables import PlainTable, html_table, latex, markdown
-from leaderboard.views.report_page import POLICY
-from leaderboard.views.site import ICON, style_sheet
+from leaderboard.views.site import report_file
 from leaderboard.views.terminal import print_table
 from validation.csv_export import Cell, guarded_csv
 from validation.report import counted
@@ -105,23 +104,13 @@ def items_csv(report: ItemReport) -> str:
 def items_html(report: ItemReport) -> Markup:
     """Build the report as one HTML page that needs no other file."""
     shown = [scroll_box(html_table(table, "sb-table"), table.title) for table in tables(report)]
-    body = tag(
-        "div",
+    parts = [
         tag("h1", report.title, class_="sb-name"),
         tag("p", tag("strong", f"{verdict(report)}."), class_="sb-said"),
         *(tag("section", table, class_="sb-section") for table in shown),
         tag("ul", *(tag("li", f"{line}.") for line in lines(report)), class_="sb-missing"),
-        class_="sb-entry sb-compare",
-    )
-    return render(
-        "report.html",
-        title=report.title,
-        policy=POLICY,
-        icon=ICON,
-        style_sheet=Markup(style_sheet()),
-        body=body,
-        made_with="shiftbench compare-logs",
-    )
+    ]
+    return report_file(report.title, parts, "shiftbench compare-logs")
 
 
 def verdict(report: ItemReport) -> str:

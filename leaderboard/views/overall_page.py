@@ -7,13 +7,13 @@ import polars as pl
 
 from leaderboard.board import Benchmark, Board, Index, find_benchmark
 from leaderboard.scoring.estimate import Estimate
-from leaderboard.views.addresses import OVERALL_CSV, ROWS, entry_address
+from leaderboard.views.addresses import OVERALL_CSV, board_address, entry_address
 from leaderboard.views.board_answer import answer, chips
 from leaderboard.views.board_cells import apart, short_count, spread
 from leaderboard.views.board_chooser import chooser
 from leaderboard.views.board_fragment import rows_fragment, state_notes
 from leaderboard.views.board_notes import unscored_list
-from leaderboard.views.board_page import board_page, no_data, to_forecasts
+from leaderboard.views.board_page import arrange_page, board_page, no_data, to_forecasts
 from leaderboard.views.board_query import BoardQuery
 from leaderboard.views.cells import scroll_box
 from leaderboard.views.html import Markup, join, render, tag
@@ -82,8 +82,7 @@ def overall_page(index: Index, query: OverallQuery) -> Markup:
         hidden_names=("benchmark", "sort", "order", "x", "intervals"),
         max_search=MAX_SEARCH,
     )
-    lead = tag(
-        "div",
+    lead = [
         chooser(benchmarks, index.boards(), benchmark, None),
         notices([benchmark.folder]),
         tag("h1", "Overall", tag("span", f" {about}", class_="sb-soft")),
@@ -92,20 +91,12 @@ def overall_page(index: Index, query: OverallQuery) -> Markup:
         else _unranked_answer(index, benchmark),
         chips(has_public_labels=is_public),
         form,
-        class_="sb-lead",
-    )
+    ]
     reading = tag("ul", *(tag("li", line) for line in _READING))
     picture = scatter(ranked, query, lambda row: (row["model"], _first_address(row, benchmark)))
-    return join(
-        [
-            tag("div", lead, picture, class_="sb-top"),
-            tag("p", id="board-said", class_="sb-hidden", role="status"),
-            tag("div", overall_fragment(index, query), id="board-rows", data_address=ROWS),
-            to_forecasts(),
-            tag("details", tag("summary", "How to read this table"), reading, class_="sb-legend"),
-            unscored_list(index.unscored()),
-        ]
-    )
+    legend = tag("details", tag("summary", "How to read this table"), reading, class_="sb-legend")
+    below = [to_forecasts(), legend, unscored_list(index.unscored())]
+    return arrange_page(lead, picture, overall_fragment(index, query), below)
 
 
 def overall_fragment(index: Index, query: OverallQuery) -> Markup:
@@ -176,8 +167,7 @@ def _nothing(benchmark: Benchmark, frame: pl.DataFrame) -> Markup:
             "No model matches", tag("a", "Show every model", href=OverallQuery(benchmark=benchmark.name).address())
         )
     links = [
-        tag("a", task_name(board), href=BoardQuery(board=board.name).address(), class_="sb-button")
-        for board in benchmark.boards
+        tag("a", task_name(board), href=board_address(board.name), class_="sb-button") for board in benchmark.boards
     ]
     return box("No entries yet on this benchmark", join([tag("span", "Choose a task to see how to begin: "), *links]))
 
@@ -228,7 +218,7 @@ def _task_head(query: OverallQuery, board: Board) -> Markup:
         aria_label=f"Sort by {name}",
         class_="sb-arrow",
     )
-    link = tag("a", name, href=BoardQuery(board=board.name).address(), class_="sb-to-board")
+    link = tag("a", name, href=board_address(board.name), class_="sb-to-board")
     return plain_head(link, info, class_="sb-num", after=sort, sorted_=sort_state(query, board.task))
 
 

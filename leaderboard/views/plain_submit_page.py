@@ -16,7 +16,7 @@ class Access:
 
     Attributes:
         may_submit: whether this form can submit, and not check alone.
-        signed_in_as: the user name of who has signed in; None where nobody has, or nobody needs to.
+        signed_in_as: the name of the user who has signed in; None without one, or where nobody needs to.
         sign_in_address: where one signs in; None where no browser can.
     """
 

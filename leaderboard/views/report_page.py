@@ -9,14 +9,12 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.examples import WrongExample, wrong_examples
 from leaderboard.scoring.shape import Scores
 from leaderboard.views.entry_head import card_html
-from leaderboard.views.html import Markup, render, tag
+from leaderboard.views.html import Markup, tag
 from leaderboard.views.notices import notices
 from leaderboard.views.score_parts import Shown, find_task, score_parts, shown_tasks
-from leaderboard.views.site import ICON, style_sheet
+from leaderboard.views.site import report_file
 from leaderboard.views.titles import domain_titles, untitled, with_titles
 from validation.cards import Card
-
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def report_html(
@@ -53,16 +51,7 @@ def report_html(
             if not own_ids:  # rows of a CSV are of one task, which has no name
                 parts.append(tag("h2", f"{scores.benchmark}/{name}", class_="sb-task"))
             parts.append(score_parts(Shown(scores, task, folder, examples, names=names)))
-    body, sheet = tag("div", *parts, class_="sb-entry"), Markup(style_sheet())
-    return render(
-        "report.html",
-        title=title,
-        policy=POLICY,
-        icon=ICON,
-        style_sheet=sheet,
-        body=body,
-        made_with="shiftbench score --report",
-    )
+    return report_file(title, parts, "shiftbench score --report", class_="sb-entry")
 
 
 def _examples(

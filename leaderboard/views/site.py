@@ -1,6 +1,7 @@
-"""The shell of every page: head, navigation, style sheet and script. Nothing is fetched from elsewhere."""
+"""The shell of every page and report: head, navigation, style sheet and script. Nothing is fetched from elsewhere."""
 
 import hashlib
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -22,6 +23,8 @@ DESCRIPTION = (
     "predictions, with intervals, ties and placebos."
 )
 """What search engines show of a page."""
+_REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""A report that somebody sends on runs no script and fetches nothing."""
 
 
 def page(title: str, body: Markup, *, active: str = "") -> Markup:
@@ -44,6 +47,26 @@ def page(title: str, body: Markup, *, active: str = "") -> Markup:
         metric_version=METRIC_VERSION,
         style_sheet=static_address(STYLE_SHEET, digest("page.css")),
         script=static_address(SCRIPT, digest("page.js")),
+    )
+
+
+def report_file(title: str, parts: Iterable[Markup], made_with: str, *, class_: str = "sb-entry sb-compare") -> Markup:
+    """Build a report as one HTML file that needs no other.
+
+    Args:
+        title: stands in the browser's tab.
+        parts: what the report shows.
+        made_with: the command that writes it.
+        class_: of the element around the parts.
+    """
+    return render(
+        "report.html",
+        title=title,
+        policy=_REPORT_POLICY,
+        icon=ICON,
+        style_sheet=Markup(style_sheet()),
+        body=tag("div", *parts, class_=class_),
+        made_with=made_with,
     )
 
 

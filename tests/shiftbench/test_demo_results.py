@@ -8,7 +8,7 @@ import pytest
 from baselines import majority
 from baselines.grid.trial import Trial
 from builders.folder.reader import DatasetFolder
-from leaderboard.forecasting.methods import NO_PROBABILITIES
+from leaderboard.forecasting.samples import ONE_LABEL
 from leaderboard.store import Store
 from leaderboard.store.forecasts import kept_forecasts
 from shiftbench import demo_results
@@ -38,7 +38,7 @@ def test_trials_become_entries_of_a_store(
     assert (tmp_path / f"out/store/entries/{entry.id}/validation.parquet").is_file()
     kept = kept_forecasts(Store(tmp_path / "out/store"), entry.id)
     assert kept is not None
-    assert kept.reasons == {"sa": NO_PROBABILITIES}
+    assert kept.reasons == {"sa": ONE_LABEL}
     assert (tmp_path / "out/synthetic-sa/sa/most.parquet").is_file()
     ((again, _),) = demo_results.stored_results([synthetic], tmp_path / "out")
     assert again.id == entry.id

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from baselines.grid.trial import Trial
 from builders.building.synthetic import build_synthetic
 from builders.folder.reader import DatasetFolder
+from leaderboard.forecasting.samples import ONE_LABEL
 from leaderboard.store import Store
 from shiftbench.command import app
 from tests.conftest import WordEncoder
@@ -331,7 +332,7 @@ def test_a_folder_of_runs_is_a_model_with_its_seeds_and_constant_ones_are_left_o
     found = json.loads(CliRunner().invoke(app, command, catch_exceptions=False).stdout)
     (board,) = found["boards"]
     assert board["models"] == ["lr"]
-    assert found["left_out"] == ["flat on synthetic/nli: it predicts one label for every text"]
+    assert found["left_out"] == [f"flat on synthetic/nli: {ONE_LABEL}"]
     doc = next(each for each in board["standings"] if each["method"] == "doc")
     assert (doc["n_models"], doc["n_shifts"]) == (1, len(dataset.task("nli").domains) - 1)
     (tmp_path / "empty").mkdir()

@@ -2,11 +2,15 @@
 
 colours     scales of the matrices, sources and scenarios; contrast
 axes        axes with round ticks, the frame of a picture, marks
+rows        ticks, names and the box of pictures of one row a thing
 words       names and sentences that several share
 matrix      names by names, a cell where they meet
 heatmap     sources by targets: ST, SD or TD
 plane       every shift by its two drops, over the four scenarios
 by_idd      average drops as ever easier shifts are added (Domain Robustness paper, Figure 2)
+by_domain   one model's scores by domain
+under_shift entries by their score under shift, over their score in domain, size, cost or date
+forecast_plane  forecasts over the truth
 curves      Depth F1 and drops by depth, of one entry or several
 id_ood      scores out of distribution over the score in it
 flips       transfer loss and gain of every shift

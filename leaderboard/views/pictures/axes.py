@@ -14,6 +14,8 @@ from leaderboard.views.numbers import MINUS
 WIDTH = 420
 LEFT, RIGHT, TOP = 46, 10, 10
 """Margins of a picture's frame; below it stand ticks, notes and the axis' name."""
+SIDE = WIDTH - LEFT - RIGHT
+"""Width of a frame; height, too, of a square one."""
 
 _SHAPES = {
     "circle": None,
@@ -69,6 +71,17 @@ def round_axis(values: Iterable[float], start: float, end: float, *, n_ticks: in
         low, high = low - 1, high + 1
     ticks = _round_ticks(low, high, n_ticks, whole=whole)
     return Axis(ticks[0], ticks[-1], start, end, ticks)
+
+
+def cut_axis(axis: Axis) -> Axis:
+    """Return an axis of fractions in points without what lies below 0 or above 100."""
+    ticks = tuple(tick for tick in axis.ticks if 0 <= tick <= 100)
+    return Axis(ticks[0], ticks[-1], axis.start, axis.end, ticks)
+
+
+def square_axes(across: Axis) -> tuple[Axis, Axis]:
+    """Return an axis across and the same one up, so that both values are equal on the diagonal (``identity_line``)."""
+    return across, Axis(across.low, across.high, TOP + SIDE, TOP, across.ticks)
 
 
 def _round_ticks(low: float, high: float, n_ticks: int, *, whole: bool) -> tuple[float, ...]:
@@ -134,6 +147,12 @@ def frame(x: Axis, y: Axis, x_name: str, y_name: str, *, below: float = 0) -> Ma
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
     """Draw a straight line."""
     return tag("line", x1=f"{x1:.1f}", y1=f"{y1:.1f}", x2=f"{x2:.1f}", y2=f"{y2:.1f}", class_=class_)
+
+
+def identity_line(x: Axis, y: Axis) -> Markup:
+    """Draw the line on which both values are equal, as far as the frame holds it."""
+    low, high = max(x.low, y.low), min(x.high, y.high)
+    return line(x.at(low), y.at(low), x.at(high), y.at(high), "sb-identity") if low < high else Markup("")
 
 
 def text(x: float, y: float, words: str, anchor: str, class_: str) -> Markup:

@@ -17,9 +17,8 @@ from leaderboard.views.pictures.axes import (
     picture,
     round_axis,
     sign,
-    text,
-    tick_text,
 )
+from leaderboard.views.pictures.rows import row_box, row_grid, row_name
 
 _ROW, _TOP, _NAMES, _LETTERS = 22, 24, 130, 20
 
@@ -35,10 +34,7 @@ def scores_by_domain(domains: Sequence[DomainScore], home: str | None) -> Markup
     floors = [max(each.floor.chance, each.floor.majority) for each in rows if each.floor]
     x = round_axis([*ends(each.score for each in rows), *(100 * floor for floor in floors)], _NAMES, WIDTH - RIGHT)
     bottom = _TOP + _ROW * len(rows)
-    parts = []
-    for value in x.ticks:
-        parts.append(line(x.at(value), _TOP - 4, x.at(value), bottom, "sb-grid"))
-        parts.append(text(x.at(value), _TOP - 9, tick_text(value), "middle", "sb-tick"))
+    parts = [row_grid(x, _TOP, bottom)]
     parts += [_row(each, x, _TOP + _ROW * number, home) for number, each in enumerate(rows)]
     about = f"{len(rows)} domains, from {_words(rows[0])} to {_words(rows[-1])}. Every value stands in the table."
     keys = [
@@ -47,13 +43,12 @@ def scores_by_domain(domains: Sequence[DomainScore], home: str | None) -> Markup
         *([(sign(line(7, 1, 7, 13, "sb-churn")), "what needs no skill")] if floors else []),
     ]
     drawn = picture("Scores by domain", about, bottom + 6, *parts)
-    return join([legend(keys), tag("div", drawn, class_="sb-tall", tabindex="0", role="region", aria_label="Scores")])
+    return join([legend(keys), row_box(drawn, "Scores")])
 
 
 def _row(domain: DomainScore, x: Axis, top: float, home: str | None) -> Markup:
     middle, name = top + _ROW / 2, domain.domain
-    short = name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}\N{HORIZONTAL ELLIPSIS}"
-    parts = [tag("title", _words(domain)), text(_NAMES - 8, middle + 4, short, "end", "sb-row-name")]
+    parts = [tag("title", _words(domain)), row_name(name, x, middle, _LETTERS)]
     if domain.floor:
         floor = x.at(100 * max(domain.floor.chance, domain.floor.majority))
         parts.append(line(floor, top + 4, floor, top + _ROW - 4, "sb-churn"))

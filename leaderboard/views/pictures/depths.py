@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from leaderboard.views.html import Markup, tag
-from leaderboard.views.pictures.axes import RIGHT, WIDTH, Axis, line, picture, round_axis, text, tick_text
+from leaderboard.views.pictures.axes import RIGHT, WIDTH, Axis, line, picture, round_axis
+from leaderboard.views.pictures.rows import row_grid, row_name
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _ROW, _TOP, _NAMES, _LETTERS = 22, 26, 120, 18
@@ -19,8 +20,7 @@ def depth_boxes(source: str, quantiles: Mapping[str, Sequence[float]], span: tup
     """
     x = round_axis(span, _NAMES, WIDTH - RIGHT, n_ticks=5)
     bottom = _TOP + _ROW * len(quantiles)
-    parts = [line(x.at(value), _TOP - 4, x.at(value), bottom, "sb-grid") for value in x.ticks]
-    parts += [text(x.at(value), _TOP - 9, tick_text(value), "middle", "sb-tick") for value in x.ticks]
+    parts = [row_grid(x, _TOP, bottom)]
     parts += [
         _row(target, values, x, _TOP + _ROW * number, own=target == source)
         for number, (target, values) in enumerate(quantiles.items())
@@ -35,7 +35,6 @@ def _row(target: str, values: Sequence[float], x: Axis, top: float, *, own: bool
     words = f"{target}: " + ", ".join(
         f"{100 * part:.0f}% below {value:.3f}" for part, value in zip(QUANTILES, values, strict=True)
     )
-    short = target if len(target) <= _LETTERS else f"{target[: _LETTERS - 1]}\N{HORIZONTAL ELLIPSIS}"
     box = tag(
         "rect",
         x=f"{left:.1f}",
@@ -47,7 +46,7 @@ def _row(target: str, values: Sequence[float], x: Axis, top: float, *, own: bool
     return tag(
         "g",
         tag("title", words),
-        text(_NAMES - 8, middle + 4, short, "end", "sb-row-name"),
+        row_name(target, x, middle, _LETTERS),
         line(low, middle, high, middle, "sb-axis"),
         box,
         line(median, top + 3, median, top + _ROW - 3, "sb-median"),

@@ -1,6 +1,7 @@
 """Transfer loss and gain of every shift: two large flows can hide in a small drop."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from leaderboard.scoring.shape import Flips, Shift, TaskScores
 from leaderboard.views.html import Markup, join, tag
@@ -16,9 +17,9 @@ from leaderboard.views.pictures.axes import (
     picture,
     round_axis,
     sign,
-    text,
     tick_text,
 )
+from leaderboard.views.pictures.rows import row_box, row_grid, row_name
 from leaderboard.views.pictures.words import shift_name
 
 _ROW, _TOP = 19, 24
@@ -43,10 +44,7 @@ def flip_bars(task: TaskScores) -> Markup:
     reach = [100 * end for _, flips in rows for end in (flips.loss, -flips.gain, *_ends_without_shift(flips))]
     x = round_axis([0.0, *reach], _NAMES, WIDTH - RIGHT, n_ticks=5)
     bottom = _TOP + _ROW * len(rows)
-    parts = []
-    for value in x.ticks:
-        parts.append(line(x.at(value), _TOP - 4, x.at(value), bottom, "sb-grid"))
-        parts.append(text(x.at(value), _TOP - 9, tick_text(abs(value)), "middle", "sb-tick"))
+    parts = [row_grid(replace(x, words=tuple(tick_text(abs(tick)) for tick in x.ticks)), _TOP, bottom)]
     for number, (shift, flips) in enumerate(rows):
         parts.append(_row(shift, flips, x, _TOP + _ROW * number))
     parts.append(line(x.at(0), _TOP - 4, x.at(0), bottom, "sb-zero"))
@@ -58,20 +56,18 @@ def flip_bars(task: TaskScores) -> Markup:
         (mark_sign("diamond", "sb-ink"), "loss \N{MINUS SIGN} gain"),
         *([(sign(line(7, 1, 7, 13, "sb-churn")), "half of the flips without any shift (placebo)")] if compared else []),
     ]
-    box = tag("div", drawn, class_="sb-tall", tabindex="0", role="region", aria_label="Flips of every shift")
-    return join([legend(keys), box])
+    return join([legend(keys), row_box(drawn, "Flips of every shift")])
 
 
 def _row(shift: Shift, flips: Flips, x: Axis, top: float) -> Markup:
     name, middle = shift_name(shift), top + _ROW / 2
-    short = name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}\N{HORIZONTAL ELLIPSIS}"
     words = (
         f"{name}\nloss {points(flips.loss)}, gain {points(flips.gain)}\n"
         f"loss \N{MINUS SIGN} gain {drop_points(flips.loss - flips.gain)}\n{flip_words(flips)}"
     )
     parts = [
         tag("title", words),
-        text(_NAMES - 8, middle + 4, short, "end", "sb-row-name"),
+        row_name(name, x, middle, _LETTERS),
         _bar(x.at(0), x.at(100 * flips.loss), top + 4, "sb-loss"),
         _bar(x.at(-100 * flips.gain), x.at(0), top + 4, "sb-gain"),
     ]

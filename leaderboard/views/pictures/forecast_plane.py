@@ -7,28 +7,26 @@ from leaderboard.views.html import Markup, join
 from leaderboard.views.numbers import points
 from leaderboard.views.pictures.axes import (
     LEFT,
-    RIGHT,
+    SIDE,
     SYMBOLS,
-    TOP,
-    WIDTH,
-    Axis,
+    cut_axis,
     frame,
+    identity_line,
     legend,
-    line,
     line_sign,
     mark,
     mark_sign,
     picture,
     round_axis,
+    square_axes,
 )
 from leaderboard.views.pictures.colours import N_COLOURS, colour_class
 
 MOST_MARKS = 400
 """Marks on the picture: of more, every second, third ... shift is drawn."""
-_SIDE = WIDTH - LEFT - RIGHT
 
 
-class Forecast(NamedTuple):
+class ForecastMark(NamedTuple):
     """One forecast: entry, source, target, what was forecast and what came, as fractions."""
 
     entry: str
@@ -38,7 +36,9 @@ class Forecast(NamedTuple):
     truth: float
 
 
-def forecast_plane(method: str, found: Sequence[Forecast], metric: str, others: Sequence[Forecast] = ()) -> Markup:
+def forecast_plane(
+    method: str, found: Sequence[ForecastMark], metric: str, others: Sequence[ForecastMark] = ()
+) -> Markup:
     """Draw one method's forecasts (up) over the truth (across), a mark a shift.
 
     Args:
@@ -48,10 +48,8 @@ def forecast_plane(method: str, found: Sequence[Forecast], metric: str, others: 
         others: forecasts of a picture beside it, which has the same axes.
     """
     shown = found[:: -(-len(found) // MOST_MARKS)]
-    across = _within(
-        round_axis([100 * end for each in (*found, *others) for end in (each.value, each.truth)], LEFT, LEFT + _SIDE)
-    )
-    up = Axis(across.low, across.high, TOP + _SIDE, TOP, across.ticks)
+    values = [100 * end for each in (*found, *others) for end in (each.value, each.truth)]
+    across, up = square_axes(cut_axis(round_axis(values, LEFT, LEFT + SIDE)))
     targets = sorted({each.target for each in found})
     few = len(targets) <= N_COLOURS
     looks = {
@@ -74,19 +72,13 @@ def forecast_plane(method: str, found: Sequence[Forecast], metric: str, others: 
         said,
         up.start + 44,
         frame(across, up, f"true {metric}, points", "forecast, points"),
-        line(across.start, up.start, across.end, up.end, "sb-identity"),
+        identity_line(across, up),
         *marks,
     )
     heading = "tested on" if few else ""
     return join([legend([*keys, (line_sign("sb-identity"), "forecast is right")], heading), drawn])
 
 
-def _words(each: Forecast) -> str:
+def _words(each: ForecastMark) -> str:
     values = f"forecast {points(each.value)}, true score {points(each.truth)}"
     return f"{each.entry}\n{each.source} to {each.target}: {values}"
-
-
-def _within(axis: Axis) -> Axis:
-    """Cut an axis of fractions in points at 0 and 100."""
-    ticks = tuple(tick for tick in axis.ticks if 0 <= tick <= 100)
-    return Axis(ticks[0], ticks[-1], axis.start, axis.end, ticks)

@@ -7,14 +7,14 @@ from leaderboard.views.html import Markup, join
 from leaderboard.views.numbers import score_text
 from leaderboard.views.pictures.axes import (
     LEFT,
-    RIGHT,
+    SIDE,
     SYMBOLS,
     TOP,
-    WIDTH,
     Axis,
     bar_of,
     ends,
     frame,
+    identity_line,
     legend,
     line,
     line_sign,
@@ -22,10 +22,9 @@ from leaderboard.views.pictures.axes import (
     mark_sign,
     picture,
     round_axis,
+    square_axes,
 )
 from leaderboard.views.pictures.colours import colour_class
-
-_SIDE = WIDTH - LEFT - RIGHT
 
 
 def id_ood_plane(entries: Sequence[tuple[str, IdOod]]) -> Markup:
@@ -39,8 +38,7 @@ def id_ood_plane(entries: Sequence[tuple[str, IdOod]]) -> Markup:
     names = list(dict.fromkeys(domain for _, found in entries for domain in found.ood))
     shown = [(name, found) for name, found in entries if found.id.value is not None]
     estimates = [item for _, found in shown for item in (found.id, *found.ood.values())]
-    across = round_axis(ends(estimates), LEFT, LEFT + _SIDE)
-    y = Axis(across.low, across.high, TOP + _SIDE, TOP, across.ticks)
+    across, y = square_axes(round_axis(ends(estimates), LEFT, LEFT + SIDE))
     looks = {name: SYMBOLS[number % len(SYMBOLS)] for number, name in enumerate(names)}
     parts = []
     for number, (entry, found) in enumerate(shown):
@@ -59,9 +57,9 @@ def id_ood_plane(entries: Sequence[tuple[str, IdOod]]) -> Markup:
     drawn = picture(
         "Scores out of distribution over the score in it",
         said,
-        TOP + _SIDE + 44,
+        TOP + SIDE + 44,
         frame(across, y, f"ID score ({home}), points", "OOD score, points"),
-        line(across.start, y.start, across.end, y.end, "sb-identity"),
+        identity_line(across, y),
         *parts,
     )
     return join([legend(keys), drawn])

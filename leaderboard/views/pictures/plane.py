@@ -4,10 +4,9 @@ from leaderboard.scoring.shape import Shift, TaskScores
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.pictures.axes import (
     LEFT,
-    RIGHT,
+    SIDE,
     SYMBOLS,
     TOP,
-    WIDTH,
     Axis,
     bar_of,
     ends,
@@ -23,7 +22,6 @@ from leaderboard.views.pictures.axes import (
 from leaderboard.views.pictures.colours import colour_class, scenario_class
 from leaderboard.views.pictures.words import SD_NAME, TD_NAME, shift_words, source_name, sources, with_drops
 
-_SIDE = WIDTH - LEFT - RIGHT
 _QUADRANTS = (("Classic", 1, 1), ("Observed", 1, -1), ("Unobserved", -1, 1), ("No Challenge", -1, -1))
 _LEAST_REACH = 2.0
 
@@ -55,7 +53,7 @@ def scenario_plane(task: TaskScores, placebo: TaskScores | None = None) -> Marku
     drawn = picture(
         "Scenarios: SD and TD of every shift",
         about,
-        TOP + _SIDE + 44,
+        TOP + SIDE + 44,
         *_quadrants(x, y),
         frame(x, y, SD_NAME, TD_NAME),
         *cloud,
@@ -71,7 +69,7 @@ def _axes(shifts: list[Shift]) -> tuple[Axis, Axis]:
     reach = max([_LEAST_REACH, *map(abs, (*sd, *td))])
     room = 0.3 * reach
     low, high = min(-room, *sd, *td), max(room, *sd, *td)
-    return round_axis((low, high), LEFT, LEFT + _SIDE, n_ticks=8), round_axis((low, high), TOP + _SIDE, TOP, n_ticks=8)
+    return round_axis((low, high), LEFT, LEFT + SIDE, n_ticks=8), round_axis((low, high), TOP + SIDE, TOP, n_ticks=8)
 
 
 def _quadrants(x: Axis, y: Axis) -> list[Markup]:

@@ -7,11 +7,12 @@ from leaderboard.views.html import Markup, join
 from leaderboard.views.numbers import points
 from leaderboard.views.pictures.axes import (
     LEFT,
-    RIGHT,
+    SIDE,
     TOP,
-    WIDTH,
     Axis,
+    cut_axis,
     frame,
+    identity_line,
     legend,
     line,
     line_sign,
@@ -20,9 +21,9 @@ from leaderboard.views.pictures.axes import (
     picture,
     round_axis,
     sign,
+    square_axes,
 )
 
-_SIDE = WIDTH - LEFT - RIGHT
 _HEIGHT = 250
 _LOOKS = (("in domain", "sb-c0", "circle"), ("out of domain", "sb-c1", "square"))
 
@@ -33,20 +34,18 @@ Curve = tuple[str, str, str, Sequence[tuple[float, float]]]
 def reliability(found: Confidence) -> Markup:
     """Draw accuracy over confidence in bins of equal mass; on the dashed line confidences are right."""
     curves = _curves(found, "confidence", "accuracy")
-    across = round_axis([end for *_, places in curves for place in places for end in place], LEFT, LEFT + _SIDE)
-    across = _within(across)
-    up = Axis(across.low, across.high, TOP + _SIDE, TOP, across.ticks)
-    identity = line(across.start, up.start, across.end, up.end, "sb-identity")
+    values = [end for *_, places in curves for place in places for end in place]
+    across, up = square_axes(cut_axis(round_axis(values, LEFT, LEFT + SIDE)))
     keys = [(line_sign("sb-identity"), "as sure as right")]
     said = [f"{name}: mean confidence {_mean(places, 0)}, accuracy {_mean(places, 1)}" for name, _, _, places in curves]
     title = "Reliability: accuracy by confidence"
-    return _drawn(title, said, curves, across, up, "confidence", "accuracy", identity, keys)
+    return _drawn(title, said, curves, across, up, "confidence", "accuracy", identity_line(across, up), keys)
 
 
 def risk_by_coverage(found: Confidence) -> Markup:
     """Draw the error rate among the most confident predictions over the share of texts answered."""
     curves = _curves(found, "coverage", "risk")
-    across = Axis(0, 100, LEFT, LEFT + _SIDE, (0.0, 20.0, 40.0, 60.0, 80.0, 100.0))
+    across = Axis(0, 100, LEFT, LEFT + SIDE, (0.0, 20.0, 40.0, 60.0, 80.0, 100.0))
     up = round_axis([0.0, *(place[1] for *_, places in curves for place in places)], TOP + _HEIGHT, TOP)
     said = [
         f"{name}: error rate {points(places[-1][1] / 100)} on all texts, {points(_at_half(places) / 100)} on the half "
@@ -91,12 +90,6 @@ def _drawn(
         drawn_sign = sign(line(1, 7, 21, 7, f"sb-curve {colour}"), mark(11, 7, symbol, colour, size=3.4), width=22)
         signs.append((drawn_sign, name))
     return join([legend([*signs, *keys]), picture(title, ". ".join(said) + ".", y.start + 44, *parts)])
-
-
-def _within(axis: Axis) -> Axis:
-    """Cut an axis of fractions in points at 0 and 100."""
-    ticks = tuple(tick for tick in axis.ticks if 0 <= tick <= 100)
-    return Axis(ticks[0], ticks[-1], axis.start, axis.end, ticks)
 
 
 def _mean(places: Sequence[tuple[float, float]], which: int) -> str:

@@ -19,6 +19,7 @@ from leaderboard.views.pictures.axes import (
     bar_of,
     ends,
     frame,
+    identity_line,
     legend,
     line,
     line_sign,
@@ -29,6 +30,7 @@ from leaderboard.views.pictures.axes import (
     round_axis,
     text,
 )
+from leaderboard.views.pictures.words import shorten
 
 Across = Literal["", "parameters", "cost", "date"]
 AXIS_NAMES: dict[Across, str] = {
@@ -77,7 +79,7 @@ def under_shift_plane(found: Sequence[Point], across: Across) -> Markup:
         (mark_sign("circle", "sb-faint"), "others"),
         (line_sign("sb-front"), "Pareto line"),
     ]
-    identity = _no_loss(x, y) if not across else Markup("")
+    identity = identity_line(x, y) if not across else Markup("")
     if not across:
         keys.append((line_sign("sb-identity"), "no loss"))
     # The best stand in front.
@@ -147,12 +149,6 @@ def _short(value: float) -> str:
     return f"{value / size:g}{letter}"
 
 
-def _no_loss(x: Axis, y: Axis) -> Markup:
-    """Draw the part of the diagonal that the picture holds."""
-    low, high = max(x.low, y.low), min(x.high, y.high)
-    return line(x.at(low), y.at(low), x.at(high), y.at(high), "sb-identity") if low < high else Markup("")
-
-
 def _steps(places: Sequence[tuple[float, float]], *, is_up: bool) -> list[tuple[float, float]]:
     """Return the corners of the line through a front: it rises with cost and size, and falls with score."""
     corners = list(places[:1])
@@ -183,9 +179,8 @@ def _x_words(point: Point, across: Across) -> str:
 
 def _label(point: Point, left: float, top: float) -> Markup:
     """Write the first entry's name beside its mark, on the side that has room."""
-    name = point.name if len(point.name) <= _LONGEST else f"{point.name[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
     is_right = left > (LEFT + WIDTH) / 2
-    words = f"{name} {points(point.y.value)}"
+    words = f"{shorten(point.name, _LONGEST)} {points(point.y.value)}"
     return text(left + (-8 if is_right else 8), top - 6, words, "end" if is_right else "start", "sb-point-name")
 
 

@@ -22,6 +22,15 @@ def source_name(source: str) -> str:
     return _OUTSIDE.get(source) or source.replace(SOURCE_JOINER, " + ")
 
 
+def shorten(name: str, n_letters: int) -> str:
+    """Cut a name to some letters, the last of which then is an ellipsis.
+
+    >>> shorten("restaurants", 11), shorten("restaurants", 5)
+    ('restaurants', 'rest…')
+    """
+    return name if len(name) <= n_letters else f"{name[: n_letters - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
 def shift_name(shift: Shift) -> str:
     """Write a shift."""
     return f"{source_name(shift.source)} {ARROW} {shift.target}"

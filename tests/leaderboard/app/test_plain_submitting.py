@@ -20,23 +20,12 @@ from starlette.testclient import TestClient
 from leaderboard.app.faults import FaultLog
 from leaderboard.app.keeper import Keeper
 from leaderboard.app.plain_submitting import plain_submit_routes
-from leaderboard.app.server import ServerSettings, create_app, serve
+from leaderboard.app.server import ServerSettings, create_app
 from leaderboard.app.uploads import Uploads
 from leaderboard.board import Index
 from leaderboard.scoring.score import IN_THIS_PROCESS
 from leaderboard.views.plain_submit_page import Access, plain_submit_html
-from tests.leaderboard.app.test_server import free_port
 from tests.leaderboard.conftest import Filled, fill
-
-
-@pytest.fixture(scope="module")
-def served(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Filled]]:
-    own = fill(filled.folder, tmp_path_factory.mktemp("plain"))
-    server = serve([own.folder], own.store, port=free_port(), block=False)
-    try:
-        yield server.url, own
-    finally:
-        server.close()
 
 
 def post(url: str, file: Path | None, headers: dict[str, str] | None = None, **fields: str) -> httpx.Response:
@@ -49,8 +38,8 @@ def entries(filled: Filled) -> list[str]:
     return filled.store.ids()
 
 
-def test_the_form_asks_for_what_a_card_needs_and_chooses_the_only_dataset(served: tuple[str, Filled]) -> None:
-    url, filled = served
+def test_the_form_asks_for_what_a_card_needs_and_chooses_the_only_dataset(pages_served: tuple[str, Filled]) -> None:
+    url, filled = pages_served
     text = httpx.get(f"{url}/submit-plain").text
     assert "<script" in text  # the page's own, which nothing here needs
     for label in ("Prediction file (required)", "Name (required)", "Paradigm (required)", "Data (required)"):
@@ -58,8 +47,8 @@ def test_the_form_asks_for_what_a_card_needs_and_chooses_the_only_dataset(served
     assert f'<option value="{filled.folder.content_hash}" selected="">' in text
 
 
-def test_a_file_is_checked_then_submitted_once(served: tuple[str, Filled]) -> None:
-    url, filled = served
+def test_a_file_is_checked_then_submitted_once(pages_served: tuple[str, Filled]) -> None:
+    url, filled = pages_served
     before = entries(filled)
     fields = {"name": "By the plain form", "paradigm": "fine-tuned", "data": filled.folder.content_hash}
     checked = post(url, filled.files["poor"], do="check", **fields)
@@ -71,8 +60,8 @@ def test_a_file_is_checked_then_submitted_once(served: tuple[str, Filled]) -> No
     assert len(entries(filled)) == len(before) + 1
 
 
-def test_problems_are_listed_and_what_was_filled_in_stays(served: tuple[str, Filled], tmp_path: Path) -> None:
-    url, filled = served
+def test_problems_are_listed_and_what_was_filled_in_stays(pages_served: tuple[str, Filled], tmp_path: Path) -> None:
+    url, filled = pages_served
     bad = tmp_path / "bad.csv"
     pl.read_parquet(filled.files["poor"]).with_columns(note=pl.lit(1)).write_csv(bad)
     answer = post(url, bad, do="submit", name="<b>Mine", parameters="12")
@@ -83,8 +72,8 @@ def test_problems_are_listed_and_what_was_filled_in_stays(served: tuple[str, Fil
     assert "there is no prediction file" in post(url, None, do="check", name="x").text
 
 
-def test_labels_by_index_are_kept_as_names(served: tuple[str, Filled], tmp_path: Path) -> None:
-    url, filled = served
+def test_labels_by_index_are_kept_as_names(pages_served: tuple[str, Filled], tmp_path: Path) -> None:
+    url, filled = pages_served
     frame = pl.read_parquet(filled.files["poor"])
     task = frame["id"][0].split("/")[1]
     numbers = {label: str(number) for number, label in enumerate(filled.folder.task(task).labels)}
@@ -110,15 +99,15 @@ def test_labels_by_index_are_kept_as_names(served: tuple[str, Filled], tmp_path:
         {"sec-fetch-site": "same-site"},
     ],
 )
-def test_pages_of_other_sites_may_not_post(served: tuple[str, Filled], headers: dict[str, str]) -> None:
-    url, filled = served
+def test_pages_of_other_sites_may_not_post(pages_served: tuple[str, Filled], headers: dict[str, str]) -> None:
+    url, filled = pages_served
     before = entries(filled)
     answer = post(url, filled.files["good"], headers, do="submit", name="Forged", paradigm="other")
     assert (answer.status_code, entries(filled)) == (403, before)
 
 
-def test_requests_that_a_proxy_passed_on_do_not_submit(served: tuple[str, Filled]) -> None:
-    url, filled = served
+def test_requests_that_a_proxy_passed_on_do_not_submit(pages_served: tuple[str, Filled]) -> None:
+    url, filled = pages_served
     before = entries(filled)
     headers = {"origin": url, "x-forwarded-for": "203.0.113.9"}
     answer = post(url, filled.files["good"], headers, do="submit", name="Remote", paradigm="other")
@@ -210,8 +199,8 @@ def test_where_people_sign_in_by_a_link_the_form_has_it(filled: Filled) -> None:
     assert ">Submit</button>" not in page
 
 
-def test_too_large_a_body_is_refused(served: tuple[str, Filled]) -> None:
-    url, _ = served
+def test_too_large_a_body_is_refused(pages_served: tuple[str, Filled]) -> None:
+    url, _ = pages_served
     host = url.removeprefix("http://")
     connection = http.client.HTTPConnection(host)
     connection.putrequest("POST", "/submit-plain")

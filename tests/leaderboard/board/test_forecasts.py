@@ -8,7 +8,7 @@ import pytest
 from builders.folder.reader import DatasetFolder
 from leaderboard.app.keeper import Keeper
 from leaderboard.board import Index, forecasts
-from leaderboard.board.forecasts import ANOTHER_ENTRY, FAILED, Forecasts, forecast_rows
+from leaderboard.board.forecasts import ANOTHER_ENTRY, FAILED, ForecastIndex, forecast_rows
 from leaderboard.store import Entry, Store
 from tests.leaderboard.confident import TASK, write_confident
 from tests.leaderboard.conftest import predict
@@ -31,14 +31,14 @@ def sent(synthetic: DatasetFolder, tmp_path: Path) -> tuple[Index, Entry, Entry]
 def test_what_waits_is_computed_once_and_kept_for_the_next_server(sent: tuple[Index, Entry, Entry]) -> None:
     index, sure, bare = sent
     board = next(board for board in index.boards() if board.task == TASK)
-    found = Forecasts(index)
+    found = ForecastIndex(index)
     assert sorted(found.waiting()) == sorted([sure.id, bare.id])
     before = found.on([board])
     assert (before.n_entries, before.n_waiting, list(before.found)) == (2, 2, [])
     for identity in found.waiting():
         found.compute(identity)
     assert (found.waiting(), found.has_new) == ([], False)
-    after = Forecasts(index).on([board])
+    after = ForecastIndex(index).on([board])
     assert (after.n_waiting, [each.model for each in after.found]) == (0, [f"Sure ({sure.id[:6]})"])
     assert after.left_out == ["1 of 2 entries: the predictions have no probabilities of all labels"]
     (part,) = after.compared.boards
@@ -57,7 +57,7 @@ def test_a_model_counts_once_however_often_it_was_sent(sent: tuple[Index, Entry,
         last, _ = store.submit(store.predictions(sure), card, index.folders, validation=store.validation(sure))
     index = Index(index.folders, store, background=True)
     board = next(board for board in index.boards() if board.task == TASK)
-    found = Forecasts(index)
+    found = ForecastIndex(index)
     for identity in found.waiting():
         found.compute(identity)
     shown = found.on([board])
@@ -66,7 +66,7 @@ def test_a_model_counts_once_however_often_it_was_sent(sent: tuple[Index, Entry,
     store.withdraw(last.id, "local")
     store.withdraw(sure.id, "local")
     index.refresh()
-    (left,) = Forecasts(index).on([board]).found
+    (left,) = ForecastIndex(index).on([board]).found
     assert left.model.startswith("Sure 1 (")
 
 
@@ -79,7 +79,7 @@ def test_a_fault_costs_no_entry_and_is_shown(sent: tuple[Index, Entry, Entry], m
     def refuse(*_: object) -> None:
         raise InvalidInput(Problem("the store cannot be written", str(index.store.root)))
 
-    found = Forecasts(index)
+    found = ForecastIndex(index)
     monkeypatch.setattr(forecasts, "forecast_again", fail)
     with pytest.raises(RuntimeError):
         found.compute(sure.id)
@@ -94,7 +94,7 @@ def test_a_fault_costs_no_entry_and_is_shown(sent: tuple[Index, Entry, Entry], m
     ]
     assert set(index.frame(board)["id"]) == {sure.id, bare.id}
     # The next server tries again.
-    assert Forecasts(index).waiting() != []
+    assert ForecastIndex(index).waiting() != []
 
 
 def test_a_server_forecasts_in_the_background(sent: tuple[Index, Entry, Entry]) -> None:

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from leaderboard.forecasting.comparison import Forecasted, compare_methods
+from leaderboard.forecasting.errors import sort_methods
+from leaderboard.forecasting.methods import TITLES
 from leaderboard.forecasting.shape import Forecast, MethodErrors, ShiftForecast, TaskForecast
+from leaderboard.views.forecast_comparison import method_table
 from validation.report import InvalidInput
 
 
@@ -64,6 +67,14 @@ def test_the_better_method_is_found_and_the_equal_one_is_not() -> None:
     assert atc.held.held == 0
     assert atc.held.low == 0.0
     assert doc.interval_score == pytest.approx(0.1, abs=0.01)
+
+
+def test_methods_that_lack_domains_stand_last() -> None:
+    found = standings([Forecasted("b/t", "model", task(7, 0))])
+    best, fewer = found["doc"], found["doc"].model_copy(update={"method": "gde", "n_domains": 6, "error": 0.0})
+    assert [each.method for each in sort_methods([fewer, found["atc"], best])] == ["doc", "atc", "gde"]
+    table = method_table("t", [fewer, best])
+    assert [row[:2] for row in table.rows] == [(TITLES["doc"], "7"), (TITLES["gde"], "6")]
 
 
 def test_models_of_one_name_stay_apart() -> None:

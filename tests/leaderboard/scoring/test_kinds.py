@@ -1,19 +1,16 @@
 """Scores of every task kind through the whole path, against plain scripts over the same rows."""
 
 import re
-import string
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 from rouge_score.rouge_scorer import RougeScorer
-from seqeval.metrics import f1_score
-from seqeval.scheme import IOB2
 
 from builders.building.synthetic_grid import noisy_predictions
 from builders.folder.reader import DatasetFolder
+from leaderboard.bench.scores import answer_f1_by_squad, span_f1_by_seqeval
 from leaderboard.scoring import outcomes
 from leaderboard.scoring.score import checked_predictions, score_file
 from leaderboard.scoring.shape import Scores, Shift, TaskScores
@@ -77,39 +74,9 @@ def test_span_f1_against_seqeval(grid: DatasetFolder, predictions: pl.DataFrame,
     labels = grid.task("ab").labels
     for shift in task(scores, "ab").shifts[:6]:
         rows = joined(grid, predictions, "ab", shift)
-        gold = [_as_bio([labels[code] for code in tags]) for tags in rows["tags"]]
-        predicted = [
-            ["O"] * len(tags) if text == "__unparsed__" else _as_bio(text.split(" "))
-            for text, tags in zip(rows["prediction"], rows["tags"], strict=True)
-        ]
-        expected = f1_score(gold, predicted, average="micro", mode="strict", scheme=IOB2)
+        expected = span_f1_by_seqeval(labels, rows)
         assert shift.st.value == pytest.approx(expected, abs=1e-12)
         assert shift.unparsed == pytest.approx((rows["prediction"] == "__unparsed__").mean())
-
-
-def _as_bio(tags: list[str]) -> list[str]:
-    """Rewrite runs of one polarity as BIO, which seqeval reads."""
-    previous = ["O", *tags]
-    return [
-        "O" if tag == "O" else ("I-" if before == tag else "B-") + tag[2:]
-        for before, tag in zip(previous, tags, strict=False)
-    ]
-
-
-def _plain_f1(prediction: str, answers: list[str]) -> float:
-    def words(text: str) -> list[str]:
-        text = "".join(letter for letter in text.lower() if letter not in set(string.punctuation))
-        return re.sub(r"\b(a|an|the)\b", " ", text).split()
-
-    best = 0.0
-    for answer in answers or [""]:
-        gold, found = words(answer), words(prediction)
-        common = sum((Counter(gold) & Counter(found)).values())
-        if not gold or not found:
-            best = max(best, float(gold == found))
-        elif common:
-            best = max(best, 2 * common / (len(gold) + len(found)))
-    return best
 
 
 def test_token_f1_against_a_plain_script(grid: DatasetFolder, predictions: pl.DataFrame, scores: Scores) -> None:
@@ -117,7 +84,7 @@ def test_token_f1_against_a_plain_script(grid: DatasetFolder, predictions: pl.Da
         rows = joined(grid, predictions, "qa", shift)
         each = np.array(
             [
-                0.0 if text == "__unparsed__" else _plain_f1(text, answers["text"])
+                0.0 if text == "__unparsed__" else answer_f1_by_squad(text, answers["text"])
                 for text, answers in zip(rows["prediction"], rows["answers"], strict=True)
             ]
         )
@@ -133,7 +100,7 @@ def test_depth_weights_a_per_example_score(grid: DatasetFolder, predictions: pl.
     weights = grid.depth("qa", shift.source, shift.target).drop_nulls("weight")
     rows = rows.join(weights.select("id", "weight"), on="id", how="left", maintain_order="left")
     each = [
-        0.0 if text == "__unparsed__" else _plain_f1(text, answers["text"])
+        0.0 if text == "__unparsed__" else answer_f1_by_squad(text, answers["text"])
         for text, answers in zip(rows["prediction"], rows["answers"], strict=True)
     ]
     expected = np.average(each, weights=rows["weight"].to_numpy())

@@ -9,7 +9,8 @@ import pytest
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.forecasting import entries as entry_forecasts
-from leaderboard.forecasting.entries import NO_CACHED_VECTORS, NO_PROBABILITIES, ONE_LABEL, forecast_entry
+from leaderboard.forecasting.entries import NO_CACHED_VECTORS, NO_PROBABILITIES, forecast_entry
+from leaderboard.forecasting.samples import ONE_LABEL
 from leaderboard.interchange.from_archive import fill_store
 from leaderboard.interchange.open_archive import archive_configs, write_archive
 from leaderboard.store import Entry, Store

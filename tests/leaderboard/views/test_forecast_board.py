@@ -128,7 +128,7 @@ def test_the_picture_has_the_method_that_was_asked_for_beside_a_floor(
     default = str(forecast_page(shown._replace(method="magic"), found(7)))
     assert "7 forecasts by less mean drop (floor)" in default
     monkeypatch.setattr(forecast_plane, "MOST_MARKS", 3)
-    many = [forecast_plane.Forecast("m", "a", "b", 0.5, 0.4)] * 7
+    many = [forecast_plane.ForecastMark("m", "a", "b", 0.5, 0.4)] * 7
     assert str(forecast_plane.forecast_plane("x", many, "accuracy")).count("<title>m") == 3
 
 
@@ -146,7 +146,7 @@ def test_an_entry_shows_forecasts_beside_the_truth_or_why_there_are_none() -> No
     assert "60.0" in page.text
     assert "There are no validation rows." in page.text
     assert CONCEPT_SHIFT in page.text
-    assert page.links == ["/forecast?board=dr%2Fnli"]
+    assert page.links == ["/forecast?board=dr/nli"]
     none = Visible(forecast_part(EntryForecast("dr/nli", None, SCRIPT)))
     assert f"No forecast: {SCRIPT}." in none.text
     assert "script" not in none.tags
