@@ -16,7 +16,6 @@ import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,14 +34,14 @@ from baselines.program import (
     TaskName,
     check_out_path,
     make_card,
-    write_results,
+    open_work_folder,
 )
 from baselines.robust.in_context import Layout, find_nearest, label_scores
-from baselines.runs import Run, Trained, WorkFolder, require_two_labels, train_and_predict
+from baselines.runs import Run, Trained, require_two_labels, train_and_predict
 from baselines.sbert_lr import EncoderName
 from baselines.training.models import determinism, model_version
 from baselines.training.options import BaseDtype, Deterministic, EvalTokens, Hyperparameters, Precision
-from baselines.training.outputs import write_record
+from baselines.training.outputs import write_trained
 from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
 from builders.folder.reader import DatasetFolder
 from validation.command_line import require
@@ -215,8 +214,8 @@ class Daicl:
                 for question in self._layout.questions([demonstrations[number] for number in near], text)
             ]
             read = model, questions, self._padding, self._device, label_scores
-            found = predict_rows(*read, f"predicting {target}", self._eval_tokens)
-            scores[places] = np.asarray(found, dtype=np.float64).reshape(len(part), -1)
+            label_scores_by_question = predict_rows(*read, f"predicting {target}", self._eval_tokens)
+            scores[places] = np.asarray(label_scores_by_question, dtype=np.float64).reshape(len(part), -1)
         probabilities = softmax(scores, axis=1)
         return probabilities.argmax(axis=1), probabilities
 
@@ -277,22 +276,22 @@ def main(
         lora_targets=layers,
         eval_tokens=eval_tokens,
     )
-    made_of = {
-        "program": "daicl",
-        "data": folder.content_hash,
-        "task": task,
-        "targets": targets,
-        "probabilities": probabilities,
-        "model": [model, model_version(model)],
-        "encoder": encoder,
-        "settings": asdict(settings),
-        "precision": [precision, base_dtype],
-        "lora_targets": layers,
-        "deterministic": deterministic,
-        "eval_tokens": eval_tokens,
-        "versions": {name: version(name) for name in ("shiftbench", *_LIBRARIES)},
-    }
-    work = WorkFolder(out, made_of)
+    work = open_work_folder(
+        out,
+        "daicl",
+        folder,
+        _LIBRARIES,
+        task=task,
+        targets=targets,
+        probabilities=probabilities,
+        model=[model, model_version(model)],
+        encoder=encoder,
+        settings=asdict(settings),
+        precision=[precision, base_dtype],
+        lora_targets=layers,
+        deterministic=deterministic,
+        eval_tokens=eval_tokens,
+    )
     with determinism(asked=deterministic):
         results = train_and_predict(
             program.fit,
@@ -318,9 +317,7 @@ def main(
         tuning_trials=1,
         extra_data="train texts of the target domain, without labels",
     )
-    write_record(results, out)
-    write_results(results, card, out)
-    work.clear()
+    write_trained(results, card, out, work)
 
 
 if __name__ == "__main__":

@@ -160,19 +160,19 @@ def main(
         cure = "give a folder that 'shiftbench build df1' wrote"
         raise InvalidInput(Problem("the folder has no pairings", str(data), cure=cure))
     encoders = Encoder(names[0]), Encoder(names[1])
-    found = {}
+    comparisons = {}
     for task in pairings:
         info = folder.task(task)
         train = pl.concat([folder.split(task, part, "train") for part in source_parts(info.joined_source or "")])
-        found[task] = compare(train, folder.test(task), info.inputs, encoders)
-    Console(width=120).print(f"A: {names[0]}, B: {names[1]}", *_tables(found), sep="\n")
+        comparisons[task] = compare(train, folder.test(task), info.inputs, encoders)
+    Console(width=120).print(f"A: {names[0]}, B: {names[1]}", *_tables(comparisons), sep="\n")
 
 
-def _tables(found: Mapping[str, EncoderComparison]) -> tuple[Table, Table]:
+def _tables(comparisons: Mapping[str, EncoderComparison]) -> tuple[Table, Table]:
     depths = Table("pairing", "Spearman", "shared tenth", "Q by A", "Q by B", box=box.SIMPLE_HEAD)
     by = [f"DF1@{lambda_} by {letter}" for lambda_ in (ALL, SHALLOW) for letter in "AB"]
     scores = Table("pairing", "model", "F1", *by, f"DF1@{SHALLOW}, B - A", box=box.SIMPLE_HEAD)
-    for task, one in found.items():
+    for task, one in comparisons.items():
         depths.add_row(task, f"{one.rank:.3f}", f"{one.shared:.2f}", *(f"{q:.3f}" for q in one.q))
         for name, f1 in one.f1.items():
             points = [f"{100 * value:.1f}" for value in (f1, *one.depth_f1[name])]

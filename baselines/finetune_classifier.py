@@ -120,7 +120,10 @@ class ClassifierFinetuner(Finetuner):
             rows, self.info.inputs, len(self.info.labels), run.seed, self.embeddings, self.tokenizer
         )
         return super().train_on_rows(
-            run, prepared.rows, lambda model: prepared.objective(model, self._read), self._stages(run, prepared.rows)
+            run,
+            prepared.rows,
+            lambda model: prepared.objective(model, self._label_logits),
+            self._stages(run, prepared.rows),
         )
 
     def _check_rows(self, run: Run, rows: pl.DataFrame) -> None:
@@ -226,7 +229,7 @@ class ClassifierFinetuner(Finetuner):
         from baselines.training.prediction import place_model
 
         place_model(model, self._device)
-        found = np.zeros((len(rows), len(self.info.labels)))
+        logits_by_row = np.zeros((len(rows), len(self.info.labels)))
         numbered = rows.with_row_index("place").sort("id")
         for _, target in numbered.group_by("domain", maintain_order=True):
             features = self._features(target, self.eval_length)
@@ -238,9 +241,9 @@ class ClassifierFinetuner(Finetuner):
                 for start in range(0, len(features), BATCH)
             ]
             with self._device.computing():
-                parts = adapt_and_predict(model, batches, self._read)
-            found[target["place"].to_numpy()] = np.concatenate([part.cpu().numpy() for part in parts])
-        return found
+                parts = adapt_and_predict(model, batches, self._label_logits)
+            logits_by_row[target["place"].to_numpy()] = np.concatenate([part.cpu().numpy() for part in parts])
+        return logits_by_row
 
     def _features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
         from baselines.training.pieces import text_features
@@ -257,12 +260,12 @@ class ClassifierFinetuner(Finetuner):
 
     def _logits(self, model: Any, rows: pl.DataFrame, description: str) -> NDArray[np.float64]:
         def read(model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
-            return list(self._read(model(**batch)).float().cpu().numpy())
+            return list(self._label_logits(model(**batch)).float().cpu().numpy())
 
-        found = self.read(model, self._features(rows, self.eval_length), read, description)
-        return np.asarray(found, dtype=np.float64)
+        row_logits = self.read(model, self._features(rows, self.eval_length), read, description)
+        return np.asarray(row_logits, dtype=np.float64)
 
-    def _read(self, output: Any) -> Any:
+    def _label_logits(self, output: Any) -> Any:
         """Read the labels' logits from a model's output, shape (n, n_labels)."""
         from baselines.training.text_to_text import class_logits
 

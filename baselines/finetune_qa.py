@@ -68,16 +68,16 @@ class QaFinetuner(Finetuner):
         windows = self._windows(validation, self.eval_length)
 
         def score(model: Any) -> float:
-            found = self._answers(model, windows, "validating")
-            return float(_f1(found.apply_threshold(self._threshold(run, found)), validation).mean())
+            answers = self._answers(model, windows, "validating")
+            return float(_f1(answers.apply_threshold(self._threshold(run, answers)), validation).mean())
 
         return score
 
     def predictor(self, run: Run, model: Any) -> Predict:
         """Return a function that answers the questions of rows; "" where it finds no answer."""
         windows = None if run.validation is None else self._windows(run.validation, self.eval_length)
-        found = None if windows is None else self._answers(model, windows, "tuning the threshold")
-        threshold = self._threshold(run, found)
+        validation_answers = None if windows is None else self._answers(model, windows, "tuning the threshold")
+        threshold = self._threshold(run, validation_answers)
 
         def predict(rows: pl.DataFrame) -> tuple[list[str], None]:
             answers = self._answers(model, self._windows(rows, self.eval_length), "predicting")
@@ -85,14 +85,14 @@ class QaFinetuner(Finetuner):
 
         return predict
 
-    def _threshold(self, run: Run, found: SpanAnswers | None) -> float:
+    def _threshold(self, run: Run, answers: SpanAnswers | None) -> float:
         """Choose the threshold above which no answer is given, from the answers to a run's validation rows."""
         if run.train["answers"].struct.field("text").list.len().min():
             return np.inf
-        if found is None or run.validation is None:
+        if answers is None or run.validation is None:
             return 0.0
-        answered, abstained = found.apply_threshold(np.inf), [""] * len(found.texts)
-        return null_threshold(found.preference, _f1(answered, run.validation), _f1(abstained, run.validation))
+        answered, abstained = answers.apply_threshold(np.inf), [""] * len(answers.texts)
+        return null_threshold(answers.preference, _f1(answered, run.validation), _f1(abstained, run.validation))
 
     def _windows(self, rows: pl.DataFrame, max_length: int) -> QaWindows:
         return qa_windows(rows["question"].to_list(), rows["context"].to_list(), self.tokenizer, max_length)

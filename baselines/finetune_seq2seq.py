@@ -117,7 +117,7 @@ class Seq2seqFinetuner(WordFinetuner):
         inputs = self._inputs(validation, self.eval_length)
 
         def score(model: Any) -> float:
-            texts = self._write(model, inputs, "validating")
+            texts = self._write_texts(model, inputs, "validating")
             if self.info.kind is TaskKind.EXTRACTIVE_QA:
                 return float(qa_scores(texts, validation["answers"].struct.field("text").to_list()).f1.mean())
             return float(rouge_l(texts, validation["target_text"].to_list()).f1.mean())
@@ -126,18 +126,18 @@ class Seq2seqFinetuner(WordFinetuner):
 
     def predictor(self, run: Run, model: Any) -> Predict:
         """Return a function that writes a text for each row."""
-        return lambda rows: (self._write(model, self._inputs(rows, self.eval_length), "writing"), None)
+        return lambda rows: (self._write_texts(model, self._inputs(rows, self.eval_length), "writing"), None)
 
     def _inputs(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
         ids = encode_form(self._form, rows, self.tokenizer, max_length)
         return [{"input_ids": tokens, "attention_mask": [1] * len(tokens)} for tokens in ids]
 
-    def _write(self, model: Any, inputs: "Sequence[Features]", description: str) -> list[str]:
-        tokens = self.read(model, inputs, _written, description)
+    def _write_texts(self, model: Any, inputs: "Sequence[Features]", description: str) -> list[str]:
+        tokens = self.read(model, inputs, _generated_tokens, description)
         return predicted_texts(self.tokenizer.batch_decode(tokens, skip_special_tokens=True), self.info.kind)
 
 
-def _written(model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
+def _generated_tokens(model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
     return list(model.generate(**batch).cpu().numpy())
 
 

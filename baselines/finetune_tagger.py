@@ -95,7 +95,7 @@ class TaggerFinetuner(WordFinetuner):
 
     def _tags(self, model: Any, pieces: WordPieces, description: str) -> list[NDArray[np.int64]]:
         codes = self.read(model, pieces.features, _best_tags, description)
-        own = [found[: len(words)] for found, words in zip(codes, pieces.words, strict=True)]
+        own = [tags[: len(words)] for tags, words in zip(codes, pieces.words, strict=True)]
         return pieces.tags(own, self.outside)
 
 

@@ -9,7 +9,6 @@ tuning, as the paper has none.
 """
 
 from dataclasses import asdict, replace
-from importlib.metadata import version
 from typing import Annotated, Any
 
 import numpy as np
@@ -17,11 +16,11 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from baselines.program import RunOptions, make_card, train_runs, with_options, write_results
-from baselines.runs import Run, Trained, WorkFolder, require_two_labels
+from baselines.program import RunOptions, make_card, open_work_folder, train_runs, with_options
+from baselines.runs import Run, Trained, require_two_labels
 from baselines.training.models import determinism, model_version
 from baselines.training.options import Deterministic, EvalTokens, Hyperparameters, Precision, TrainingOptions
-from baselines.training.outputs import write_record
+from baselines.training.outputs import write_trained
 from builders.folder.manifest import TaskInfo
 from validation.command_line import require
 
@@ -111,8 +110,8 @@ class Mscl:
         from baselines.training.prediction import logits, predict_rows
 
         features = self._features(rows)
-        found = predict_rows(model, features, self._padding, self._device, logits, tokens=self._eval_tokens)
-        probabilities = softmax(np.asarray(found, dtype=np.float64), axis=1)
+        row_logits = predict_rows(model, features, self._padding, self._device, logits, tokens=self._eval_tokens)
+        probabilities = softmax(np.asarray(row_logits, dtype=np.float64), axis=1)
         return probabilities.argmax(axis=1), probabilities
 
 
@@ -135,22 +134,18 @@ def main(
     require("peft", "train")
     settings = replace(SETTINGS, epochs=epochs, learning_rate=learning_rate, accumulate=accumulate)
     program = Mscl(folder.task(runs.task), model, settings, precision, eval_tokens)
-    made_of = {
-        "program": "mscl",
-        "data": folder.content_hash,
-        "task": runs.task,
-        "targets": runs.target,
-        "candidates": runs.candidates,
-        "probabilities": runs.probabilities,
-        "validation": runs.validation,
-        "model": [model, model_version(model)],
-        "settings": asdict(settings),
-        "precision": precision,
-        "deterministic": deterministic,
-        "eval_tokens": eval_tokens,
-        "versions": {name: version(name) for name in ("shiftbench", *_LIBRARIES)},
-    }
-    work = WorkFolder(runs.out, made_of)
+    work = open_work_folder(
+        runs.out,
+        "mscl",
+        folder,
+        _LIBRARIES,
+        **runs.settings(),
+        model=[model, model_version(model)],
+        settings=asdict(settings),
+        precision=precision,
+        deterministic=deterministic,
+        eval_tokens=eval_tokens,
+    )
     with determinism(asked=deterministic):
         results = train_runs(program.fit, folder, runs, work=work)
     card = make_card(
@@ -163,9 +158,7 @@ def main(
         paradigm="fine-tuned",
         tuning_trials=1,
     )
-    write_record(results, runs.out)
-    write_results(results, card, runs.out)
-    work.clear()
+    write_trained(results, card, runs.out, work)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -12,7 +12,7 @@ import polars as pl
 import polars.selectors as cs
 import typer
 
-from baselines.runs import Fit, Results, train_and_predict
+from baselines.runs import Fit, Results, WorkFolder, train_and_predict
 from builders.folder.reader import DatasetFolder
 from validation.cards import Card, write_card
 from validation.command_line import DataOption, PredictionOut, with_options
@@ -21,7 +21,8 @@ from validation.report import InvalidInput, Problem
 
 __all__ = [
     "Candidates", "Data", "Out", "Probabilities", "RunOptions", "Seeds", "Sources", "Targets", "TaskName", "Validation",
-    "check_out_path", "make_card", "train_runs", "typed_command", "with_options", "write_outputs", "write_results",
+    "check_out_path", "make_card", "open_work_folder", "train_runs", "typed_command", "with_options", "write_outputs",
+    "write_results",
 ]  # fmt: skip
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help="Task of the dataset folder, such as 'nli'.")]
 Data = DataOption
@@ -75,6 +76,32 @@ class RunOptions:
         """Open the dataset folder, after checking that the output can be written."""
         check_out_path(self.out)
         return DatasetFolder.open(self.data)
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return the options that the predictions of a run depend on; its source and seed tell runs apart."""
+        return {
+            "task": self.task,
+            "targets": self.target,
+            "candidates": self.candidates,
+            "probabilities": self.probabilities,
+            "validation": self.validation,
+        }
+
+
+def open_work_folder(
+    out: Path, program: str, folder: DatasetFolder, libraries: Sequence[str], **settings: Any
+) -> WorkFolder:
+    """Return the folder beside a prediction file where finished runs are kept, with all that they depend on.
+
+    Args:
+        out: the prediction file to be.
+        program: name of the program.
+        folder: the dataset.
+        libraries: distributions whose versions count, beside our own.
+        **settings: what else the predictions depend on, as JSON data; without the sources and seeds.
+    """
+    versions = {name: version(name) for name in ("shiftbench", *libraries)}
+    return WorkFolder(out, {"program": program, "data": folder.content_hash, "versions": versions, **settings})
 
 
 def train_runs(fit: Fit, folder: DatasetFolder, options: RunOptions, **more: Any) -> Results:

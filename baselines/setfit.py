@@ -10,7 +10,6 @@ each kind a text. Leaves out: the differentiable head, distillation, any tuning.
 """
 
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from typing import Annotated, Any
 
 import numpy as np
@@ -18,12 +17,12 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from baselines.program import RunOptions, make_card, train_runs, with_options, write_results
-from baselines.runs import FittedClassifier, Run, Trained, WorkFolder, require_two_labels
+from baselines.program import RunOptions, make_card, open_work_folder, train_runs, with_options
+from baselines.runs import FittedClassifier, Run, Trained, require_two_labels
 from baselines.sbert_lr import EncoderName
 from baselines.training.models import determinism, model_version, seeded
 from baselines.training.options import Deterministic
-from baselines.training.outputs import write_record
+from baselines.training.outputs import write_trained
 from builders.encoder import DEFAULT_ENCODER, MAX_WINDOW, encoder_texts, offline_weights
 from validation.command_line import require
 
@@ -199,20 +198,16 @@ def main(
     require("accelerate", "train")
     settings = SetfitSettings(shots, rounds, epochs, learning_rate, batch_size)
     inputs = folder.task(runs.task).inputs
-    made_of = {
-        "program": "setfit",
-        "data": folder.content_hash,
-        "task": runs.task,
-        "targets": runs.target,
-        "candidates": runs.candidates,
-        "probabilities": runs.probabilities,
-        "validation": runs.validation,
-        "model": [encoder, model_version(str(offline_weights(encoder) or encoder))],
-        "settings": asdict(settings),
-        "deterministic": deterministic,
-        "versions": {name: version(name) for name in ("shiftbench", *_LIBRARIES)},
-    }
-    work = WorkFolder(runs.out, made_of)
+    work = open_work_folder(
+        runs.out,
+        "setfit",
+        folder,
+        _LIBRARIES,
+        **runs.settings(),
+        model=[encoder, model_version(str(offline_weights(encoder) or encoder))],
+        settings=asdict(settings),
+        deterministic=deterministic,
+    )
     with determinism(asked=deterministic):
         results = train_runs(lambda run: fit_setfit(run, encoder, inputs, settings), folder, runs, work=work)
     card = make_card(
@@ -226,9 +221,7 @@ def main(
         training_size=results.records[0]["train_rows"] if shots else None,
         tuning_trials=1,
     )
-    write_record(results, runs.out)
-    write_results(results, card, runs.out)
-    work.clear()
+    write_trained(results, card, runs.out, work)
 
 
 if __name__ == "__main__":

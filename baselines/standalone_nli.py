@@ -91,8 +91,8 @@ def predict(model: Any, features: Sequence[Mapping[str, Any]], collate: Any) -> 
     while order:
         n = max(1, PREDICTED_TOKENS // len(features[order[0]]["input_ids"]))
         batch, order = order[:n], order[n:]
-        found = model(**collate([features[place] for place in batch]).to(model.device)).logits
-        logits.update(zip([keys[place] for place in batch], found.double().cpu().numpy(), strict=True))
+        batch_logits = model(**collate([features[place] for place in batch]).to(model.device)).logits
+        logits.update(zip([keys[place] for place in batch], batch_logits.double().cpu().numpy(), strict=True))
     shifted = np.exp([logits[key] - logits[key].max() for key in keys])
     return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
 

@@ -136,8 +136,8 @@ class Encoder:
     def encode(self, texts: Sequence[str], description: str = "encoding") -> Vectors:
         """Encode texts to unit vectors, shape (n, d), float32, in the order given."""
         prompt = f"-{hashlib.sha256(self._prompt.encode()).hexdigest()[:16]}" if self._prompt else ""
-        found = self._encode_cached(f"{self.revision[:16]}{prompt}.sqlite", texts, description, self._encode_chunk)
-        return np.stack([found[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
+        vector_of = self._encode_cached(f"{self.revision[:16]}{prompt}.sqlite", texts, description, self._encode_chunk)
+        return np.stack([vector_of[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
 
     def token_vectors(
         self, texts: Sequence[str], description: str = "embedding", *, keep: bool = True
@@ -155,11 +155,13 @@ class Encoder:
         """
         width = self.encode(["size"]).shape[1]
         if keep:
-            found = self._encode_cached(f"{self.revision[:16]}.tokens.sqlite", texts, description, self._token_chunk)
+            vectors_of = self._encode_cached(
+                f"{self.revision[:16]}.tokens.sqlite", texts, description, self._token_chunk
+            )
         else:
             batches = self._batches(list(dict.fromkeys(texts)), description, self._token_chunk)
-            found = {text: part for chunk, parts in batches for text, part in zip(chunk, parts, strict=True)}
-        parts = [found[text].reshape(-1, width) for text in texts]
+            vectors_of = {text: part for chunk, parts in batches for text, part in zip(chunk, parts, strict=True)}
+        parts = [vectors_of[text].reshape(-1, width) for text in texts]
         offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
         return np.concatenate([np.zeros((0, width), np.float32), *parts]), offsets
 
@@ -170,13 +172,13 @@ class Encoder:
         distinct = list(dict.fromkeys(texts))
         keys = {text: hashlib.sha256(text.encode()).digest() for text in distinct}
         with _VectorStore(self._cache / file) as store:
-            found = store.get(list(keys.values()))
-            lacking = [text for text in distinct if keys[text] not in found]
+            cached = store.get(list(keys.values()))
+            lacking = [text for text in distinct if keys[text] not in cached]
             for chunk, vectors in self._batches(lacking, description, encode):
                 fresh = dict(zip((keys[text] for text in chunk), vectors, strict=True))
                 store.put(fresh)
-                found.update(fresh)
-        return {text: found[key] for text, key in keys.items()}
+                cached.update(fresh)
+        return {text: cached[key] for text, key in keys.items()}
 
     def _batches(
         self, texts: list[str], description: str, encode: ChunkEncoder
@@ -354,8 +356,8 @@ class CachedVectors:
             raise KeyError("no vectors are cached")
         keys = [hashlib.sha256(text.encode()).digest() for text in texts]
         with _VectorStore(self._file) as store:
-            found = store.get(list(dict.fromkeys(keys)))
-        return np.stack([found[key] for key in keys]) if keys else np.zeros((0, 0), np.float32)
+            vector_of = store.get(list(dict.fromkeys(keys)))
+        return np.stack([vector_of[key] for key in keys]) if keys else np.zeros((0, 0), np.float32)
 
 
 class _VectorStore:
@@ -373,14 +375,14 @@ class _VectorStore:
         self._connection.close()
 
     def get(self, keys: list[bytes]) -> dict[bytes, NDArray[np.float32]]:
-        found: dict[bytes, NDArray[np.float32]] = {}
+        vectors: dict[bytes, NDArray[np.float32]] = {}
         for start in range(0, len(keys), 500):
             part = keys[start : start + 500]
             marks = ",".join("?" * len(part))
             query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"
             for key, vector in self._connection.execute(query, part):
-                found[key] = np.frombuffer(vector, dtype=np.float32)
-        return found
+                vectors[key] = np.frombuffer(vector, dtype=np.float32)
+        return vectors
 
     def put(self, vectors: dict[bytes, NDArray[np.float32]]) -> None:
         with self._connection:

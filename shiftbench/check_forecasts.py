@@ -29,11 +29,11 @@ def forecast_unlabelled(
     assert rows.unlabelled is not None
     checked = predict_unlabelled(model, label_map, rows, place)
     facts = rows.unlabelled.prediction_task(rows.folder)
-    found = forecast_predictions(
+    forecasts = forecast_predictions(
         model.name,
         predictions,
         rows.folder,
         unlabelled=rows.unlabelled.samples(checked, facts.labels),
         targets=list(rows.unlabelled.titles),
     )
-    return with_forecast_titles(found, {**domain_titles(rows.folder), **rows.unlabelled.titles})
+    return with_forecast_titles(forecasts, {**domain_titles(rows.folder), **rows.unlabelled.titles})

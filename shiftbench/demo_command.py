@@ -80,7 +80,7 @@ def demo(
         print_board([result for result in results if result[1].data == one], console())
     if no_serve:
         return
-    _tell("showing them as a web page; Ctrl-C stops it")
+    _print_progress("showing them as a web page; Ctrl-C stops it")
     serve(data, str(store), port)
 
 
@@ -100,7 +100,7 @@ def _demo_results(raw: list[Path], out: Path) -> "Shown":
     folders = build_folders(raw, out)
     store = Store(out / "store")
     scored = [(entry.card.name, store.scores(entry, folder)) for entry, folder in stored_results(folders, out)]
-    _tell(f"checked, scored and stored {len(scored)} entries in {store.root}")
+    _print_progress(f"checked, scored and stored {len(scored)} entries in {store.root}")
     return [folder.path for folder in folders], store.root, scored
 
 
@@ -120,13 +120,13 @@ def _demo_board(raw: list[Path], out: Path) -> "Shown":
     results = []
     for number, task in enumerate(folder.manifest.tasks, start=1):
         for program in DEMO_PROGRAMS:
-            _tell(f"2/4 training {program} on task {task} ({number} of {len(folder.manifest.tasks)})")
+            _print_progress(f"2/4 training {program} on task {task} ({number} of {len(folder.manifest.tasks)})")
             predictions = out / f"{data.name}-{task}-{program}.parquet"
             _run(["train", program, task, "--data", str(data), "--out", str(predictions)])
             card = read_card(predictions.with_suffix(".card.yaml"))
             entry, _ = store.submit(predictions, card, [folder])
             results.append((entry.card.name, store.scores(entry, folder)))
-    _tell(f"3/4 checked, scored and stored {len(results)} entries in {store.root}")
+    _print_progress(f"3/4 checked, scored and stored {len(results)} entries in {store.root}")
     return [data], store.root, results
 
 
@@ -151,7 +151,7 @@ def _demo_check(raw: list[Path], out: Path) -> None:
         data = out / "synthetic-rows"
         build_synthetic(data, overwrite=True)
     files = write_rows(DatasetFolder.open(data), place)
-    _tell(f"2/3 fine-tuning MiniLM on {files.home}, about two minutes on two cores")
+    _print_progress(f"2/3 fine-tuning MiniLM on {files.home}, about two minutes on two cores")
     models, trained = place / "models", place / "trained.parquet"
     train = ["train", "finetune-classifier", files.task, "--data", str(data), "--source", files.home]
     train += ["--target", files.home, "--epochs", "2", "--max-length", "64", "--eval-max-length", "128"]
@@ -175,14 +175,14 @@ def _demo_check(raw: list[Path], out: Path) -> None:
     check = ["check", str(models / f"{files.home}-0"), "--data", str(files.test), "--domain-column", "domain"]
     check += ["--label-column", "label", *texts, "--trained-on", files.home, "--train-file", str(files.train)]
     check += ["--probes", "--report", str(place / "report.html")]
-    _tell(f"3/3 shiftbench {' '.join(check)}")
+    _print_progress(f"3/3 shiftbench {' '.join(check)}")
     _run(check)
     what = (
         "synthetic texts: these scores say nothing about the model"
         if data.name.startswith("synthetic")
         else "real rows"
     )
-    _tell(f"checked on {what}")
+    _print_progress(f"checked on {what}")
 
 
 def _build_real(data: Path, raw: list[Path], fetched: Path, encoder: "Encoder | None" = None) -> bool:
@@ -197,22 +197,26 @@ def _build_real(data: Path, raw: list[Path], fetched: Path, encoder: "Encoder | 
     options: dict[str, Any] = {"partial": True, "overwrite": True, "placebo": False, "encoder": encoder}
     steps = 4 if encoder else 3
     if raw:
-        _tell(f"1/{steps} building {data} from real rows: the genres of MultiNLI in {', '.join(map(str, raw))}")
+        _print_progress(
+            f"1/{steps} building {data} from real rows: the genres of MultiNLI in {', '.join(map(str, raw))}"
+        )
         build_benchmark("dr", "nli", raw, data, **options)
         return True
-    _tell(f"1/{steps} no upstream files in {SHARED[-1]} (or give --raw): downloading MultiNLI's genres from the Hub")
+    _print_progress(
+        f"1/{steps} no upstream files in {SHARED[-1]} (or give --raw): downloading MultiNLI's genres from the Hub"
+    )
     try:
-        build_benchmark("dr", "nli", fetched, data, **options, from_hub=True, note=_tell)
+        build_benchmark("dr", "nli", fetched, data, **options, from_hub=True, note=_print_progress)
     except InvalidInput as error:
         if cause(error) is None and not is_transient(error):
             raise
-        _tell(f"the download failed ({error.problems[0].found}); building from synthetic texts instead")
+        _print_progress(f"the download failed ({error.problems[0].found}); building from synthetic texts instead")
         return False
-    _tell(f"built {data} from real rows: the genres of MultiNLI from the Hub, kept in {fetched}")
+    _print_progress(f"built {data} from real rows: the genres of MultiNLI from the Hub, kept in {fetched}")
     return True
 
 
-def _tell(line: str) -> None:
+def _print_progress(line: str) -> None:
     typer.echo(line, err=True)
 
 

@@ -121,7 +121,7 @@ def _not_a_table(argument: str, found: str) -> Problem:
     return Problem("this is not a table", argument, found, "give columns of one length, each with values of one type")
 
 
-def _refuse_type(found: object, argument: str, wanted: str) -> NoReturn:
-    kind = type(found)
+def _refuse_type(given: object, argument: str, wanted: str) -> NoReturn:
+    kind = type(given)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     raise TypeError(f"{argument}: wrong type; found {name}; give {wanted}")

@@ -273,4 +273,4 @@ def _map_ids(frame: pl.DataFrame, ids: pl.DataFrame, file: str, csv: str, column
 
 
 def _to_own_ids(text: str, own_ids: Mapping[str, str]) -> str:
-    return _ID.sub(lambda found: repr(own_ids.get(found[0][1:-1], found[0][1:-1])), text)
+    return _ID.sub(lambda match: repr(own_ids.get(match[0][1:-1], match[0][1:-1])), text)

@@ -71,9 +71,8 @@ def predict(
     Example: shiftbench predict ./my-model --data build/dr --task nli --source fiction --out preds.parquet
     """
     from baselines.models import predict_in_parts
-    from baselines.program import check_out_path, make_card, write_outputs
+    from baselines.program import check_out_path, make_card, open_work_folder, write_outputs
     from baselines.prompting.task_prompt import TaskPrompt
-    from baselines.runs import WorkFolder
     from builders.folder.reader import DatasetFolder
 
     check_out_path(out)
@@ -85,7 +84,15 @@ def predict(
     loaded = options.load(model, kind=info.kind, inputs=info.inputs, labels=info.labels, prompt=prompt)
     for note in loaded.notes:
         typer.echo(f"note: {note}", err=True)
-    work = WorkFolder(out, _work_settings(folder, task, split, subset, target, model, options, loaded))
+    work = open_work_folder(
+        out,
+        "predict",
+        folder,
+        loaded.libraries,
+        rows=[task, split, subset, target],
+        model=[model, loaded.version],
+        options=asdict(options),
+    )
     resumed = f"; continuing from the work saved in {work.path}" if work.path.is_dir() else ""
     typer.echo(f"predicting {counted(len(rows), 'row')} of task '{task}' with {loaded.name}{resumed}", err=True)
     predictions = predict_in_parts(loaded, rows, info.inputs, work=work)
@@ -147,29 +154,6 @@ def _rows_to_predict(
     if split != "test":
         return pl.concat([folder.split(task, domain, split) for domain in chosen])
     return folder.test(task, subset).filter(pl.col("domain").is_in(chosen))
-
-
-def _work_settings(
-    folder: "DatasetFolder",
-    task: str,
-    split: str,
-    subset: str,
-    targets: list[str] | None,
-    spec: str,
-    options: ModelOptions,
-    loaded: "LoadedModel",
-) -> dict[str, Any]:
-    """Return what the predictions depend on: saved parts with other settings are not used."""
-    from importlib.metadata import version
-
-    return {
-        "program": "predict",
-        "data": folder.content_hash,
-        "rows": [task, split, subset, targets],
-        "model": [spec, loaded.version],
-        "options": asdict(options),
-        "versions": {name: version(name) for name in ("shiftbench", *loaded.libraries)},
-    }
 
 
 def _warn_of_mixed_labels(rows: "pl.DataFrame", predictions: "pl.DataFrame", labels: tuple[str, ...]) -> None:

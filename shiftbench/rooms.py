@@ -13,9 +13,9 @@ def check_rooms() -> None:
     """
     home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     for name in ROOMS:
-        ours, found = os.path.join(home, name), _import_location(name)
-        if found != ours and not (found and os.path.exists(found) and os.path.samefile(found, ours)):
-            raise ImportError(_describe_clash(name, ours, found), name=name, path=found)
+        ours, location = os.path.join(home, name), _import_location(name)
+        if location != ours and not (location and os.path.exists(location) and os.path.samefile(location, ours)):
+            raise ImportError(_describe_clash(name, ours, location), name=name, path=location)
 
 
 def _import_location(name: str) -> str | None:
@@ -29,10 +29,10 @@ def _import_location(name: str) -> str | None:
     return folder if file.startswith("__init__.") else spec.origin
 
 
-def _describe_clash(name: str, ours: str, found: str | None) -> str:
-    if found is None:
+def _describe_clash(name: str, ours: str, location: str | None) -> str:
+    if location is None:
         return f"shiftbench needs its package '{name}', which is not at {ours}; install shiftbench again"
     return (
-        f"shiftbench needs its own package '{name}' at {ours}, but Python finds another one first, at {found}; rename "
-        "it, run Python from another folder, or uninstall the distribution that it belongs to"
+        f"shiftbench needs its own package '{name}' at {ours}, but Python finds another one first, at {location}; "
+        "rename it, run Python from another folder, or uninstall the distribution that it belongs to"
     )

@@ -20,12 +20,13 @@ def json_line(line: bytes, *, once: bool = False) -> Any:
     return content
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+def refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the keys and values of a JSON object; ValueError when a key is given twice."""
+    content = dict(pairs)
+    if len(content) != len(pairs):
         raise ValueError("a key is given twice")
-    return found
+    return content
 
 
 _ANY = json.JSONDecoder()
-_ONCE = json.JSONDecoder(object_pairs_hook=_once)
+_ONCE = json.JSONDecoder(object_pairs_hook=refuse_repeated_keys)

@@ -240,15 +240,15 @@ def _too_many_elements(file: str, column: str, n: int) -> Problem:
 
 def _check_lengths(batch: pa.RecordBatch, row: int, file: str) -> dict[str, npt.NDArray[np.int64]]:
     """Measure the values of each column, while texts are codes into their dictionary, and so take little memory."""
-    found = {}
+    lengths_of = {}
     for name in batch.schema.names:
-        found[name] = lengths = _byte_lengths(batch[name])
+        lengths_of[name] = lengths = _byte_lengths(batch[name])
         # What is not as long as that is measured in characters, with the texts of the other formats.
         most = _most_bytes(name)
         if len(lengths) and int(lengths.max()) > most:
-            told = f"more than {most:,} bytes"
-            raise InvalidInput(too_long(file, name, row + int((lengths > most).argmax()) + 1, told))
-    return found
+            found = f"more than {most:,} bytes"
+            raise InvalidInput(too_long(file, name, row + int((lengths > most).argmax()) + 1, found))
+    return lengths_of
 
 
 def _cuts(row_bytes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
@@ -287,8 +287,8 @@ def _byte_lengths(array: pa.Array) -> npt.NDArray[np.int64]:
         return _list_lengths(array)
     if pa.types.is_dictionary(kind):
         each = np.append(_byte_lengths(array.dictionary), 0)  # the last stands for null
-        found: npt.NDArray[np.int64] = each[_fill_nulls(array.indices, len(each) - 1)]
-        return found
+        lengths: npt.NDArray[np.int64] = each[_fill_nulls(array.indices, len(each) - 1)]
+        return lengths
     if pa.types.is_string(kind) or pa.types.is_binary(kind) or _is_large(kind):
         return np.asarray(_fill_nulls(pc.binary_length(array), 0), np.int64)
     return np.full(len(array), 8, np.int64)

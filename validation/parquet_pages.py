@@ -156,11 +156,11 @@ def _struct(data: bytes, at: int, nesting: int) -> tuple[_Fields, int]:
 
 def _struct_list(data: bytes, at: int, nesting: int) -> tuple[list[_Fields], int]:
     size, at = _list_size(data, at)
-    found = []
+    structs = []
     for _ in range(size):
         fields, at = _struct(data, at, nesting + 1)
-        found.append(fields)
-    return found, at
+        structs.append(fields)
+    return structs, at
 
 
 def _skip_value(data: bytes, at: int, kind: int, nesting: int) -> int:

@@ -46,8 +46,8 @@ def refuse_deceptive_host(url: str) -> str:
     host = re.split("[/?#]", url.partition("://")[2], maxsplit=1)[0]
     for letter in host:
         if letter in "@%" or not letter.isascii():
-            found = {"found": _code_point(letter)}
-            raise PydanticCustomError("host", "a character that hides where a link leads: {found}", found)
+            context = {"found": _code_point(letter)}
+            raise PydanticCustomError("host", "a character that hides where a link leads: {found}", context)
     if not _HOST.fullmatch(host):
         raise PydanticCustomError("host", "a link that names no host")
     return url

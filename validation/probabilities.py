@@ -104,12 +104,12 @@ def _null_faults(lists: pl.Series, bad: Bad, none: pl.Series) -> tuple[pl.Series
     number = ~(whole & sums.is_finite() & (lists.list.len() > 0))
     outside = (lists.list.min() < 0) | (lists.list.max() > 1)
     off = (sums - 1).abs() > SUM_TOLERANCE
-    found, seen = dict(bad), none
+    faults, seen = dict(bad), none
     for kind, rows in (("number", number), ("range", outside), ("sum", off)):
         here = rows.fill_null(value=False) & lists.is_not_null() & ~seen
-        found[kind] = found.get(kind, none) | here
+        faults[kind] = faults.get(kind, none) | here
         seen = seen | here
-    return (lists.set(seen, None) if seen.any() else lists), {kind: rows for kind, rows in found.items() if rows.any()}
+    return (lists.set(seen, None) if seen.any() else lists), {kind: rows for kind, rows in faults.items() if rows.any()}
 
 
 class ProbabilityChecks:

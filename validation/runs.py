@@ -108,15 +108,15 @@ class RunLedger:
         keys = np.sort(np.concatenate(self._parts))
         keys = keys[np.diff(keys, prepend=keys[0] - 1) > 0]
         bounds = np.concatenate([[0], self.known.ends])
-        found = []
+        short = []
         for (source, seed), number in self._runs.items():
             given = np.diff(np.searchsorted(keys, number * len(self.known) + bounds))
             for cell in np.flatnonzero((given > 0) & (given < np.diff(bounds))).tolist():
                 task, target = self.known.cells[cell]
                 if task not in without:
-                    found.append((task, source, target, seed, cell))
-        listed = sorted(found)[:most]
-        return [self._short_run(keys, source, seed, cell) for _, source, _, seed, cell in listed], len(found)
+                    short.append((task, source, target, seed, cell))
+        listed = sorted(short)[:most]
+        return [self._short_run(keys, source, seed, cell) for _, source, _, seed, cell in listed], len(short)
 
     def _short_run(self, keys: npt.NDArray[np.int64], source: str, seed: int, cell: int) -> ShortRun:
         first, end = (int(self.known.ends[cell - 1]) if cell else 0), int(self.known.ends[cell])

@@ -16,6 +16,7 @@ from yaml.reader import Reader, ReaderError
 from yaml.resolver import BaseResolver
 from yaml.scanner import Scanner
 
+from validation.json_text import refuse_repeated_keys
 from validation.report import InvalidInput, Problem
 
 MAX_BYTES = 64 * 1024
@@ -80,12 +81,6 @@ def _check_size(content: Any, nesting: int) -> int:
     return n
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) != len(pairs):
-        raise ValueError("a key is given twice")
-    return dict(pairs)
-
-
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
@@ -96,7 +91,9 @@ def _short_integer(digits: str) -> int:
     return int(digits)
 
 
-_JSON = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_refuse_constant, parse_int=_short_integer)
+_JSON = json.JSONDecoder(
+    object_pairs_hook=refuse_repeated_keys, parse_constant=_refuse_constant, parse_int=_short_integer
+)
 
 
 class _Refused(yaml.MarkedYAMLError):
@@ -163,15 +160,15 @@ def _content(node: Any) -> Any:
         return _scalar(node)
     if isinstance(node, yaml.SequenceNode):
         return [_content(child) for child in node.value]
-    found: dict[str, Any] = {}
+    content: dict[str, Any] = {}
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
             raise _Refused(None, None, "a key that is not text", key.start_mark)
         name = _scalar_text(key)
-        if name in found:
+        if name in content:
             raise _Refused(None, None, "a key that is given twice", key.start_mark)
-        found[name] = _content(value)
-    return found
+        content[name] = _content(value)
+    return content
 
 
 def _scalar(node: Any) -> Any:

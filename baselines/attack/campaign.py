@@ -111,10 +111,10 @@ class Campaign:
 
     def _next_wave(self) -> list[Example]:
         """Take the next texts to attack, from the labels of which fewer texts fell than are wanted."""
-        found = [sum(one.flipped for one in attacked) for attacked in self._by_label()]
-        most = [self._n if waiting else there for waiting, there in zip(self._waiting, found, strict=True)]
+        n_fallen = [sum(one.flipped for one in attacked) for attacked in self._by_label()]
+        most = [self._n if waiting else there for waiting, there in zip(self._waiting, n_fallen, strict=True)]
         wave: list[Example] = []
-        for share, there, waiting in zip(divide_evenly(self._n, most), found, self._waiting, strict=True):
+        for share, there, waiting in zip(divide_evenly(self._n, most), n_fallen, self._waiting, strict=True):
             size = min(2 * max(share - there, 0), WAVE // len(self._labels) + 1)
             wave += waiting[:size]
             del waiting[:size]

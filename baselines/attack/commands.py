@@ -118,8 +118,8 @@ def make(
         raise InvalidInput(Problem("no changed text makes the victim err", "--victim", f"'{victim}'", cure))
     write_whole(review_table(fallen, info.labels), out)
     few = "" if len(fallen) == n else f" of {n:,} wanted: all texts that the victim gets right were tried"
-    told = "write yes or no into the column 'keep' of each row"
-    typer.echo(f"wrote {out}: {counted(len(fallen), 'text')}{few}; {told}", err=True)
+    instruction = "write yes or no into the column 'keep' of each row"
+    typer.echo(f"wrote {out}: {counted(len(fallen), 'text')}{few}; {instruction}", err=True)
 
 
 def collect(
@@ -150,8 +150,8 @@ def collect(
         raise InvalidInput(Problem(what, str(reviewed), cure=cure, column="keep"))
     write_whole(release_file(kept, labels), out)
     counts = _counts(kept, labels)
-    told = ", ".join(f"{counts[label]:,} {label} (as {number})" for number, label in enumerate(labels))
-    typer.echo(f"wrote {out}: {counted(len(kept), 'text')}, {told}", err=True)
+    label_counts = ", ".join(f"{counts[label]:,} {label} (as {number})" for number, label in enumerate(labels))
+    typer.echo(f"wrote {out}: {counted(len(kept), 'text')}, {label_counts}", err=True)
     write_json({"texts": len(kept), "labels": counts}, json_)
 
 

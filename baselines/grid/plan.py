@@ -86,7 +86,7 @@ def read_plan(file: Path, programs: TyperGroup, tasks: Sequence[str] | None = No
         tasks: those of the grid's tasks to keep; models that name none of them are left out. None keeps all.
     Raises: InvalidInput naming everything that is wrong: keys, values, programs, their options, tasks, sources.
     """
-    grid_file = _read(file)
+    grid_file = _read_grid_file(file)
     if tasks:
         grid_file = _keep_tasks(grid_file, tasks)
     folder = DatasetFolder.open(file.parent / grid_file.data)
@@ -100,7 +100,7 @@ def read_plan(file: Path, programs: TyperGroup, tasks: Sequence[str] | None = No
     return GridPlan(folder.path, out, grid_file.threads, tuple(trials), parameters)
 
 
-def _read(file: Path) -> GridFile:
+def _read_grid_file(file: Path) -> GridFile:
     if not file.is_file():
         raise InvalidInput(Problem("there is no such grid file", str(file), cure="give the path of a TOML file"))
     try:

@@ -100,9 +100,9 @@ class CallableModel(NamedModel):
         if isinstance(outputs, np.ndarray):
             outputs = list(outputs)
         if not isinstance(outputs, list | tuple) or len(outputs) != n:
-            told = f"{len(outputs):,} outputs" if hasattr(outputs, "__len__") else type(outputs).__name__
+            found = f"{len(outputs):,} outputs" if hasattr(outputs, "__len__") else type(outputs).__name__
             cure = f"return a list or array of {n:,}, one for each input"
-            raise refuse_row(self.name, "the callable must return one output per input", 0, told, cure, self._empty())
+            raise refuse_row(self.name, "the callable must return one output per input", 0, found, cure, self._empty())
         return list(outputs)
 
     def _build_predictions(self, outputs: Sequence[Any], part: Sequence[Any]) -> pl.DataFrame:
@@ -170,10 +170,10 @@ class CallableModel(NamedModel):
         tags = [[str(tag) for tag in row] if isinstance(row, list | tuple | np.ndarray) else None for row in outputs]
         for row, (own, words) in enumerate(zip(tags, part, strict=True)):
             if own is None or (len(own) != len(words) and own != [UNPARSED]):
-                told = type(outputs[row]).__name__ if own is None else f"{len(own):,} tags for {len(words):,} words"
+                found = type(outputs[row]).__name__ if own is None else f"{len(own):,} tags for {len(words):,} words"
                 what, cure = "the callable gives no tag for each word", "return a list of tags, one a word"
                 done = self._tags(outputs[:row], part[:row]) if row else self._empty()
-                raise refuse_row(self.name, what, row, told, cure, done)
+                raise refuse_row(self.name, what, row, found, cure, done)
         names = list(dict.fromkeys(tag for row in tags for tag in row or () if tag != UNPARSED))
         relevant = {
             name: tag for name, tag in self.label_map.items() if name in names or any(n[2:] == name for n in names)
@@ -220,8 +220,8 @@ def load_callable(request: "LoadRequest") -> CallableModel:
             raise InvalidInput(Problem("the module has no such callable", request.spec, f"'{name}'", cure))
         target = getattr(target, name)
     if not callable(target) or isinstance(target, type):
-        told, cure = type(target).__name__, "name a function, or a method of an object, that takes a list of texts"
-        raise InvalidInput(Problem("this cannot be called with texts", request.spec, told, cure))
+        found, cure = type(target).__name__, "name a function, or a method of an object, that takes a list of texts"
+        raise InvalidInput(Problem("this cannot be called with texts", request.spec, found, cure))
     for name, label in request.label_map.items():
         if request.kind is TaskKind.CLASSIFICATION:
             match_labels([name], request.labels, place=request.spec, label_map={name: label})

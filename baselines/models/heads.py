@@ -94,10 +94,10 @@ def output_order(names: Sequence[str], labels: Sequence[str]) -> tuple[int, ...]
     >>> output_order(["No", "Yes"], ["yes", "no"]), output_order(["LABEL_0", "LABEL_1"], ["yes", "no"])
     ((1, 0), None)
     """
-    found = [resolve_label(name, labels) for name in names]
-    if None in found or len(names) != len(labels) or len(set(found)) < len(labels):
+    matched = [resolve_label(name, labels) for name in names]
+    if None in matched or len(names) != len(labels) or len(set(matched)) < len(labels):
         return None
-    return tuple(found.index(label) for label in labels)
+    return tuple(matched.index(label) for label in labels)
 
 
 def permute_outputs(model: Any, order: Sequence[int], name: str) -> None:

@@ -222,9 +222,9 @@ def _describe_unmatched(
         cure = f"put the label that each stands for in place of '?': {map_line(names, labels)}"
         return Problem(what, place, found, cure, key=key)
     near = [(name, _nearest(name, labels)) for name in lost]
-    told = ", ".join(f"'{name}'" + (f" (nearest: '{label}')" if label else "") for name, label in near[:_SHOWN])
+    unmatched = ", ".join(f"'{name}'" + (f" (nearest: '{label}')" if label else "") for name, label in near[:_SHOWN])
     more = f" and {len(near) - _SHOWN} more" if len(near) > _SHOWN else ""
-    found = f"{len(lost)} of {len(names)}: {told}{more}; the task's labels are {quote_names(labels, _SHOWN)}"
+    found = f"{len(lost)} of {len(names)}: {unmatched}{more}; the task's labels are {quote_names(labels, _SHOWN)}"
     cure = f"map them: {map_line(lost, labels)}, where '{UNPARSED}' stands for no label"
     return Problem("the labels of this model are not the task's", place, found, cure, key=key)
 

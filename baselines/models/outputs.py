@@ -38,8 +38,8 @@ def frame_of_probabilities(values_by_row: Any, match: LabelMatch, name: str) -> 
     for bad, what, cure in faults:
         if bad.any():
             row = int(bad.argmax())
-            told = f"{np.round(values[row], 4).tolist()[:12]}, {int(bad.sum()):,} such rows of {len(values):,}"
-            raise refuse_row(name, what, row, told, cure, predictions[:row])
+            found = f"{np.round(values[row], 4).tolist()[:12]}, {int(bad.sum()):,} such rows of {len(values):,}"
+            raise refuse_row(name, what, row, found, cure, predictions[:row])
     return predictions
 
 
@@ -60,8 +60,8 @@ def frame_of_labels(labels_by_row: Sequence[str], names: Sequence[str], match: L
     lost = predictions["prediction"].is_null()
     if lost.any():
         row = int(lost.arg_true()[0])
-        told, cure = f"'{labels_by_row[row]}', {int(lost.sum()):,} such rows", f"give one of {', '.join(names)}"
-        raise refuse_row(name, "the model gives a label that it does not have", row, told, cure, predictions[:row])
+        found, cure = f"'{labels_by_row[row]}', {int(lost.sum()):,} such rows", f"give one of {', '.join(names)}"
+        raise refuse_row(name, "the model gives a label that it does not have", row, found, cure, predictions[:row])
     return predictions
 
 

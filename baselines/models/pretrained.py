@@ -209,9 +209,9 @@ def load_pretrained(request: "LoadRequest") -> NamedModel:
     tokenizer = load_tokenizer(spec, **where, **spaced)
     if tokenizer.pad_token_id is None and getattr(config, "pad_token_id", None) is not None:
         tokenizer.pad_token_id = config.pad_token_id  # classifiers that read from left to right say it there alone
-    model, told = load_model(_HEADS[head], spec, 0, output_loading_info=True, **where)
-    if told["missing_keys"]:
-        missing = sorted(told["missing_keys"])
+    model, loading_info = load_model(_HEADS[head], spec, 0, output_loading_info=True, **where)
+    if loading_info["missing_keys"]:
+        missing = sorted(loading_info["missing_keys"])
         more = f" and {len(missing) - 4} more" if len(missing) > 4 else ""
         found, cure = f"no {', '.join(missing[:4])}{more}", f"train it: shiftbench train {_TRAINER[request.kind]}"
         raise InvalidInput(Problem("the model has no trained weights for its answers", spec, found, cure))

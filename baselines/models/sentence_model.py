@@ -113,10 +113,10 @@ def _settings(folder: Path) -> dict[str, Any]:
     if not file.is_file():
         return {}
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        settings = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise InvalidInput(Problem("this is no JSON", str(file), first_line(error), "save the model again")) from error
-    return found if isinstance(found, dict) else {}
+    return settings if isinstance(settings, dict) else {}
 
 
 def _load_head(path: Path, *, trust_pickle: bool) -> Any:

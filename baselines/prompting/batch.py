@@ -119,7 +119,7 @@ def collect_batch(model: ModelServer, requests: Mapping[bytes, Request], out: Pa
             found = ", ".join(f"{batch.id} {batch.status}" for batch in waiting)
             raise InvalidInput(Problem("the batch is not done", model.address, found, "try again later"))
         texts = [client.files.content(batch.output_file_id).text for batch in batches if batch.output_file_id]
-    n_found = sum(_keep(model, requests, text, store) for text in texts)
+    n_found = sum(_keep_answers(model, requests, text, store) for text in texts)
     if n_found < len(requests):
         states = ", ".join(f"{batch.id} {batch.status}" for batch in batches)
         found = f"{len(requests) - n_found:,} of {len(requests):,} requests without an answer; {states}"
@@ -143,7 +143,7 @@ def print_stage(stage: BatchStage, files: Sequence[Path], names: Sequence[str], 
     typer.echo(line, err=True)
 
 
-def _keep(model: ModelServer, requests: Mapping[bytes, Request], text: str, store: AnswerStore) -> int:
+def _keep_answers(model: ModelServer, requests: Mapping[bytes, Request], text: str, store: AnswerStore) -> int:
     n_kept = 0
     for line in text.splitlines():
         try:

@@ -133,8 +133,8 @@ async def _ask_barely(url: str, requests: Sequence[Request]) -> list[str | None]
     async def work() -> None:
         for place, request in waiting:
             messages: Any = list(request.messages)
-            found = await client.chat.completions.create(model="m", messages=messages, temperature=0, max_tokens=8)
-            answers[place] = found.choices[0].message.content
+            completion = await client.chat.completions.create(model="m", messages=messages, temperature=0, max_tokens=8)
+            answers[place] = completion.choices[0].message.content
 
     async with AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
         await asyncio.gather(*[work() for _ in range(NEAR_CONCURRENCY)])
@@ -174,7 +174,7 @@ def score_apart(model: Any, prompts: Sequence[Sequence[int]]) -> list[list[float
     import torch
 
     rows = [([*prompt, *label], len(label)) for prompt in prompts for label in _LABELS]
-    found = []
+    label_log_p = []
     for first in range(0, len(rows), _BATCH):
         batch = rows[first : first + _BATCH]
         width, longest = max(len(row) for row, _ in batch), max(length for _, length in batch)
@@ -185,5 +185,5 @@ def score_apart(model: Any, prompts: Sequence[Sequence[int]]) -> list[list[float
             logits = model(input_ids=ids, attention_mask=mask, position_ids=places, logits_to_keep=longest + 1).logits
         for (row, length), of_row in zip(batch, logits, strict=True):
             log_p = of_row[-length - 1 : -1].log_softmax(dim=-1)
-            found.append(float(log_p.gather(-1, torch.tensor(row[-length:]).unsqueeze(-1)).sum()))
-    return np.array(found).reshape(len(prompts), len(_LABELS)).tolist()
+            label_log_p.append(float(log_p.gather(-1, torch.tensor(row[-length:]).unsqueeze(-1)).sum()))
+    return np.array(label_log_p).reshape(len(prompts), len(_LABELS)).tolist()

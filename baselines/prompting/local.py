@@ -57,9 +57,11 @@ class LocalModel:
             self._score([(place, request) for place, request in enumerate(requests) if request.labels], keep)
             free = [place for place, request in enumerate(requests) if not request.labels]
             if free:
-                self._answer([requests[place] for place in free], lambda place, answer: keep(free[place], answer))
+                self._generate_answers(
+                    [requests[place] for place in free], lambda place, answer: keep(free[place], answer)
+                )
         else:
-            self._answer(requests, keep)
+            self._generate_answers(requests, keep)
 
     def _score(self, requests: Sequence[tuple[int, Request]], keep: KeepAnswer) -> None:
         """Score the labels of requests; requests with the same labels go together, long prompts first."""
@@ -77,11 +79,11 @@ class LocalModel:
             for place in sorted(set(own) - set(fitting)):
                 keep(place, ModelAnswer("", 0, 0))
             fitting.sort(key=lambda place: (-len(prompts[place]), prompts[place]))
-            found = score_labels(self._model, [prompts[place] for place in fitting], labels, self._batch)
-            for place, scores in zip(fitting, chain.from_iterable(found), strict=True):
+            label_scores = score_labels(self._model, [prompts[place] for place in fitting], labels, self._batch)
+            for place, scores in zip(fitting, chain.from_iterable(label_scores), strict=True):
                 keep(place, ModelAnswer(json.dumps(scores), len(prompts[place]) + sum(map(len, labels)), 0))
 
-    def _answer(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
+    def _generate_answers(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
         prompts = [self._tokens(request.messages) for request in requests]
         context_length = getattr(self._model.config, "max_position_embeddings", None) or 10**9
         order = sorted(range(len(requests)), key=lambda place: (-len(prompts[place]), prompts[place]))

@@ -255,10 +255,10 @@ def _is_private_address(address: str) -> bool:
     """Test whether an address is on this machine or in a private network, where nobody counts requests."""
     host = urlsplit(address).hostname or ""
     try:
-        found = ip_address(host)
+        ip = ip_address(host)
     except ValueError:
         return host == "localhost"
-    return found.is_loopback or found.is_private
+    return ip.is_loopback or ip.is_private
 
 
 def server_address(address: str) -> str:

@@ -115,10 +115,10 @@ class TaskPrompt:
             tags = self._tags(text, row[TOKENS])
             return " ".join(tags) if tags else UNPARSED
         if self.kind is TaskKind.CLASSIFICATION:
-            found = first_label(text, self.labels)
+            answer = first_label(text, self.labels)
         else:
-            found = span(text) if self.kind is TaskKind.EXTRACTIVE_QA else free_text(text)
-        return UNPARSED if found is None else found
+            answer = span(text) if self.kind is TaskKind.EXTRACTIVE_QA else free_text(text)
+        return UNPARSED if answer is None else answer
 
     def answer(self, row: Row) -> str:
         """Format the gold answer of a demonstration as a model is to write its own."""
@@ -170,17 +170,18 @@ class TaskPrompt:
 
 def _format_entities(tags: Sequence[str], tokens: Sequence[str], types: Sequence[str]) -> str:
     """Format entities by type, each once, as ``entity_lists`` reads them."""
-    found: dict[str, list[str]] = {name: [] for name in types}
+    entities_by_type: dict[str, list[str]] = {name: [] for name in types}
     for place, (tag, token) in enumerate(zip(tags, tokens, strict=True)):
         mark, _, name = tag.partition("-")
         if tag == OUTSIDE:
             continue
         if mark == "I" and place and tags[place - 1].partition("-")[2] == name:
-            found[name][-1] += f" {token}"
+            entities_by_type[name][-1] += f" {token}"
         else:
-            found[name].append(token)
+            entities_by_type[name].append(token)
     return " // ".join(
-        f"{name.capitalize()}: {'; '.join(dict.fromkeys(entities)) or 'None'}" for name, entities in found.items()
+        f"{name.capitalize()}: {'; '.join(dict.fromkeys(entities)) or 'None'}"
+        for name, entities in entities_by_type.items()
     )
 
 

@@ -141,9 +141,9 @@ def _scores_of_echoes(choices: Sequence[Any], labels: Sequence[str]) -> list[flo
     return [_label_log_p(by_index[place].get("logprobs"), f" {label}") for place, label in enumerate(labels)]
 
 
-def _label_log_p(found: Any, label: str) -> float:
+def _label_log_p(log_probabilities: Any, label: str) -> float:
     try:
-        tokens, log_p = list(found["tokens"]), list(found["token_logprobs"])
+        tokens, log_p = list(log_probabilities["tokens"]), list(log_probabilities["token_logprobs"])
     except (LookupError, TypeError) as error:
         raise UnscoredError("no log-probabilities") from error
     for end in (len(tokens) - 1, len(tokens)):  # one token was generated behind the label, or none
@@ -152,9 +152,9 @@ def _label_log_p(found: Any, label: str) -> float:
             start -= 1
             length += len(tokens[start])
         # SentencePiece writes its spaces as a bar.
-        told = "".join(map(str, tokens[start:end])).replace("\u2581", " ")
+        token_text = "".join(map(str, tokens[start:end])).replace("\u2581", " ")
         values = log_p[start:end]
-        if told.endswith(label) and all(isinstance(value, int | float) for value in values):
+        if token_text.endswith(label) and all(isinstance(value, int | float) for value in values):
             return float(sum(values))
     raise UnscoredError(f"log-probabilities of {len(tokens)} tokens, the label not among them")
 

@@ -50,8 +50,8 @@ class Dann(nn.Module):
     def forward(self, model: Any, batch: Batch) -> Tensor:
         """Return the loss of a batch with ``domain``, shape (B,)."""
         logits, features = logits_and_features(model, batch)
-        told = self.tell_domain(reversed_gradient(features.float(), reversal_weight(self.progress)))
-        return cross_entropy(logits, batch["labels"]) + functional.cross_entropy(told, batch["domain"])
+        domain_logits = self.tell_domain(reversed_gradient(features.float(), reversal_weight(self.progress)))
+        return cross_entropy(logits, batch["labels"]) + functional.cross_entropy(domain_logits, batch["domain"])
 
 
 class Progress(TrainerCallback):

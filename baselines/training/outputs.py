@@ -3,15 +3,15 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from baselines.program import RunOptions, make_card, write_outputs, write_results
+from baselines.program import RunOptions, make_card, open_work_folder, write_outputs, write_results
 from baselines.runs import Results, WorkFolder
 from baselines.training.models import model_version
 from baselines.training.options import Adapter, TrainingOptions
 from builders.folder.reader import DatasetFolder
+from validation.cards import Card
 from validation.command_line import require
 from validation.output_files import replace_file
 
@@ -26,26 +26,14 @@ def training_work(
     Args:
         program: name of the program.
         folder: the dataset.
-        runs: what is trained on and predicted; sources and seeds tell the runs in the folder apart.
+        runs: what is trained on and predicted.
         options: how.
         more: options of the program alone.
     """
     require("peft", "train")
     options.check()
-    settings = {
-        "program": program,
-        "data": folder.content_hash,
-        "task": runs.task,
-        "targets": runs.target,
-        "candidates": runs.candidates,
-        "probabilities": runs.probabilities,
-        "validation": runs.validation,
-        "options": asdict(replace(options, name=None)),
-        "model": model_version(options.model),
-        "versions": _versions(),
-        **more,
-    }
-    return WorkFolder(runs.out, settings)
+    settings = {"options": asdict(replace(options, name=None)), "model": model_version(options.model), **more}
+    return open_work_folder(runs.out, program, folder, _LIBRARIES, **runs.settings(), **settings)
 
 
 def write_training(
@@ -65,7 +53,7 @@ def write_training(
         folder: the dataset.
         options: as typed.
         out: the prediction file.
-        work: removed at the end, for everything in it is written.
+        work: removed at the end, because everything in it is written.
         name: the model's name on the board, if ``--name`` was not given; default from ``--model``.
         more: facts of the card that are otherwise than the options say.
     """
@@ -82,26 +70,28 @@ def write_training(
         "tuning_trials": max(each.get("tuning_trials", 1) for each in results.records),
         **more,
     }
-    write_record(results, out)
     for state, predictions in results.states.items():
         step = max(each["state_steps"][state] for each in results.records)
         # All states keep the model's name and differ in ``step``, so that a chart draws them as one model's course.
         card = make_card(folder, libraries=_LIBRARIES, name=name, step=step, **facts | {"model_selection": "none"})
         write_outputs(predictions, card, out.with_name(f"{out.stem}.{state.replace(' ', '-')}{out.suffix}"))
-    write_results(results, make_card(folder, libraries=_LIBRARIES, name=name, **facts), out)
-    work.clear()
+    write_trained(results, make_card(folder, libraries=_LIBRARIES, name=name, **facts), out, work)
 
 
-def write_record(results: Results, out: Path) -> None:
-    """Write the record of each training as ``<stem>.training.json`` beside the prediction file.
+def write_trained(results: Results, card: Card, out: Path, work: WorkFolder) -> None:
+    """Write the record of each training as ``<stem>.training.json``, then the prediction files, and clear up.
 
     Args:
         results: what the trainings gave.
+        card: the card of the prediction files.
         out: the prediction file; its folder is created.
+        work: removed at the end, because everything in it is written.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     with replace_file(out.with_name(f"{out.stem}.training.json")) as new:
         new.write_text(json.dumps(list(results.records), indent=1), encoding="utf-8")
+    write_results(results, card, out)
+    work.clear()
 
 
 def default_name(options: TrainingOptions) -> str:
@@ -126,7 +116,3 @@ def default_name(options: TrainingOptions) -> str:
 
 def _is_cut(options: TrainingOptions) -> bool:
     return options.train_size is not None or options.shots is not None
-
-
-def _versions() -> Mapping[str, str]:
-    return {name: version(name) for name in ("shiftbench", *_LIBRARIES)}

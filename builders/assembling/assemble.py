@@ -125,13 +125,13 @@ def _complete_task(task: AssembledTask, seed: int, votes: Mapping[str, pl.DataFr
     add_subsets(task, seed)
     for domain, splits in task.domains.items():
         given = votes.get(domain)
-        found = (
+        annotators = (
             count_annotators(given, splits["test"], task.spec.inputs, task.spec.labels)
             if given is not None and "test" in splits
             else None
         )
-        if found is not None:
-            task.annotators[domain] = found
+        if annotators is not None:
+            task.annotators[domain] = annotators
     return task
 
 

@@ -25,8 +25,8 @@ def upstream_votes(spec: TaskSpec, splits: Mapping[str, Rows]) -> pl.DataFrame |
         return None
     columns = (*spec.inputs, "label")
     parts = [part.select(*columns, VOTES).drop_nulls(VOTES) for part in slices_of(splits["test"]) if VOTES in part]
-    found = pl.concat(parts).unique(columns, keep="first", maintain_order=True) if parts else None
-    return found if found is not None and len(found) else None
+    votes = pl.concat(parts).unique(columns, keep="first", maintain_order=True) if parts else None
+    return votes if votes is not None and len(votes) else None
 
 
 def count_annotators(

@@ -111,7 +111,7 @@ def _templates(rng: np.random.Generator) -> list[tuple[bytes, ...]]:
     return templates
 
 
-def _read(path: Path) -> None:
+def _read_as_build(path: Path) -> None:
     """Read as the build of summaries does, without its costly steps: choose by subreddit, sample, keep on disk."""
     columns = rename({"content": "source_text", "summary": "target_text", "author": "group"})
     _sample(path, {domain.name: (domain.transforms[0], columns) for domain in AS.domains})
@@ -166,7 +166,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
 
 
 _JOBS: dict[str, Callable[[Path], None]] = {
-    "read": _read,
+    "read": _read_as_build,
     "steps": _steps,
     "polars in blocks": _polars,
     "polars scan": _polars_scan,
@@ -182,7 +182,7 @@ def _in_own_process(name: str, path: Path) -> _Run:
     return _Run(**json.loads(printed))
 
 
-def _one(name: str, path: Path) -> _Run:
+def _measure(name: str, path: Path) -> _Run:
     start = time.perf_counter()
     _JOBS[name](path)
     return _Run(time.perf_counter() - start, peak_memory())
@@ -211,4 +211,4 @@ def _timing(
 
 if __name__ == "__main__":
     job, file = sys.argv[1:]
-    print(json.dumps(vars(_one(job, Path(file)))))
+    print(json.dumps(vars(_measure(job, Path(file)))))

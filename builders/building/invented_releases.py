@@ -79,9 +79,9 @@ def _mrqa(folder: str, sizes: Mapping[str, int], n_words: int, times: int = 1) -
                 for number, context in enumerate(texts.draw(n_contexts, n_words)):
                     start = context.rfind(" ", 0, len(context) // 2) + 1
                     end = context.find(" ", start) % (len(context) + 1)
-                    found = [{"text": context[start:end], "char_spans": [[start, end - 1]]}]
+                    answers = [{"text": context[start:end], "char_spans": [[start, end - 1]]}]
                     qas = [
-                        {"qid": f"{split}{number}-{of}", "question": question, "detected_answers": found}
+                        {"qid": f"{split}{number}-{of}", "question": question, "detected_answers": answers}
                         for of, question in enumerate(islice(questions, times))
                     ]
                     file.write(_json({"context": context, "qas": qas}) + "\n")

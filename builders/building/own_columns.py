@@ -64,12 +64,12 @@ class Columns:
 
 def infer_kind(columns: Sequence[str]) -> TaskKind:
     """Return the task kind that the column names imply."""
-    found = set(columns)
-    if "tags" in found:
+    names = set(columns)
+    if "tags" in names:
         return TaskKind.TAGGING
-    if found & {"answers", "answer"} and {"context", "question"} <= found:
+    if names & {"answers", "answer"} and {"context", "question"} <= names:
         return TaskKind.EXTRACTIVE_QA
-    if "label" not in found and "target_text" in found:
+    if "label" not in names and "target_text" in names:
         return TaskKind.GENERATION
     return TaskKind.CLASSIFICATION
 
@@ -106,12 +106,12 @@ class FoundColumns:
         self._find_columns()
 
     def _find_columns(self) -> None:
-        found = self.table.frame.columns
+        in_table = self.table.frame.columns
         given = self.columns.by_use()
         for use, name in (*given.items(), *(("text", text) for text in self.columns.text)):
-            if name not in found:
+            if name not in in_table:
                 what = f"the column named for {_USES[use]} is not there"
-                self._report_missing(what, name, did_you_mean(name, found))
+                self._report_missing(what, name, did_you_mean(name, in_table))
         wanted = [*given.values(), *self.columns.text]
         for name in sorted({name for name in wanted if wanted.count(name) > 1}):
             self.problems.append(
@@ -119,29 +119,29 @@ class FoundColumns:
             )
         if self.problems:
             return
-        self._find_inputs(found, set(given.values()))
-        self._find_more("domain", given, found)
+        self._find_inputs(in_table, set(given.values()))
+        self._find_more("domain", given, in_table)
         if "domain" not in self.names and self.table.domain is None:
-            cure = _other_case(("domain",), found) or "add 'domain', or give --domain-column, or a file a domain"
+            cure = _other_case(("domain",), in_table) or "add 'domain', or give --domain-column, or a file a domain"
             self._report_missing("a column is missing", "domain", cure)
-        self._find_gold(found, set(self.columns.text))
+        self._find_gold(in_table, set(self.columns.text))
         for name in ("group", "split"):
-            self._find_more(name, given, found)
+            self._find_more(name, given, in_table)
         if "id" in given:
             self.names["own_id"] = given["id"]
-        elif self.table.kind is TaskKind.EXTRACTIVE_QA and "id" in found:
+        elif self.table.kind is TaskKind.EXTRACTIVE_QA and "id" in in_table:
             self.names["own_id"] = "id"
 
-    def _find_more(self, name: str, given: Mapping[str, str], found: Sequence[str]) -> None:
+    def _find_more(self, name: str, given: Mapping[str, str], in_table: Sequence[str]) -> None:
         """Find a column by the name that the user set or its usual one, unless that one holds something else."""
         own = given.get(name, name)
-        if name in given or (own in found and own not in {*given.values(), *self.names.values()}):
+        if name in given or (own in in_table and own not in {*given.values(), *self.names.values()}):
             self.names[name] = own
 
-    def _find_inputs(self, found: Sequence[str], taken: set[str]) -> None:
+    def _find_inputs(self, in_table: Sequence[str], taken: set[str]) -> None:
         """Find the input columns; tokens may be the words of a text, separated by blanks."""
         usual = _INPUTS[self.kind]
-        free = [name for name in found if name not in taken]
+        free = [name for name in in_table if name not in taken]
         if self.columns.text:
             ours = next((names for names in usual if len(names) == len(self.columns.text)), None)
             if ours is None:
@@ -158,22 +158,22 @@ class FoundColumns:
             if not own:
                 names = [name for names in usual for name in names]
                 like = " or ".join(" and ".join(f"'{name}'" for name in names) for names in usual)
-                cure = _other_case(names, found) or f"name it {like.replace(' or ', ', or ')}, or give --text-column"
+                cure = _other_case(names, in_table) or f"name it {like.replace(' or ', ', or ')}, or give --text-column"
                 self._report_missing("the text column is missing", usual[0][0], cure)
         self.names |= dict(zip(self.inputs, own, strict=True))
 
-    def _find_gold(self, found: Sequence[str], taken: set[str]) -> None:
+    def _find_gold(self, in_table: Sequence[str], taken: set[str]) -> None:
         gold, usual = GOLD[self.kind], _GOLD[self.kind]
-        own = self.columns.label or next((name for name in usual if name in found and name not in taken), None)
+        own = self.columns.label or next((name for name in usual if name in in_table and name not in taken), None)
         if own is None:
             self._report_missing(
                 "a column is missing",
                 usual[0],
-                _other_case(usual, found) or f"add '{usual[0]}', or give --label-column",
+                _other_case(usual, in_table) or f"add '{usual[0]}', or give --label-column",
             )
             return
         self.names[gold] = own
-        if self.kind is TaskKind.EXTRACTIVE_QA and START in found and self.table.frame.schema[own] == pl.String:
+        if self.kind is TaskKind.EXTRACTIVE_QA and START in in_table and self.table.frame.schema[own] == pl.String:
             self.names[START] = START
         allowed = {TaskKind.TAGGING: (pl.List(pl.String), pl.String), TaskKind.EXTRACTIVE_QA: (ANSWERS, pl.String)}
         for name, column in self.names.items():

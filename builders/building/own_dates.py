@@ -48,8 +48,8 @@ def group_dates(domains: pl.Series, span: str, file: str, column: str) -> pl.Ser
     Raises: InvalidInput where a value is not a date, or day and month cannot be told apart.
     """
     form = _best_form(domains)
-    found = _parse_dates(domains, form)
-    bad = (found.is_null() & domains.is_not_null()).arg_true()
+    dates = _parse_dates(domains, form)
+    bad = (dates.is_null() & domains.is_not_null()).arg_true()
     if len(bad):
         value = repr(domains[int(bad[0])])[:80] + and_more(len(bad) - 1)
         cure = "write dates as 2024-03-31, or leave --domain-by out"
@@ -59,7 +59,7 @@ def group_dates(domains: pl.Series, span: str, file: str, column: str) -> pl.Ser
         if _parse_dates(domains, other).is_not_null().all() and span != "year":
             what, cure = "day and month of these dates cannot be told apart", "write dates as 2024-03-31"
             raise InvalidInput(Problem(what, file, repr(domains[0])[:80], cure, column=column))
-    return pl.DataFrame({"date": found}).select(domain=_NAMES[span])["domain"]
+    return pl.DataFrame({"date": dates}).select(domain=_NAMES[span])["domain"]
 
 
 def _best_form(domains: pl.Series) -> str:

@@ -105,9 +105,9 @@ class _Reading:
     problems: list[Problem] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        found = FoundColumns(self.table, self.columns, self.kind)
-        self.inputs, self.names, self.has_columns = found.inputs, found.names, not found.problems
-        self.problems += found.problems
+        columns = FoundColumns(self.table, self.columns, self.kind)
+        self.inputs, self.names, self.has_columns = columns.inputs, columns.names, not columns.problems
+        self.problems += columns.problems
 
     def rows(self) -> pl.DataFrame | None:
         """Return the rows with our columns' names, sound or not; None where a column is missing."""
@@ -284,8 +284,8 @@ def _check_notation(frame: pl.DataFrame, name: str, columns: Columns, kind: Task
 
 def tag_names(frame: pl.DataFrame) -> tuple[str, ...]:
     """Return the tags of rows, ``O`` first, others in the order of the alphabet."""
-    found = set(frame["tags"].explode().unique().to_list())
-    return ("O", *sorted(found - {"O"}))
+    tags = set(frame["tags"].explode().unique().to_list())
+    return ("O", *sorted(tags - {"O"}))
 
 
 def name_domains(domains: pl.Series, file: str, column: str = "domain") -> tuple[dict[str, str], list[Problem]]:

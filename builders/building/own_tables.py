@@ -57,7 +57,7 @@ def read_tables(paths: Sequence[Path]) -> list[OwnTable]:
     Raises: InvalidInput naming what cannot be read: file, row, cure.
     """
     files = [file for path in paths for file in _files(path)]
-    return [_read(file, alone=len(files) == 1) for file in files]
+    return [_read_table(file, alone=len(files) == 1) for file in files]
 
 
 def table_of(frame: pl.DataFrame, name: str) -> OwnTable:
@@ -71,13 +71,13 @@ def _files(path: Path) -> Iterator[Path]:
         return
     if not path.is_dir():
         raise InvalidInput(Problem("there is no such file", str(path), cure="check the path"))
-    found = sorted(file for file in (*path.iterdir(), *path.glob("*/*")) if file.suffix.lower() in _SUFFIXES)
-    if not found:
+    tables = sorted(file for file in (*path.iterdir(), *path.glob("*/*")) if file.suffix.lower() in _SUFFIXES)
+    if not tables:
         raise InvalidInput(Problem("the folder holds no data file", str(path), cure=_CURE))
-    yield from found
+    yield from tables
 
 
-def _read(path: Path, *, alone: bool) -> OwnTable:
+def _read_table(path: Path, *, alone: bool) -> OwnTable:
     suffix = path.suffix.lower()
     kind = None
     if suffix == ".csv":

@@ -82,11 +82,11 @@ def _read_task(
         for split, files in domain.files.items():
             for file in files:
                 takers.setdefault(file, []).append((domain, split))
-    found = _find_task_files(spec, reading, takers, partial=partial)
+    paths = _find_task_files(spec, reading, takers, partial=partial)
     found_in: dict[FileSpec, FileRead] = {}
     rows: dict[str, dict[str, list[Rows]]] = {}
     counts: dict[tuple[str, str, str], TransformCount] = {}
-    for file, path in found.items():
+    for file, path in paths.items():
         with _leave_out_malformed(partial, spec, reading, takers[file]):
             found_in[file] = reading.read(spec, file, path, takers[file])
     for file, read in found_in.items():
@@ -95,7 +95,7 @@ def _read_task(
             labelled = reading.rows.setdefault(f"{spec.id}.{domain.name}", {})
             labelled[split] = labelled.get(split, 0) + _n_labelled(taken)
             if domain.draw is not None and split in domain.draw.splits:
-                taken = _after_draw(taken, domain.draw, found[file])
+                taken = _after_draw(taken, domain.draw, paths[file])
             rows.setdefault(domain.name, {}).setdefault(split, []).append(taken.rows)
             for step in taken.counts:
                 key = (domain.name, split, step.name)
@@ -117,13 +117,13 @@ def _read_task(
     if not partial:
         facts = {place: facts for place, (_, facts) in reading.files.items()}
         raise_if_any(
-            differences(spec, facts, reading.rows, found, reading.records, other_revisions=reading.other_revisions)
+            differences(spec, facts, reading.rows, paths, reading.records, other_revisions=reading.other_revisions)
         )
     tally = list(counts.values())
     if spec.as_upstream:
         # Withheld test labels must not decide which copies leave (see builders.writing.withhold).
         alike = [*spec.inputs, "group"] if withhold else None
-        tally += _drop_copies(domains, [(file, takers[file]) for file in found], alike, f"{reading.seed}/{spec.id}")
+        tally += _drop_copies(domains, [(file, takers[file]) for file in paths], alike, f"{reading.seed}/{spec.id}")
     # A domain of a square grid needs both splits; where one data set is trained on, others serve with what they have.
     enough = any if spec.as_upstream else all
     domains = {
@@ -197,20 +197,20 @@ def _find_task_files(
 
     Raises: InvalidInput naming what is missing, of a partial build where nothing is there.
     """
-    found = {}
+    paths = {}
     for file in takers:
         with _leave_out_malformed(partial, spec, reading, takers[file]):
             path = reading.find(file.path) if partial or not file.partial else None
             if path is not None:
-                found[file] = path
+                paths[file] = path
     if not partial:
-        there = any(file in found or (file.partial and reading.find(file.path)) for file in takers)
-        missing = [file for file in takers if not file.partial and file not in found]
+        there = any(file in paths or (file.partial and reading.find(file.path)) for file in takers)
+        missing = [file for file in takers if not file.partial and file not in paths]
         raise_if_any(_missing_file_problems(spec, missing, reading.place, partly=there))
-    if not found:
+    if not paths:
         _raise_malformed(spec, reading)
         raise _NoFilesError(_missing_file_problems(spec, list(takers), reading.place, partly=False))
-    return found
+    return paths
 
 
 def _raise_malformed(spec: TaskSpec, reading: Reading) -> None:

@@ -54,15 +54,15 @@ class Reading:
             if part.is_file():
                 check_form(part)
         store = self.store / "read" / file.path if spec.as_upstream else None
-        found = read_file(path, file.read, consumers, cache=cache_folder(), store=store)
+        file_read = read_file(path, file.read, consumers, cache=cache_folder(), store=store)
         place = str(Path(file.path).with_name(path.name))
-        facts = SourceFile(path=place, sha256=found.sha256, rows=found.n_rows, recorded_rows=None)
+        facts = SourceFile(path=place, sha256=file_read.sha256, rows=file_read.n_rows, recorded_rows=None)
         self.files[file.path] = file.source, with_records(file.path, facts, self.records, partial=file.partial)
         for name in file.beside:
             place = str(Path(file.path).with_name(name))
             beside = facts_beside(path.with_name(name), place)
             self.files[place] = file.source, with_records(place, beside, self.records, partial=file.partial)
-        return found
+        return file_read
 
     def _sample(self, spec: TaskSpec, domain: DomainSpec, split: str) -> Sample | None:
         """Return which sample of a file's rows a domain's split takes; None for all rows."""

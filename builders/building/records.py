@@ -138,14 +138,14 @@ def _total_differences(
     facts: Mapping[str, SourceFile], paths: Mapping[FileSpec, Path], records: Upstream
 ) -> Iterator[Problem]:
     """List files whose rows together are not as many as recorded."""
-    found = {file.path: path for file, path in paths.items()}
+    path_of = {file.path: path for file, path in paths.items()}
     for total in records.totals:
-        if all(path in found for path in total.files):
+        if all(path in path_of for path in total.files):
             n_rows = sum(facts[path].rows for path in total.files)
             if n_rows != total.rows:
                 names = ", ".join(Path(path).name for path in total.files)
                 what = f"the row count of {names} together differs from the recorded one"
-                yield _count_differs(what, found[total.files[0]], n_rows, total.rows)
+                yield _count_differs(what, path_of[total.files[0]], n_rows, total.rows)
 
 
 def _count_differs(what: str, path: Path, n_rows: int, n_recorded: int) -> Problem:

@@ -50,18 +50,18 @@ def configs(manifest: Manifest) -> list[Config]:
         manifest: what the folder holds.
     Returns: the configs, the default one first; withheld domains have none.
     """
-    found = []
+    listed = []
     for name, task in manifest.tasks.items():
         if not task.domains:
             continue
         config = config_name(name, task)
-        found.append(_rows_config(config, f"{task.title}: all domains", "*", name, task))
-        found += [
+        listed.append(_rows_config(config, f"{task.title}: all domains", "*", name, task))
+        listed += [
             _rows_config(f"{config}.{domain}", f"{task.title}: {domain}", domain, name, task) for domain in task.domains
         ]
         if manifest.encoder is not None and task.depth_pairs:
-            found.append(_depth_config(name, task, target_train=manifest.target_train_depths))
-    return found
+            listed.append(_depth_config(name, task, target_train=manifest.target_train_depths))
+    return listed
 
 
 def config_name(name: str, task: TaskInfo) -> str:

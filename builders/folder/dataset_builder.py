@@ -70,12 +70,12 @@ def dataset_builder(
         it.
     """
     where, manifest, base = _open(folder, revision)
-    found = {each.name: each for each in configs(manifest)}
-    name = config or next(iter(found))
-    if name not in found:
-        raise InvalidInput(_no_config(where, manifest, name, list(found)))
+    config_of = {each.name: each for each in configs(manifest)}
+    name = config or next(iter(config_of))
+    if name not in config_of:
+        raise InvalidInput(_no_config(where, manifest, name, list(config_of)))
     papers = "\n\n".join(papers_to_cite(manifest.benchmark, depths=manifest.encoder is not None))
-    members = {"BUILDER_CONFIGS": [_config(each, papers) for each in found.values()], "__module__": __name__}
+    members = {"BUILDER_CONFIGS": [_config(each, papers) for each in config_of.values()], "__module__": __name__}
     made = type("FolderBuilder", (FolderBuilder,), members)
     content = hashlib.sha256(manifest.model_dump_json().encode()).hexdigest()
     builder: FolderBuilder = made(

@@ -346,9 +346,9 @@ class Manifest(_Facts):
             raise InvalidInput(
                 Problem("the manifest is not JSON", str(path), str(error), "build the folder again")
             ) from error
-        found = content.get("format_version") if isinstance(content, dict) else None
-        if found != FORMAT_VERSION:
-            what = f"the folder has format version {found}, this program reads version {FORMAT_VERSION}"
+        format_version = content.get("format_version") if isinstance(content, dict) else None
+        if format_version != FORMAT_VERSION:
+            what = f"the folder has format version {format_version}, this program reads version {FORMAT_VERSION}"
             raise InvalidInput(Problem(what, str(path), cure="build the folder again, or install the matching version"))
         try:
             return cls.model_validate(content)

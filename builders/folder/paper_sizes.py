@@ -43,13 +43,13 @@ def paper_sizes(manifest: Manifest, name: str) -> list[PaperSize]:
         where the tables give none.
     """
     task = manifest.tasks[name]
-    found: list[PaperSize] = []
+    sizes: list[PaperSize] = []
     for domain, facts in (task.domains | task.withheld).items():
         paper = facts.provenance.paper_rows if facts.provenance else {}
         if paper:
-            found += _compare_with_paper(_Domain(domain, facts, task), paper)
-        found += _filled_sizes(_Domain(domain, facts, task))
-    return found
+            sizes += _compare_with_paper(_Domain(domain, facts, task), paper)
+        sizes += _filled_sizes(_Domain(domain, facts, task))
+    return sizes
 
 
 class _Domain(NamedTuple):

@@ -94,7 +94,7 @@ class DatasetFolder:
         if split not in facts.domains[domain].splits:
             cure = f"it has {', '.join(facts.domains[domain].splits)}"
             raise self._unknown_name(f"domain '{domain}' has no such split", split, cure)
-        return self._read(split_path(task, domain, split))
+        return self._read_files(split_path(task, domain, split))
 
     def test(self, task: str, subset: str = "all", columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Read the test rows of all domains of a task that belong to a subset.
@@ -109,7 +109,7 @@ class DatasetFolder:
         """
         ids = self.subset(task, subset)
         domains = [domain for domain, facts in self.task(task).domains.items() if "test" in facts.splits]
-        rows = self._read([split_path(task, domain, "test") for domain in domains], columns)
+        rows = self._read_files([split_path(task, domain, "test") for domain in domains], columns)
         return rows.join(ids, on="id", how="semi", maintain_order="left")
 
     def subset(self, task: str, name: str) -> pl.DataFrame:
@@ -129,7 +129,7 @@ class DatasetFolder:
             raise InvalidInput(Problem(what, str(self.path), f"'{task}' without {', '.join(lost)}", cure))
         if name not in info.subsets:
             raise self._unknown_name(f"task '{task}' has no such subset", name, did_you_mean(name, list(info.subsets)))
-        return self._read(subset_path(task, name))
+        return self._read_files(subset_path(task, name))
 
     def prediction_task(self, task: str, subset: str = "all") -> PredictionTask:
         """Return a task as prediction files are checked against it.
@@ -173,7 +173,7 @@ class DatasetFolder:
             target: a domain.
         Returns: rows as ``validation.schemas.depth_schema`` has them.
         """
-        return self._read(depth_path(task, source, target))
+        return self._read_files(depth_path(task, source, target))
 
     def depths(self, task: str, sources: Sequence[str], target: str) -> dict[str, pl.DataFrame]:
         """Read the depth tables of several sources at once.
@@ -184,7 +184,7 @@ class DatasetFolder:
             target: a domain.
         Returns: by source the columns id, source and depth of ``validation.schemas.depth_schema``.
         """
-        rows = self._read([depth_path(task, source, target) for source in sources], ["id", "source", "depth"])
+        rows = self._read_files([depth_path(task, source, target) for source in sources], ["id", "source", "depth"])
         return {str(source): part for (source,), part in rows.partition_by("source", as_dict=True).items()}
 
     def repeated_tests(self, task: str) -> pl.DataFrame | None:
@@ -197,7 +197,7 @@ class DatasetFolder:
         """
         if not self.manifest.lists_repeats or task.endswith(PLACEBO):
             return None
-        return self._read(repeats_path(task))
+        return self._read_files(repeats_path(task))
 
     def deepest_of_pool(self, task: str, parts: Sequence[str]) -> float | None:
         """Find the depth of the deepest train text of several domains taken together (DF1 equation 2).
@@ -284,16 +284,16 @@ class DatasetFolder:
     def _check_repeats(self, name: str) -> list[Problem]:
         """Find listed repeats that are no test rows of the folder, for example of a domain that was left out."""
         try:
-            found = self.repeated_tests(name)
+            repeats = self.repeated_tests(name)
         except InvalidInput as error:
             return error.problems
-        if found is None:
+        if repeats is None:
             return []
         has_tests = "all" in self.task(name).subsets
-        n_known = len(found.join(self.test(name, columns=["id"]), on="id", how="semi")) if has_tests else 0
-        if n_known == len(found) and found["id"].is_unique().all():
+        n_known = len(repeats.join(self.test(name, columns=["id"]), on="id", how="semi")) if has_tests else 0
+        if n_known == len(repeats) and repeats["id"].is_unique().all():
             return []
-        what = f"{len(found):,} ids, {n_known:,} of them of test rows"
+        what = f"{len(repeats):,} ids, {n_known:,} of them of test rows"
         file = str(self.path / repeats_path(name))
         return [Problem("repeated test rows differ from the rows", file, what, "build the folder again")]
 
@@ -309,7 +309,7 @@ class DatasetFolder:
 
     def _check_withheld(self, name: str) -> list[Problem]:
         """Find files of domains that the manifest says were left out: they must not be passed on with the folder."""
-        found = [
+        left_out = [
             path
             for domain in self.task(name).withheld
             for pattern in (f"data/{name}/{domain}/*", f"depth/{name}/{domain}--*", f"depth/{name}/*--{domain}.*")
@@ -319,7 +319,7 @@ class DatasetFolder:
             "a file of a domain that may not be published is in the folder",
             "delete it, or build the folder again",
         )
-        return [Problem(what, str(path), cure=cure) for path in dict.fromkeys(found)]
+        return [Problem(what, str(path), cure=cure) for path in dict.fromkeys(left_out)]
 
     def _unknown_name(self, what: str, name: str, cure: str) -> InvalidInput:
         return InvalidInput(Problem(what, str(self.path), f"'{name}'", cure))
@@ -334,13 +334,13 @@ class DatasetFolder:
 
     def files(self, pattern: str) -> list[Path]:
         """List the files at a path of the folder, such as ``split_path`` gives; InvalidInput when there are none."""
-        found = sorted(self.path.glob(pattern))
-        if not found:
+        files = sorted(self.path.glob(pattern))
+        if not files:
             what, cure = "a file of the dataset folder is missing", "build the folder again"
             raise InvalidInput(Problem(what, str(self.path / pattern), cure=cure))
-        return found
+        return files
 
-    def _read(self, patterns: str | Sequence[str], columns: Sequence[str] | None = None) -> pl.DataFrame:
+    def _read_files(self, patterns: str | Sequence[str], columns: Sequence[str] | None = None) -> pl.DataFrame:
         each = [patterns] if isinstance(patterns, str) else patterns
         files = [file for pattern in each for file in self.files(pattern)]
         try:

@@ -89,8 +89,8 @@ class JsonLines:
             raise InvalidInput(Problem(what, str(file.path), repr(line[:80]), cure, row=1))
         row = _object(file.path, 1, line) if line.strip() else {}
         fractions = {key for key, value in row.items() if isinstance(value, float)}
-        found = {key: pl.Float64 if key in fractions else pl.String for key in (*self.keys, *self.optional)}
-        return found | self._list_types()
+        schema = {key: pl.Float64 if key in fractions else pl.String for key in (*self.keys, *self.optional)}
+        return schema | self._list_types()
 
     def _list_types(self) -> dict[str, Any]:
         return dict.fromkeys(self.lists, pl.List(pl.String))

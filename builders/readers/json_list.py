@@ -96,7 +96,7 @@ class _Text:
 
     def items(self, *, ended: bool) -> list[Any]:
         """Parse the items that are complete."""
-        found: list[Any] = []
+        items: list[Any] = []
         at = self._skip(0)
         while at < len(self._text):
             sign = self._text[at]
@@ -119,14 +119,14 @@ class _Text:
                 raise self.refusal("the list is not JSON", repr(self._text[at : at + 80]), _CUT, at) from error
             if end == len(self._text) and sign not in '{["' and not ended:
                 break  # a number may go on
-            found.append(item)
+            items.append(item)
             self._expected = ",]"
             at = self._skip(end)
         if ended and self._expected:
             raise self.refusal("the list does not end", repr(self._text[-40:]), _CUT, len(self._text))
         self._n_lines += self._text.count("\n", 0, at)
         self._text = self._text[at:]
-        return found
+        return items
 
     def refusal(self, what: str, found: str, cure: str, at: int = 0) -> InvalidInput:
         line = self._n_lines + self._text.count("\n", 0, at) + 1

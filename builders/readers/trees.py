@@ -77,7 +77,7 @@ def _tree(line: str) -> tuple[str, str]:
             raise _MalformedError("there is more text after the tree")
         if piece == "(":
             if opened:
-                _put(opened[-1], "nodes")
+                _set_content(opened[-1], "nodes")
             opened.append(_Node())
             root = root or opened[0]
         elif not opened:
@@ -90,14 +90,14 @@ def _tree(line: str) -> tuple[str, str]:
                 raise _MalformedError(f"the label of a node is {piece!r}, not one of 0 to 4")
             opened[-1].label = piece
         else:
-            _put(opened[-1], "a word")
+            _set_content(opened[-1], "a word")
             words.append(_ESCAPED.get(piece, piece).replace("\\/", "/").replace("\\*", "*"))
     if opened or root is None:
         raise _MalformedError("a bracket is not closed")
     return " ".join(words), root.label
 
 
-def _put(node: _Node, what: str) -> None:
+def _set_content(node: _Node, what: str) -> None:
     if not node.label:
         raise _MalformedError("a node is without a label")
     if node.holds == "a word" or (what == "a word" and node.holds):

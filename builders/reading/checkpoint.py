@@ -82,11 +82,11 @@ class Checkpoint:
         with replace_file(self.folder / _STATE) as new:
             new.write_text(state.model_dump_json(), encoding="utf-8")
         named = {_STATE, *(name for parts in state.parts for name in parts)}
-        for found in self.folder.iterdir():
-            if found.is_dir():  # what a killed process was writing
-                shutil.rmtree(found)
-            elif found.name not in named:
-                found.unlink()
+        for file in self.folder.iterdir():
+            if file.is_dir():  # what a killed process was writing
+                shutil.rmtree(file)
+            elif file.name not in named:
+                file.unlink()
 
 
 def checkpoint_key(path: Path, what: Iterable[object]) -> str:

@@ -29,7 +29,7 @@ class _Form(NamedTuple):
     cure: str
 
 
-def _with(*starts: bytes) -> Callable[[bytes], bool]:
+def _begins_with(*starts: bytes) -> Callable[[bytes], bool]:
     return lambda head: head.lstrip().lower().startswith(starts)
 
 
@@ -60,25 +60,25 @@ _CONTAINERS = (
 
 _CONTENTS = (
     _Form(
-        _with(b"version https://git-lfs"),
+        _begins_with(b"version https://git-lfs"),
         (),
         "this is a Git LFS pointer, not the file that it stands for",
         "run 'git lfs pull' in the clone, or download the file by itself",
     ),
     _Form(
-        _with(b"/annex/objects/", b"../.git/annex"),
+        _begins_with(b"/annex/objects/", b"../.git/annex"),
         (),
         "this is a git-annex pointer, not the file that it stands for",
         "run 'git annex get' in the clone, or download the file by itself",
     ),
     _Form(
-        _with(b"<!doctype html", b"<html", b"<head"),
+        _begins_with(b"<!doctype html", b"<html", b"<head"),
         (".html", ".htm"),
         "this is a web page, not the file",
         f"{_FETCH}: the 'raw' or 'download' link, signed in where the page asks for it",
     ),
     _Form(
-        _with(b'<?xml version="1.0" encoding="utf-8"?>\n<error>', b"<error>"),
+        _begins_with(b'<?xml version="1.0" encoding="utf-8"?>\n<error>', b"<error>"),
         (),
         "this is a server's error message, not the file",
         f"{_FETCH} again; its link may have expired",

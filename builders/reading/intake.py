@@ -143,7 +143,7 @@ class _Intake:
         """Read from the last saved position to the end."""
         with (
             UpstreamFile(self._path, start=self._position, progress=progress, block=block) as file,
-            closing(_ahead(reader(file), file)) as frames,
+            closing(_parse_ahead(reader(file), file)) as frames,
         ):
             saved = time.monotonic()
             whole = True  # whether all consumers took the same frames, and nothing is being written
@@ -245,7 +245,7 @@ def _interrupt_waits() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _ahead(frames: Iterator[pl.DataFrame], file: UpstreamFile) -> Generator[tuple[pl.DataFrame, Position]]:
+def _parse_ahead(frames: Iterator[pl.DataFrame], file: UpstreamFile) -> Generator[tuple[pl.DataFrame, Position]]:
     """Yield frames, each with the position after it; a thread parses the next one while one is being taken."""
 
     def next_frame() -> tuple[pl.DataFrame | None, Position]:
@@ -253,9 +253,9 @@ def _ahead(frames: Iterator[pl.DataFrame], file: UpstreamFile) -> Generator[tupl
 
     with ThreadPoolExecutor(1, "parse-ahead") as parsing:
         coming = parsing.submit(next_frame)
-        while (found := coming.result())[0] is not None:
+        while (parsed := coming.result())[0] is not None:
             coming = parsing.submit(next_frame)
-            yield found[0], found[1]
+            yield parsed[0], parsed[1]
 
 
 def add_file_name(refused: InvalidInput, path: Path | str, n_before: int | None) -> InvalidInput:

@@ -212,9 +212,9 @@ def keep_words_found(column: str, source: str, share: float) -> Transform:
     Returns: a step that drops the other rows.
     """
     distinct = words(column).list.unique()
-    found = distinct.list.set_intersection(words(source)).list.len()
+    n_in_source = distinct.list.set_intersection(words(source)).list.len()
     return Transform(
-        f"keep_{share:.0%}_of_words_found", lambda frame: frame.filter(found >= share * distinct.list.len())
+        f"keep_{share:.0%}_of_words_found", lambda frame: frame.filter(n_in_source >= share * distinct.list.len())
     )
 
 

@@ -268,10 +268,10 @@ class _Gunzip:
                 self._compressed = self._member.unconsumed_tail
                 if read:
                     return read
-            if not self._more():
+            if not self._has_compressed_bytes():
                 return b""
 
-    def _more(self) -> bool:
+    def _has_compressed_bytes(self) -> bool:
         """Return whether there are compressed bytes, those of the next gzip member where one ended."""
         if self._member.eof:
             self._compressed = self._member.unused_data.lstrip(b"\0")  # members may be padded

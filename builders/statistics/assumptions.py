@@ -70,8 +70,8 @@ def check_assumptions(statistics: TaskStatistics, *, equal: bool = True, as_upst
         and ``holds`` None when there is only one.
     Source: DR appendix D.2, assumptions 3 and 4; the tolerances are this project's.
     """
-    found = [_train_sizes(statistics, equal=equal), *_priors(statistics), *_separation(statistics)]
-    return [replace(assumption, holds=None, wanted="") for assumption in found] if as_upstream else found
+    assumptions = [_train_sizes(statistics, equal=equal), *_priors(statistics), *_separation(statistics)]
+    return [replace(assumption, holds=None, wanted="") for assumption in assumptions] if as_upstream else assumptions
 
 
 def _train_sizes(statistics: TaskStatistics, *, equal: bool) -> Assumption:
@@ -102,24 +102,25 @@ def _priors(statistics: TaskStatistics) -> Iterator[Assumption]:
         yield _measurement(name, _share_gaps(statistics, lambda split: split.shares), "share")
     else:
         measured = [
-            (found.distance, f"{found.split}: {', '.join(found.domains)}") for found in statistics.target_lengths
+            (distance.distance, f"{distance.split}: {', '.join(distance.domains)}")
+            for distance in statistics.target_lengths
         ]
         yield _assumption("distance between domains' target lengths", measured, "distance", LENGTH_DISTANCE)
 
 
 def _separation(statistics: TaskStatistics) -> Iterator[Assumption]:
-    found = statistics.duplicates
+    duplicates = statistics.duplicates
     many = {domain: facts for domain, facts in statistics.domains.items() if len(facts.splits) > 1}
     groups = [(facts.groups_in_several_splits, domain) for domain, facts in many.items()]
     yield _assumption("groups in two splits of a domain", groups, "groups", 0)
-    across = [(repeats.exact, _pair(repeats)) for repeats in found.across_splits]
+    across = [(repeats.exact, _pair(repeats)) for repeats in duplicates.across_splits]
     yield _assumption("rows repeated in another split", across, "rows", 0)
-    near = [(repeats.near / repeats.rows, _pair(repeats)) for repeats in found.across_splits]
+    near = [(repeats.near / repeats.rows, _pair(repeats)) for repeats in duplicates.across_splits]
     yield _assumption("near-duplicates in another split", near, "share", NEAR_SHARE)
-    yield _measurement("rows repeated within a split", _repeat_shares(found.within, "exact"), "share")
-    yield _measurement("near-duplicates within a split", _repeat_shares(found.within, "near"), "share")
-    yield _measurement("rows repeated in another domain", _repeat_shares(found.across_domains, "exact"), "share")
-    yield _measurement("near-duplicates in another domain", _repeat_shares(found.across_domains, "near"), "share")
+    yield _measurement("rows repeated within a split", _repeat_shares(duplicates.within, "exact"), "share")
+    yield _measurement("near-duplicates within a split", _repeat_shares(duplicates.within, "near"), "share")
+    yield _measurement("rows repeated in another domain", _repeat_shares(duplicates.across_domains, "exact"), "share")
+    yield _measurement("near-duplicates in another domain", _repeat_shares(duplicates.across_domains, "near"), "share")
 
 
 def _pair(repeats: SplitRepeats) -> str:
@@ -139,14 +140,14 @@ def _share_gaps(
 ) -> Iterator[Measured]:
     """Compare each share of each split between the domains that have the split."""
     for split in SPLITS:
-        found = {
+        shares_of = {
             domain: shares(facts.splits[split])
             for domain, facts in statistics.domains.items()
             if split in facts.splits and facts.splits[split].shares
         }
-        if len(found) > 1:
-            for name in next(iter(found.values())):
-                yield _gap(f"{split}, {name}", {domain: of[name] for domain, of in found.items()})
+        if len(shares_of) > 1:
+            for name in next(iter(shares_of.values())):
+                yield _gap(f"{split}, {name}", {domain: of[name] for domain, of in shares_of.items()})
 
 
 def _distances(statistics: TaskStatistics, wanted: Callable[[SplitStatistics], float]) -> Iterator[Measured]:
@@ -167,17 +168,17 @@ def _gap(what: str, values: Mapping[str, float]) -> Measured:
 def _assumption(
     name: str, measured: Iterable[Measured], unit: Literal["share", "distance", "rows", "groups"], at_most: float
 ) -> Assumption:
-    found = _measurement(name, measured, unit)
+    measurement = _measurement(name, measured, unit)
     # Rounding must not break an assumption that counts keep: 0.21 - 0.2 is a little more than 0.01.
-    holds = None if found.worst is None else found.worst <= at_most + 1e-9
+    holds = None if measurement.worst is None else measurement.worst <= at_most + 1e-9
     wanted = f"at most {_format_value(at_most, unit)}" if at_most else "none"
-    return Assumption(name, holds, found.worst, unit, found.where, wanted)
+    return Assumption(name, holds, measurement.worst, unit, measurement.where, wanted)
 
 
 def _measurement(
     name: str, measured: Iterable[Measured], unit: Literal["share", "distance", "rows", "groups"]
 ) -> Assumption:
-    worst, where = max(measured, key=lambda found: found[0], default=(None, ""))
+    worst, where = max(measured, key=lambda each: each[0], default=(None, ""))
     return Assumption(name, None, worst, unit, where if worst else "", "")
 
 

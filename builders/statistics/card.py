@@ -48,21 +48,23 @@ def _lengths_and_words(statistics: TaskStatistics) -> str:
     columns += ["distinct words, train", "words of test not in train"]
     rows = []
     for domain, facts in statistics.domains.items():
-        cells = [_length(_of(facts, split, "input_words")) for split in ("train", "test")]
+        cells = [_length(_lengths_of(facts, split, "input_words")) for split in ("train", "test")]
         if generation:
-            cells += [_length(_of(facts, split, "target_words")) for split in ("train", "test")]
+            cells += [_length(_lengths_of(facts, split, "target_words")) for split in ("train", "test")]
         rows.append([domain, *cells, _count(facts.vocabulary), _percent(facts.unseen_test_share)])
     return f"Lengths are means, with the 5% and 95% quantiles.\n\n{_table(columns, rows)}"
 
 
 def _duplicates(statistics: TaskStatistics) -> str:
     """Format the test rows' duplicates, which inflate scores; those of other splits are in the data."""
-    found = statistics.duplicates
-    within = {repeats.domain: repeats for repeats in found.within if repeats.split == "test"}
+    duplicates = statistics.duplicates
+    within = {repeats.domain: repeats for repeats in duplicates.within if repeats.split == "test"}
     train = {
-        repeats.domain: repeats for repeats in found.across_splits if (repeats.split, repeats.other) == _TEST_IN_TRAIN
+        repeats.domain: repeats
+        for repeats in duplicates.across_splits
+        if (repeats.split, repeats.other) == _TEST_IN_TRAIN
     }
-    domains = {repeats.domain: repeats for repeats in found.across_domains if repeats.split == "test"}
+    domains = {repeats.domain: repeats for repeats in duplicates.across_domains if repeats.split == "test"}
     columns = ["domain", "test rows", "in test", "in train", "in other domains"]
     rows = []
     for domain in [domain for domain in statistics.domains if domain in within]:
@@ -72,7 +74,7 @@ def _duplicates(statistics: TaskStatistics) -> str:
     if not rows:
         return "There are no test rows."
     said = "Test rows with a duplicate: exact + near (Jaccard similarity of word 3-shingles at least 0.8, other group)."
-    if found.uncompared:
+    if duplicates.uncompared:
         said += " Some similar texts are so frequent that not all were compared: there may be more near-duplicates."
     return f"{said}\n\n{_table(columns, rows)}"
 
@@ -85,12 +87,16 @@ def _annotators(statistics: TaskStatistics) -> list[str]:
     rows = [
         [
             domain,
-            f"{found.texts:,}",
-            f"{found.votes:.1f}",
-            *(f"{100 * each[name]:.1f}" for each in (found.others, found.gold) for name in ("accuracy", "macro_f1")),
+            f"{annotators.texts:,}",
+            f"{annotators.votes:.1f}",
+            *(
+                f"{100 * each[name]:.1f}"
+                for each in (annotators.others, annotators.gold)
+                for name in ("accuracy", "macro_f1")
+            ),
         ]
         for domain, facts in statistics.domains.items()
-        if (found := facts.annotators) is not None
+        if (annotators := facts.annotators) is not None
     ]
     if not rows:
         return []
@@ -102,7 +108,7 @@ def _annotators(statistics: TaskStatistics) -> list[str]:
     return [f"{words}\n\n{_table(columns, rows)}"]
 
 
-def _of(facts: DomainStatistics, split: str, name: str) -> Lengths | None:
+def _lengths_of(facts: DomainStatistics, split: str, name: str) -> Lengths | None:
     return getattr(facts.splits[split], name) if split in facts.splits else None
 
 

@@ -99,10 +99,10 @@ def find_duplicates(texts: Iterable[pl.DataFrame], scratch: Path | None = None) 
     with TemporaryDirectory(prefix="duplicates-", dir=scratch) as place:
         rows, ids, sorter = _without_texts(texts, Path(place))
         numbers = np.zeros(len(rows), np.uint32)
-        found = near_pairs(_distinct(texts, sorter, numbers), Path(place))
+        near_texts = near_pairs(_distinct(texts, sorter, numbers), Path(place))
     rows = rows.with_columns(number=numbers)
-    pairs = pl.DataFrame(np.concatenate([found.pairs, found.pairs[:, ::-1]]), schema=_PAIRS).sort("a")
-    same = pl.select(a=pl.int_range(found.n_texts, dtype=pl.UInt32)).with_columns(b="a")
+    pairs = pl.DataFrame(np.concatenate([near_texts.pairs, near_texts.pairs[:, ::-1]]), schema=_PAIRS).sort("a")
+    same = pl.select(a=pl.int_range(near_texts.n_texts, dtype=pl.UInt32)).with_columns(b="a")
     exact, near = _matches(rows, same, exact=True), _matches(rows, pairs, exact=False)
     sizes = {(domain, split): size for domain, split, size in rows.group_by("domain", "split").len().iter_rows()}
     counts = _Counter(sizes, exact, near)
@@ -117,7 +117,7 @@ def find_duplicates(texts: Iterable[pl.DataFrame], scratch: Path | None = None) 
             across_splits=counts.across_splits(),
             across_domains=counts.across_domains(),
             examples=examples,
-            uncompared=found.uncompared,
+            uncompared=near_texts.uncompared,
         ),
         _repeated_tests(near, exact, ids),
     )
@@ -229,7 +229,7 @@ def _matches(rows: pl.DataFrame, pairs: pl.DataFrame, *, exact: bool) -> pl.Data
         kept = (pl.col("first") != pl.col("owner")) | (pl.col("last") != pl.col("owner"))
     # All pairs of a text are joined at once.
     firsts = [*pairs["a"].gather_every(_MATCHED_AT_ONCE).unique(maintain_order=True), None]
-    found = []
+    parts = []
     for first, last in pairwise(firsts if len(firsts) > 1 else (0, None)):
         start, end = (pairs["a"].search_sorted(a) if a is not None else len(pairs) for a in (first, last))
         others = (
@@ -240,8 +240,8 @@ def _matches(rows: pl.DataFrame, pairs: pl.DataFrame, *, exact: bool) -> pl.Data
             .rename({"domain": "other_domain", "split": "other_split"})
         )
         matches = rows.join(others, left_on="number", right_on="a").filter(kept)
-        found.append(matches.drop("n", "first", "last"))
-    return pl.concat(found)
+        parts.append(matches.drop("n", "first", "last"))
+    return pl.concat(parts)
 
 
 def _repeated_tests(near: pl.DataFrame, exact: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
@@ -249,8 +249,8 @@ def _repeated_tests(near: pl.DataFrame, exact: pl.DataFrame, ids: pl.Series) -> 
     in_train = _SAME_DOMAIN & (pl.col("split") == "test") & (pl.col("other_split") == "train")
     kinds = {name: matches.filter(in_train)["id"].unique() for name, matches in (("near", near), ("exact", exact))}
     rank = pl.concat(kinds.values()).unique().sort()
-    found = {name: rank.is_in(chosen.implode()) for name, chosen in kinds.items()}
-    return pl.DataFrame({"id": ids.gather(rank - 1), **found}, schema=REPEATED_TESTS)
+    flags = {name: rank.is_in(chosen.implode()) for name, chosen in kinds.items()}
+    return pl.DataFrame({"id": ids.gather(rank - 1), **flags}, schema=REPEATED_TESTS)
 
 
 def _examples(

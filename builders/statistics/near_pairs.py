@@ -62,10 +62,10 @@ def near_pairs(texts: Iterable[pl.Series], place: Path) -> NearPairs:
         place: a folder for files, which may be removed afterwards.
     Returns: the pairs, and what was left uncompared. Which pairs of a large bucket are compared depends on the numbers.
     """
-    found = _Shingles.of(texts, place)
-    candidates, uncompared = _candidates(found)
-    pairs = np.concatenate([np.zeros((0, 2), np.int64), *_keep_similar(found, candidates)])
-    return NearPairs(pairs.astype(np.uint32), found.n_texts, uncompared)
+    shingles = _Shingles.of(texts, place)
+    candidates, uncompared = _candidates(shingles)
+    pairs = np.concatenate([np.zeros((0, 2), np.int64), *_keep_similar(shingles, candidates)])
+    return NearPairs(pairs.astype(np.uint32), shingles.n_texts, uncompared)
 
 
 class _Shingles(NamedTuple):
@@ -153,22 +153,22 @@ def _mix(values: U64) -> U64:
     return values ^ (values >> np.uint64(31))
 
 
-def _candidates(found: _Shingles) -> tuple[Ints, int]:
+def _candidates(shingles: _Shingles) -> tuple[Ints, int]:
     """Pair the texts that agree in a whole band and in ``_ESTIMATE`` of the signature.
 
     Returns: pairs (a, b) with a < b as a * n_texts + b, ascending, and how many were left out of large buckets.
     """
-    numbers = np.flatnonzero(np.diff(found.starts) > 0)  # a text without a word has no near-duplicate
+    numbers = np.flatnonzero(np.diff(shingles.starts) > 0)  # a text without a word has no near-duplicate
     shuffled = np.random.default_rng(_SEED).permutation(numbers)
     pairs, uncompared = np.zeros(0, np.int64), 0
-    for path in found.bands:
+    for path in shingles.bands:
         key = np.fromfile(path, np.uint64)[shuffled]
         order = np.argsort(key, kind="stable")
         key, members = key[order], shuffled[order]
         mates = np.sort(members[_bucket_mates(key)], axis=1)
-        codes = _distinct(mates @ np.array([found.n_texts, 1]))
+        codes = _distinct(mates @ np.array([shingles.n_texts, 1]))
         codes = codes[~np.isin(codes, pairs, assume_unique=True, kind="sort")]
-        codes = codes[_signatures_agree(found, codes)]
+        codes = codes[_signatures_agree(shingles, codes)]
         pairs = _distinct(np.concatenate([pairs, codes]))
         edges = np.flatnonzero(key[1:] != key[:-1]) + 1
         beyond = np.maximum(0, np.diff(edges, prepend=0, append=len(key)) - _NEIGHBOURS)
@@ -184,35 +184,35 @@ def _distinct(values: Ints) -> Ints:
 
 def _bucket_mates(keys: U64) -> Ints:
     """Pair each place with the next ``_NEIGHBOURS`` of an equal key, keys ascending. Shape (n_pairs, 2)."""
-    found = [np.zeros((0, 2), np.int64)]
+    pairs = [np.zeros((0, 2), np.int64)]
     left = np.arange(len(keys))
     for offset in range(1, _NEIGHBOURS + 1):
         left = left[left + offset < len(keys)]
         left = left[keys[left] == keys[left + offset]]
-        found.append(np.stack([left, left + offset], axis=1))
-    return np.concatenate(found)
+        pairs.append(np.stack([left, left + offset], axis=1))
+    return np.concatenate(pairs)
 
 
-def _signatures_agree(found: _Shingles, codes: Ints) -> NDArray[np.bool_]:
+def _signatures_agree(shingles: _Shingles, codes: Ints) -> NDArray[np.bool_]:
     """Mark the pairs whose signatures agree in ``_ESTIMATE`` of their values."""
     equal = [np.zeros(0)]
     for part in np.split(codes, range(_PAIR_CHUNK, len(codes), _PAIR_CHUNK)):
-        a, b = np.divmod(part, max(1, found.n_texts))
-        equal.append((found.signatures[a] == found.signatures[b]).mean(axis=1))
+        a, b = np.divmod(part, max(1, shingles.n_texts))
+        equal.append((shingles.signatures[a] == shingles.signatures[b]).mean(axis=1))
     return np.asarray(np.concatenate(equal) >= _ESTIMATE)
 
 
-def _keep_similar(found: _Shingles, codes: Ints) -> Iterator[Ints]:
+def _keep_similar(shingles: _Shingles, codes: Ints) -> Iterator[Ints]:
     """Compare pairs exactly, some at a time. Returns: those that are near-duplicates, shape (n_pairs, 2)."""
-    sizes = np.diff(found.starts)
-    a, b = np.divmod(codes, max(1, found.n_texts))
+    sizes = np.diff(shingles.starts)
+    a, b = np.divmod(codes, max(1, shingles.n_texts))
     ends = np.cumsum(sizes[a] + sizes[b])
     cuts = np.searchsorted(ends, np.arange(_COMPARED_AT_ONCE, ends[-1] if len(ends) else 0, _COMPARED_AT_ONCE))
-    with found.sets.open("rb") as file:
+    with shingles.sets.open("rb") as file:
         for part in np.split(np.stack([a, b], axis=1), np.unique(cuts)):
             texts, places = np.unique(part, return_inverse=True)
-            sets = [_set_of(file, found.starts, text) for text in texts]
-            starts = np.cumsum([0, *(len(shingles) for shingles in sets)])
+            sets = [_set_of(file, shingles.starts, text) for text in texts]
+            starts = np.cumsum([0, *(len(hashes) for hashes in sets)])
             flat = np.concatenate([np.zeros(0, np.uint64), *sets])
             yield part[_jaccard(flat, starts, places.reshape(-1, 2)) >= SIMILAR]
 

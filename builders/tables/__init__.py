@@ -21,7 +21,7 @@ def squad_titles(domain: str) -> tuple[str, ...]:
     Returns: the titles, sorted.
     """
     table = _table("squad_title_domains.csv")
-    return tuple(sorted(unquote(title) for title in _of(table, domain)["title"]))
+    return tuple(sorted(unquote(title) for title in _rows_of_domain(table, domain)["title"]))
 
 
 def subreddits(domain: str) -> tuple[str, ...]:
@@ -31,10 +31,10 @@ def subreddits(domain: str) -> tuple[str, ...]:
         domain: one of the domains of DR AS.
     Returns: their names, sorted.
     """
-    return tuple(sorted(_of(_table("tldr_subreddit_domains.csv"), domain)["subreddit"]))
+    return tuple(sorted(_rows_of_domain(_table("tldr_subreddit_domains.csv"), domain)["subreddit"]))
 
 
-def _of(table: pl.DataFrame, domain: str) -> pl.DataFrame:
+def _rows_of_domain(table: pl.DataFrame, domain: str) -> pl.DataFrame:
     return table.filter(pl.col("domain").str.to_lowercase() == domain)
 
 

@@ -76,7 +76,7 @@ def croissant(manifest: Manifest) -> str:
 
     Returns: JSON-LD of Croissant 1.1, the same for the same manifest.
     """
-    found = configs(manifest)
+    dataset_configs = configs(manifest)
     sources = list(_sources(manifest))
     papers = papers_to_cite(manifest.benchmark, depths=manifest.encoder is not None)
     facts = {
@@ -89,15 +89,15 @@ def croissant(manifest: Manifest) -> str:
         "citeAs": "\n\n".join([*papers, *dict.fromkeys(source.citation for source in sources if source.citation)]),
         "isBasedOn": list(dict.fromkeys(source.url for source in sources if source.url)),
     }
-    return croissant_text(facts, found)
+    return croissant_text(facts, dataset_configs)
 
 
-def croissant_text(facts: Mapping[str, Any], found: Sequence[Config]) -> str:
+def croissant_text(facts: Mapping[str, Any], dataset_configs: Sequence[Config]) -> str:
     """Build the metadata of configs, as text.
 
     Args:
         facts: of the whole dataset, such as name, description and license; empty ones are left out.
-        found: the configs.
+        dataset_configs: the configs.
     Returns: JSON-LD of Croissant 1.1.
     """
     content = {
@@ -105,8 +105,8 @@ def croissant_text(facts: Mapping[str, Any], found: Sequence[Config]) -> str:
         "@type": "sc:Dataset",
         "conformsTo": CONFORMS_TO,
         **{key: value for key, value in facts.items() if value not in ("", [])},
-        "distribution": [_file_set(config) for config in found],
-        "recordSet": [_splits(), *_label_sets(found), *(_record_set(config) for config in found)],
+        "distribution": [_file_set(config) for config in dataset_configs],
+        "recordSet": [_splits(), *_label_sets(dataset_configs), *(_record_set(config) for config in dataset_configs)],
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
@@ -163,9 +163,9 @@ def _splits() -> dict[str, Any]:
     }
 
 
-def _label_sets(found: Sequence[Config]) -> Iterator[dict[str, Any]]:
+def _label_sets(dataset_configs: Sequence[Config]) -> Iterator[dict[str, Any]]:
     """List each task's labels: what its codes stand for."""
-    for task, labels in {config.task: config.labels for config in found if config.labels}.items():
+    for task, labels in {config.task: config.labels for config in dataset_configs if config.labels}.items():
         code, name = f"{_labels_id(task)}/code", f"{_labels_id(task)}/name"
         yield {
             "@type": "cr:RecordSet",

@@ -138,9 +138,9 @@ def pairing_lines(task: TaskInfo, statistics: TaskStatistics | None) -> list[str
     lines = []
     for what, split, wanted in (("source", "train", pairing.source_rows), ("target", "test", pairing.target_rows)):
         every = task.domains | task.withheld
-        found = {name: facts.splits[split].rows for name, facts in every.items() if split in facts.splits}
+        n_texts = {name: facts.splits[split].rows for name, facts in every.items() if split in facts.splits}
         lines.append(
-            f"{pairing.name}, {what}: {', '.join(found)}; {sum(found.values()):,} texts, {wanted:,} in the paper"
+            f"{pairing.name}, {what}: {', '.join(n_texts)}; {sum(n_texts.values()):,} texts, {wanted:,} in the paper"
         )
     pairs = [pair for pair in (statistics.depths if statistics else ()) if pair.source == task.joined_source]
     here = _q_here(pairs[0]) if pairs else "not computed here"
@@ -291,13 +291,13 @@ def _submitting(manifest: Manifest) -> str:
 
 def _an_example(manifest: Manifest, split: str | None = None) -> tuple[str, str]:
     """Return a task and a domain of it: the first that has this split, or any."""
-    found = [
+    examples = [
         (name, domain)
         for name, task in manifest.tasks.items()
         for domain, facts in task.domains.items()
         if split is None or split in facts.splits
     ]
-    return found[0]
+    return examples[0]
 
 
 def _papers(manifest: Manifest) -> str:

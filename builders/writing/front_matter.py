@@ -31,11 +31,13 @@ def fence_yaml(content: Mapping[str, Any]) -> str:
     return f"---\n{front}---\n"
 
 
-def loading_keys(found: Sequence[Config]) -> dict[str, Any]:
+def loading_keys(dataset_configs: Sequence[Config]) -> dict[str, Any]:
     """Build the keys by which ``load_dataset`` knows configs, the first of them the default one."""
-    listed: list[dict[str, Any]] = [{"config_name": config.name, "data_files": _data_files(config)} for config in found]
+    listed: list[dict[str, Any]] = [
+        {"config_name": config.name, "data_files": _data_files(config)} for config in dataset_configs
+    ]
     listed[0]["default"] = True
-    features = [{"config_name": config.name, "features": _features(config)} for config in found]
+    features = [{"config_name": config.name, "features": _features(config)} for config in dataset_configs]
     return {"configs": listed, "dataset_info": features}
 
 

@@ -140,7 +140,7 @@ def public_statistics(statistics: TaskStatistics) -> TaskStatistics:
         )
         for domain, facts in statistics.domains.items()
     }
-    lengths = tuple(found for found in statistics.target_lengths if found.split != "test")
+    lengths = tuple(distance for distance in statistics.target_lengths if distance.split != "test")
     return statistics.model_copy(update={"domains": domains, "target_lengths": lengths})
 
 

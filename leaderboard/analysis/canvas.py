@@ -92,8 +92,8 @@ def picture(
     if n_rows > fitting:
         notes = [*notes, f"The first {fitting} of {n_rows} rows of panels; all figures are in the CSV."]
         n_rows, each = fitting, each[:fitting]
-    told = [line for note in notes for line in textwrap.wrap(note, 150)]
-    head, foot = 0.4 + 0.22 * -(-len(keys) // _KEYS_A_ROW), 0.1 + 0.18 * len(told)
+    note_lines = [line for note in notes for line in textwrap.wrap(note, 150)]
+    head, foot = 0.4 + 0.22 * -(-len(keys) // _KEYS_A_ROW), 0.1 + 0.18 * len(note_lines)
     total = head + sum(each) + foot
 
     def draw(figure: "Figure") -> None:
@@ -110,7 +110,7 @@ def picture(
                 (each[row] - margins.top - margins.bottom) / total,
             )
             panel.draw(figure.add_axes(box))
-        for number, line in enumerate(reversed(told)):
+        for number, line in enumerate(reversed(note_lines)):
             figure.text(0.012, (0.08 + 0.18 * number) / total, line, fontsize=8, color=GREY)
 
     return draw_png(_WIDTH, total, draw, _STYLE)

@@ -73,8 +73,8 @@ def _shift_rows(board: str, result: Result, divergence: Mapping[str, Mapping[str
     if len(domains) < 2:
         return []
     matrix = np.array([[divergence.get(a, {}).get(b, np.nan) for b in domains] for a in domains])
-    told = divergence_correlations(result.score_matrix(), matrix)
-    correlations = {"SD": float(told.spearman_divergence_sd), "TD": float(told.spearman_divergence_td)}
+    spearman = divergence_correlations(result.score_matrix(), matrix)
+    correlations = {"SD": float(spearman.spearman_divergence_sd), "TD": float(spearman.spearman_divergence_td)}
     return [
         {
             "board": board,

@@ -49,12 +49,12 @@ def find_effective(results: Sequence[Result]) -> Findings:
         ]
         homes, aways = (np.array([_with_ends(pair[side]) for _, pair in mine]).reshape(-1, 3) for side in (0, 1))
         compared = against_others(homes, aways)
-        told = [(result, pair, each) for (result, pair), each in zip(mine, compared, strict=True) if each]
-        if len(told) < len(every):
+        known = [(result, pair, each) for (result, pair), each in zip(mine, compared, strict=True) if each]
+        if len(known) < len(every):
             why = f"no in-domain score, or fewer than {MIN_BASELINES} other entries to draw a line through"
-            left_out.append(f"{board}: {n_entries(len(every) - len(told))} without: {why}")
+            left_out.append(f"{board}: {n_entries(len(every) - len(known))} without: {why}")
         on_board = []
-        for result, (own, away), (line, effective) in told:
+        for result, (own, away), (line, effective) in known:
             known_ends = not np.isnan(effective.low)
             on_board.append(
                 {"board": board, "entry": result.entry, "id_score": own["value"], "ood_score": away["value"],

@@ -41,24 +41,28 @@ class PaperFigure:
     draw: Draw | None
 
 
-def _over(name: str, paper: str, key: str, title: str, prompted: bool | None = None) -> PaperFigure:
+def _figure_over(name: str, paper: str, key: str, title: str, prompted: bool | None = None) -> PaperFigure:
     return PaperFigure(name, paper, partial(find_over, key=key, prompted=prompted), partial(draw_over, title=title))
 
 
 FIGURES = (
     PaperFigure("drops-by-difficulty", "DR Figure 2", find_drops_by_difficulty, draw_drops_by_difficulty),
     PaperFigure("scenarios", "DR Figure 3", find_scenarios, draw_scenarios),
-    _over("model-size", "DR Figures 4, 5", "parameters", "Scores and drops over model size, trained models", False),
-    _over("shots", "DR Figures 6, 7", "shots", "Scores and drops over the number of demonstrations"),
-    _over(
+    _figure_over(
+        "model-size", "DR Figures 4, 5", "parameters", "Scores and drops over model size, trained models", False
+    ),
+    _figure_over("shots", "DR Figures 6, 7", "shots", "Scores and drops over the number of demonstrations"),
+    _figure_over(
         "prompted-model-size",
         "DR Figures 8, 9",
         "parameters",
         "Scores and drops over model size, prompted models",
         True,
     ),
-    _over("training-size", "DR Figures 10, 11", "training_size", "Scores and drops over the size of the training set"),
-    _over("step", "DR Figure 12", "step", "Scores and drops over training steps"),
+    _figure_over(
+        "training-size", "DR Figures 10, 11", "training_size", "Scores and drops over the size of the training set"
+    ),
+    _figure_over("step", "DR Figure 12", "step", "Scores and drops over training steps"),
     PaperFigure("id-ood", "BOSS Figures 2-4", find_states, draw_states),
     PaperFigure("effective-robustness", "", find_effective, draw_effective),
     PaperFigure("divergence", "DR Table 8", find_divergence, draw_divergence),

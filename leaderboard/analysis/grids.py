@@ -61,9 +61,9 @@ def find_theorem_one(results: Sequence[Result]) -> Findings:
     left_out: list[str] = []
     for board, grids in _complete_grids(results, left_out):
         for result in grids:
-            told = theorem_one(result.score_matrix())
+            statements = theorem_one(result.score_matrix())
             for statement in fields(TheoremOne):
-                sides: Inequality = getattr(told, statement.name)
+                sides: Inequality = getattr(statements, statement.name)
                 rows.append(
                     {"board": board, "entry": result.entry, "statement": _STATEMENTS[statement.name],
                      "left": float(sides.left), "right": float(sides.right), "holds": bool(sides.holds)}

@@ -52,15 +52,15 @@ def series_of(results: Sequence[Result], varies: Sequence[str]) -> dict[str, lis
     for result in results:
         keyed.setdefault(tuple(_shared_facts(result, varies).items()), []).append(result)
     apart: dict[tuple[tuple[str, Any], ...], list[Result]] = {}
-    for key, found in keyed.items():
-        places = [tuple(state_value(result, name) for name in varies) for result in found]
-        for result in found:
+    for key, states in keyed.items():
+        places = [tuple(state_value(result, name) for name in varies) for result in states]
+        for result in states:
             named = (*key, ("name", result.card.name)) if len(set(places)) < len(places) else key
             apart.setdefault(named, []).append(result)
     names = _distinct_names([dict(key) for key in apart])
     return {
-        name: sorted(found, key=lambda result: tuple(state_value(result, key) or 0 for key in varies))
-        for name, found in zip(names, apart.values(), strict=True)
+        name: sorted(states, key=lambda result: tuple(state_value(result, key) or 0 for key in varies))
+        for name, states in zip(names, apart.values(), strict=True)
     }
 
 

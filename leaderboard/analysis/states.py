@@ -99,11 +99,11 @@ def _ood_with_id(result: Result) -> dict[str, tuple[Estimate, Estimate]]:
     """Return pairs of OOD score and ID score by OOD domain; unknown ones are left out."""
     summary, own = result.task.summary, result.task.id_ood
     if own is not None:
-        found = {name: (score, own.id) for name, score in own.ood.items()}
-        found |= {_MEAN_OOD: (own.mean_ood, own.id)} if own.complete else {}
+        pairs = {name: (score, own.id) for name, score in own.ood.items()}
+        pairs |= {_MEAN_OOD: (own.mean_ood, own.id)} if own.complete else {}
     else:
-        found = {_CROSS: (summary.mean_st, summary.mean_ss)} if summary.complete else {}
-    return {where: pair for where, pair in found.items() if pair[0].value is not None and pair[1].value is not None}
+        pairs = {_CROSS: (summary.mean_st, summary.mean_ss)} if summary.complete else {}
+    return {where: pair for where, pair in pairs.items() if pair[0].value is not None and pair[1].value is not None}
 
 
 def _state_rows(board: str, series: str, where: str, states: Sequence[Result]) -> list[dict[str, Any]]:

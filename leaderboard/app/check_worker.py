@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.score import FileChecks, data_versions, prediction_tasks, score_predictions
-from leaderboard.scoring.validation_rows import validation_facts
+from leaderboard.scoring.validation_rows import validation_tasks
 from validation.prediction_files import read_predictions
 from validation.prediction_task import PredictionTask
 from validation.predictions import checked_parts
@@ -42,7 +42,7 @@ def main() -> None:
     os.dup2(2, 1)
     _warm_up()
     for line in sys.stdin:
-        answer = _answer(json.loads(line))
+        answer = _answer_request(json.loads(line))
         _unbind()
         answer["last"] = _reserved_mib() > _size_at_start() + WORN_MIB
         print(json.dumps(answer), file=answers, flush=True)
@@ -50,7 +50,7 @@ def main() -> None:
             return
 
 
-def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
+def _answer_request(request: Mapping[str, Any]) -> dict[str, Any]:
     try:
         if "folder" in request:
             # It is no upload, and its size is not bounded.
@@ -93,7 +93,7 @@ def _preview(file: str, folder: str, subset: str, out: str) -> None:
 @lru_cache(maxsize=4)
 def _dataset(folder: str, subset: str, split: str) -> tuple[DatasetFolder, list[PredictionTask]]:
     opened = DatasetFolder.open(folder)
-    tasks = validation_facts(opened) if split == "validation" else prediction_tasks(opened, subset)
+    tasks = validation_tasks(opened) if split == "validation" else prediction_tasks(opened, subset)
     _size_at_start.cache_clear()
     return opened, tasks
 

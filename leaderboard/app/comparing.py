@@ -89,12 +89,12 @@ def _resolve_request(index: Index, ids: Sequence[str], task: str | None) -> _Ask
     shared = [name for name in names[0] if all(name in others for others in names)]
     if not shared:
         cure = "choose entries of one board"
-        raise InvalidInput(Problem("the entries share no task", _where(entries), cure=cure))
+        raise InvalidInput(Problem("the entries share no task", _entry_ids(entries), cure=cure))
     chosen = task if task in shared else shared[0]
     return _Asked(entries, scores, folder_of(entries[0].card, index.folders), chosen)
 
 
-def _where(entries: Sequence[Entry]) -> str:
+def _entry_ids(entries: Sequence[Entry]) -> str:
     return " and ".join(entry.id for entry in entries)
 
 
@@ -102,7 +102,7 @@ def _where(entries: Sequence[Entry]) -> str:
 def _place_in(line: threading.BoundedSemaphore, entries: Sequence[Entry]) -> Iterator[None]:
     """Occupy one of a queue's places; InvalidInput when all are taken."""
     if not line.acquire(blocking=False):
-        raise InvalidInput(Problem("many others are comparing now", _where(entries), cure="try again in a minute"))
+        raise InvalidInput(Problem("many others are comparing now", _entry_ids(entries), cure="try again in a minute"))
     try:
         yield
     finally:
@@ -145,16 +145,18 @@ class Comparisons:
         Returns: the page, and whether it is to be asked for again because the comparison goes on.
         """
         named = [identity for identity in ids if identity]
-        asked, problems, found = list(dict.fromkeys(named)), list[str](), None
+        asked, problems, comparisons = list(dict.fromkeys(named)), list[str](), None
         if len(named) > 1:
             job = self._job(index, named, task)
             if not job.done.wait(self._seconds):
                 return comparing_page(len(named), time.monotonic() - job.begun, job.progress), True
-            found = job.found
+            comparisons = job.found
             problems = [public_message(problem, index.names()) for problem in job.problems]
-        board = _board(index, asked, found.task if found else task)
+        board = _board(index, asked, comparisons.task if comparisons else task)
         choices = _choices(index, board, asked)
-        return compare_page(choices, asked, found, task=found.task if found else task, problems=problems), False
+        return compare_page(
+            choices, asked, comparisons, task=comparisons.task if comparisons else task, problems=problems
+        ), False
 
     def _job(self, index: Index, ids: Sequence[str], task: str | None) -> "_Job":
         """Return the job that makes a comparison: one that goes on, or has ended and was not shown, or a new one."""

@@ -42,7 +42,7 @@ def add_endpoints(keeper: Keeper) -> None:
             name: the board's name, such as dr/nli; /boards lists them.
             page: which page, from 1.
         """
-        rows: list[dict[str, Any]] = _or_error(lambda: _rows(keeper.index, name, page))
+        rows: list[dict[str, Any]] = _or_error(lambda: _board_page(keeper.index, name, page))
         return rows
 
     def scores(entry: str) -> dict[str, Any]:
@@ -51,8 +51,8 @@ def add_endpoints(keeper: Keeper) -> None:
         Args:
             entry: the entry's id, 16 hexadecimal digits, as boards list it.
         """
-        found: Scores = _or_error(lambda: keeper.index.scores(entry))
-        return found.model_dump(mode="json")
+        scores: Scores = _or_error(lambda: keeper.index.scores(entry))
+        return scores.model_dump(mode="json")
 
     def compare(entries: list[str], task: str | None = None) -> list[dict[str, Any]]:
         """Compare the first of 2 to 4 entries with each other one, on every shift that both have.
@@ -61,8 +61,8 @@ def add_endpoints(keeper: Keeper) -> None:
             entries: their ids.
             task: the task; without one the first that all have.
         """
-        found: Compared = _or_error(lambda: compared(keeper.index, entries, task))
-        return [pair.model_dump(mode="json") for pair in found.pairs]
+        comparisons: Compared = _or_error(lambda: compared(keeper.index, entries, task))
+        return [pair.model_dump(mode="json") for pair in comparisons.pairs]
 
     def claim(entries: list[str], task: str | None = None) -> dict[str, Any]:
         """Compare as ``compare`` does, and write a claim that 'shiftbench verify' checks from the entries' files.
@@ -71,25 +71,25 @@ def add_endpoints(keeper: Keeper) -> None:
             entries: ids of 2 to 4 entries.
             task: the task; without one the first that all have.
         """
-        found: Claim = _or_error(lambda: _claim_of(compared(keeper.index, entries, task)))
-        return found.model_dump(mode="json")
+        claim: Claim = _or_error(lambda: _claim_of(compared(keeper.index, entries, task)))
+        return claim.model_dump(mode="json")
 
     for endpoint in (boards, board, scores, compare, claim):
         gr.api(endpoint, api_name=endpoint.__name__, concurrency_limit=4)
 
 
-def _rows(index: Index, name: str, page: int) -> list[dict[str, Any]]:
+def _board_page(index: Index, name: str, page: int) -> list[dict[str, Any]]:
     start = PAGE_ROWS * (max(page, 1) - 1)
     return board_rows(index, find_board(name, index.boards()))[start : start + PAGE_ROWS]
 
 
-def _claim_of(found: Compared) -> Claim:
+def _claim_of(comparisons: Compared) -> Claim:
     """Write a comparison of entries as a claim; its files are named as downloads of predictions are, by ids."""
     entries = [
         ClaimedEntry(name=side.id, file=f"{side.id}.parquet", sha256=file_sha256(side.predictions), entry=side.id)
-        for side in found.sides
+        for side in comparisons.sides
     ]
-    return make_claim(found.pairs, entries, benchmark=found.benchmark, task=found.task)
+    return make_claim(comparisons.pairs, entries, benchmark=comparisons.benchmark, task=comparisons.task)
 
 
 def _or_error(read: Callable[[], Any]) -> Any:

@@ -131,10 +131,12 @@ def _entry(keeper: Keeper, identity: str, task: str | None) -> Markup | Response
 
 def _forecast_of(keeper: Keeper, entry: Entry, board: Board) -> EntryForecast:
     """Return an entry's forecasts on a board, or why there are none."""
-    found = keeper.forecasts.of(entry.id)
-    if found is None:
+    forecasts = keeper.forecasts.of(entry.id)
+    if forecasts is None:
         return EntryForecast(board.name, None, keeper.forecasts.failure(entry.id) or "it is still to be computed")
-    return EntryForecast(board.name, found.of(board.task), found.reasons.get(board.task, "there is none of this task"))
+    return EntryForecast(
+        board.name, forecasts.of(board.task), forecasts.reasons.get(board.task, "there is none of this task")
+    )
 
 
 def _board_of(index: Index, entry: Entry, task: TaskScores) -> Board | None:

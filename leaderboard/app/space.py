@@ -84,8 +84,8 @@ def _pinned(need: Requirement) -> str:
 
 
 def _installed_version(name: str) -> str | None:
-    found = next(iter(distributions(name=name)), None)
-    return None if found is None else found.version.partition("+")[0]
+    distribution = next(iter(distributions(name=name)), None)
+    return None if distribution is None else distribution.version.partition("+")[0]
 
 
 def _gradio_version() -> str:

@@ -175,14 +175,15 @@ def _timings(folders: Sequence[Path], store: Store, chromium: str, place: Path) 
         _wait_until_saved(store)
     again = statistics.median(_start_seconds(folders, store) for _ in range(5))
     yield Timing(name=f"start-up from {n}, never read before", seconds=first, wanted="no limit")
-    yield _under(f"start-up from {n}", again, 5.0)
+    yield _timing_under_limit(f"start-up from {n}", again, 5.0)
     with _serving(folders, store) as (url, _), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
         try:
-            yield from _pages(
-                browser, url, url + board_address(_board_name(DatasetFolder.open(folders[0]), _TASK)), store
+            board = board_address(_board_name(DatasetFolder.open(folders[0]), _TASK))
+            yield from _pages(browser, url, url + board, store)
+            yield _timing_under_limit(
+                "full-size submission, upload to row", _submission_seconds(url, folders[-1], place), 10.0
             )
-            yield _under("full-size submission, upload to row", _submission_seconds(url, folders[-1], place), 10.0)
             yield from _comparisons(browser, url, folders[-1], place)
         finally:
             browser.close()
@@ -212,7 +213,7 @@ def _beside_plain_files(browser: Any, name: str, address: str) -> Timing:
         copied = f"{plain}{parts.path or '/'}" + (f"?{parts.query}" if parts.query else "")
         turns = [(_cold(browser, address, _ROW), _cold(browser, copied, _ROW)) for _ in range(TIMES)]
     ours, theirs = (statistics.median(turn[side] for turn in turns) for side in (0, 1))
-    timing = _under(name, ours, 0.8)
+    timing = _timing_under_limit(name, ours, 0.8)
     return replace(timing, yardstick="the same page as plain files", yardstick_seconds=theirs, cost_ratio=ours / theirs)
 
 
@@ -221,7 +222,7 @@ def _pages(browser: Any, url: str, board: str, store: Store) -> Iterator[Timing]
     asked = cycle(identities)  # a small run has fewer entries than requests
     yield _beside_plain_files(browser, "first row of the overall board, cold", url)
     yield _beside_plain_files(browser, "first row of a task's board, cold", board)
-    yield _under(
+    yield _timing_under_limit(
         "entry page, cold", _median_of(lambda: _cold(browser, url + entry_address(next(asked)), _PICTURE)), 1.2
     )
     with closing(browser.new_context()) as context:
@@ -234,7 +235,7 @@ def _pages(browser: Any, url: str, board: str, store: Store) -> Iterator[Timing]
             return time.perf_counter() - begun
 
         warm()
-        yield _under("entry page, warm", _median_of(warm), 0.5)
+        yield _timing_under_limit("entry page, warm", _median_of(warm), 0.5)
         changes: dict[str, Callable[[int], list[str | None]]] = {
             "filter": lambda number: ["select[name=paradigm]", ("few-shot", "zero-shot")[number % 2]],
             "search": lambda number: ["input[name=q]", f"model {number % 10}"],
@@ -243,7 +244,7 @@ def _pages(browser: Any, url: str, board: str, store: Store) -> Iterator[Timing]
         for name, change in changes.items():
             page.goto(board)
             times = [page.evaluate(_CHANGED, change(number)) / 1000 for number in range(TIMES)]
-            yield _under(f"{name}, from the change to the rows", statistics.median(times), 0.1)
+            yield _timing_under_limit(f"{name}, from the change to the rows", statistics.median(times), 0.1)
 
 
 def _submission_seconds(url: str, folder_path: Path, place: Path) -> float:
@@ -276,7 +277,7 @@ def _comparisons(browser: Any, url: str, folder_path: Path, place: Path) -> Iter
     for chosen, limit in ((entries[:2], 2.0), (entries[2:], 6.0)):
         address = url + compare_address(chosen)
         seconds = _cold(browser, address, _COMPARED)
-        yield _under(f"comparing {len(chosen)} entries of one run for the first time", seconds, limit)
+        yield _timing_under_limit(f"comparing {len(chosen)} entries of one run for the first time", seconds, limit)
 
 
 def _start_seconds(folders: Sequence[Path], store: Store) -> float:
@@ -321,14 +322,14 @@ def _median_of(seconds: Callable[[], float]) -> float:
     return statistics.median(seconds() for _ in range(TIMES))
 
 
-def _under(name: str, seconds: float, limit: float) -> Timing:
+def _timing_under_limit(name: str, seconds: float, limit: float) -> Timing:
     return Timing(name=name, seconds=seconds, wanted=f"under {limit:g} s", met=seconds < limit)
 
 
 def _chromium() -> str:
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None or find_spec("playwright") is None:
-        missing = "chromium" if found is None else "playwright"
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None or find_spec("playwright") is None:
+        missing = "chromium" if chromium is None else "playwright"
         cure = "install Chromium, and the extra 'dev': pip install 'shiftbench[dev]'"
         raise InvalidInput(Problem("there is no browser to measure with", "bench app", f"no {missing}", cure))
-    return found
+    return chromium

@@ -7,8 +7,8 @@ _SHARES = (0.6, 0.8, 0.9, 0.95, 0.97, 0.99, 0.995)
 
 def _edges() -> list[Setting]:
     """List test sets without groups, with scores from the middle of the scale to its edge."""
-    found = [Setting(f"n = {n}, p = {p:g}", p, p, (1,) * n) for n in (30, 200) for p in _SHARES]
-    return [*found, Setting("n = 30, p = 0.995 and 0.9", 0.995, 0.9, (1,) * 30)]
+    settings = [Setting(f"n = {n}, p = {p:g}", p, p, (1,) * n) for n in (30, 200) for p in _SHARES]
+    return [*settings, Setting("n = 30, p = 0.995 and 0.9", 0.995, 0.9, (1,) * 30)]
 
 
 def _few_groups() -> list[Setting]:

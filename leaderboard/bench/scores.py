@@ -80,7 +80,7 @@ def _depth_against_a_sum() -> Timing:
     ours, total = _medians(lambda: tte_depth(source, target), lambda: (source.sum(), target.sum()), times=15)
     beyond = _peak_allocation(lambda: tte_depth(source, target)) / (source.nbytes + target.nbytes)
     name = f"depth of 60,000 x 97,320 texts ({beyond:.1%} memory beyond the inputs)"
-    return _within(name, ours, "one numpy sum over the same arrays", total, 1.5)
+    return _timing_beside(name, ours, "one numpy sum over the same arrays", total, 1.5)
 
 
 def _peak_allocation(work: Callable[[], object]) -> int:
@@ -108,7 +108,7 @@ def _faster(name: str, seconds: float, yardstick: str, yardstick_seconds: float,
     )
 
 
-def _within(name: str, seconds: float, yardstick: str, yardstick_seconds: float, times: float) -> Timing:
+def _timing_beside(name: str, seconds: float, yardstick: str, yardstick_seconds: float, times: float) -> Timing:
     """Measure the work that may take as long as its yardstick, or a given multiple."""
     ratio = seconds / yardstick_seconds
     wanted = "at most as long" if times == 1 else f"at most {times:g} times as long"
@@ -146,20 +146,22 @@ def _scoring(folder: DatasetFolder, path: Path) -> Iterator[Timing]:
     what = f"{len(frame):,} predictions read, checked and scored"
     cpu = _processor_seconds(lambda: _score(folder, path))
     yield Timing(name=what, seconds=ours, cpu_seconds=cpu, wanted=f"under {_LIMIT:g} s", met=ours < _LIMIT)
-    yield _within(what, ours, "reading, checking and joining them with gold alone", joined, 3)
+    yield _timing_beside(what, ours, "reading, checking and joining them with gold alone", joined, 3)
     # Joining predictions with gold is our work: a yardstick starts from the joined rows.
     cells, generated_cells = (list(_cells(folder, frame.filter(rows))) for rows in (~is_generated, is_generated))
-    plain = _once(lambda: _plain_scores(cells))
-    rouge = _once(lambda: _plain_rouge(generated_cells))
+    plain = _seconds_of(lambda: _plain_scores(cells))
+    rouge = _seconds_of(lambda: _plain_rouge(generated_cells))
     tools = "scikit-learn, seqeval and a plain SQuAD script"
     yield _faster("the same without generated text", ours_without, tools, plain, 12)
     yield _faster("all of it, ROUGE-L too", ours, f"{tools}, rouge-score", plain + rouge, 6)
-    yield _within(f"{N_DRAWS:,} bootstrap draws of everything", with_intervals - ours, "the point scores", ours, 1)
+    yield _timing_beside(
+        f"{N_DRAWS:,} bootstrap draws of everything", with_intervals - ours, "the point scores", ours, 1
+    )
 
 
 def _linear(folder: DatasetFolder, path: Path, small_folder: DatasetFolder, small_path: Path) -> Timing:
     large, small = _medians(lambda: _score(folder, path), lambda: _score(small_folder, small_path))
-    return _within("ten times the rows", large, "one tenth", small, 11)
+    return _timing_beside("ten times the rows", large, "one tenth", small, 11)
 
 
 def _score(folder: DatasetFolder, path: Path, n_draws: int = 0) -> object:
@@ -238,14 +240,14 @@ def _sklearn(labels: Sequence[str], rows: pl.DataFrame, weightings: Sequence[Any
 
     gold = [labels[code] for code in rows["label"]]
     said = rows["prediction"].to_list()
-    found = [
+    results = [
         (
             accuracy_score(gold, said, sample_weight=weights),
             f1_score(gold, said, labels=labels, average="macro", sample_weight=weights),
         )
         for weights in weightings
     ]
-    return float(found[0][1])
+    return float(results[0][1])
 
 
 def span_f1_by_seqeval(labels: Sequence[str], rows: pl.DataFrame) -> float:
@@ -271,14 +273,14 @@ def span_f1_by_seqeval(labels: Sequence[str], rows: pl.DataFrame) -> float:
 def answer_f1_by_squad(prediction: str, answers: Sequence[str]) -> float:
     """Score an answer by SQuAD's rules: token F1 with the right answer that it is most like, one question at a time."""
     best = 0.0
-    found = _squad_words(prediction)
+    predicted_words = _squad_words(prediction)
     for answer in answers or [""]:
         gold = _squad_words(answer)
-        common = sum((Counter(gold) & Counter(found)).values())
-        if not gold or not found:
-            best = max(best, float(gold == found))
+        common = sum((Counter(gold) & Counter(predicted_words)).values())
+        if not gold or not predicted_words:
+            best = max(best, float(gold == predicted_words))
         elif common:
-            best = max(best, 2 * common / (len(gold) + len(found)))
+            best = max(best, 2 * common / (len(gold) + len(predicted_words)))
     return best
 
 
@@ -304,7 +306,7 @@ def _processor_seconds(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def _once(work: Callable[[], object]) -> float:
+def _seconds_of(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
@@ -318,4 +320,6 @@ def _medians(*works: Callable[[], object], times: int = 5) -> list[float]:
     """Time several pieces of work in turn, so that a slow phase of the machine affects all of them."""
     for work in works:
         work()  # the first run loads libraries and fills caches
-    return [float(seconds) for seconds in np.median([[_once(work) for work in works] for _ in range(times)], axis=0)]
+    return [
+        float(seconds) for seconds in np.median([[_seconds_of(work) for work in works] for _ in range(times)], axis=0)
+    ]

@@ -103,11 +103,11 @@ def _checked(task: TaskScores, setting: Setting) -> Iterator[Checked]:
         "mean_st": away,
         "average_drop": home - away,
     }
-    found: list[tuple[str, Estimate, Total]] = [("ss", own.score, own.total) for own in task.in_domain]
+    estimates: list[tuple[str, Estimate, Total]] = [("ss", own.score, own.total) for own in task.in_domain]
     for shift in task.shifts:
-        found += [(name, getattr(shift, name), shift.total) for name in ("st", "sd", "td")]
-    found += [(name, getattr(task.summary, name), task.summary.total) for name in ("mean_st", "average_drop")]
-    for name, estimate, total in found:
+        estimates += [(name, getattr(shift, name), shift.total) for name in ("st", "sd", "td")]
+    estimates += [(name, getattr(task.summary, name), task.summary.total) for name in ("mean_st", "average_drop")]
+    for name, estimate, total in estimates:
         shown = NAMES[name]
         if not setting.run_sd:
             yield Checked(shown, truths[name], estimate.low, estimate.high)

@@ -76,7 +76,7 @@ def boards_of(folders: Sequence[DatasetFolder], used: Collection[tuple[str, str]
         if known is None or known.manifest.withholds_labels:
             by_hash[folder.content_hash] = folder
     versions = Counter(folder.manifest.benchmark for folder in by_hash.values())
-    found = []
+    boards = []
     for folder in by_hash.values():
         benchmark = folder.manifest.benchmark
         version = f"@{folder.content_hash[:8]}" if versions[benchmark] > 1 else ""
@@ -86,8 +86,8 @@ def boards_of(folders: Sequence[DatasetFolder], used: Collection[tuple[str, str]
             for subset in ("all", *(name for name in info.subsets if name != "all")):
                 if subset == "all" or (folder.content_hash, subset) in used:
                     name = f"{benchmark}/{task}" + ("" if subset == "all" else f":{subset}") + version
-                    found.append(Board(name, folder, task, subset))
-    return found
+                    boards.append(Board(name, folder, task, subset))
+    return boards
 
 
 def find_board(name: str, choices: Sequence[Board]) -> Board:

@@ -44,10 +44,10 @@ def effective_robustness_of(frame: pl.DataFrame, identity: str) -> AboveLine | N
     place = mine["id"].index_of(identity)
     if place is None:
         return None
-    found = one_against_others(_with_ends(mine, own), _with_ends(mine, away), place)
-    if found is None:
+    comparison = one_against_others(_with_ends(mine, own), _with_ends(mine, away), place)
+    if comparison is None:
         return None
-    line, (value, low, high) = found
+    line, (value, low, high) = comparison
     ends = (None, None) if np.isnan(low) else (low, high)
     at_home = float(mine[own][place])
     return AboveLine(

@@ -90,7 +90,7 @@ class Index:
             # An entry that waited to be read may have been withdrawn.
             if not new and not gone and len(kept_out) == len(snapshot.unscored) and not snapshot.unread:
                 return False
-            read, unscored = self._read(new[:READ_AT_ONCE])
+            read, unscored = self._read_entries(new[:READ_AT_ONCE])
             rows = snapshot.rows.filter(~pl.col("id").is_in(list(gone))) if gone else snapshot.rows
             rows = pl.concat([rows, read], how="diagonal") if not read.is_empty() else rows
             unread = max(len(new) - READ_AT_ONCE, 0)
@@ -117,21 +117,21 @@ class Index:
         Returns: the columns of ``rows.SCHEMA`` with the board's own scores on single domains, then ``boards.PLACES``.
         """
         snapshot, ranks = self._snapshot, self._ranks.of(board.key)
-        found = snapshot.frames.get(board.name)
-        if found is None:
-            found = snapshot.frames[board.name] = board_frame(board, snapshot.rows)
+        rows = snapshot.frames.get(board.name)
+        if rows is None:
+            rows = snapshot.frames[board.name] = board_frame(board, snapshot.rows)
             snapshot.placed.pop(board.name, None)
         if not board.folder.has_public_labels:
-            return released_frame(found, self.release(board))
-        if found.height and ranks.height and snapshot.placed.get(board.name) is not ranks:
-            complete = found.filter("complete")
+            return released_frame(rows, self.release(board))
+        if rows.height and ranks.height and snapshot.placed.get(board.name) is not ranks:
+            complete = rows.filter("complete")
             if complete.height == ranks.height and complete["id"].is_in(ranks["id"].implode()).all():
                 # A left join keeps the order of the rows.
                 placed = [name for name in ranks.columns if name != "id"]
-                found = found.drop(placed).join(ranks, on="id", how="left", maintain_order="left")
-                snapshot.frames[board.name] = found
+                rows = rows.drop(placed).join(ranks, on="id", how="left", maintain_order="left")
+                snapshot.frames[board.name] = rows
                 snapshot.placed[board.name] = ranks
-        return found
+        return rows
 
     def benchmarks(self) -> list[Benchmark]:
         """List the benchmarks, each with an overall board."""
@@ -157,13 +157,13 @@ class Index:
 
     def releases(self, entry: Entry) -> dict[str, tuple[str, Released]]:
         """Return what the last rounds released of an entry, with the round's name, by board."""
-        found = {}
+        releases = {}
         for board in self.boards():
             name, released = self.release(board) or ("", None)
             for each in released.entries if released else ():
                 if each.entry == entry.id:
-                    found[board.name] = (name, each)
-        return found
+                    releases[board.name] = (name, each)
+        return releases
 
     def has_entries(self, board: Board) -> bool:
         """Return whether a board has any entry."""
@@ -198,17 +198,17 @@ class Index:
         if reasons := self.reasons(identity):  # a request never scores an entry that waits to be scored
             raise InvalidInput(Problem("the entry has no scores here", identity, "; ".join(reasons)))
         entry = self.entry(identity)
-        found = self.store.scores(entry, folder_of(entry.card, self.folders))
+        scores = self.store.scores(entry, folder_of(entry.card, self.folders))
         with self._scores_lock:
-            self._scores[identity] = found
+            self._scores[identity] = scores
             while len(self._scores) > N_SCORES:
                 self._scores.popitem(last=False)
-        return found
+        return scores
 
     def reasons(self, identity: str) -> tuple[str, ...]:
         """Return why an entry has no scores here; empty when it has."""
-        found = self._snapshot.unscored.get(identity)
-        return found.reasons if found else ()
+        unscored = self._snapshot.unscored.get(identity)
+        return unscored.reasons if unscored else ()
 
     def unscored(self) -> list[Unscored]:
         """List the entries that have no scores here."""
@@ -216,7 +216,7 @@ class Index:
 
     def waiting(self) -> list[str]:
         """List the entries that are still to be scored."""
-        return [found.id for found in self.unscored() if found.waiting]
+        return [each.id for each in self.unscored() if each.waiting]
 
     def score(self, identity: str) -> None:
         """Score an entry that waits for it. An entry that cannot be scored is listed with the reason."""
@@ -229,7 +229,7 @@ class Index:
         except Exception as error:
             self._failed[identity] = Unscored(identity, name, self._reasons(error), files)
         with self._lock:
-            unscored = {key: found for key, found in self._snapshot.unscored.items() if key != identity}
+            unscored = {key: reason for key, reason in self._snapshot.unscored.items() if key != identity}
             self._snapshot = replace(self._snapshot, unscored=unscored)
         self.refresh()
 
@@ -252,7 +252,7 @@ class Index:
         files = self.store.entry_files(identity)
         return tuple(path.stat().st_mtime_ns if path.is_file() else 0 for path in (files.card, files.predictions))
 
-    def _read(self, identities: Iterable[str]) -> tuple[pl.DataFrame, dict[str, Unscored]]:
+    def _read_entries(self, identities: Iterable[str]) -> tuple[pl.DataFrame, dict[str, Unscored]]:
         rows, unscored = [], {}
         for identity in identities:
             name, files = identity, self._files(identity)
@@ -263,13 +263,13 @@ class Index:
                 entry = self.store.entry(identity)
                 name = entry.card.name
                 folder = folder_of(entry.card, self.folders)
-                found = self._rows_of_entry(entry, folder)
-                if found is None:
+                rows_of_entry = self._rows_of_entry(entry, folder)
+                if rows_of_entry is None:
                     unscored[identity] = Unscored(identity, name, (_WAITING,), files, waiting=True)
                     continue
-                if not found:
+                if not rows_of_entry:
                     raise InvalidInput(Problem("it has only predictions of placebos", identity))
-                rows += found
+                rows += rows_of_entry
             except Exception as error:
                 unscored[identity] = Unscored(identity, name, self._reasons(error), files)
         return rows_frame(rows), unscored

@@ -54,12 +54,12 @@ def benchmarks_of(boards: Sequence[Board]) -> list[Benchmark]:
     for board in boards:
         if board.subset == "all" and board.task not in VARIANTS:
             by_data.setdefault(board.folder.content_hash, []).append(board)
-    found = []
+    benchmarks = []
     for named in by_data.values():
         benchmark, _, rest = named[0].name.partition("/")
         version = rest.partition("@")[2]
-        found.append(Benchmark(benchmark + (f"@{version}" if version else ""), named[0].folder, tuple(named)))
-    return found
+        benchmarks.append(Benchmark(benchmark + (f"@{version}" if version else ""), named[0].folder, tuple(named)))
+    return benchmarks
 
 
 def find_benchmark(name: str, choices: Sequence[Benchmark]) -> Benchmark:
@@ -152,14 +152,14 @@ def _means(newest: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
     )
     rows = []
     for row in by_line.filter(pl.col("n_tasks") == n).iter_rows(named=True):
-        found = {name: row[name] for name in LINE}
+        line = {name: row[name] for name in LINE}
         for figure in MEANS:
-            found |= dict(
+            line |= dict(
                 zip((f"{figure}{part}" for part in parts), _mean(*(row[f"{figure}{p}"] for p in parts)), strict=True)
             )
         placebo = row["average_drop.placebo"]
-        found["average_drop.placebo"] = None if None in placebo else float(np.mean(placebo))
-        rows.append(found)
+        line["average_drop.placebo"] = None if None in placebo else float(np.mean(placebo))
+        rows.append(line)
     names = [f"{figure}{part}" for figure in MEANS for part in parts]
     schema = {
         **dict.fromkeys(LINE, pl.String()),

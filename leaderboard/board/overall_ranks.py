@@ -59,10 +59,10 @@ class OverallRanks:
 
     def intervals(self) -> pl.DataFrame:
         """Return the lines' ranks as ``OVERALL_RANKS``."""
-        found = self._mean.intervals(LEVEL)
+        intervals = self._mean.intervals(LEVEL)
         lines, n = list(self._scores), len(self.entries)
         if not lines:
-            return pl.concat([pl.DataFrame(schema=OVERALL_RANKS), found], how="diagonal")
+            return pl.concat([pl.DataFrame(schema=OVERALL_RANKS), intervals], how="diagonal")
         level = 1 - (1 - LEVEL) / len(self._by_task)
         ends = np.zeros((2, len(lines)))
         for ranks in self._by_task.values():
@@ -76,7 +76,7 @@ class OverallRanks:
             names = ("win_rate", "win_rate.low", "win_rate.high")
             columns |= dict(zip(names, ((n - each) / (n - 1) for each in (point, high, low)), strict=True))
         beside = pl.DataFrame(columns)
-        placed = found.join(beside, on="id", how="left", maintain_order="left")
+        placed = intervals.join(beside, on="id", how="left", maintain_order="left")
         return pl.concat([pl.DataFrame(schema=OVERALL_RANKS), placed], how="diagonal")
 
 

@@ -65,7 +65,7 @@ class RankIntervals:
 
     def _run(self) -> None:
         try:
-            while (snapshot := self._next()) is not None:
+            while (snapshot := self._take_wanted()) is not None:
                 self._update(snapshot)
         finally:
             with self._lock:
@@ -74,7 +74,7 @@ class RankIntervals:
         if snapshot is not None:
             self.start(snapshot)
 
-    def _next(self) -> Snapshot | None:
+    def _take_wanted(self) -> Snapshot | None:
         with self._lock:
             snapshot, self._wanted = self._wanted, None
         return snapshot
@@ -137,7 +137,7 @@ class RankIntervals:
     def _board_replicates(self, board: Board, complete: pl.DataFrame) -> dict[str, Replicates | None]:
         """Return the replicates of a board's entries, reading unknown ones; None when that fails."""
         assert self._replicates is not None
-        found: dict[str, Replicates | None] = {}
+        replicates: dict[str, Replicates | None] = {}
         for row in complete.select("id", "task", "basis", "trained_on").iter_rows(named=True):
             key = (row["id"], row["task"])
             drawn = self._replicates.get(key)
@@ -147,10 +147,10 @@ class RankIntervals:
                     drawn = ranked_replicates(table, row, board.info)
                 except InvalidInput:
                     pass  # the entry was withdrawn meanwhile, or its predictions are damaged
-            found[row["id"]] = drawn
+            replicates[row["id"]] = drawn
             if drawn is not None:
                 self._replicates[key] = drawn
-        return found
+        return replicates
 
     def _save(self, snapshot: Snapshot, anew: bool) -> None:
         """Save what was read, if it is more than a small part of all, or if a board was computed again."""

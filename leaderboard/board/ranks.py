@@ -113,12 +113,12 @@ def _are_whole(shifts: pl.DataFrame) -> bool:
 def _run_means(shifts: pl.DataFrame, values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     """Return, by source, what each run adds to the mean over all shifts, shape (n_runs, 1 + n_draws)."""
     n_cells = shifts.select("source", "target").n_unique()
-    found = []
+    means = []
     for source in shifts["source"].unique(maintain_order=True):
         rows = np.flatnonzero((shifts["source"] == source).to_numpy())
         seeds = shifts["seed"].to_numpy()[rows]
-        found.append(np.stack([values[rows[seeds == seed]].sum(axis=0) for seed in np.unique(seeds)]) / n_cells)
-    return found
+        means.append(np.stack([values[rows[seeds == seed]].sum(axis=0) for seed in np.unique(seeds)]) / n_cells)
+    return means
 
 
 class BoardRanks:

@@ -35,9 +35,9 @@ def released_frame(frame: pl.DataFrame, release: tuple[str, ReleasedBoard] | Non
         for each in board.entries
     ]
     released = pl.DataFrame(rows, schema=schema, orient="row")
-    found = frame.drop(*figures, *ranks).join(released, on="id", how="left", maintain_order="left")
+    joined = frame.drop(*figures, *ranks).join(released, on="id", how="left", maintain_order="left")
     partial = pl.lit(["some shifts that the board ranks by are missing"])
     missing = pl.when(pl.col(ROUND).is_not_null()).then(partial).otherwise("missing")
-    found = found.with_columns(complete=pl.col("rank").is_not_null(), missing=missing)
+    joined = joined.with_columns(complete=pl.col("rank").is_not_null(), missing=missing)
     order = [pl.col("rank"), pl.col("mean_st"), pl.col("name").str.to_lowercase(), pl.col("id")]
-    return found.select(*frame.columns, ROUND).sort(order, descending=[False, True, False, False], nulls_last=True)
+    return joined.select(*frame.columns, ROUND).sort(order, descending=[False, True, False, False], nulls_last=True)

@@ -77,7 +77,7 @@ def rows_frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
 def entry_rows(entry: Entry, scores: Scores, stamp: str) -> Iterator[dict[str, Any]]:
     """Build a row for each of an entry's tasks, placebos left out."""
     by_name = {task.task: task for task in scores.tasks}
-    about = _about(entry, stamp)
+    about = _card_columns(entry, stamp)
     for name, task in by_name.items():
         if not name.endswith(PLACEBO):
             missing = [] if is_ranked(task) else unranked_lines(scores, task)
@@ -87,10 +87,10 @@ def entry_rows(entry: Entry, scores: Scores, stamp: str) -> Iterator[dict[str, A
 def unreleased_rows(entry: Entry, tasks: Iterable[str], stamp: str) -> Iterator[dict[str, Any]]:
     """Build a row for each task of an entry on withheld labels, without any figure: rounds release them."""
     for task in tasks:
-        yield {**_about(entry, stamp), "task": task, "complete": False, "missing": [UNRELEASED]}
+        yield {**_card_columns(entry, stamp), "task": task, "complete": False, "missing": [UNRELEASED]}
 
 
-def _about(entry: Entry, stamp: str) -> dict[str, Any]:
+def _card_columns(entry: Entry, stamp: str) -> dict[str, Any]:
     card = entry.card
     return {
         "id": entry.id,
@@ -120,7 +120,7 @@ def task_scores(scores: Scores, task: str) -> TaskScores | None:
         task: the task.
     Returns: its scores; None where the entry has none.
     """
-    return next((found for found in scores.tasks if found.task == task), None)
+    return next((each for each in scores.tasks if each.task == task), None)
 
 
 def missing_lines(scores: Scores, task: str | None = None) -> list[str]:
@@ -132,13 +132,13 @@ def missing_lines(scores: Scores, task: str | None = None) -> list[str]:
     Returns: a line for each thing.
     """
     return [
-        _where(item.source, item.target, item.task if task is None else None) + item.what
+        _place_prefix(item.source, item.target, item.task if task is None else None) + item.what
         for item in scores.missing
         if task is None or item.task == task
     ]
 
 
-def _where(source: str | None, target: str | None, task: str | None) -> str:
+def _place_prefix(source: str | None, target: str | None, task: str | None) -> str:
     cell = f"{source} \N{RIGHTWARDS ARROW} {target}" if source and target else (source or target or "")
     place = " ".join(part for part in (task, cell) if part)
     return f"{place}: " if place else ""
@@ -174,14 +174,14 @@ def unranked_lines(scores: Scores, task: TaskScores) -> list[str]:
 
 
 def _task_figures(task: TaskScores) -> dict[str, Any]:
-    summary, found = task.summary, task.id_ood
+    summary, id_ood = task.summary, task.id_ood
     row: dict[str, Any] = {
         "task": task.task,
         "complete": is_ranked(task),
         "at_floor": summary.at_floor,
         "n_shifts": summary.n_shifts,
         "basis": summary.basis,
-        "trained_on": found.source if found else None,
+        "trained_on": id_ood.source if id_ood else None,
         "resolved_share": summary.resolved_share,
         "unparsed": summary.unparsed,
         **{f"share.{name}": summary.scenario_shares.get(name) for name in SHARES},
@@ -189,20 +189,20 @@ def _task_figures(task: TaskScores) -> dict[str, Any]:
     for name, estimate in _estimates(task).items():
         row |= {name: estimate.value, f"{name}.low": estimate.low, f"{name}.high": estimate.high}
         row[f"{name}{NO_INTERVAL}"] = estimate.no_interval
-    if found is not None and found.four_types is not None:
-        four = found.four_types
+    if id_ood is not None and id_ood.four_types is not None:
+        four = id_ood.four_types
         row |= {"id_score.four": four.id, "mean_ood.four": four.mean_ood}
         row |= {f"{OOD}{domain}.four": value for domain, value in four.ood.items()}
     return row
 
 
 def _estimates(task: TaskScores) -> dict[str, Estimate]:
-    summary, found = task.summary, task.id_ood
+    summary, id_ood = task.summary, task.id_ood
     estimates: dict[str, Estimate] = {name: getattr(summary, name) for name in GRID_FIGURES}
     estimates |= {f"depth_f1_{key}": summary.depth_f1.get(key, Estimate(value=None)) for key in LAMBDAS}
-    if found is not None:
-        estimates |= {"id_score": found.id, "mean_ood": found.mean_ood, "drop": found.drop}
-        estimates |= {f"{OOD}{domain}": score for domain, score in found.ood.items()}
+    if id_ood is not None:
+        estimates |= {"id_score": id_ood.id, "mean_ood": id_ood.mean_ood, "drop": id_ood.drop}
+        estimates |= {f"{OOD}{domain}": score for domain, score in id_ood.ood.items()}
     return estimates
 
 

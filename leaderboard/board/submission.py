@@ -83,7 +83,7 @@ def check(
             return _accepted(note=note)
         return _accepted(checks.scores(frame, folder, card.subset))
 
-    return _answer(index, (file, validation), card_text, score, checks, labels_by_index=labels_by_index)
+    return _answer_upload(index, (file, validation), card_text, score, checks, labels_by_index=labels_by_index)
 
 
 def submit(
@@ -136,7 +136,7 @@ def submit(
             return _accepted(entry=entry.id, new=new, note=note)
         return _accepted(index.scores(entry.id), entry.id, new=new, boards=index.boards())
 
-    return _answer(index, (file, validation), card_text, keep, checks, labels_by_index=labels_by_index)
+    return _answer_upload(index, (file, validation), card_text, keep, checks, labels_by_index=labels_by_index)
 
 
 def nominate_entry(index: Index, identity: str, task: str, *, sender: Sender) -> SubmissionAnswer:
@@ -174,7 +174,7 @@ def withdraw(index: Index, identity: str, *, sender: Sender) -> SubmissionAnswer
     return _accepted(note=f"Entry {identity.strip()} is withdrawn.")
 
 
-def _answer(
+def _answer_upload(
     index: Index,
     files: tuple[str | None, str | None],
     card_text: str,
@@ -219,13 +219,13 @@ def _accepted(
 
 
 def _feedback_answer(
-    entry: Entry, folder: DatasetFolder, told: Sequence[TargetFeedback], *, new: bool
+    entry: Entry, folder: DatasetFolder, feedback_on_targets: Sequence[TargetFeedback], *, new: bool
 ) -> SubmissionAnswer:
     """Return the feedback allowed for an entry on withheld labels: see ``leaderboard.release``."""
     facts = {"benchmark": folder.manifest.benchmark, "data": folder.content_hash, "subset": entry.card.subset}
     note = "Nominate the entry to have its figures released by the next round."
     answer = _accepted(entry=entry.id, new=new, note=note)
-    return {**answer, "summary": {**facts, "feedback": [asdict(each) for each in told]}}
+    return {**answer, "summary": {**facts, "feedback": [asdict(each) for each in feedback_on_targets]}}
 
 
 def refusal_answer(index: Index, problems: list[Problem], *paths: Path | None) -> SubmissionAnswer:

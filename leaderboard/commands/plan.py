@@ -52,9 +52,9 @@ def plan(
     folder = DatasetFolder.open(data)
     typed = {"accuracy": accuracy, "discordance": discordance, "icc": icc, "run_sd": run_sd}
     given = {name: value for name, value in typed.items() if value is not None}
-    found = make_plan(folder, runs, given, like, task, token_encoder(folder) if like else None)
+    detection = make_plan(folder, runs, given, like, task, token_encoder(folder) if like else None)
     if picture is not None:
-        picture.write_bytes(plan_picture(found))
+        picture.write_bytes(plan_picture(detection))
     if json_ != "-":
-        print_plan(found, console())
-    write_json(found.model_dump(mode="json"), json_)
+        print_plan(detection, console())
+    write_json(detection.model_dump(mode="json"), json_)

@@ -82,10 +82,10 @@ def coverage(
     """
     from leaderboard.bench.coverage import measure_coverage, print_coverage
 
-    found = measure_coverage(tasks, seed, names)
+    rows = measure_coverage(tasks, seed, names)
     if json_ != "-":
-        print_coverage(found, tasks, console())
-    write_json({"tasks": tasks, "seed": seed, "coverage": [asdict(row) for row in found]}, json_)
+        print_coverage(rows, tasks, console())
+    write_json({"tasks": tasks, "seed": seed, "coverage": [asdict(row) for row in rows]}, json_)
 
 
 def protocol(

@@ -186,10 +186,10 @@ def rescore(
         raise InvalidInput(
             Problem("there is no such store", store, cure="give the folder of 'shiftbench serve --store'")
         )
-    found = rescore_store(opened, folders, every=every)
+    rescored = rescore_store(opened, folders, every=every)
     if json_ != "-":
-        print_rescored(found, console())
-    write_json(found.as_dict(), json_)
+        print_rescored(rescored, console())
+    write_json(rescored.as_dict(), json_)
 
 
 def _fill(store: "Store", archive: Path, folders: "list[DatasetFolder]") -> None:

@@ -127,13 +127,13 @@ class EntryTask:
         """Return scores and influences of the runs of a place; None where the score is undefined."""
         if place not in self._found:
             finish = self.formula(place)
-            found = None
+            scored = None
             if finish is not None:
                 counts = self.counts(place)
                 scores = finish(counts.sum(axis=0))
                 if np.isfinite(scores).all():
-                    found = RunScores(scores[:, None], [influences(counts, finish)])
-            self._found[place] = found
+                    scored = RunScores(scores[:, None], [influences(counts, finish)])
+            self._found[place] = scored
         return self._found[place]
 
     def depth_weightings(self, source: str, target: str) -> dict[int, Floats]:
@@ -172,11 +172,11 @@ class EntryTask:
         value = 0.0
         moved: dict[str, Floats] = {}
         for place, weight in weights.items():
-            found = self.run_scores(place)
-            if found is None:
+            run_scores = self.run_scores(place)
+            if run_scores is None:
                 return False
-            value += weight * float(found.scores.mean())
-            here = weight * found.influences[0].mean(axis=1)
+            value += weight * float(run_scores.scores.mean())
+            here = weight * run_scores.influences[0].mean(axis=1)
             moved[place[1]] = moved[place[1]] + here if place[1] in moved else here
         variance = sum(float((each**2).sum()) for each in moved.values())
         groups = min(self.effective_groups(target) for target in targets)
@@ -260,5 +260,5 @@ def _depth_weightings(folder: DatasetFolder, target: TargetRuns, source: str) ->
     if not (depth < deepest).any():
         return {}
     weights = depth_weights(depth, deepest)
-    found = {lambda_: weights * least_deep(depth, lambda_) for lambda_ in DEPTH_LAMBDAS}
-    return {lambda_: each for lambda_, each in found.items() if each.any()}
+    weightings = {lambda_: weights * least_deep(depth, lambda_) for lambda_ in DEPTH_LAMBDAS}
+    return {lambda_: each for lambda_, each in weightings.items() if each.any()}

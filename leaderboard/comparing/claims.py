@@ -112,9 +112,9 @@ def read_claim(path: Path) -> Claim:
     try:
         return Claim.model_validate_json(path.read_bytes())
     except pydantic.ValidationError as error:
-        found = [(each["msg"], ".".join(map(str, each["loc"]))) for each in error.errors(include_url=False)[:5]]
+        errors = [(each["msg"], ".".join(map(str, each["loc"]))) for each in error.errors(include_url=False)[:5]]
         raise InvalidInput(
-            Problem(f"this is not a claim: {message}", str(path), cure=cure, key=key or None) for message, key in found
+            Problem(f"this is not a claim: {message}", str(path), cure=cure, key=key or None) for message, key in errors
         ) from error
 
 
@@ -186,25 +186,25 @@ class ClaimCheck(pydantic.BaseModel, frozen=True):
         return figures and not self.facts
 
 
-def check_claim(claimed: Claim, found: Claim) -> ClaimCheck:
+def check_claim(claimed: Claim, recomputed: Claim) -> ClaimCheck:
     """Check a claim against the same comparison, made again.
 
     Args:
         claimed: the claim.
-        found: the claim that the same files, settings and seeds give now.
+        recomputed: the claim that the same files, settings and seeds give now.
     Returns: what agrees, what moved because metrics or encoders are others, and what differs.
     """
-    moved_by = tuple(dict.fromkeys(_compare_facts(claimed, found, _MOVERS)))
-    facts = list(dict.fromkeys(_compare_facts(claimed, found, _SETTINGS)))
+    moved_by = tuple(dict.fromkeys(_compare_facts(claimed, recomputed, _MOVERS)))
+    facts = list(dict.fromkeys(_compare_facts(claimed, recomputed, _SETTINGS)))
     for name in ("benchmark", "level"):
-        facts += _changed(name, getattr(claimed, name), getattr(found, name))
-    findings = list(dict.fromkeys(_compare_facts(claimed, found, _FINDINGS)))
-    findings += _changed("hypothesis", "\n".join(claimed.hypothesis), "\n".join(found.hypothesis))
+        facts += _changed(name, getattr(claimed, name), getattr(recomputed, name))
+    findings = list(dict.fromkeys(_compare_facts(claimed, recomputed, _FINDINGS)))
+    findings += _changed("hypothesis", "\n".join(claimed.hypothesis), "\n".join(recomputed.hypothesis))
     if moved_by:
         moved_by += tuple(findings)
     else:
         facts += findings
-    old, new = _claimed_figures(claimed), _claimed_figures(found)
+    old, new = _claimed_figures(claimed), _claimed_figures(recomputed)
     figures = []
     for key in dict.fromkeys((*old, *new)):
         sides = old.get(key), new.get(key)
@@ -253,54 +253,54 @@ def check_against_scores(claimed: Claim, known: Mapping[str, ShiftValues]) -> It
         yield FactCheck(what=what, claimed=f"{each.value:.4f}", found=value)
 
 
-def _compare_facts(claimed: Claim, found: Claim, fields: set[str]) -> Iterator[FactCheck]:
+def _compare_facts(claimed: Claim, recomputed: Claim, fields: set[str]) -> Iterator[FactCheck]:
     """Compare fields of the comparisons that are not figures."""
-    for old, new in zip(claimed.comparisons, found.comparisons, strict=True):
+    for old, new in zip(claimed.comparisons, recomputed.comparisons, strict=True):
         left, right = (each.model_dump(mode="json", include=fields) for each in (old, new))
         for name in left:
             yield from _changed(name, left[name], right[name])
 
 
-def _changed(what: str, claimed: Any, found: Any) -> Iterator[FactCheck]:
-    if claimed != found:
-        yield FactCheck(what=what, claimed=str(claimed), found=str(found))
+def _changed(what: str, claimed: Any, recomputed: Any) -> Iterator[FactCheck]:
+    if claimed != recomputed:
+        yield FactCheck(what=what, claimed=str(claimed), found=str(recomputed))
 
 
 def _claimed_figures(claim: Claim) -> Mapping[tuple[str, str, str], Difference]:
     """Return all differences by pair, place and figure; a place counts texts and runs, so that these agree, too."""
-    found = {}
+    figures = {}
     for pair in claim.comparisons:
         sides = f"{pair.a} - {pair.b}"
         for mean in pair.means:
             source = f" of {mean.source}" if mean.source else ""
             ranked = " (ranked by)" if mean.ranked else ""
             where = f"{mean.task}{source} over {', '.join(mean.targets)}{ranked}"
-            found[sides, where, mean.difference.figure] = mean.difference
+            figures[sides, where, mean.difference.figure] = mean.difference
         for shift in pair.shifts:
             where = f"{shift.task} {shift.source} -> {shift.target} ({shift.n} texts, {shift.runs} runs)"
-            found |= {(sides, where, each.figure): each for each in shift.differences}
-    return found
+            figures |= {(sides, where, each.figure): each for each in shift.differences}
+    return figures
 
 
-def _agree(claimed: Difference | None, found: Difference | None) -> bool:
-    if claimed is None or found is None:
+def _agree(claimed: Difference | None, recomputed: Difference | None) -> bool:
+    if claimed is None or recomputed is None:
         return False
-    if claimed.at_floor != found.at_floor or _better(claimed) != _better(found):
+    if claimed.at_floor != recomputed.at_floor or _better(claimed) != _better(recomputed):
         return False
     p_values = (
-        (claimed.p, found.p),
-        (claimed.p_others, found.p_others),
-        (claimed.p_corrected, found.p_corrected),
-        (claimed.p_equivalent, found.p_equivalent),
+        (claimed.p, recomputed.p),
+        (claimed.p_others, recomputed.p_others),
+        (claimed.p_corrected, recomputed.p_corrected),
+        (claimed.p_equivalent, recomputed.p_equivalent),
     )
-    same_value = _is_close(claimed.value, found.value, VALUE_TOLERANCE)
+    same_value = _is_close(claimed.value, recomputed.value, VALUE_TOLERANCE)
     return same_value and all(_is_close(*pair, P_TOLERANCE) for pair in p_values)
 
 
-def _is_close(claimed: float | None, found: float | None, tolerance: float) -> bool:
-    if claimed is None or found is None:
-        return claimed is found
-    return abs(claimed - found) <= tolerance
+def _is_close(claimed: float | None, recomputed: float | None, tolerance: float) -> bool:
+    if claimed is None or recomputed is None:
+        return claimed is recomputed
+    return abs(claimed - recomputed) <= tolerance
 
 
 def _better(difference: Difference | None) -> str | None:

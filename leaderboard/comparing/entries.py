@@ -112,8 +112,8 @@ def compare_in_pairs(
         except NoSharedShift:
             pass  # a pair without a shared shift is left out of the result
         progress(number, len(every))
-    found = correct_p_values(pairs)
-    return {(pair.a, pair.b): pair for each in found for pair in (each, mirror_comparison(each))}
+    corrected = correct_p_values(pairs)
+    return {(pair.a, pair.b): pair for each in corrected for pair in (each, mirror_comparison(each))}
 
 
 def _entrants(sides: Sequence[ComparedEntry], folder: DatasetFolder) -> list[Entrant]:
@@ -183,9 +183,9 @@ def _pair(
     except InvalidInput as error:
         ids = {str(side.predictions): side.id for side in sides}
         raise type(error)(_by_id(problem, ids) for problem in error.problems) from error
-    found = made.model_copy(update={"a": a.id, "b": b.id})
-    store.keep_comparison(a.id, b.id, found.model_dump_json().encode())
-    return found
+    named = made.model_copy(update={"a": a.id, "b": b.id})
+    store.keep_comparison(a.id, b.id, named.model_dump_json().encode())
+    return named
 
 
 def _parse_comparison(content: bytes | None) -> Comparison | None:

@@ -32,14 +32,14 @@ def equivalence_p_values(
     Returns: a p value of each figure, uncorrected; None where it is at chance, a score is missing, or a test set has
         fewer than 5 effective groups.
     """
-    found: list[float | None] = [None] * len(figures)
+    p_values: list[float | None] = [None] * len(figures)
     chosen = [
         (number, figure.weights)
         for number, figure in enumerate(figures)
         if figure.weights and tested[number].at_floor is None and _is_wide(figure.weights, a)
     ]
     if not chosen:
-        return found
+        return p_values
     places, table = weight_table([weights for _, weights in chosen])
     pairs, groups = source_pairs(places, table, a, b)
     if has_enough_runs(places, a, b):
@@ -49,8 +49,8 @@ def equivalence_p_values(
         error, df = text_errors(pairs, groups)
     difference = np.array([tested[number].value for number, _ in chosen])
     for (number, _), p_value in zip(chosen, equivalence_p(difference, error, df, margin), strict=True):
-        found[number] = none_if_nan(p_value)
-    return found
+        p_values[number] = none_if_nan(p_value)
+    return p_values
 
 
 def text_errors(pairs: Sequence[SourcePair], n_groups: Sequence[float]) -> tuple[Floats, Floats]:

@@ -57,8 +57,10 @@ def shift_figures(cell: Cell, a: EntryTask, b: EntryTask) -> list[TaskFigure]:
     parts = source_parts(source)
     home = {(source, part, ""): 1 / len(parts) for part in parts}
     own = {(target, target, ""): 1.0}
-    found = (here, {**home, **away} if home else None, {**own, **away})
-    return [TaskFigure(name, [cell], _present(weights, a, b)) for name, weights in zip(FIGURES, found, strict=True)]
+    weightings = (here, {**home, **away} if home else None, {**own, **away})
+    return [
+        TaskFigure(name, [cell], _present(weights, a, b)) for name, weights in zip(FIGURES, weightings, strict=True)
+    ]
 
 
 def mean_figures(cells: Sequence[Cell], a: EntryTask, b: EntryTask) -> list[TaskFigure]:
@@ -76,18 +78,18 @@ def mean_figures(cells: Sequence[Cell], a: EntryTask, b: EntryTask) -> list[Task
     groups = _groups_of_shifts(meant or cells, info)
     ranked = groups[0]
     name = MEAN_OOD if info.id_domain is not None else MEAN_ST
-    found = [_mean(name, ranked, a, b)]
+    figures = [_mean(name, ranked, a, b)]
     drops = [shift_figures(cell, a, b)[1].weights for cell in ranked]
     if all(drops):
-        found.append(TaskFigure(AVERAGE_DROP, ranked, _average([each for each in drops if each])))
-    found += [_mean(name, group, a, b) for group in groups[1:] if len(group) > 1]
+        figures.append(TaskFigure(AVERAGE_DROP, ranked, _average([each for each in drops if each])))
+    figures += [_mean(name, group, a, b) for group in groups[1:] if len(group) > 1]
     # A model that was trained on none of the domains is compared by its score under shift alone.
     for lambda_ in () if a.outside or b.outside else DEPTH_LAMBDAS:
         there = [cell for cell in ranked if lambda_ in a.depth_weightings(*cell)]
         if there and len(there) == len(ranked):
             weights = _average([{(*cell, str(lambda_)): 1.0} for cell in ranked])
-            found.append(TaskFigure(f"{DEPTH_F1}{lambda_}", ranked, weights))
-    return found
+            figures.append(TaskFigure(f"{DEPTH_F1}{lambda_}", ranked, weights))
+    return figures
 
 
 def _groups_of_shifts(cells: Sequence[Cell], info: TaskInfo) -> list[list[Cell]]:
@@ -110,11 +112,11 @@ def _mean(name: str, cells: Sequence[Cell], a: EntryTask, b: EntryTask) -> TaskF
 
 
 def _average(statistics: Sequence[Statistic]) -> Statistic:
-    found: dict[Place, float] = {}
+    weights: dict[Place, float] = {}
     for each in statistics:
         for place, weight in each.items():
-            found[place] = found.get(place, 0.0) + weight / len(statistics)
-    return found
+            weights[place] = weights.get(place, 0.0) + weight / len(statistics)
+    return weights
 
 
 def _present(weights: Statistic | None, a: EntryTask, b: EntryTask) -> Statistic | None:

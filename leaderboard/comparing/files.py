@@ -79,18 +79,18 @@ class Entrant:
         predictions = self.checked
         if predictions is None:
             predictions = checked_predictions(self.path, self.folder, self.subset)
-        found = {}
+        tasks = {}
         for (name,), rows in predictions.group_by("task", maintain_order=True):
             task = str(name)
             targets = target_runs(task, rows, self.folder, self.subset, encoder=self.encoder)
-            found[task] = EntryTask(
+            tasks[task] = EntryTask(
                 self.folder,
                 task,
                 {runs.target: runs for runs in targets},
                 constant_runs(rows, self.folder.task(task).kind),
                 task_floors(self.folder, task, self.subset),
             )
-        return found
+        return tasks
 
 
 class _Matched(NamedTuple):
@@ -139,8 +139,8 @@ def compare_entrants(
         means[-len(over)] = means[-len(over)].model_copy(update={"ranked": True})
         rest = zip(tested[len(over) :], within[len(over) :], strict=True)
         shifts += [_shift(task, cell, *sides, [next(rest) for _ in FIGURES]) for cell in cells]
-        about.append(_about(task, over[0], every, *sides))
-    found = Comparison(
+        about.append(_describe_task(task, over[0], every, *sides))
+    uncorrected = Comparison(
         a=a.shown_name,
         b=b.shown_name,
         data=folder.content_hash,
@@ -153,13 +153,13 @@ def compare_entrants(
         shifts=tuple(shifts),
         means=tuple(means),
         tasks=tuple(about),
-        only_a=_only(a, {task: each.a.shifts - each.b.shifts for task, each in matched.items()}),
-        only_b=_only(b, {task: each.b.shifts - each.a.shifts for task, each in matched.items()}),
+        only_a=_unmatched_shifts(a, {task: each.a.shifts - each.b.shifts for task, each in matched.items()}),
+        only_b=_unmatched_shifts(b, {task: each.b.shifts - each.a.shifts for task, each in matched.items()}),
         margin=margin,
         tuning_trials_a=a.tuning_trials,
         tuning_trials_b=b.tuning_trials,
     )
-    return correct_p_values([found])[0]
+    return correct_p_values([uncorrected])[0]
 
 
 def compare_first(
@@ -190,7 +190,7 @@ def _match_tasks(a: Entrant, b: Entrant) -> dict[str, _Matched]:
 
     Where one entry was trained on none of the domains, it meets the other's shifts on the same targets.
     """
-    found = {}
+    matched = {}
     for task in sorted(a.tasks.keys() & b.tasks.keys()):
         first, second = a.tasks[task], b.tasks[task]
         if not first.shifts & second.shifts:
@@ -199,17 +199,19 @@ def _match_tasks(a: Entrant, b: Entrant) -> dict[str, _Matched]:
             else:
                 first = first.standing_in(second) or first
         if cells := sorted(first.shifts & second.shifts):
-            found[task] = _Matched(first, second, cells)
-    return found
+            matched[task] = _Matched(first, second, cells)
+    return matched
 
 
-def _only(entrant: Entrant, by_task: Mapping[str, set[Cell]]) -> tuple[str, ...]:
+def _unmatched_shifts(entrant: Entrant, by_task: Mapping[str, set[Cell]]) -> tuple[str, ...]:
     """List the shifts that one entry alone has: of matched tasks those given, of others all."""
-    alone = {task: by_task.get(task, found.shifts) for task, found in entrant.tasks.items()}
+    alone = {task: by_task.get(task, entry_task.shifts) for task, entry_task in entrant.tasks.items()}
     return tuple("/".join((task, *cell)) for task in sorted(alone) for cell in sorted(alone[task]))
 
 
-def _about(task: str, ranked: TaskFigure, every: Sequence[TaskFigure], a: EntryTask, b: EntryTask) -> TaskComparison:
+def _describe_task(
+    task: str, ranked: TaskFigure, every: Sequence[TaskFigure], a: EntryTask, b: EntryTask
+) -> TaskComparison:
     sources = sorted({source for figure in every for source, _, _ in figure.weights or ()})
     sources = sources or sorted({source for source, _ in ranked.cells})
     runs_a, runs_b = (fewest_runs(entry, sources) for entry in (a, b))

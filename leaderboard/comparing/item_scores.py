@@ -259,13 +259,13 @@ def _differences(
     tested = np.array([part == 0 or row[0].effective_groups >= MIN_GROUPS for part, row in enumerate(figures)])
     p[:, ~tested] = np.nan
     corrected = np.concatenate([holm(p[:, :1]), holm(p[:, 1:])], axis=1)
-    found = []
+    differences = []
     for part, domain in enumerate([None, *items.domains]):
         n_tests = len(pairs) * (1 if domain is None else max(int(tested[1:].sum()), 1))
         for row, (a, b) in enumerate(pairs):
             figure = _difference(figures[part][a], figures[part][b], is_bounded=items.is_bounded)
             smallest = detectable_drop(figure, n_tests=n_tests)
-            found.append(
+            differences.append(
                 ModelDifference(
                     a=items.names[a],
                     b=items.names[b],
@@ -276,7 +276,7 @@ def _differences(
                     detectable=smallest.models_corrected if smallest else None,
                 )
             )
-    return found
+    return differences
 
 
 def _p_values(table: Floats, pairs: Sequence[tuple[int, int]], n_swaps: int, seed: int) -> Floats:

@@ -163,11 +163,11 @@ def _corrected(comparison: Comparison, n_blocks: int) -> Comparison:
     for task in dict.fromkeys(shift.task for shift in comparison.shifts):
         main = next((mean.difference for mean in comparison.means if mean.task == task and mean.ranked), None)
         others = [each for each in _differences(comparison, task) if each is not main]
-        p_values = [_nan(each.p_others) for each in others]
-        found = pass_on(_nan(main.p if main else None), p_values, n_blocks)
+        p_values = [_nan_if_none(each.p_others) for each in others]
+        corrected = pass_on(_nan_if_none(main.p if main else None), p_values, n_blocks)
         if main is not None:
-            values[id(main)] = none_if_nan(found.main)
-        values |= {id(each): none_if_nan(p) for each, p in zip(others, found.others, strict=True)}
+            values[id(main)] = none_if_nan(corrected.main)
+        values |= {id(each): none_if_nan(p) for each, p in zip(others, corrected.others, strict=True)}
 
     def correct(difference: Difference) -> Difference:
         return difference.model_copy(update={"p_corrected": values[id(difference)]})
@@ -273,5 +273,5 @@ def _differences(comparison: Comparison, task: str) -> Iterator[Difference]:
             yield each.difference
 
 
-def _nan(value: float | None) -> float:
+def _nan_if_none(value: float | None) -> float:
     return np.nan if value is None else value

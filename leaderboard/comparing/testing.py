@@ -51,10 +51,10 @@ def run_tests(figures: Sequence[TaskFigure], a: EntryTask, b: EntryTask, n_swaps
     if chosen:
         places, weights = weight_table([figures[number].weights or {} for number in chosen])
         test = _test_recipes if has_enough_runs(places, a, b) else _test_trained_models
-        found, sizes, drawn = test(places, weights, a, b, n_swaps, seed)
-        p_values[chosen] = found
+        p_value, sizes, drawn = test(places, weights, a, b, n_swaps, seed)
+        p_values[chosen] = p_value
         rest = np.array([number != 0 for number in chosen])
-        others[np.array(chosen)[rest]] = step_down(np.where(np.isnan(found), np.nan, sizes)[rest], drawn[:, rest])
+        others[np.array(chosen)[rest]] = step_down(np.where(np.isnan(p_value), np.nan, sizes)[rest], drawn[:, rest])
     return [Tested(*each) for each in zip(values, p_values.tolist(), others.tolist(), floors, strict=True)]
 
 
@@ -69,9 +69,9 @@ def _difference(place: Place, a: EntryTask, b: EntryTask) -> float:
 
 
 def _run_scores(entry: EntryTask, place: Place) -> RunScores:
-    found = entry.run_scores(place)
-    assert found is not None
-    return found
+    scores = entry.run_scores(place)
+    assert scores is not None
+    return scores
 
 
 def _at_floor(figure: TaskFigure, a: EntryTask, b: EntryTask) -> AtFloor | None:
@@ -97,9 +97,9 @@ def _test_recipes(
     places: Sequence[Place], weights: Floats, a: EntryTask, b: EntryTask, n_draws: int, seed: int
 ) -> tuple[Floats, Floats, NDArray[np.float32]]:
     """Compute p values of the t test on crossed components, their sizes as normal variables, and draws of these."""
-    found = crossed_test(*source_pairs(places, weights, a, b))
+    tested = crossed_test(*source_pairs(places, weights, a, b))
     rng = np.random.default_rng([seed, *f"{a.name}/{_CORRELATED}".encode()])
-    return found.p_value, normal_sizes(found.p_value), draw_sizes(found.correlation, n_draws, rng)
+    return tested.p_value, normal_sizes(tested.p_value), draw_sizes(tested.correlation, n_draws, rng)
 
 
 def source_pairs(

@@ -175,18 +175,18 @@ def _better_first(difference: Difference, names: Names) -> tuple[str, str, str]:
 
 def _by_shift(pair: Comparison, task: str, names: Names) -> str:
     shifts = [shift for shift in pair.shifts if shift.task == task]
-    found = []
+    counts = []
     for number, figure in enumerate(FIGURES):
         tests = [shift.differences[number] for shift in shifts]
         known = [each for each in tests if each.p is not None]
         if known:
             wins = [winner(each) for each in known]
             better = "higher" if figure == "ST" else "lower"
-            found.append(
+            counts.append(
                 f"{figure} is {better} for {names[0]} on {wins.count('a')} and for {names[1]} on {wins.count('b')} "
                 f"of {len(known)}"
             )
-    return "by shift (corrected p < 0.05), " + ", ".join(found) if found else "no shift was compared"
+    return "by shift (corrected p < 0.05), " + ", ".join(counts) if counts else "no shift was compared"
 
 
 def _floor(facts: TaskComparison, names: Names) -> Iterator[str]:

@@ -79,8 +79,8 @@ def compare_logs(
     """
     called = model_names(logs) if names is None else list(names)
     joined = join_logs(logs, called, how)
-    found = compare_items(joined.items, n_swaps=n_swaps, seed=seed)
-    report = ItemReport(found, joined.task, joined.metric, how.by, how.cluster, joined.notes)
+    comparison = compare_items(joined.items, n_swaps=n_swaps, seed=seed)
+    report = ItemReport(comparison, joined.task, joined.metric, how.by, how.cluster, joined.notes)
     return ComparedLogs(report, list(zip(called, logs, strict=True)))
 
 

@@ -97,7 +97,7 @@ def _target_lines(
         }
         scores = runs.outcomes.example_scores[number].tolist()
         for identity, text, predicted, score in zip(runs.ids, texts, own["prediction"], scores, strict=True):
-            line = refers | {"sample_id": identity} | text | _answer(predicted, score) | {"metadata": metadata}
+            line = refers | {"sample_id": identity} | text | _answer_fields(predicted, score) | {"metadata": metadata}
             # ASCII, because some readers split lines at other characters than \n.
             yield json.dumps(line, allow_nan=False)
 
@@ -114,7 +114,7 @@ def _text_facts(row: dict[str, Any], info: TaskInfo) -> dict[str, Any]:
     }
 
 
-def _answer(predicted: str, score: float) -> dict[str, Any]:
+def _answer_fields(predicted: str, score: float) -> dict[str, Any]:
     extracted = {
         "turn_idx": 0,
         "source": "output.raw",

@@ -86,10 +86,10 @@ class SharedFigure(NamedTuple):
 
 def figures_of(scores: Scores) -> list[SharedFigure]:
     """List all figures of scores, task by task: those of the whole task first, then in-domain scores, then shifts."""
-    found = [
+    figures = [
         figure for task in scores.tasks for figure in (*_task_figures(task), *_in_domain(task), *_shift_figures(task))
     ]
-    return [figure for figure in found if figure.estimate.value is not None]
+    return [figure for figure in figures if figure.estimate.value is not None]
 
 
 def headlines(scores: Scores) -> dict[str, SharedFigure]:

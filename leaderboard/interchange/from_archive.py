@@ -51,8 +51,8 @@ def _submit(store: Store, archive: Path, identity: str, card: str, folders: Sequ
     path = archive / PREDICTIONS / f"{identity}.parquet"
     if not ENTRY_ID.fullmatch(identity) or not path.is_file():
         raise InvalidInput(Problem("the archive lacks the predictions of this entry", str(archive), f"'{identity}'"))
-    sent, more = _sent(path), archive / VALIDATION / path.name
-    held_out = _sent(more) if more.is_file() else None
+    sent, more = _sent_predictions(path), archive / VALIDATION / path.name
+    held_out = _sent_predictions(more) if more.is_file() else None
     checked = parse_card(card, f"{archive}, card of {identity}")
     if entry_id(LOCAL_SUBMITTER, checked, sent, held_out) != identity:
         what = "card, predictions or validation rows have changed since they were archived"
@@ -67,7 +67,7 @@ def _submit(store: Store, archive: Path, identity: str, card: str, folders: Sequ
         store.submit(file, checked, folders, validation=beside)
 
 
-def _sent(path: Path) -> pl.DataFrame:
+def _sent_predictions(path: Path) -> pl.DataFrame:
     """Read predictions in the order that entries have them, without columns that the entry did not have."""
     rows = _read_table(path, PREDICTIONS)
     names = [name for name in _READ[PREDICTIONS] if name in rows.columns and not rows[name].is_null().all()]

@@ -172,12 +172,12 @@ def _read_json(folder: Path, name: str, kind: type[T]) -> T:
 
 def _read_scores(folder: Path) -> dict[Key, dict[str, float | None]]:
     """Read the means of all statistics by instance and trial; one instance may have several lists of them."""
-    found: dict[Key, dict[str, float | None]] = {}
+    scores: dict[Key, dict[str, float | None]] = {}
     for each in _read_json(folder, INSTANCE_STATS, list[_InstanceStats]):
         if each.perturbation is None:
             values = {stat.name.name: stat.mean for stat in each.stats if stat.name.perturbation is None}
-            found.setdefault((each.instance_id, each.train_trial_index), {}).update(values)
-    return found
+            scores.setdefault((each.instance_id, each.train_trial_index), {}).update(values)
+    return scores
 
 
 def _add(
@@ -226,7 +226,7 @@ def _generated(state: _State, adapter: _Adapter) -> str | None:
 
 def _likelihoods(asked: Sequence[_State], choices: Sequence[str]) -> list[float] | None:
     """Sum the log-probabilities of each reference's tokens, which end its prompt; None where some are not there."""
-    found: dict[int, float] = {}
+    sums: dict[int, float] = {}
     for state in asked:
         if state.request_mode in (None, "original") and state.result and state.result.completions:
             place = state.reference_index or 0
@@ -236,8 +236,8 @@ def _likelihoods(asked: Sequence[_State], choices: Sequence[str]) -> list[float]
                     break
                 text, total = token.text + text, total + (token.logprob or 0.0)
             if text.strip() == choices[place].strip():
-                found[place] = total
-    return [found[place] for place in range(len(choices))] if len(found) == len(choices) else None
+                sums[place] = total
+    return [sums[place] for place in range(len(choices))] if len(sums) == len(choices) else None
 
 
 def _chosen(

@@ -214,7 +214,16 @@ def _add_all(samples: Iterable[_Sample], rows: SampleRows, fields: Sequence[str]
         content = text_hash([_turns(sample.input), sample.choices, sample.target])
         prompt = _prompt(sample.messages)
         hashed = text_hash(_turns(prompt)) if prompt else None
-        values = (str(sample.id), sample.epoch, content, hashed, _answer(sample), sample.choices, None, fields_json)
+        values = (
+            str(sample.id),
+            sample.epoch,
+            content,
+            hashed,
+            _answer_text(sample),
+            sample.choices,
+            None,
+            fields_json,
+        )
         rows.add(values, _numbers(sample.scores or {}), sample.metadata.get("id"))
 
 
@@ -242,13 +251,13 @@ def _judge(options: Mapping[str, Any], evaluation: _Eval) -> str:
         return str(options["model"])
     role = options.get("model_role") or "grader"
     name = role.get("name") if isinstance(role, dict) else role
-    found = (evaluation.model_roles or {}).get(str(name))
-    if found is None:
+    asked = (evaluation.model_roles or {}).get(str(name))
+    if asked is None:
         return evaluation.model
-    return found.model if isinstance(found, _Role) else found
+    return asked.model if isinstance(asked, _Role) else asked
 
 
-def _answer(sample: _Sample) -> str | None:
+def _answer_text(sample: _Sample) -> str | None:
     """Return the text that the model generated; of multiple choice, the text of the choice."""
     if sample.error is not None:
         return None

@@ -44,14 +44,14 @@ def model_index_metadata(shared: SharedEntry) -> dict[str, Any]:
 
 def _results(shared: SharedEntry) -> "list[EvalResult]":
     dataset = shared.published_dataset()
-    found = []
+    results = []
     for task, figure in headlines(shared.scores).items():
         drop = drop_of(shared.scores, task)
-        found += [_result(shared, dataset, each) for each in (figure, drop) if each is not None]
-    if not found:
+        results += [_result(shared, dataset, each) for each in (figure, drop) if each is not None]
+    if not results:
         cure = "see what 'shiftbench score' says is missing"
         raise InvalidInput(Problem("the entry has no figure over shifts to share", "entry", cure=cure))
-    return found
+    return results
 
 
 def _result(shared: SharedEntry, dataset: str, figure: SharedFigure) -> "EvalResult":

@@ -157,7 +157,7 @@ def _archived(store: Store, identity: str, folders: Sequence[DatasetFolder], par
     files.refuse_lost_validation()
     rows, held_out = files.predictions, files.validation
     card = entry.card.model_copy(update={"contact": None})
-    named = entry_id(LOCAL_SUBMITTER, card, _sent(rows), None if held_out is None else _sent(held_out))
+    named = entry_id(LOCAL_SUBMITTER, card, _sent_rows(rows), None if held_out is None else _sent_rows(held_out))
     scores = store.scores(entry, folder)
     frames = {
         PREDICTIONS: rows.sort("source", "seed", "id"),
@@ -173,7 +173,7 @@ def _archived(store: Store, identity: str, folders: Sequence[DatasetFolder], par
     return named
 
 
-def _sent(rows: pl.DataFrame) -> pl.DataFrame:
+def _sent_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """Return checked rows as an entry filled from the archive has them, which its id is made of."""
     # A column without a value is no column: the archive has it for all entries.
     empty = [name for name in rows.columns if rows[name].is_null().all()]

@@ -51,7 +51,7 @@ def log_predictions(log: EvaluationLog, rows: pl.DataFrame, rules: AnswerRules, 
         refuse_log(log.path, "an item is not among the dataset's test rows", found, OWN_IDS)
     likely = log.samples.filter(pl.col("log_likelihoods").is_not_null())
     written = log.samples.filter(pl.col("log_likelihoods").is_null())
-    parts = [_written(written, rows, rules)]
+    parts = [_parse_answers(written, rows, rules)]
     if len(likely) and rules.match is None:
         refuse_log(log.path, "the log is of multiple choice, but the task is not", cure=OWN_IDS)
     if rules.match is not None:
@@ -77,7 +77,7 @@ _PREDICTED: dict[str, Any] = {
 }
 
 
-def _written(samples: pl.DataFrame, rows: pl.DataFrame, rules: AnswerRules) -> pl.DataFrame:
+def _parse_answers(samples: pl.DataFrame, rows: pl.DataFrame, rules: AnswerRules) -> pl.DataFrame:
     asked = samples.select("id", "epoch", "answer").join(rows, on="id", how="left", maintain_order="left")
     predictions = [
         UNPARSED if row["answer"] is None else rules.parse(row["answer"], row) for row in asked.iter_rows(named=True)

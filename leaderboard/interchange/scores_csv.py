@@ -23,7 +23,7 @@ def scores_csv(shared: SharedEntry) -> dict[str, str]:
     rows = [
         (
             shared.model or shared.card.model_name, *made, each.task, each.metric, each.name, each.source, each.target,
-            each.value, each.estimate.low, each.estimate.high, *_ends(each.total), str(each.is_drop).lower(),
+            each.value, each.estimate.low, each.estimate.high, *_interval_ends(each.total), str(each.is_drop).lower(),
             each.n, each.runs,
         )
         for each in figures_of(scores)
@@ -31,5 +31,5 @@ def scores_csv(shared: SharedEntry) -> dict[str, str]:
     return {SCORES_CSV: guarded_csv(COLUMNS, rows)}
 
 
-def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
+def _interval_ends(interval: Interval | None) -> tuple[float | None, float | None]:
     return (None, None) if interval is None else (interval.low, interval.high)

@@ -106,8 +106,8 @@ def squared_calibration_error(sizes: ArrayLike, differences: ArrayLike, weights:
     """
     n, d = np.asarray(sizes, dtype=np.float64), np.asarray(differences, dtype=np.float64)
     if n.ndim < 2 or n.shape != d.shape:
-        found = f"got {n.shape} and {d.shape}"
-        raise ValueError(f"sizes and differences must share a shape (n_groups, ..., n_bins), {found}")
+        shapes = f"got {n.shape} and {d.shape}"
+        raise ValueError(f"sizes and differences must share a shape (n_groups, ..., n_bins), {shapes}")
     drawn = np.ones((1, len(n))) if weights is None else np.asarray(weights)
     drawn = drawn if np.issubdtype(drawn.dtype, np.floating) else drawn.astype(np.float64)
     if drawn.ndim != 2 or drawn.shape[1] != len(n):

@@ -279,8 +279,8 @@ def _best_bend(x: Floats, y: Floats, slants: tuple[bool, bool]) -> _Bend:
         ]
         coefficients, rss = _least_squares(np.stack(columns, axis=1), y)
         if rss < best.rss:
-            found = iter(coefficients[1:])
-            left, right = (float(next(found)) if slant else 0.0 for slant in slants)
+            slopes = iter(coefficients[1:])
+            left, right = (float(next(slopes)) if slant else 0.0 for slant in slants)
             best = _Bend(rss, (left, right), knee, float(coefficients[0]))
     return best
 

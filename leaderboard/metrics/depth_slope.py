@@ -82,13 +82,13 @@ def mean_slope(
     n_shifts = sum(map(len, targets))
     if n_shifts == 0:
         raise ValueError("the mean of no slopes is undefined")
-    mean = sum(found.slopes[list(runs)].mean() for shifts in targets for found, runs in shifts) / n_shifts
-    smallest = min(found.effective_groups for shifts in targets for found, _ in shifts)
+    mean = sum(fitted.slopes[list(runs)].mean() for shifts in targets for fitted, runs in shifts) / n_shifts
+    smallest = min(fitted.effective_groups for shifts in targets for fitted, _ in shifts)
     if smallest < min_groups:
         return SlopeEstimate(float(mean), float("nan"), float("nan"))
     variances, per_df = [], []
     for shifts in filter(None, targets):
-        influence = np.sum([found.influences[list(runs)].mean(axis=0) for found, runs in shifts], axis=0) / n_shifts
+        influence = np.sum([fitted.influences[list(runs)].mean(axis=0) for fitted, runs in shifts], axis=0) / n_shifts
         groups = shifts[0][0].effective_groups
         variances.append(float((influence**2).sum()) * groups / (groups - 1))
         per_df.append(variances[-1] ** 2 / (groups - 1))

@@ -55,8 +55,8 @@ def home_advantage(scores: ArrayLike, scale: Scale = "raw") -> Advantage:
     matrix = on_scale(scores, scale)
     weights = home_weights(matrix.shape[-1])
     with np.errstate(invalid="ignore"):
-        found = np.einsum("...ij,kij->...k", matrix, weights)
-    return Advantage(found[..., 0], found[..., 1:])
+        advantages = np.einsum("...ij,kij->...k", matrix, weights)
+    return Advantage(advantages[..., 0], advantages[..., 1:])
 
 
 def on_scale(scores: ArrayLike, scale: Scale) -> Floats:

@@ -58,17 +58,17 @@ def draw_probabilities(
 def _capped(wanted: Floats, budget: int) -> Floats:
     """Scale shares to sum to the budget, none above 1."""
     certain = np.zeros(wanted.size, dtype=bool)
-    found = np.ones(wanted.size)
+    shares = np.ones(wanted.size)
     while not certain.all():
         left = budget - int(certain.sum())
         scaled = wanted * (left / wanted[~certain].sum())
         above = ~certain & (scaled >= 1)
-        found[~certain] = scaled[~certain]
+        shares[~certain] = scaled[~certain]
         if not above.any():
             break
         certain |= above
-        found[above] = 1.0
-    return np.minimum(found, 1.0)
+        shares[above] = 1.0
+    return np.minimum(shares, 1.0)
 
 
 def draw_groups(probabilities: ArrayLike, groups: ArrayLike, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -177,11 +177,11 @@ def enough_expected(confidence: ArrayLike, n: float) -> bool:
 
 
 def _checked(values: ArrayLike, groups: ArrayLike) -> tuple[Floats, NDArray[np.int64]]:
-    found, owners = np.asarray(values, dtype=np.float64), np.asarray(groups, dtype=np.int64)
-    if found.ndim != 1 or not found.size or owners.shape != found.shape:
-        raise ValueError(f"values and groups must share a shape (n,), n > 0, got {found.shape} and {owners.shape}")
-    if not np.all((found >= 0) & (found <= 1)):
+    fractions, owners = np.asarray(values, dtype=np.float64), np.asarray(groups, dtype=np.int64)
+    if fractions.ndim != 1 or not fractions.size or owners.shape != fractions.shape:
+        raise ValueError(f"values and groups must share a shape (n,), n > 0, got {fractions.shape} and {owners.shape}")
+    if not np.all((fractions >= 0) & (fractions <= 1)):
         raise ValueError("confidences and probabilities must lie in [0, 1]; did you pass percent?")
     if owners.min() < 0 or not np.bincount(owners).all():
         raise ValueError("groups must be codes from 0 without a gap")
-    return found, owners
+    return fractions, owners

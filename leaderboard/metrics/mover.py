@@ -64,9 +64,9 @@ def replicate_correlation(replicates: ArrayLike) -> Floats:
     moved[np.abs(moved) < 1e-12] = 0.0  # rounding errors of a score that never varies
     lengths = np.sqrt(np.einsum("ij,ij->i", moved, moved))
     moved /= np.where(lengths > 0, lengths, 1.0)[:, None]
-    found = moved @ moved.T
-    np.fill_diagonal(found, 1.0)
-    return np.asarray(found)
+    correlation = moved @ moved.T
+    np.fill_diagonal(correlation, 1.0)
+    return np.asarray(correlation)
 
 
 def worst_interval(

@@ -47,7 +47,7 @@ def step_down(observed: ArrayLike, drawn: ArrayLike) -> Floats:
     table = np.asarray(drawn)
     if sizes.ndim != 1 or table.ndim != 2 or table.shape[1] != sizes.size or len(table) == 0:
         raise ValueError(f"observed must have shape (n_tests,) and drawn (n_draws, n_tests), got {table.shape}")
-    found = np.full(sizes.shape, np.nan)
+    corrected = np.full(sizes.shape, np.nan)
     tested = np.flatnonzero(~np.isnan(sizes))
     order = tested[np.argsort(sizes[tested], kind="stable")]
     # Sums that are equal may differ in their last digits.
@@ -57,8 +57,8 @@ def step_down(observed: ArrayLike, drawn: ArrayLike) -> Floats:
         largest = np.maximum.accumulate(table[start : start + _BLOCK, order], axis=1)
         hits += (~(largest < least)).sum(axis=0)
     p_values = (1 + hits) / (1 + len(table))
-    found[order] = np.maximum.accumulate(p_values[::-1])[::-1]
-    return found
+    corrected[order] = np.maximum.accumulate(p_values[::-1])[::-1]
+    return corrected
 
 
 def pass_on(main: float, others: ArrayLike, n_comparisons: int = 1) -> Corrected:

@@ -91,7 +91,7 @@ def qa_scores(
     texts = list(dict.fromkeys(_all_texts(predictions, answers)))
     normalised = normalise_answers(texts)
     norm_of = dict(zip(texts, normalised, strict=True))
-    bags = {norm: _bag(norm.split(" ")) if norm else frozenset[object]() for norm in {"", *normalised}}
+    bags = {norm: _bag_of_words(norm.split(" ")) if norm else frozenset[object]() for norm in {"", *normalised}}
 
     n = len(predictions)
     exact, f1 = np.zeros(n), np.zeros(n)
@@ -120,7 +120,7 @@ def _all_texts(predictions: Sequence[str | None], answers: Sequence[Sequence[str
         yield from accepted
 
 
-def _bag(words: list[str]) -> frozenset[object]:
+def _bag_of_words(words: list[str]) -> frozenset[object]:
     # A word's further occurrences become members of their own, so that the overlap of two bags, repeats
     # counted, is the plain intersection of two sets.
     once = frozenset[object](words)

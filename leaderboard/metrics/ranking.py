@@ -164,7 +164,7 @@ class RankedReplicates:
         for start in range(0, scores.size, _BLOCK_ENTRIES):
             block = slice(start, min(start + _BLOCK_ENTRIES, scores.size))
             apart = scores[None, :] - scores[block, None]
-            clear = self._clear(block, critical)
+            clear = self._exceeds_critical(block, critical)
             best[block] = 1 + np.count_nonzero(clear & (apart > 0), axis=1)
             worst[block] = scores.size - np.count_nonzero(clear & (apart < 0), axis=1)
         return best, worst
@@ -179,7 +179,7 @@ class RankedReplicates:
         if not self._scores.size:
             return Leader(-1, np.zeros(0, dtype=bool), float("nan"))
         entry = int(np.argmax(self._scores))
-        tied = ~self._clear(slice(entry, entry + 1), self._critical(level))[0]
+        tied = ~self._exceeds_critical(slice(entry, entry + 1), self._critical(level))[0]
         best = np.argmax(self._scores[:, None] + self._deviations, axis=0)
         owed = self._deviations[best, np.arange(best.size)].mean()
         return Leader(entry, tied, float(self._scores[entry] - owed))
@@ -192,7 +192,7 @@ class RankedReplicates:
             return self._scores
         return np.asarray(np.quantile(self._largest, level, axis=1, method="higher"), dtype=np.float64)
 
-    def _clear(self, block: slice, critical: Floats) -> NDArray[np.bool_]:
+    def _exceeds_critical(self, block: slice, critical: Floats) -> NDArray[np.bool_]:
         """Check which entries differ from those of a block, shape (n_block, n_entries)."""
         apart = np.abs(self._scores[None, :] - self._scores[block, None])
         sd = self._sds(block, slice(0, self._scores.size))

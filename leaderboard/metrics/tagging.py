@@ -213,8 +213,8 @@ def span_counts(
     right = gold_key[predicted_spans.start] == predicted_spans.end * n_types + predicted_spans.type_code
     n_cells = n_sequences * n_types if per_type else n_sequences
 
-    def tally(found: Spans) -> Codes:
-        return found.sequence * n_types + found.type_code if per_type else found.sequence
+    def tally(counted_spans: Spans) -> Codes:
+        return counted_spans.sequence * n_types + counted_spans.type_code if per_type else counted_spans.sequence
 
     predicted_cells = tally(predicted_spans)
     columns = [

@@ -146,13 +146,13 @@ def choose(study: Study, id_name: str | None, n_ood: int) -> DatasetChoice:
         points = [scores[name].values[0] if name in scores else np.nan for name in _candidate_names(study)]
         verdicts = explain(study.candidates, points, id_name, n_ood)
         shares = _frequencies(study, scores, id_name, n_ood)
-    found = estimates(_all_figures(scores, id_name, verdicts))
+    figures = estimates(_all_figures(scores, id_name, verdicts))
     decisions = [
         _decision(
             facts,
             reasons[facts.name],
             verdicts.get(facts.name),
-            found,
+            figures,
             shares.get(facts.name),
             study.similarity.get((id_name or "", facts.name)),
         )
@@ -220,7 +220,7 @@ def _decision(
     facts: Facts,
     id_reason: str,
     verdict: OodVerdict | None,
-    found: Mapping[str, Estimate],
+    figures: Mapping[str, Estimate],
     share: float | None,
     similarity: float | None,
 ) -> Decision:
@@ -239,14 +239,14 @@ def _decision(
         smallest_class_is_bound=facts.smallest_is_bound,
         words=dict(facts.words),
         similarity=similarity,
-        score=found.get(f"score {candidate.name}"),
-        drop=found.get(f"drop {candidate.name}"),
+        score=figures.get(f"score {candidate.name}"),
+        drop=figures.get(f"drop {candidate.name}"),
         could_be_id=id_reason not in UNFIT,
         id_reason=id_reason,
         chosen=verdict.chosen if verdict else False,
         reason=verdict.reason if verdict else None,
         rival=verdict.rival if verdict else None,
-        margin=found.get(f"margin {candidate.name}"),
+        margin=figures.get(f"margin {candidate.name}"),
         frequency=share,
     )
 

@@ -172,7 +172,7 @@ def explain(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str, n_
             verdict = OodVerdict(chosen=False, reason=NO_SCORE)
         elif chosen[number]:
             rival = _next_in_line(candidates, values, number, id_name, n_ood)
-            verdict = OodVerdict(True, CHOSEN, rival, _minus(by_name, rival, candidate.name))
+            verdict = OodVerdict(True, CHOSEN, rival, _difference_to(by_name, rival, candidate.name))
         else:
             verdict = _explain_rejection(candidate, winners, by_name)
         verdicts[candidate.name] = verdict
@@ -186,7 +186,7 @@ def _explain_rejection(candidate: Candidate, winners: Sequence[Candidate], score
         rival, reason = min(same, key=lambda other: scores[other.name]), SOURCE_TAKEN
     else:
         rival, reason = max(winners, key=lambda other: scores[other.name]), DROP
-    return OodVerdict(False, reason, rival.name, _minus(scores, candidate.name, rival.name))
+    return OodVerdict(False, reason, rival.name, _difference_to(scores, candidate.name, rival.name))
 
 
 def _next_in_line(
@@ -200,7 +200,7 @@ def _next_in_line(
     return candidates[int(np.argmin(np.where(new, scores, np.inf)))].name if new.any() else None
 
 
-def _minus(scores: Mapping[str, float], one: str | None, other: str) -> float | None:
+def _difference_to(scores: Mapping[str, float], one: str | None, other: str) -> float | None:
     return None if one is None else scores[one] - scores[other]
 
 

@@ -73,21 +73,21 @@ class Rung:
     """The last score that a submitter received on some labels.
 
     Attributes:
-        told: the released number, a fraction.
+        released: the released number, a fraction.
         file: the exact score of that file, on the same groups as the scores compared with it; None
             where that file is for another variant of the data, and so on other groups.
     """
 
-    told: float
+    released: float
     file: Measured | None = None
 
     def hurdle(self, score: Measured) -> tuple[float, float]:
         """Return the score to beat, and by how much."""
         if self.file is None:
             # The number was measured on other labels and its exact score is unknown: one step for each of the two.
-            return self.told, 2 * own_step(score)
+            return self.released, 2 * own_step(score)
         # The released number was rounded, so a new score must beat both it and the exact score behind it.
-        return max(self.told, self.file.value), step_between(score, self.file)
+        return max(self.released, self.file.value), step_between(score, self.file)
 
 
 def next_rung(score: Measured, rung: Rung | None, guess: Measured | None, draw: float) -> float | None:
@@ -117,7 +117,7 @@ def next_rung(score: Measured, rung: Rung | None, guess: Measured | None, draw: 
 
 def is_apart(score: Measured, rung: Rung) -> bool:
     """Test whether a score is a step above or below the one behind a released number."""
-    value, step = rung.told if rung.file is None else rung.file.value, rung.hurdle(score)[1]
+    value, step = rung.released if rung.file is None else rung.file.value, rung.hurdle(score)[1]
     return is_better(score.value, value, step) or is_better(value, score.value, step)
 
 
@@ -150,7 +150,7 @@ def round_figure(score: Measured, last: Rung | None, guess: Measured | None, dra
         draw: a secret number in [0, 1), one for all entries of a round.
     """
     if last is not None and not is_apart(score, last):
-        return last.told
+        return last.released
     if guess is not None and not is_better(score.value, guess.value, step_between(score, guess)):
         return None
     return round_to_steps(score.value, own_step(score), draw)

@@ -84,7 +84,9 @@ def feedback(store: Store, entry: Entry, folder: DatasetFolder) -> tuple[TargetF
     """
     asked = _FeedbackRequest(store, entry, folder)
     append(store, "look", entry.submitter, asked.write)
-    return tuple(TargetFeedback(**{name: each[name] for name in TargetFeedback.__annotations__}) for each in asked.told)
+    return tuple(
+        TargetFeedback(**{name: each[name] for name in TargetFeedback.__annotations__}) for each in asked.answers
+    )
 
 
 def file_digest(predictions: pl.DataFrame, data: str, subset: str) -> str:
@@ -105,7 +107,7 @@ class _FeedbackRequest:
         self.file = file_digest(self.predictions, folder.content_hash, self.subset)
         self.encoder: Encoder | None = token_encoder(folder)
         self.measured: dict[tuple[str, str], Measured | None] = {}
-        self.told: list[dict[str, Any]] = []
+        self.answers: list[dict[str, Any]] = []
 
     def write(self, before: Sequence[Record]) -> Written | None:
         """Compute the feedback, given the account's earlier figures; return a new figure's record, None without one.
@@ -116,7 +118,7 @@ class _FeedbackRequest:
         day = today()
         history, labels, new = _history(self.store, before), {}, []
         known = {_target(each): each for look in before if look["file"] == self.file for each in look["told"]}
-        self.told = []
+        self.answers = []
         for task in released_tasks(self.folder):
             for target, predicted in predicted_targets(self.predictions, task, self.folder.task(task)).items():
                 each = known.get((task, target))
@@ -127,7 +129,7 @@ class _FeedbackRequest:
                         history.add(ReceivedFigure(self._place(task, target), self.entry.id, number, day, keys))
                         labels[labels_record(each["gold"])] = keys.tobytes()
                         new.append(each)
-                self.told.append(each)
+                self.answers.append(each)
         facts = {"account": self.entry.submitter, "day": day.isoformat(), "file": self.file, "entry": self.entry.id}
         record = {**facts, "data": self.folder.content_hash, "subset": self.subset, "told": new}
         return (record, labels) if new else None
@@ -208,5 +210,5 @@ def _history(store: Store, looks: Sequence[Record]) -> History:
     )
 
 
-def _target(told: Mapping[str, Any]) -> tuple[str, str]:
-    return told["task"], told["target"]
+def _target(feedback: Mapping[str, Any]) -> tuple[str, str]:
+    return feedback["task"], feedback["target"]

@@ -48,7 +48,7 @@ def predicted_targets(predictions: pl.DataFrame, task: str, info: TaskInfo) -> d
     """
     mine = predictions.filter(pl.col("task") == task)
     chosen = _ranked_sources(info, mine["source"].unique().sort().to_list())
-    found = {}
+    targets = {}
     for (target,), rows in (
         mine.filter(pl.col("source").is_in(chosen)).sort("target").group_by("target", maintain_order=True)
     ):
@@ -56,8 +56,8 @@ def predicted_targets(predictions: pl.DataFrame, task: str, info: TaskInfo) -> d
         shifted = rows.filter(pl.col("source").is_in(away))
         if not shifted.is_empty():
             share = float((shifted["prediction"] == UNPARSED).sum()) / shifted.height
-            found[str(target)] = Predicted(shifted, share)
-    return found
+            targets[str(target)] = Predicted(shifted, share)
+    return targets
 
 
 def is_complete(predicted: Mapping[str, Predicted], info: TaskInfo) -> bool:
@@ -66,7 +66,7 @@ def is_complete(predicted: Mapping[str, Predicted], info: TaskInfo) -> bool:
     trained = {domain for domain, facts in info.domains.items() if "train" in facts.splits}
     sources = trained if info.id_domain is None else {info.id_domain}
     wanted = {(source, target) for source in sources for target in tested if source != target}
-    pairs = {(source, target) for target, found in predicted.items() for source in found.rows["source"].unique()}
+    pairs = {(source, target) for target, each in predicted.items() for source in each.rows["source"].unique()}
     return bool(wanted) and wanted <= pairs
 
 
@@ -95,8 +95,8 @@ def measure(
     gold = _gold_of_half(folder, task, subset, target, feedback=feedback)
     sources = [_measured(part, gold, folder.task(task), encoder) for part in predicted.rows.partition_by("source")]
     known = [each for each in sources if each is not None]
-    found = mean_of(known) if known and len(known) == len(sources) else None
-    return found if found is not None and found.is_defined else None
+    measured = mean_of(known) if known and len(known) == len(sources) else None
+    return measured if measured is not None and measured.is_defined else None
 
 
 def shuffle_predictions(predicted: Predicted, rng: np.random.Generator) -> Predicted:

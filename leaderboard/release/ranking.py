@@ -122,8 +122,8 @@ class Ranking:
         measured = [[one for _, one in sorted(each.measured.items())] for each in ranked]
         placed = places(scores, steps_between(measured))
         for each, place, leads in zip(ranked, placed, leading_set(measured), strict=True):
-            found = {"place": place, "with_leader": leads}
-            figures[each.entry.id] = figures[each.entry.id].model_copy(update=found)
+            standing = {"place": place, "with_leader": leads}
+            figures[each.entry.id] = figures[each.entry.id].model_copy(update=standing)
         return tuple(
             sorted(figures.values(), key=lambda each: (each.place is None, each.place, -(each.mean or 0), each.entry))
         )
@@ -136,17 +136,17 @@ class Ranking:
             self._leave_out(entry, "", damage(error))
             return None
         predicted = predicted_targets(rows, self.task, self.info)
-        found = Scored(entry, {target: each for target, each in predicted.items() if target in self.targets})
-        for target, each in found.predicted.items():
+        scored = Scored(entry, {target: each for target, each in predicted.items() if target in self.targets})
+        for target, each in scored.predicted.items():
             measured = None
             if each.unparsed > MAX_UNPARSED:
                 self._leave_out(entry, target, TOO_MANY_UNPARSED)
             else:
                 measured = self._measure(each, target)
             if measured is not None:
-                found.measured[target] = measured
-        found.is_complete = is_complete(predicted, self.info) and found.measured.keys() == found.predicted.keys()
-        return found
+                scored.measured[target] = measured
+        scored.is_complete = is_complete(predicted, self.info) and scored.measured.keys() == scored.predicted.keys()
+        return scored
 
     def _released_figures(self, scored: Scored) -> Released:
         """Return an entry's released figures, without its place: the earlier ones, or otherwise its figures now."""
@@ -235,14 +235,14 @@ def round_histories(store: Store, closed: Sequence[Round]) -> dict[str, History]
     """Return the figures that rounds released to each account, in order; repeated figures are left out."""
     boards = [(each, board) for each in closed for board in each.boards]
     labels = read_labels(store, {digest for _, board in boards for digest in board.labels.values()})
-    found: dict[str, History] = {}
+    histories: dict[str, History] = {}
     for each, board in boards:
         for entry in board.entries:
-            told = entry.targets.items() if entry.since == each.name else ()
-            for target, number in told:
+            new_figures = entry.targets.items() if entry.since == each.name else ()
+            for target, number in new_figures:
                 if target in entry.repeated or target not in board.labels:
                     continue
                 place = (*board.key, target)
                 telling = ReceivedFigure(place, entry.entry, number, each.closed_on, labels[board.labels[target]])
-                found.setdefault(entry.account, History([])).add(telling)
-    return found
+                histories.setdefault(entry.account, History([])).add(telling)
+    return histories

@@ -92,9 +92,9 @@ def round_name(day: date) -> str:
 
 def closed_rounds(store: Store) -> list[Round]:
     """Return the closed rounds, the last one at the end."""
-    found = store.records("round-").items()
+    records = store.records("round-").items()
     try:
-        return [Round.model_validate(parse_record(name, content)) for name, content in found]
+        return [Round.model_validate(parse_record(name, content)) for name, content in records]
     except pydantic.ValidationError as error:
         raise InvalidInput(Problem("a round's record is damaged", "store", str(error.errors()[0])[:200])) from error
 

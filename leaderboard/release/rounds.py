@@ -146,13 +146,13 @@ def _nomination(before: Sequence[Record], entry: Entry, task: str) -> Written | 
 
 def _read_entries(store: Store, by_account: Mapping[tuple[str, str], str]) -> tuple[dict[str, Entry], list[LeftOut]]:
     """Read the nominated entries, by id; those whose card is damaged are left out."""
-    found, left_out = {}, []
+    entries, left_out = {}, []
     for (account, title), identity in sorted(by_account.items()):
         try:
-            found[identity] = store.entry(identity)
+            entries[identity] = store.entry(identity)
         except InvalidInput as error:
             left_out.append(LeftOut(entry=identity, account=account, task=title, target="", why=damage(error)))
-    return found, left_out
+    return entries, left_out
 
 
 def _by_board(

@@ -35,9 +35,9 @@ def single_annotators(folder: DatasetFolder, task: str, metric: str) -> Annotato
     """
     if task.endswith(PLACEBO) or not (folder.path / data_path(task)).is_file():
         return None
-    found = {domain: facts.annotators for domain, facts in read_statistics(folder.path, task).domains.items()}
-    others = {domain: each.others[metric] for domain, each in found.items() if each and metric in each.others}
-    gold = {domain: each.gold[metric] for domain, each in found.items() if each and metric in each.gold}
+    by_domain = {domain: facts.annotators for domain, facts in read_statistics(folder.path, task).domains.items()}
+    others = {domain: each.others[metric] for domain, each in by_domain.items() if each and metric in each.others}
+    gold = {domain: each.gold[metric] for domain, each in by_domain.items() if each and metric in each.gold}
     if not others:
         return None
     return Annotators(

@@ -53,7 +53,7 @@ def split_half_drops(chosen: Sequence[Drops], precision: Precision) -> dict[str,
     empty = np.full((1, 2), np.nan)
     runs = precision.averaged_runs
     halves = {cell: scores[runs(*cell)].mean(axis=0) for cell, scores in precision.values.halves.items()}
-    found: dict[str, float | None] = {}
+    worst_drops: dict[str, float | None] = {}
     for name, homes in (
         ("worst_sd_split_half", [drops.source for drops in chosen]),
         ("worst_td_split_half", [drops.target for drops in chosen]),
@@ -63,8 +63,8 @@ def split_half_drops(chosen: Sequence[Drops], precision: Precision) -> dict[str,
             for home, drops in zip(homes, chosen, strict=True)
         ]
         known_drops = [own - cross for own, cross in pairs if not np.isnan(own - cross).any()]
-        found[name] = none_if_nan(split_half_worst(np.stack(known_drops, axis=-1))) if known_drops else None
-    return found
+        worst_drops[name] = none_if_nan(split_half_worst(np.stack(known_drops, axis=-1))) if known_drops else None
+    return worst_drops
 
 
 def slope_estimate(cells: Sequence[Cell], precision: Precision) -> Estimate | None:

@@ -82,8 +82,8 @@ def check_domains(
         titles: what own data calls its domains, by their names; the check names them so.
         n_draws: replicates behind the intervals.
     """
-    found = _Check(model, scores, predictions, folder, home, probes or Probes((), {}), n_draws).run()
-    return _with_titles(found, titles or {})
+    check = _Check(model, scores, predictions, folder, home, probes or Probes((), {}), n_draws).run()
+    return _with_titles(check, titles or {})
 
 
 class _Check:
@@ -144,22 +144,22 @@ class _Check:
 
     def _tested_scores(self) -> dict[str, tuple[Figure, float]]:
         """Return the figure tested on each domain that counts, with its corrected p value."""
-        found: dict[str, Figure] = {}
+        tested: dict[str, Figure] = {}
         if self.home in self.counted:
             at_home = self.figures[str(self.home)]
             away = [domain for domain in self.counted if domain != self.home]
-            found = {domain: difference(at_home, self.figures[domain]) for domain in away}
+            tested = {domain: difference(at_home, self.figures[domain]) for domain in away}
         elif len(self.counted) > 1:
             others = -1 / (len(self.counted) - 1)
             weights = np.full((len(self.counted),) * 2, others)
             np.fill_diagonal(weights, 1.0)
             every = [self.figures[domain] for domain in self.counted]
-            found = {name: weighted_sum(every, list(row)) for name, row in zip(self.counted, weights, strict=True)}
-        p_values = [_p_value(figure) for figure in found.values()]
+            tested = {name: weighted_sum(every, list(row)) for name, row in zip(self.counted, weights, strict=True)}
+        p_values = [_p_value(figure) for figure in tested.values()]
         # With two domains, each against the rest is the same test, so one is enough.
-        is_one = self.home not in self.counted and len(found) == 2
+        is_one = self.home not in self.counted and len(tested) == 2
         corrected = p_values if is_one else holm(p_values).tolist()
-        return {domain: (figure, p) for (domain, figure), p in zip(found.items(), corrected, strict=True)}
+        return {domain: (figure, p) for (domain, figure), p in zip(tested.items(), corrected, strict=True)}
 
     def _domain(self, domain: str, tested: Mapping[str, tuple[Figure, float]]) -> DomainScore:
         figure, p = tested.get(domain, (None, float("nan")))
@@ -186,11 +186,11 @@ class _Check:
 
     @cached_property
     def _confidences(self) -> dict[str, ConfidenceFigures]:
-        found = self.scores.confidence
-        if found is None:
+        confidence = self.scores.confidence
+        if confidence is None:
             return {}
-        shifts = {shift.target: shift.figures for shift in found.shifts}
-        return shifts | {own.domain: own.figures for own in found.in_domain}
+        shifts = {shift.target: shift.figures for shift in confidence.shifts}
+        return shifts | {own.domain: own.figures for own in confidence.in_domain}
 
     def _confusions(self, domain: str) -> tuple[Confusion, ...]:
         if self.info.kind is not TaskKind.CLASSIFICATION:
@@ -212,7 +212,7 @@ class _Check:
     @cached_property
     def _score_probes(self) -> dict[str, tuple[dict[str, Figure], set[str]]]:
         """Score each probe on its domains, and find the domains on which it is at chance."""
-        found = {}
+        scored = {}
         floors = task_floors(self.folder, self.name) if self.probes.found else {}
         for probe in self.probes.found:
             rows = probe.predictions.select(
@@ -231,8 +231,8 @@ class _Check:
                     constant=domain in constant,
                 )
             }
-            found[probe.name] = (figures, low)
-        return found
+            scored[probe.name] = (figures, low)
+        return scored
 
     def _probe(self, probe: ProbePredictions) -> ProbeScores:
         figures, low = self._score_probes[probe.name]
@@ -259,15 +259,15 @@ class _Check:
         model = TwoScores(self.figures[home], self.figures[domain])
         probes = {name: TwoScores(figures[home], figures[domain]) for name, (figures, _) in self._score_probes.items()}
         is_low = any(low & {home, domain} for _, low in self._score_probes.values())
-        found = explain_drop(model, probes, is_probe_at_chance=is_low)
-        reason = found.explanation.reason
+        explained = explain_drop(model, probes, is_probe_at_chance=is_low)
+        reason = explained.explanation.reason
         return ExplainedDomain(
             domain=domain,
-            drop=estimate(found.drop),
-            difficulty=estimate(found.difficulty),
-            rest=estimate(found.rest),
-            difficulties={name: estimate(figure) for name, figure in found.difficulties.items()},
-            verdict=found.explanation.verdict.value,
+            drop=estimate(explained.drop),
+            difficulty=estimate(explained.difficulty),
+            rest=estimate(explained.rest),
+            difficulties={name: estimate(figure) for name, figure in explained.difficulties.items()},
+            verdict=explained.explanation.verdict.value,
             reason=reason.value if reason else None,
         )
 
@@ -278,8 +278,8 @@ def _with_titles(check: DomainCheck, titles: Mapping[str, str]) -> DomainCheck:
     def titled(name: str) -> str:
         return titles.get(name, name)
 
-    def keyed(found: Mapping[str, Any]) -> dict[str, Any]:
-        return {titled(name): value for name, value in found.items()}
+    def keyed(by_domain: Mapping[str, Any]) -> dict[str, Any]:
+        return {titled(name): value for name, value in by_domain.items()}
 
     spread, probes = check.spread, check.probes
     return check.model_copy(

@@ -37,7 +37,7 @@ _COVERAGES = np.arange(1, 21) / 20
 def add_confidence(
     scores: Scores,
     predictions: pl.DataFrame,
-    found: Mapping[str, TaskValues],
+    task_values: Mapping[str, TaskValues],
     folder: DatasetFolder,
     subset: str,
     n_draws: int,
@@ -47,7 +47,7 @@ def add_confidence(
     Args:
         scores: the scores of a file.
         predictions: its checked predictions; without confidences the scores come back as they are.
-        found: the scores' values by task.
+        task_values: the scores' values by task.
         folder: the dataset.
         subset: the subset of test ids.
         n_draws: replicates; 0 leaves intervals out.
@@ -57,7 +57,7 @@ def add_confidence(
         return scores
 
     def added(task: TaskScores) -> TaskScores:
-        values = found[task.task]
+        values = task_values[task.task]
         rows = predictions.filter(pl.col("task") == task.task)
         column = _confidence_column(rows, values.info)
         if column is None:
@@ -105,9 +105,9 @@ class _Task:
 
     def _of_cell(self, cell: Cell) -> dict[str, Figure]:
         n_groups, runs = self.values.effective_groups[cell[1]], self._runs(cell)
-        found = self.targets[cell[1]].figures
+        figures = self.targets[cell[1]].figures
         return {
-            name: percentile_figure(found[name][:, runs].mean(axis=1), n_groups, bounds)
+            name: percentile_figure(figures[name][:, runs].mean(axis=1), n_groups, bounds)
             for name, bounds in BOUNDS.items()
         }
 
@@ -116,7 +116,7 @@ class _Task:
         own = [(domain, domain) for domain in self.values.domains if (domain, domain) in self.figures]
         shifts = self.values.shift_cells
         single = [cell for cell in shifts if cell[0] in self.values.domains] or shifts
-        differences = {cell: found for cell in shifts if (found := self._difference(cell)) is not None}
+        differences = {cell: difference for cell in shifts if (difference := self._difference(cell)) is not None}
         split = LabelShifts(self.values, self.targets, self.seeds, self.folder)
         splits = {cell: parts for cell in shifts if (parts := split.parts(*cell)) is not None}
         # Means of both parts are over the same shifts, so that they add up to a mean TD.
@@ -151,14 +151,14 @@ class _Task:
         homes = [(cell[0], part) for part in source_parts(cell[0])]
         if not homes or any(home not in self.figures for home in homes):
             return None
-        found = {}
+        differences = {}
         for name, out in self.figures[cell].items():
             figures = [self.figures[home][name] for home in homes]
             at_home = np.mean(broadcast_replicates(*(figure.values for figure in figures)), axis=0)
             values = np.subtract(*broadcast_replicates(out.values, at_home))
             n_groups = min(figure.effective_groups for figure in (out, *figures))
-            found[name] = percentile_figure(values, n_groups, _TWICE if name == "brier" else DROP)
-        return found
+            differences[name] = percentile_figure(values, n_groups, _TWICE if name == "brier" else DROP)
+        return differences
 
     def _curves(self, cells: Sequence[Cell]) -> ConfidenceCurves | None:
         if not cells:

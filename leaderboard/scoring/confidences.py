@@ -93,8 +93,8 @@ class TargetConfidence:
         # Replicates of means, and of figures that vary with the mean of their influences.
         rows = {"overconfidence": self.confidence - self.correct, "brier": brier}
         for name, figure in (("failure_auroc", failure_auroc), ("excess_aurc", excess_aurc)):
-            found = [figure(sure, right) for sure, right in pairs]
-            rows[name] = np.stack([each.value + each.influence for each in found])
+            estimates = [figure(sure, right) for sure, right in pairs]
+            rows[name] = np.stack([each.value + each.influence for each in estimates])
         sizes = np.bincount(self.groups)
         by_group = [np.bincount(self.groups, weights=row) for values in rows.values() for row in values]
         sums = self._sums(np.stack([sizes, *by_group], axis=1))
@@ -109,9 +109,9 @@ class TargetConfidence:
         sizes, differences = np.zeros((2, n_groups, len(pairs), n_bins))
         for run, (sure, right) in enumerate(pairs):
             bins = equal_mass_bins(sure, n_bins)
-            found = bin_counts(sure, right, bins, self.groups)
-            n_here = found[0].shape[-1]  # ties may leave fewer bins
-            sizes[:, run, :n_here], differences[:, run, :n_here] = found
+            counts = bin_counts(sure, right, bins, self.groups)
+            n_here = counts[0].shape[-1]  # ties may leave fewer bins
+            sizes[:, run, :n_here], differences[:, run, :n_here] = counts
         points = squared_calibration_error(sizes, differences)
         return np.concatenate([points[None], squared_calibration_error(sizes, differences, self.weights)])
 
@@ -170,9 +170,9 @@ def target_confidence(
         full_gold: the labels of all test rows of the target, which say what labels there are.
         n_draws: replicates; none with fewer than 2 groups.
     """
-    found, n_classes, shape = target.outcomes, len(info.labels), (len(target.runs), len(target.ids))
-    assert found.cells is not None
-    labels, predicted = np.divmod(found.cells, n_classes + 1)
+    outcomes, n_classes, shape = target.outcomes, len(info.labels), (len(target.runs), len(target.ids))
+    assert outcomes.cells is not None
+    labels, predicted = np.divmod(outcomes.cells, n_classes + 1)
     classes = np.bincount(full_gold.to_numpy(), minlength=n_classes) > 0
     folds = folded_codes(info, classes)
     if given.dtype == pl.Float64:
@@ -191,6 +191,6 @@ def target_confidence(
     has_draws = bool(n_draws) and n_groups > 1
     weights = group_weights(n_groups, n_draws, rng) if has_draws else np.empty((0, n_groups))
     return TargetConfidence(
-        target.runs, target.groups, found, labels[0], predicted, confidence, probabilities, folds,
+        target.runs, target.groups, outcomes, labels[0], predicted, confidence, probabilities, folds,
         weights.astype(np.float32), info.metric,
     )  # fmt: skip

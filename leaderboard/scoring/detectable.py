@@ -58,5 +58,5 @@ def detectable_drops(
     drops: Mapping[str, Figure], totals: Mapping[str, TotalBounds | None] | None = None, n_tests: int = 1
 ) -> dict[str, DetectableDrop]:
     """Find the smallest detectable drop of each figure that has an interval, by its name (see ``detectable_drop``)."""
-    found = {name: detectable_drop(drop, (totals or {}).get(name), n_tests) for name, drop in drops.items()}
-    return {name: each for name, each in found.items() if each is not None}
+    detectable = {name: detectable_drop(drop, (totals or {}).get(name), n_tests) for name, drop in drops.items()}
+    return {name: each for name, each in detectable.items() if each is not None}

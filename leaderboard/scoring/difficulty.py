@@ -53,11 +53,11 @@ def explain_drop(model: TwoScores, probes: Mapping[str, TwoScores], *, is_probe_
         is_probe_at_chance: whether one of these is not shown to be above the level that needs no skill.
     """
     scales: dict[str, OnScale] = {scale: _on_scale(model, probes, scale) for scale in SCALES}
-    found = {name: weighted_sum([*probe], [1.0, -1.0]) for name, probe in probes.items()}
+    difficulties = {name: weighted_sum([*probe], [1.0, -1.0]) for name, probe in probes.items()}
     drop = weighted_sum([*model], [1.0, -1.0])
     difficulty, rest = _mean_parts(model, probes, "raw")
     explanation = difficulty_verdict(_bounded(drop), scales, is_probe_at_chance=is_probe_at_chance)
-    return ExplainedDrop(drop, difficulty, rest, found, explanation)
+    return ExplainedDrop(drop, difficulty, rest, difficulties, explanation)
 
 
 def _mean_parts(model: TwoScores, probes: Mapping[str, TwoScores], scale: Scale) -> tuple[Figure, Figure]:

@@ -77,11 +77,11 @@ def task_floors(folder: DatasetFolder, task: str, subset: str = "all") -> dict[s
     """
     info: TaskInfo = folder.task(task)
     rows = folder.test(task, subset, ["id", "domain", GOLD[info.kind]])
-    found = {
+    floors = {
         str(domain): floor_of(info.kind, info.metric, part)
         for (domain,), part in rows.group_by("domain", maintain_order=True)
     }
-    return {domain: floor for domain, floor in found.items() if floor is not None}
+    return {domain: floor for domain, floor in floors.items() if floor is not None}
 
 
 def constant_runs(predictions: pl.DataFrame, kind: TaskKind) -> set[tuple[str, str, int]]:
@@ -97,8 +97,8 @@ def constant_runs(predictions: pl.DataFrame, kind: TaskKind) -> set[tuple[str, s
         empty = (said == UNPARSED) | ~said.str.contains(rf"(^| )[^{OUTSIDE} ]|(^| ){OUTSIDE}[^ ]")
         said = pl.when(empty).then(pl.lit(OUTSIDE)).otherwise(said)
     one = predictions.group_by("source", "target", "seed").agg(n=pl.len(), distinct=said.n_unique())
-    found = one.filter(pl.col("distinct") == 1, pl.col("n") > 1).select("source", "target", "seed")
-    return {(str(source), str(target), int(seed)) for source, target, seed in found.iter_rows()}
+    runs = one.filter(pl.col("distinct") == 1, pl.col("n") > 1).select("source", "target", "seed")
+    return {(str(source), str(target), int(seed)) for source, target, seed in runs.iter_rows()}
 
 
 def is_at_floor(lower_end: float | NDArray[np.float64], floor: Floor | None, *, constant: bool = False) -> bool:

@@ -80,34 +80,34 @@ class IdModel:
         if self.source is None or self.candidates:
             return None
         source, home = self.source, self.id_domain
-        found = [target for _, target in self.shift_cells(values)]
+        targets = [target for _, target in self.shift_cells(values)]
         known_id = (source, home) in values.rows
-        figures = {f"ood.{target}": figure(source, target) for target in found}
+        figures = {f"ood.{target}": figure(source, target) for target in targets}
         if known_id:
             figures["id"] = figure(source, home)
-        if found:
-            figures["mean_ood"] = mean([figures[f"ood.{target}"] for target in found])
-        if known_id and found and found == self.targets(values) and source not in OUTSIDE_SOURCES:
+        if targets:
+            figures["mean_ood"] = mean([figures[f"ood.{target}"] for target in targets])
+        if known_id and targets and targets == self.targets(values) and source not in OUTSIDE_SOURCES:
             figures["drop"] = difference(figures["id"], figures["mean_ood"])
-        told = estimates(figures)
-        totals = self._total(values, found, figures) if known_id else {}
+        by_name = estimates(figures)
+        totals = self._total(values, targets, figures) if known_id else {}
         nothing = Estimate(value=None)
         return IdOod(
             id_domain=home,
             source=source,
             complete=self.complete(values),
-            id=told.get("id", nothing),
-            ood={target: told[f"ood.{target}"] for target in found},
-            mean_ood=told.get("mean_ood", nothing),
-            drop=told.get("drop", nothing),
+            id=by_name.get("id", nothing),
+            ood={target: by_name[f"ood.{target}"] for target in targets},
+            mean_ood=by_name.get("mean_ood", nothing),
+            drop=by_name.get("drop", nothing),
             total=_by_shape_name(totals),
             detectable=detectable_drops({"drop": figures["drop"]}, totals) if "drop" in figures else {},
-            four_types=_four_types(source, home, found, score) if FOUR_TYPES in values.scores else None,
+            four_types=_four_types(source, home, targets, score) if FOUR_TYPES in values.scores else None,
         )
 
     def candidates_total(self, values: TaskValues, drops: Sequence[Drops]) -> Total:
         """Find the interval over training runs too of candidates' mean score, from their shifts."""
-        found = [target for _, target in self.shift_cells(values)]
+        targets = [target for _, target in self.shift_cells(values)]
         known_scores = known_figures(drops, "st")
         if self.source is None or not self.candidates or not known_scores:
             return {}
@@ -115,12 +115,12 @@ class IdModel:
         def statistic(matrix: Floats) -> Floats:
             return np.asarray(matrix.mean(axis=-1))
 
-        bounds = total_bounds(values, [self.source], found, statistic, [mean(known_scores)])
+        bounds = total_bounds(values, [self.source], targets, statistic, [mean(known_scores)])
         return _by_shape_name({"mean_st": bounds[0]}) if bounds else {}
 
-    def _total(self, values: TaskValues, found: Sequence[str], figures: Mapping[str, Figure]) -> dict[str, TotalBounds]:
+    def _total(self, values: TaskValues, ood: Sequence[str], figures: Mapping[str, Figure]) -> dict[str, TotalBounds]:
         """Find the intervals over training runs too, of the figures present."""
-        keys = [key for key in ("id", *(f"ood.{target}" for target in found), "mean_ood", "drop") if key in figures]
+        keys = [key for key in ("id", *(f"ood.{target}" for target in ood), "mean_ood", "drop") if key in figures]
 
         def statistic(matrix: Floats) -> Floats:
             own, away = matrix[..., 0, :1], matrix[..., 0, 1:]
@@ -129,8 +129,8 @@ class IdModel:
             return every[..., : len(keys)]  # the drop is last, and may be missing
 
         assert self.source is not None
-        targets, of_keys = [self.id_domain, *found], [figures[key] for key in keys]
-        bounds = total_bounds(values, [self.source], targets, statistic, of_keys) if found else None
+        targets, of_keys = [self.id_domain, *ood], [figures[key] for key in keys]
+        bounds = total_bounds(values, [self.source], targets, statistic, of_keys) if ood else None
         return dict(zip(keys, bounds, strict=True)) if bounds else {}
 
 
@@ -153,26 +153,26 @@ def id_model(values: TaskValues, manifest: Manifest) -> IdModel | None:
     return IdModel(home, choices[0] if choices else None, candidates=values.info.id_domain is None)
 
 
-def id_figures(chosen: Sequence[Drops], found: IdOod | None, *, complete: bool) -> tuple[dict[str, Any], Total]:
+def id_figures(chosen: Sequence[Drops], scores: IdOod | None, *, complete: bool) -> tuple[dict[str, Any], Total]:
     """Summarise the shifts from the ID domain, and give the total intervals; what needs a square grid is null.
 
     Args:
         chosen: those shifts.
-        found: the model's scores; None of candidates, and without a model.
+        scores: the model's scores; None of candidates, and without a model.
         complete: whether no score is missing.
     """
     figures = of_shifts(chosen) | {"complete": complete}
-    if found is None:
+    if scores is None:
         return figures, {}
     # A model trained on no domain has no home, so its score on the ID domain is no SS.
-    ss = Estimate(value=None) if found.source in OUTSIDE_SOURCES else found.id
-    figures |= {"mean_ss": ss, "mean_st": found.mean_ood, "average_drop": found.drop}
-    figures["detectable"] |= {_IN_SUMMARY[name]: each for name, each in found.detectable.items()}
-    return figures, {_IN_SUMMARY[name]: found.total[name] for name in _IN_SUMMARY if name in found.total}
+    ss = Estimate(value=None) if scores.source in OUTSIDE_SOURCES else scores.id
+    figures |= {"mean_ss": ss, "mean_st": scores.mean_ood, "average_drop": scores.drop}
+    figures["detectable"] |= {_IN_SUMMARY[name]: each for name, each in scores.detectable.items()}
+    return figures, {_IN_SUMMARY[name]: scores.total[name] for name in _IN_SUMMARY if name in scores.total}
 
 
-def _four_types(source: str, home: str, found: Sequence[str], score: Score) -> FourTypes:
-    away = {target: none_if_nan(score(source, target, FOUR_TYPES)[0]) for target in found}
+def _four_types(source: str, home: str, targets: Sequence[str], score: Score) -> FourTypes:
+    away = {target: none_if_nan(score(source, target, FOUR_TYPES)[0]) for target in targets}
     values = [value for value in away.values() if value is not None]
     mean_ood = float(np.mean(values)) if values and len(values) == len(away) else None
     return FourTypes(id=none_if_nan(score(source, home, FOUR_TYPES)[0]), ood=away, mean_ood=mean_ood)

@@ -215,13 +215,15 @@ Key = tuple[str | None, str | None, str]
 """Source, target and figure; None and None of a figure of the task."""
 
 
-def total_intervals(values: TaskValues, counted: Sequence[str], found: Mapping[Key, Figure]) -> dict[Key, TotalBounds]:
+def total_intervals(
+    values: TaskValues, counted: Sequence[str], figures: Mapping[Key, Figure]
+) -> dict[Key, TotalBounds]:
     """Find the total intervals of a grid's figures, where training variance was measured.
 
     Args:
         values: the task's scores.
         counted: the domains that means are over.
-        found: the figures with their test-sampling intervals; ``(domain, domain, "ss")`` is an in-domain score.
+        figures: the figures with their test-sampling intervals; ``(domain, domain, "ss")`` is an in-domain score.
     """
     domains = [domain for domain in values.domains if (domain, domain) in values.rows]
     if len(domains) < 2:
@@ -247,7 +249,7 @@ def total_intervals(values: TaskValues, counted: Sequence[str], found: Mapping[K
         return np.concatenate(parts, axis=-1)
 
     # A cell that the grid lacks leaves its figures out of ``found``; then there are no total intervals at all.
-    bounds = total_bounds(values, domains, domains, statistic, [found.get(key, UNKNOWN) for key in keys])
+    bounds = total_bounds(values, domains, domains, statistic, [figures.get(key, UNKNOWN) for key in keys])
     return dict(zip(keys, bounds, strict=True)) if bounds is not None else {}
 
 

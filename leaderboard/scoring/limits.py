@@ -192,13 +192,13 @@ def check_score(score: Figure, domain: str, limit: float) -> LimitTest:
     """
     from scipy.special import stdtrit
 
-    found = _test_figure("min_score", domain, limit, score, lambda level: one_sided(score, level))
-    if found.p_broken is None or found.p_kept is None or score.square is None:
-        return found
+    tested = _test_figure("min_score", domain, limit, score, lambda level: one_sided(score, level))
+    if tested.p_broken is None or tested.p_kept is None or score.square is None:
+        return tested
     n = float(stdtrit(score.effective_groups - 1, 0.975) ** 2 / score.square)
     exact = exact_p(float(score.values[0]), n, limit)
-    return found.model_copy(
-        update={"p_broken": max(found.p_broken, exact.below), "p_kept": max(found.p_kept, exact.above)}
+    return tested.model_copy(
+        update={"p_broken": max(tested.p_broken, exact.below), "p_kept": max(tested.p_kept, exact.above)}
     )
 
 

@@ -25,12 +25,12 @@ _NEEDED = {"sd": ("ss", "st"), "td": ("tt", "st")}
 """Scores that each drop is made of."""
 
 
-def add_non_inferiority(scores: Scores, found: Mapping[str, TaskValues], margin: float | None) -> Scores:
+def add_non_inferiority(scores: Scores, task_values: Mapping[str, TaskValues], margin: float | None) -> Scores:
     """Add to scores whether no drop exceeds a margin.
 
     Args:
         scores: with what is at chance marked.
-        found: their values by task, with replicates.
+        task_values: their values by task, with replicates.
         margin: a fraction in (0, 1); None leaves the scores as they are.
     Returns: the scores, with ``non_inferiority`` in every task.
     Raises: InvalidInput for a margin out of range.
@@ -39,7 +39,7 @@ def add_non_inferiority(scores: Scores, found: Mapping[str, TaskValues], margin:
         return scores
     refuse_margin(margin)
     tasks = [
-        task.model_copy(update={"non_inferiority": _bound_task(task, found[task.task], margin)})
+        task.model_copy(update={"non_inferiority": _bound_task(task, task_values[task.task], margin)})
         for task in scores.tasks
     ]
     return scores.model_copy(update={"tasks": tuple(tasks)})
@@ -161,8 +161,8 @@ class _Grid:
         drop = difference(own, mean([self._score(cell) for cell in self.cells]))
         homes = [(source, source) for source, _ in self.cells]
         totals = self._totals(homes, self.cells, [drop], average=True)
-        found = highest_bound(name, (), [drop], totals, margin)
-        return found.model_copy(update={"n_shifts": len(self.cells)})
+        bounded = highest_bound(name, (), [drop], totals, margin)
+        return bounded.model_copy(update={"n_shifts": len(self.cells)})
 
     def _score(self, cell: Cell) -> Figure:
         return one_sided(self.precision.figure(self.values.info.metric, cell))
@@ -176,8 +176,8 @@ class _Grid:
         (home_rows, home_columns), (rows, columns) = (self._places(each) for each in (homes, cells))
 
         def statistic(matrix: Floats) -> Floats:
-            found = matrix[..., home_rows, home_columns] - matrix[..., rows, columns]
-            return np.asarray(found.mean(axis=-1, keepdims=True) if average else found)
+            differences = matrix[..., home_rows, home_columns] - matrix[..., rows, columns]
+            return np.asarray(differences.mean(axis=-1, keepdims=True) if average else differences)
 
         return total_bounds(self.values, self.sources, self.targets, statistic, drops)
 

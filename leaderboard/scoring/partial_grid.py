@@ -35,9 +35,9 @@ def of_shifts(drops: Sequence[Drops]) -> dict[str, Any]:
     st = [float(shift.figures["st"].values[0]) for shift in drops]
     means = {}
     for name in ("st", "sd", "td"):
-        found = known_figures(drops, name)
-        if found:
-            means[f"mean_{name}"] = mean(found, bounds_of(name))
+        known = known_figures(drops, name)
+        if known:
+            means[f"mean_{name}"] = mean(known, bounds_of(name))
     if st:
         figures |= {"highest_st": Estimate(value=max(st)), "lowest_st": Estimate(value=min(st))}
     figures |= {"worst_sd_split_half": None, "worst_td_split_half": None}
@@ -49,20 +49,20 @@ def mean_by_lambda(shifts: Sequence[Drops], group: str) -> dict[str, Estimate]:
     """Return the mean over shifts of a depth-weighted figure, by lambda."""
     means: dict[str, Figure] = {}
     for key in map(str, LAMBDAS):
-        found = [drops.depth[f"{group}@{key}"] for drops in shifts if f"{group}@{key}" in drops.depth]
-        if found:
-            means[key] = mean(found)
+        figures = [drops.depth[f"{group}@{key}"] for drops in shifts if f"{group}@{key}" in drops.depth]
+        if figures:
+            means[key] = mean(figures)
     return estimates(means)
 
 
 def worst_drops(drops: Sequence[Drops]) -> dict[str, Estimate]:
     """Return the worst SD and TD of some shifts, as far as they are known."""
-    found = {}
+    worst_by_name = {}
     for name in ("sd", "td"):
         chosen = known_figures(drops, name)
         if chosen:
-            found[f"worst_{name}"] = worst(chosen)
-    return found
+            worst_by_name[f"worst_{name}"] = worst(chosen)
+    return worst_by_name
 
 
 def known_figures(drops: Sequence[Drops], name: str) -> list[Figure]:

@@ -127,18 +127,18 @@ def plan(
     """
     measured = _measure(like, folder, encoder) if like else {}
     names = [task] if task else list(folder.manifest.tasks)
-    found = []
+    tasks = []
     for name in names:
         shifts = _shifts(folder.task(name))
         if not shifts:
             continue
         origin = like.name if like and name in measured else None
         assumed = Assumptions.model_validate({**measured.get(name, {}), **(typed or {}), "measured_on": origin})
-        found.append(_plan_task(folder, name, shifts, assumed, runs))
-    if not found:
+        tasks.append(_plan_task(folder, name, shifts, assumed, runs))
+    if not tasks:
         what, cure = "no task here has a train split and test texts of another domain", "build one with two domains"
         raise InvalidInput(Problem(what, str(folder.path), ", ".join(names), cure))
-    return DetectionPlan(data=folder.content_hash, runs=runs, tasks=tuple(found))
+    return DetectionPlan(data=folder.content_hash, runs=runs, tasks=tuple(tasks))
 
 
 def _shifts(info: TaskInfo) -> list[tuple[str, str]]:
@@ -170,11 +170,13 @@ def _plan_task(
 
 def _test_sets(folder: DatasetFolder, task: str, icc: float) -> dict[str, EvaluationSet]:
     rows = folder.test(task, columns=["id", "domain", "group"])
-    found = {}
+    test_sets = {}
     for (domain,), part in rows.group_by("domain", maintain_order=True):
         sizes = part.group_by("group").len()["len"].to_numpy()
-        found[str(domain)] = EvaluationSet(len(part), effective_n(len(part), effective_size(sizes), icc), len(sizes))
-    return found
+        test_sets[str(domain)] = EvaluationSet(
+            len(part), effective_n(len(part), effective_size(sizes), icc), len(sizes)
+        )
+    return test_sets
 
 
 VarianceAtRuns = Callable[[int], Variance]
@@ -273,13 +275,13 @@ def _at_texts(figures: _Figures, figure: str, runs: int, texts: int) -> float:
     return figures.resized(texts).median(figure, runs)
 
 
-def _smallest(found: Callable[[int], float], wanted: float, low: int, high: int) -> int | None:
+def _smallest(function: Callable[[int], float], wanted: float, low: int, high: int) -> int | None:
     """Find the smallest number at which a falling function is at most ``wanted``; None where ``high`` is not enough."""
-    if found(high) > wanted:
+    if function(high) > wanted:
         return None
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if found(middle) <= wanted else (middle + 1, high)
+        low, high = (low, middle) if function(middle) <= wanted else (middle + 1, high)
     return low
 
 
@@ -295,7 +297,7 @@ def _measure(path: Path, folder: DatasetFolder, encoder: Encoder | None) -> dict
 
 def _measured(targets: Sequence[TargetRuns]) -> dict[str, float]:
     scores = [runs.outcomes.example_scores for runs in targets]
-    found = {"accuracy": float(np.mean([each.mean() for each in scores]))}
+    measured = {"accuracy": float(np.mean([each.mean() for each in scores]))}
     first = [[runs.of_source(source)[0] for source in dict.fromkeys(name for name, _ in runs.runs)] for runs in targets]
     differ = [
         float(((each[a] - each[b]) ** 2).mean())
@@ -313,9 +315,11 @@ def _measured(targets: Sequence[TargetRuns]) -> dict[str, float]:
     sums = [run_moments(each, runs.groups) for each, runs in zip(scores, targets, strict=True)]
     grouped = [each for each in sums if 1 < each.n_groups < each.n]
     if differ:
-        found["discordance"] = float(np.mean(differ))
+        measured["discordance"] = float(np.mean(differ))
     if deviations:
-        found["run_sd"] = float(np.sqrt(np.mean(deviations)))
+        measured["run_sd"] = float(np.sqrt(np.mean(deviations)))
     if grouped:
-        found["icc"] = intraclass_correlation([each.of([run]) for each in grouped for run in range(len(each.totals))])
-    return found
+        measured["icc"] = intraclass_correlation(
+            [each.of([run]) for each in grouped for run in range(len(each.totals))]
+        )
+    return measured

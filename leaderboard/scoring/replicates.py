@@ -201,33 +201,33 @@ class _Target:
 
     def _counts(self, source: str) -> _Block:
         """Count a source's runs, and collect what is known of the cell beside its scores."""
-        target, values, found = self.target, self.values, self.target.outcomes
+        target, values, outcomes = self.target, self.values, self.target.outcomes
         runs = target.of_source(source)
         cell = (source, target.target)
         values.seeds[cell] = tuple(target.runs[run][1] for run in runs)
         values.rows[cell] = len(target.ids)
-        values.example_metric = found.example_metric
-        values.run_moments[cell] = run_moments(found.example_scores[runs], target.groups)
-        counts = np.stack([found.by_group(run, target.groups) for run in runs], axis=1)
+        values.example_metric = outcomes.example_metric
+        values.run_moments[cell] = run_moments(outcomes.example_scores[runs], target.groups)
+        counts = np.stack([outcomes.by_group(run, target.groups) for run in runs], axis=1)
         return _Block(counts, {self.primary: self.primary} if self.primary else {}, cell, ("",))
 
     def _plain(self, source: str) -> _Block:
         """Count a source's runs; its secondary metrics, which have no replicates, are scored at once."""
         block = self._counts(source)
-        target, values, found = self.target, self.values, self.target.outcomes
+        target, values, outcomes = self.target, self.values, self.target.outcomes
         runs, cell, counts = target.of_source(source), block.cell, block.counts
         totals = counts.sum(axis=0)[:, 0]
-        for metric in found.formulas:
+        for metric in outcomes.formulas:
             if metric != self.primary:
-                values.put(metric, cell, found.score(metric, totals)[:, None])
-        for metric, scores in found.unweighted.items():
+                values.put(metric, cell, outcomes.score(metric, totals)[:, None])
+        for metric, scores in outcomes.unweighted.items():
             values.put(metric, cell, scores[runs][:, None])
-        values.put("unparsed", cell, found.unparsed[runs].mean(axis=1)[:, None])
+        values.put("unparsed", cell, outcomes.unparsed[runs].mean(axis=1)[:, None])
         if self.primary:
             values.halves[cell] = self._halves(counts[:, :, 0])
         at_home = target.of_source(target.target)
         if at_home and target.target not in source_parts(source):
-            rows = flip_counts(found.example_scores[at_home], found.example_scores[runs])
+            rows = flip_counts(outcomes.example_scores[at_home], outcomes.example_scores[runs])
             values.flips[cell] = flip_ledger(rows.sum(axis=0))
         return block
 
@@ -244,10 +244,10 @@ class _Target:
 
     def _depth(self, source: str, tables: Mapping[str, pl.DataFrame]) -> Iterator[_Block]:
         """Count with depth weights: a shift into the target, and the target's own runs under the same weights."""
-        target, values, found = self.target, self.values, self.target.outcomes
+        target, values, outcomes = self.target, self.values, self.target.outcomes
         parts = self._depth_sources(source)
         depth = depth_in(parts, target, tables, self.folder)
-        slope = depth_slope(found.example_scores[target.of_source(source)], depth, target.groups)
+        slope = depth_slope(outcomes.example_scores[target.of_source(source)], depth, target.groups)
         if slope is not None:
             values.depth_slopes[source, target.target] = slope
         if len(parts) > 1 and source not in values.pool_deepest:
@@ -265,11 +265,11 @@ class _Target:
         values.effective_n[cell] = dict(zip(names, map(effective_size, weights), strict=True))
         by_group = [np.bincount(target.groups, weights=row) for row in weights]
         values.depth_groups[cell] = dict(zip(names, map(effective_size, by_group), strict=True))
-        metrics = {"depth_f1": found.micro} | ({f"depth_{self.primary}": self.primary} if self.primary else {})
+        metrics = {"depth_f1": outcomes.micro} | ({f"depth_{self.primary}": self.primary} if self.primary else {})
         for trained_on, prefix in ((source, ""), (target.target, "tt_")):
             runs = target.of_source(trained_on)
             if runs:
-                counts = np.stack([found.by_group(run, target.groups, weights) for run in runs], axis=1)
+                counts = np.stack([outcomes.by_group(run, target.groups, weights) for run in runs], axis=1)
                 block_metrics = {prefix + name: formula for name, formula in metrics.items()}
                 yield _Block(counts, block_metrics, cell, [f"@{name}" for name in names])
 
@@ -284,18 +284,19 @@ class _Target:
         return [part.reshape(self.n_draws, *shape) for part, shape in zip(parts, shapes, strict=True)]
 
     def _score(self, block: _Block, drawn: Floats | None) -> None:
-        found = self.target.outcomes
+        outcomes = self.target.outcomes
         sums = block.counts.sum(axis=0)[None]
         by_formula: dict[str, Floats] = {}
         for formula in set(block.metrics.values()):
-            point = found.score(formula, sums)
+            point = outcomes.score(formula, sums)
             unknown = np.full((self.n_draws, *point.shape[1:]), np.nan)
-            by_formula[formula] = np.concatenate([point, unknown if drawn is None else found.score(formula, drawn)])
+            by_formula[formula] = np.concatenate([point, unknown if drawn is None else outcomes.score(formula, drawn)])
         for name, formula in block.metrics.items():
             for number, suffix in enumerate(block.suffixes):
                 self.values.formulas[name + suffix] = formula
-                if formula != found.example_metric and found.gold is not None:
-                    gold = found.gold(block.counts[:, 0, number])  # (n_groups, n_classes); gold is the same in all runs
+                if formula != outcomes.example_metric and outcomes.gold is not None:
+                    # Shape (n_groups, n_classes); gold is the same in all runs.
+                    gold = outcomes.gold(block.counts[:, 0, number])
                     key = (formula, block.cell, suffix.removeprefix("@"))
                     self.values.gold_groups[key] = _effective_sizes(gold)
                 self.values.put(name + suffix, block.cell, by_formula[formula][:, :, number].T)
@@ -312,8 +313,8 @@ def _effective_sizes(counts: Floats) -> Floats:
 
 def n_train(info: TaskInfo, source: str) -> int:
     """Return the number of a source's train rows; 0 for a domain of another task."""
-    found = [info.domains[part].splits for part in source_parts(source) if part in info.domains]
-    return sum(splits["train"].rows for splits in found if "train" in splits)
+    splits_of_parts = [info.domains[part].splits for part in source_parts(source) if part in info.domains]
+    return sum(splits["train"].rows for splits in splits_of_parts if "train" in splits)
 
 
 def depth_in(

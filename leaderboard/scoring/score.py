@@ -244,15 +244,15 @@ def score_predictions(
             for (task,), rows in frame.group_by("task", maintain_order=True)
         }
 
-    found = by_task(predictions.drop("probabilities", strict=False))
+    values_by_task = by_task(predictions.drop("probabilities", strict=False))
     # A reference is needed only for its models' scores at home.
     pinned = by_task(reference.filter(pl.col("source") == pl.col("target"))) if reference is not None else None
-    rows = [row for values in found.values() for row in _long_rows(values)]
+    rows = [row for values in values_by_task.values() for row in _long_rows(values)]
     table = pl.DataFrame(rows, schema=SCORE_COLUMNS, orient="row").sort("task", "source", "target", "seed", "metric")
-    scores = summarise_values(found, folder, subset, pinned, encoder_name(encoder))
-    scores = add_without_shift(mark_floors(scores, folder, predictions), folder, found)
-    scores = add_non_inferiority(add_annotators(scores, folder), found, margin)
-    return Scored(table, add_confidence(scores, predictions, found, folder, subset, n_draws))
+    scores = summarise_values(values_by_task, folder, subset, pinned, encoder_name(encoder))
+    scores = add_without_shift(mark_floors(scores, folder, predictions), folder, values_by_task)
+    scores = add_non_inferiority(add_annotators(scores, folder), values_by_task, margin)
+    return Scored(table, add_confidence(scores, predictions, values_by_task, folder, subset, n_draws))
 
 
 Row = tuple[str, str, str, int, str, float, int, list[float] | None]

@@ -70,7 +70,7 @@ _UNKNOWN = np.array([np.nan])
 
 
 def summarise_values(
-    found: Mapping[str, TaskValues],
+    task_values: Mapping[str, TaskValues],
     folder: DatasetFolder,
     subset: str = "all",
     reference: Mapping[str, TaskValues] | None = None,
@@ -79,22 +79,22 @@ def summarise_values(
     """Build the nested scores of all tasks that there are predictions for; runs are averaged over seeds.
 
     Args:
-        found: scores by task.
+        task_values: scores by task.
         folder: the dataset.
         subset: the subset that they are on.
-        reference: scores of a pinned reference, whose TT stands in where ``found`` has none (``reference_td`` only).
+        reference: scores of a pinned reference, for a TT that ``task_values`` lacks (``reference_td`` only).
         token_encoder: what BERTScore's tokens were embedded with.
     """
     tasks: list[TaskScores] = []
     missing: list[Missing] = []
     for name in folder.manifest.tasks:
-        if name not in found:
+        if name not in task_values:
             if not folder.task(name).candidates_for:  # candidates are an optional test, so no gap is reported
                 missing.append(Missing(task=name, source=None, target=None, what="no predictions for this task"))
             continue
-        task = _Task(found[name], (reference or {}).get(name), id_model(found[name], folder.manifest))
+        task = _Task(task_values[name], (reference or {}).get(name), id_model(task_values[name], folder.manifest))
         tasks.append(task.scores())
-        missing += gaps(found[name], has_depth=folder.has_depth)
+        missing += gaps(task_values[name], has_depth=folder.has_depth)
     return Scores(
         benchmark=folder.manifest.benchmark,
         data=folder.content_hash,
@@ -155,14 +155,14 @@ class _Task:
         self.id_ood = id_model.scores(values, self.figure, self.score) if id_model else None
 
     def _figures_by_key(self) -> dict[Key, Figure]:
-        found: dict[Key, Figure] = {
+        figures: dict[Key, Figure] = {
             (domain, domain, "ss"): self.figure(domain, domain)
             for domain in self.domains
             if (domain, domain) in self.values.rows
         }
         for drops in self.drops:
-            found |= {(drops.source, drops.target, name): figure for name, figure in drops.figures.items()}
-        return found | {(None, None, name): figure for name, figure in self.of_grid.items()}
+            figures |= {(drops.source, drops.target, name): figure for name, figure in drops.figures.items()}
+        return figures | {(None, None, name): figure for name, figure in self.of_grid.items()}
 
     def figure(self, source: str, target: str, metric: str | None = None) -> Figure:
         """Return a score averaged over runs with its interval; unknown without predictions."""
@@ -172,8 +172,8 @@ class _Task:
 
     def score(self, source: str, target: str, metric: str | None = None) -> Floats:
         """Return the mean over runs, first on the test set itself, then on replicates; NaN without predictions."""
-        found: Mapping[Cell, Floats] = self.means.get(metric or self.info.metric, {})
-        return found.get((source, target), _UNKNOWN)
+        scores: Mapping[Cell, Floats] = self.means.get(metric or self.info.metric, {})
+        return scores.get((source, target), _UNKNOWN)
 
     def scores(self) -> TaskScores:
         return TaskScores(
@@ -199,10 +199,11 @@ class _Task:
         )
 
     def _secondary(self, cell: Cell) -> dict[str, float | None]:
-        found = {metric: none_if_nan(self.score(*cell, metric)[0]) for metric in self.secondary}
-        if LENIENT in found and cell not in self.means[LENIENT]:  # strict and lenient reading agree in all other cells
-            found[LENIENT] = none_if_nan(self.score(*cell)[0])
-        return found
+        secondary = {metric: none_if_nan(self.score(*cell, metric)[0]) for metric in self.secondary}
+        # Strict and lenient reading agree in all other cells.
+        if LENIENT in secondary and cell not in self.means[LENIENT]:
+            secondary[LENIENT] = none_if_nan(self.score(*cell)[0])
+        return secondary
 
     def _drops(self, source: str, target: str) -> Drops:
         """Compute a shift's drops. SS of a joined source is the mean over its parts' tests; None without sources."""
@@ -227,10 +228,10 @@ class _Task:
 
     def _shift(self, drops: Drops) -> Shift:
         cell = (drops.source, drops.target)
-        found = estimates(drops.figures | drops.depth)
-        plain: dict[str, Any] = {name: found[name] for name in FIGURES}
+        figures = estimates(drops.figures | drops.depth)
+        plain: dict[str, Any] = {name: figures[name] for name in FIGURES}
         by_lambda: dict[str, Any] = {
-            group: {key: found[f"{group}@{key}"] for key in map(str, LAMBDAS) if f"{group}@{key}" in found}
+            group: {key: figures[f"{group}@{key}"] for key in map(str, LAMBDAS) if f"{group}@{key}" in figures}
             for group in ("depth_f1", "depth_score", "depth_sd", "depth_td")
         }
         return Shift(
@@ -291,26 +292,26 @@ class _Task:
         return estimate(difference(self.reference.figure(self.info.metric, home), drops.figures["st"]))
 
     def _depth(self, cell: Cell, ss: Figure) -> dict[str, Figure]:
-        found: dict[str, Figure] = {}
+        figures: dict[str, Figure] = {}
         for key in self.values.depth_groups.get(cell, {}):
-            found[f"depth_f1@{key}"] = self.figure(*cell, f"depth_f1@{key}")
+            figures[f"depth_f1@{key}"] = self.figure(*cell, f"depth_f1@{key}")
             if self.info.metric not in self.means:
                 continue
             st = self.figure(*cell, f"depth_{self.info.metric}@{key}")
             tt = self.figure(*cell, f"tt_depth_{self.info.metric}@{key}")
-            found[f"depth_score@{key}"] = st
-            found[f"depth_sd@{key}"] = difference(ss, st)
-            found[f"depth_td@{key}"] = difference(tt, st)
-        return found
+            figures[f"depth_score@{key}"] = st
+            figures[f"depth_sd@{key}"] = difference(ss, st)
+            figures[f"depth_td@{key}"] = difference(tt, st)
+        return figures
 
     def _grid_means(self) -> dict[str, Figure]:
         """Average the scores and drops of single sources over the domains that count, as far as they are known."""
         scored = self.means.get(self.info.metric, {})
         own = [self.figure(domain, domain) for domain in self.counted if (domain, domain) in scored]
         single = [drops for drops in self.drops if {drops.source, drops.target} <= set(self.counted)]
-        found = {"mean_ss": own} | {f"mean_{name}": known_figures(single, name) for name in ("st", "sd", "td")}
-        means = {name: mean(figures, bounds_of(name)) for name, figures in found.items() if figures}
-        if len(own) == len(self.counted) and len(found["mean_st"]) == len(own) * (len(own) - 1) > 0:
+        averaged = {"mean_ss": own} | {f"mean_{name}": known_figures(single, name) for name in ("st", "sd", "td")}
+        means = {name: mean(figures, bounds_of(name)) for name, figures in averaged.items() if figures}
+        if len(own) == len(self.counted) and len(averaged["mean_st"]) == len(own) * (len(own) - 1) > 0:
             # In a complete grid the three are one figure.
             drop = difference(means["mean_ss"], means["mean_st"])
             means |= dict.fromkeys(("average_drop", "mean_sd", "mean_td"), drop)
@@ -386,10 +387,10 @@ class _Task:
 
     def _total_of(self, source: str | None, target: str | None, names: Mapping[str, str]) -> dict[str, Interval]:
         """Return total intervals of a cell (None: of the task), under the names of the shape."""
-        found = {name: self.total.get((source, target, figure)) for figure, name in names.items()}
+        bounds_by_name = {name: self.total.get((source, target, figure)) for figure, name in names.items()}
         return {
             name: Interval(low=bounds.low, high=bounds.high)
-            for name, bounds in found.items()
+            for name, bounds in bounds_by_name.items()
             if bounds is not None and not np.isnan(bounds.low)
         }
 

@@ -68,11 +68,11 @@ def unseen_drops(table: pl.DataFrame, card: Card, folder: DatasetFolder, task: T
     if not seen or not unseen:
         return None
     homes = {(own.domain, own.domain) for own in task.in_domain if _has_value(own.score)}
-    found = _primary_scores(table, task, {*unseen, *homes})
-    unseen = [cell for cell in unseen if cell in found]
+    scores = _primary_scores(table, task, {*unseen, *homes})
+    unseen = [cell for cell in unseen if cell in scores]
     if not unseen:
         return None
-    figures = _with_intervals(found, task)
+    figures = _with_intervals(scores, task)
     st = _mean([figures[cell] for cell in unseen], SCORE)
     sd = _mean(_differences(figures, [((source, source), (source, target)) for source, target in unseen]), DROP)
     td = _mean(_differences(figures, [((target, target), (source, target)) for source, target in unseen]), DROP)
@@ -94,12 +94,12 @@ def _primary_scores(table: pl.DataFrame, task: TaskScores, cells: set[tuple[str,
         runs.setdefault(part["source"][0], []).append(set(part["seed"]))
     # The same runs as in the scores: those on all targets, otherwise all (see gaps.averaged_seeds).
     seeds_of = {source: set.intersection(*seeds) or set.union(*seeds) for source, seeds in runs.items()}
-    found: Scored = {}
+    scores: Scored = {}
     for (source, target), part in rows.group_by("source", "target", maintain_order=True):
         if (source, target) in cells:
             chosen = part.filter(pl.col("seed").is_in(list(seeds_of[str(source)])))
-            found[str(source), str(target)] = _over_runs(chosen)
-    return found
+            scores[str(source), str(target)] = _over_runs(chosen)
+    return scores
 
 
 def _over_runs(runs: pl.DataFrame) -> Floats:
@@ -110,11 +110,11 @@ def _over_runs(runs: pl.DataFrame) -> Floats:
     return np.asarray(np.concatenate([values, replicates], axis=1).mean(axis=0))
 
 
-def _with_intervals(found: Scored, task: TaskScores) -> dict[tuple[str, str], Figure]:
+def _with_intervals(scores: Scored, task: TaskScores) -> dict[tuple[str, str], Figure]:
     """Join stored replicates with the intervals that the scores have."""
     known = {(own.domain, own.domain): own.score for own in task.in_domain}
     known |= {(shift.source, shift.target): shift.st for shift in task.shifts}
-    return {cell: _figure(values, known[cell]) for cell, values in found.items()}
+    return {cell: _figure(values, known[cell]) for cell, values in scores.items()}
 
 
 def _figure(values: Floats, score: Estimate) -> Figure:

@@ -37,16 +37,16 @@ def read_validation(path: Path, folder: DatasetFolder, *, labels_by_index: bool 
     Returns: rows in file order, as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
     Raises: InvalidInput with every problem found: unknown ids, runs that lack validation rows of a domain.
     """
-    return check_prediction_file(path, validation_facts(folder), labels_by_index=labels_by_index)
+    return check_prediction_file(path, validation_tasks(folder), labels_by_index=labels_by_index)
 
 
-def validation_facts(folder: DatasetFolder) -> list[PredictionTask]:
+def validation_tasks(folder: DatasetFolder) -> list[PredictionTask]:
     """Gather what checking predictions of validation rows needs; InvalidInput where the dataset has no such rows."""
-    facts = [found for task in folder.manifest.tasks if (found := _facts(folder, task)) is not None]
-    if not facts:
+    tasks = [task for name in folder.manifest.tasks if (task := _validation_task(folder, name)) is not None]
+    if not tasks:
         cure = "build the dataset with validation rows, or leave the file out"
         raise InvalidInput(Problem("the dataset has no validation rows", str(folder.path), cure=cure))
-    return facts
+    return tasks
 
 
 def refuse_other_training(validation: pl.DataFrame, predictions: pl.DataFrame, file: str) -> None:
@@ -114,7 +114,7 @@ def _has_probabilities(rows: pl.DataFrame) -> bool:
     return PROBABILITIES in rows.columns and rows[PROBABILITIES].null_count() < len(rows)
 
 
-def _facts(folder: DatasetFolder, task: str) -> PredictionTask | None:
+def _validation_task(folder: DatasetFolder, task: str) -> PredictionTask | None:
     """Gather what checking predictions of a task's validation rows needs; None where it has none."""
     info = folder.task(task)
     domains = [name for name, facts in info.domains.items() if "validation" in facts.splits]

@@ -28,19 +28,21 @@ from validation.vocabulary import PLACEBO
 _MEANS = ("mean_ss", "mean_st", "mean_sd", "mean_td", "average_drop")
 
 
-def add_without_shift(scores: Scores, folder: DatasetFolder, found: Mapping[str, TaskValues]) -> Scores:
+def add_without_shift(scores: Scores, folder: DatasetFolder, task_values: Mapping[str, TaskValues]) -> Scores:
     """Add to a file's scores the flips beyond its placebos', and the near-duplicates of its tasks.
 
     Args:
         scores: of any tasks of the dataset.
         folder: the dataset.
-        found: what the scores were nested from, by task.
+        task_values: what the scores were nested from, by task.
     Returns: the scores with ``flips.without_shift``, ``flips.excess`` and ``near_duplicates``.
     """
     by_name = {task.task: task for task in scores.tasks}
     tasks = [_beside_placebo(task, by_name) for task in scores.tasks]
     marked = [
-        task.model_copy(update={"near_duplicates": near_duplicates(folder, task.task, found[task.task].unrepeated)})
+        task.model_copy(
+            update={"near_duplicates": near_duplicates(folder, task.task, task_values[task.task].unrepeated)}
+        )
         for task in tasks
     ]
     return scores.model_copy(update={"tasks": tuple(marked)})

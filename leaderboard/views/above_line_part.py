@@ -11,16 +11,19 @@ _ABOUT = (
 )
 
 
-def above_line_part(found: AboveLine) -> Markup:
+def above_line_part(effective: AboveLine) -> Markup:
     """Write an entry's effective robustness, in points, as a section of its page."""
     facts = [
-        ("Effective robustness", drop_text(found.effective)),
-        ("Expected score", points(found.expected)),
-        ("Entries that the line is fitted to", str(found.n_others)),
+        ("Effective robustness", drop_text(effective.effective)),
+        ("Expected score", points(effective.expected)),
+        ("Entries that the line is fitted to", str(effective.n_others)),
     ]
     tiles = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts]
     extended = "This entry's score in domain lies outside the range of the others, so the line is extrapolated."
-    said = [tag("p", _ABOUT, class_="sb-soft"), *([tag("p", extended, class_="sb-soft")] if found.is_extended else [])]
+    said = [
+        tag("p", _ABOUT, class_="sb-soft"),
+        *([tag("p", extended, class_="sb-soft")] if effective.is_extended else []),
+    ]
     return tag(
         "section",
         tag("h2", "Effective robustness"),

@@ -7,15 +7,16 @@ ANNOTATORS = "Single annotators"
 AGAINST_OTHERS = "one annotator against the majority of the others on the same test texts"
 
 
-def annotator_words(found: Annotators, metric: str) -> str:
+def annotator_words(annotators: Annotators, metric: str) -> str:
     """Return how well single annotators agree, on average and by domain.
 
     Args:
-        found: their scores.
+        annotators: their scores.
         metric: the task's metric.
     """
-    by_domain = ", ".join(f"{domain} {points(value)}" for domain, value in found.others.items())
+    by_domain = ", ".join(f"{domain} {points(value)}" for domain, value in annotators.others.items())
     return (
-        f"Single annotators reach {points(found.mean_others)} {metric_name(metric)} against the majority of the others "
-        f"({by_domain}), and {points(found.mean_gold)} against the gold label, which their own votes helped to make."
+        f"Single annotators reach {points(annotators.mean_others)} {metric_name(metric)} against the majority of the "
+        f"others ({by_domain}), and {points(annotators.mean_gold)} against the gold label, which their own votes "
+        "helped to make."
     )

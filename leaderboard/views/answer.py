@@ -83,8 +83,8 @@ def _head(answer: SubmissionAnswer) -> Markup:
 
 def _feedback(summary: dict[str, Any]) -> Markup:
     """Show what a sender is told of a file on withheld labels; nothing where there is nothing."""
-    told = summary.get("feedback", [])
-    if not told:
+    feedback = summary.get("feedback", [])
+    if not feedback:
         return Markup("")
     names = ("Task", "Target", "Best so far", "This file", "Looks left")
     rows = [
@@ -96,7 +96,7 @@ def _feedback(summary: dict[str, Any]) -> Markup:
             tag("td", each["why_not"] or ("better by a step" if each["is_new"] else "not better by a step")),
             tag("td", str(each["looks_left"]), class_="sb-num"),
         )
-        for each in told
+        for each in feedback
     ]
     head = tag("tr", *(tag("th", name, scope="col") for name in names))
     table = tag("table", tag("thead", head), tag("tbody", *rows), class_="sb-table sb-plain")

@@ -44,12 +44,12 @@ def slope_rows(summary: Summary) -> Iterator[tuple[str, Estimate]]:
 
 def next_domain_line(summary: Summary) -> str:
     """Describe what to expect of one more target domain; the summary must have it."""
-    found = summary.next_domain
-    assert found is not None
-    figures = [f"mean ST {plain_score(found.st)}"]
-    figures += [f"SD {plain_score(found.drop)}"] if found.drop.value is not None else []
+    expected = summary.next_domain
+    assert expected is not None
+    figures = [f"mean ST {plain_score(expected.st)}"]
+    figures += [f"SD {plain_score(expected.drop)}"] if expected.drop.value is not None else []
     return (
-        f"Expected on a new domain that is like these {found.n_domains}: {', '.join(figures)} (95% prediction "
+        f"Expected on a new domain that is like these {expected.n_domains}: {', '.join(figures)} (95% prediction "
         "interval over target domains). All other intervals are for these domains."
     )
 

@@ -48,7 +48,7 @@ def answer(ranked: pl.DataFrame, where: str, link: Callable[[Row], Markup], *, h
         parts += [" ", *_loss(leader)]
     elif leader.get("basis") in OUTSIDE_BASES.values():
         parts.append(" It was trained on none of the domains, so it has no drop.")
-    small = _small(leader, [leader, *tied], ranked.height)
+    small = _small_print(leader, [leader, *tied], ranked.height)
     return join([tag("p", *parts, class_="sb-lead-words"), small])
 
 
@@ -96,20 +96,20 @@ def _loss(leader: Row) -> list[str]:
     if low is not None and low <= 0 <= high:
         words = f"No loss to the shift is shown: the 95% interval of its drop, {points(drop)} points, includes 0"
     else:
-        words = f"It {_loses(drop)} points {'to' if drop >= 0 else 'under'} the shift"
+        words = f"It {_loses_or_gains(drop)} points {'to' if drop >= 0 else 'under'} the shift"
         words += "" if low is not None else " (no interval)"
-    return [words, "." if placebo is None else f"; dealt at random, the same texts {_lose(placebo)}."]
+    return [words, "." if placebo is None else f"; dealt at random, the same texts {_lose_or_gain(placebo)}."]
 
 
-def _loses(drop: float) -> str:
+def _loses_or_gains(drop: float) -> str:
     return f"{'loses' if drop >= 0 else 'gains'} {plain_points(abs(drop))}"
 
 
-def _lose(drop: float) -> str:
+def _lose_or_gain(drop: float) -> str:
     return f"{'lose' if drop > -0.0005 else 'gain'} {plain_points(abs(drop))}"
 
 
-def _small(leader: Row, rows: list[Row], n: int) -> Markup:
+def _small_print(leader: Row, rows: list[Row], n: int) -> Markup:
     """Write what the answer holds for, and the leader's score without what being chosen as the best adds to it."""
     parts = []
     is_above_chance = not leader.get("at_floor")

@@ -44,15 +44,15 @@ def scales_of(table: pl.DataFrame, columns: Sequence[Column]) -> dict[str, Scale
     """
     ranked = table.filter(pl.col("group") == RANKED)
     table = table if ranked.is_empty() else ranked
-    found = {}
+    scales = {}
     for column in columns:
         names = [f"{column.key}{part}" for part in PARTS if f"{column.key}{part}" in table.columns]
         if column.is_figure and names:
             ends = table.select(low=pl.min_horizontal(pl.col(names).min()), high=pl.max_horizontal(pl.col(names).max()))
             low, high = ends.row(0)
             if low is not None:
-                found[column.key] = Scale(low, high)
-    return found
+                scales[column.key] = Scale(low, high)
+    return scales
 
 
 def row_cells(

@@ -165,8 +165,8 @@ def columns_of(board: Board) -> list[Column]:
 def shown_columns(board: Board, chosen: Sequence[str]) -> list[Column]:
     """Return the columns that were chosen, in the table's own order; the default ones where none was."""
     columns = columns_of(board)
-    found = [column for column in columns if column.key in chosen]
-    return found or [column for column in columns if column.default]
+    shown = [column for column in columns if column.key in chosen]
+    return shown or [column for column in columns if column.default]
 
 
 def _released(board: Board) -> list[Column]:

@@ -57,7 +57,7 @@ def board_csv(index: Index, query: BoardQuery) -> str:
     """
     board = find_board(query.board, index.boards())
     table = made_with(whole_table(index, board))
-    found = matching(table, query, columns_of(board))
+    matched = matching(table, query, columns_of(board))
     names = ["rank", "rank_low", "rank_high", *_RANK_FACTS, "reported", *_FACTS, *(f"share.{name}" for name in SHARES)]
     names.append(ROUND)
     names += [
@@ -67,7 +67,7 @@ def board_csv(index: Index, query: BoardQuery) -> str:
         for part in (*PARTS, NO_INTERVAL)
         if f"{column.key}{part}" in table.columns
     ]
-    rows = found.select(name for name in names if name in found.columns)
+    rows = matched.select(name for name in names if name in matched.columns)
     return guarded_csv(rows.columns, rows.iter_rows())
 
 

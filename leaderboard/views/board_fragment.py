@@ -48,14 +48,14 @@ def rows_fragment(index: Index, query: BoardQuery) -> Markup:
     board = find_board(query.board, index.boards())
     table = whole_table(index, board)
     columns = shown_columns(board, query.columns)
-    found = matching(table, query, columns_of(board))
+    matched = matching(table, query, columns_of(board))
     notes = state_notes(index, query.notes)
     has_entries = not table.filter(~group_is(REPORTED)).is_empty()
     empty = Markup("") if has_entries else _empty_board(board)
-    if found.is_empty():
+    if matched.is_empty():
         none = box("No entry matches", tag("a", "Show every entry of this board", href=query.address_of_all()))
         return join([*notes, none if has_entries else empty])
-    shown, n_folded = _unfolded(found, query, has_entries=has_entries)
+    shown, n_folded = _unfolded(matched, query, has_entries=has_entries)
     last = last_page(shown.height)
     page = min(query.page, last)
     shown = shown.slice((page - 1) * PAGE_ROWS, PAGE_ROWS)
@@ -84,7 +84,7 @@ def rows_fragment(index: Index, query: BoardQuery) -> Markup:
             empty,
             tag(
                 "div",
-                _count(found, shown, table, page),
+                _count(matched, shown, table, page),
                 *key,
                 _actions(board, query, table, shown["id"].to_list()),
                 class_="sb-above",
@@ -102,24 +102,24 @@ def state_notes(index: Index, notes: Iterable[str]) -> list[Markup]:
         index: the boards.
         notes: what was asked and is not known.
     """
-    found = [tag("p", note, class_="sb-soft") for note in notes]
+    paragraphs = [tag("p", note, class_="sb-soft") for note in notes]
     if index.unread:
         words = f"{index.unread:,} entries are still being read; ranks may change until all are here."
-        found.insert(0, tag("p", tag("strong", "Starting. "), words, class_="sb-notice"))
+        paragraphs.insert(0, tag("p", tag("strong", "Starting. "), words, class_="sb-notice"))
     if index.store.behind:
         # Not the reason itself, which may name the server's folders or a private repository.
         words = "The store of entries cannot be reached now, so newer entries may be missing."
-        found.insert(0, tag("p", tag("strong", "Last known. "), words, class_="sb-notice"))
-    return found
+        paragraphs.insert(0, tag("p", tag("strong", "Last known. "), words, class_="sb-notice"))
+    return paragraphs
 
 
-def _unfolded(found: pl.DataFrame, query: BoardQuery, *, has_entries: bool) -> tuple[pl.DataFrame, int]:
+def _unfolded(matched: pl.DataFrame, query: BoardQuery, *, has_entries: bool) -> tuple[pl.DataFrame, int]:
     """Return the rows that are not folded, and how many are: those of papers, unless they are all there is."""
-    scored = found.filter(~group_is(REPORTED))
+    scored = matched.filter(~group_is(REPORTED))
     asked = query.reported == "shown" or query.origin == "reported"
     if asked or not has_entries or scored.is_empty():
-        return found, 0
-    return scored, found.height - scored.height
+        return matched, 0
+    return scored, matched.height - scored.height
 
 
 def _fixed_heads(query: BoardQuery) -> list[Markup]:
@@ -166,9 +166,9 @@ def _fold(query: BoardQuery, n_folded: int, n_columns: int) -> Markup:
     return tag("tbody", tag("tr", cell), class_="sb-group")
 
 
-def _count(found: pl.DataFrame, shown: pl.DataFrame, table: pl.DataFrame, page: int) -> Markup:
+def _count(matched: pl.DataFrame, shown: pl.DataFrame, table: pl.DataFrame, page: int) -> Markup:
     """Write which rows are shown, of how many."""
-    groups = dict(found["group"].value_counts().iter_rows())
+    groups = dict(matched["group"].value_counts().iter_rows())
     parts = [
         words
         for group, words in (
@@ -178,9 +178,9 @@ def _count(found: pl.DataFrame, shown: pl.DataFrame, table: pl.DataFrame, page: 
         )
         if groups.get(group)
     ]
-    of = shown_rows((page - 1) * PAGE_ROWS + 1, shown.height, found.height, "row")
+    of = shown_rows((page - 1) * PAGE_ROWS + 1, shown.height, matched.height, "row")
     text = f"{of}: {', '.join(parts)}"
-    if found.height < table.height:
+    if matched.height < table.height:
         text += f" ({table.height:,} without filters)"
     return tag("p", text, class_="sb-count", id="board-count")
 

@@ -42,8 +42,8 @@ def board_page(index: Index, query: BoardQuery) -> Markup:
     lead = [
         chooser(benchmarks, boards, benchmark, board),
         notices([board.folder]),
-        tag("h1", board_name(board), tag("span", f" {_about(board)}", class_="sb-soft")),
-        answer(ranked, _where(board), _link_to(board), has_public_labels=board.folder.has_public_labels),
+        tag("h1", board_name(board), tag("span", f" {_board_subject(board)}", class_="sb-soft")),
+        answer(ranked, _kind_of_target(board), _link_to(board), has_public_labels=board.folder.has_public_labels),
         chips(has_public_labels=board.folder.has_public_labels),
         _form(board, query),
     ]
@@ -78,14 +78,14 @@ def to_forecasts(board: Board | None = None) -> Markup:
     return tag("p", link, ": how well these scores can be forecast without labels.", class_="sb-soft")
 
 
-def _about(board: Board) -> str:
+def _board_subject(board: Board) -> str:
     """Write what a board is of in a few words; its benchmark stands in the tab above it."""
     title, plain = board.info.title, board_name(board)
     parts = [] if title == plain else [title.removeprefix(f"{plain}: ")]
     return ", ".join([*parts, metric_name(board.info.metric)])
 
 
-def _where(board: Board) -> str:
+def _kind_of_target(board: Board) -> str:
     if board.info.joined_source is not None:
         return "on the target domain"
     return "on unseen domains" if board.info.id_domain is None else "on unseen data sets"

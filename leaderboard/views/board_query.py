@@ -89,22 +89,22 @@ class BoardQuery(TableQuery):
         one = {name: values[-1].strip() for name, values in given.items()}
         notes: list[str] = []
         board = _board(one.get("board", ""), index.boards(), index, notes)
-        found: dict[str, Any] = {}
+        parsed: dict[str, Any] = {}
         for name, (label, values) in FILTERS.items():
             if one.get(name, "") in values:
-                found[name] = one[name]
+                parsed[name] = one[name]
             elif one.get(name):
                 notes.append(f"{label}: there is no choice '{one[name][:40]}'")
         columns = columns_of(board) if board is not None else []
         sortable = {column.key: str(column.first_order) for column in columns if column.kind != "scenarios"}
-        found |= how_it_is_shown(one, {"rank": "asc", "name": "asc", **sortable}, notes)
+        parsed |= how_it_is_shown(one, {"rank": "asc", "name": "asc", **sortable}, notes)
         asked = [key for value in given.get("columns", []) for key in value.split(",") if key]
         keys = {column.key for column in columns}
-        found["columns"] = tuple(dict.fromkeys(key for key in asked if key in keys))
+        parsed["columns"] = tuple(dict.fromkeys(key for key in asked if key in keys))
         notes += [f"there is no column '{key[:40]}'" for key in dict.fromkeys(asked) if key not in keys][:3]
-        found["reported"] = "shown" if one.get("reported") == "shown" else ""
-        found["picks"] = _picks([*given.get("picks", []), *given.get("id", [])])
-        return cls(board=board.name if board else "", notes=tuple(notes), **found)
+        parsed["reported"] = "shown" if one.get("reported") == "shown" else ""
+        parsed["picks"] = _picks([*given.get("picks", []), *given.get("id", [])])
+        return cls(board=board.name if board else "", notes=tuple(notes), **parsed)
 
     @property
     def n_filters(self) -> int:
@@ -187,31 +187,31 @@ def group_is(group: int) -> pl.Expr:
 
 
 def _conditions(query: BoardQuery) -> list[pl.Expr]:
-    found = []
+    conditions = []
     if query.q:
-        found.append(pl.col("words").str.contains(query.q.lower(), literal=True))
+        conditions.append(pl.col("words").str.contains(query.q.lower(), literal=True))
     if query.origin:
-        found.append(group_is(REPORTED) == (query.origin == "reported"))
+        conditions.append(group_is(REPORTED) == (query.origin == "reported"))
     if query.trained:
         # What papers report says its paradigm, not its source.
         outside = trained_outside() | (group_is(REPORTED) & pl.col("paradigm").is_in(("zero-shot", "few-shot")))
-        found.append(outside.fill_null(value=False) == (query.trained == "zero-shot"))
+        conditions.append(outside.fill_null(value=False) == (query.trained == "zero-shot"))
     for name in ("paradigm", "selection"):
         if getattr(query, name):
-            found.append(pl.col("model_selection" if name == "selection" else name) == getattr(query, name))
+            conditions.append(pl.col("model_selection" if name == "selection" else name) == getattr(query, name))
     # What a paper does not tell is no answer to these: its rows are left out.
     if query.extra:
         some = pl.col("extra_data").is_not_null()
-        found.append(~group_is(REPORTED) & (some if query.extra == "yes" else ~some))
+        conditions.append(~group_is(REPORTED) & (some if query.extra == "yes" else ~some))
     for name, column in (("size", "parameters"), ("shots", "shots")):
         value = getattr(query, name)
         if value == "unknown":
-            found.append(~group_is(REPORTED) & pl.col(column).is_null())
+            conditions.append(~group_is(REPORTED) & pl.col(column).is_null())
         elif value:
             low, high = _BRACKETS[value]
-            found.append(pl.col(column) >= low if low is not None else pl.lit(value=True))
-            found.append(pl.col(column) < high if high is not None else pl.lit(value=True))
-    return found
+            conditions.append(pl.col(column) >= low if low is not None else pl.lit(value=True))
+            conditions.append(pl.col(column) < high if high is not None else pl.lit(value=True))
+    return conditions
 
 
 def _board(name: str, boards: Sequence[Board], index: Index, notes: list[str]) -> Board | None:

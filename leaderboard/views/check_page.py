@@ -246,7 +246,7 @@ def _probes(check: DomainCheck) -> Markup:
 
 
 def _depth_words(task: TaskScores) -> str:
-    slopes = "; ".join(f"{name}: {drop_text(found)}" for name, found in slope_rows(task.summary))
+    slopes = "; ".join(f"{name}: {drop_text(slope)}" for name, slope in slope_rows(task.summary))
     return (
         "Micro F1, each text weighted by how far it lies from the training texts, as fewer source-like texts remain. "
         + (f"In points: {slopes}." if slopes else "")
@@ -274,8 +274,8 @@ def _confidence(check: DomainCheck) -> Markup:
 
 def _errors(shown: CheckShown) -> Iterator[Markup]:
     for domain in shown.check.domains:
-        found = shown.examples.get(domain.domain, ())
+        examples = shown.examples.get(domain.domain, ())
         most = "; ".join(f"{each.gold} taken for {each.predicted} ({each.n:,})" for each in domain.confusions)
         words = [tag("p", most, class_="sb-soft")] if most else []
-        wrong = examples_list(found, shown.check.home or ELSEWHERE, domain.domain)
+        wrong = examples_list(examples, shown.check.home or ELSEWHERE, domain.domain)
         yield tag("div", tag("h3", domain.domain), *words, wrong, class_="sb-worst")

@@ -66,5 +66,5 @@ def _row(domain: DomainScore, check: DomainCheck) -> list[str]:
 
 
 def _probe_row(domain: DomainScore, check: DomainCheck) -> list[str]:
-    found = [probe.scores.get(domain.domain) for probe in check.probes]
-    return [domain.domain, *(plain_score(score) if score else "" for score in found)]
+    scores = [probe.scores.get(domain.domain) for probe in check.probes]
+    return [domain.domain, *(plain_score(score) if score else "" for score in scores)]

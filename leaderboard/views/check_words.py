@@ -54,8 +54,8 @@ def _size(estimate: Estimate) -> str:
 
 
 def _domain_with_score(check: DomainCheck, domain: str) -> str:
-    found = next(each for each in check.domains if each.domain == domain)
-    return f"{domain} ({plain_score(found.score)})"
+    score_of_domain = next(each for each in check.domains if each.domain == domain)
+    return f"{domain} ({plain_score(score_of_domain.score)})"
 
 
 def _lowest(check: DomainCheck) -> str:
@@ -68,16 +68,16 @@ def _highest(check: DomainCheck) -> str:
 
 def spread_line(check: DomainCheck) -> str:
     """Return how far domains lie apart; empty with fewer than two."""
-    found = check.spread
-    if found is None:
+    spread = check.spread
+    if spread is None:
         return ""
-    line = f"Between lowest and highest lie {plain_points(found.range)} points"
-    if found.by_chance is None or found.beyond_chance is None:
+    line = f"Between lowest and highest lie {plain_points(spread.range)} points"
+    if spread.by_chance is None or spread.beyond_chance is None:
         return f"{line}."
     return (
-        f"{line}. The standard deviation over domains is {plain_points(found.observed)}; test texts alone would give "
-        f"{plain_points(found.by_chance)}, so the domains themselves differ by about "
-        f"{plain_points(found.beyond_chance)}. The lowest of several noisy scores looks worse than it is."
+        f"{line}. The standard deviation over domains is {plain_points(spread.observed)}; test texts alone would give "
+        f"{plain_points(spread.by_chance)}, so the domains themselves differ by about "
+        f"{plain_points(spread.beyond_chance)}. The lowest of several noisy scores looks worse than it is."
     )
 
 

@@ -13,19 +13,19 @@ from validation.report import counted
 _COUNTED: dict[Status, str] = {"agrees": "as claimed", "moved": "moved", "differs": "differ"}
 
 
-def print_claim_check(claim: Claim, found: ClaimCheck, console: Console) -> None:
+def print_claim_check(claim: Claim, checked: ClaimCheck, console: Console) -> None:
     """Print every figure as claimed and as found, what else is not as claimed, and whether the claim holds.
 
     Args:
         claim: the claim.
-        found: what ``leaderboard.comparing.claims.check_claim`` found of it.
+        checked: what ``leaderboard.comparing.claims.check_claim`` found of it.
         console: where it is printed.
     """
-    for pair in dict.fromkeys(each.pair for each in found.figures):
-        rows = [_row(each) for each in found.figures if each.pair == pair]
+    for pair in dict.fromkeys(each.pair for each in checked.figures):
+        rows = [_row(each) for each in checked.figures if each.pair == pair]
         head = ("over", "figure", "claimed", "p", "found", "p", "")
         print_table(console, f"{pair} in points, p corrected", head, rows)
-    for line in [*_lines(claim, found), _verdict(found)]:
+    for line in [*_lines(claim, checked), _verdict(checked)]:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -40,20 +40,20 @@ def _cells(difference: Difference | None) -> tuple[str, str]:
     return plain_points(difference.value, 2, signed=True), p_text(difference.p_corrected)
 
 
-def _lines(claim: Claim, found: ClaimCheck) -> list[str]:
-    lines = [f"{fact.what} differs: claimed {fact.claimed}; found {fact.found}" for fact in found.facts]
-    if found.moved_by:
-        moved = ", ".join(f"{each.what} {each.claimed} -> {each.found}" for each in found.moved_by)
+def _lines(claim: Claim, checked: ClaimCheck) -> list[str]:
+    lines = [f"{fact.what} differs: claimed {fact.claimed}; found {fact.found}" for fact in checked.facts]
+    if checked.moved_by:
+        moved = ", ".join(f"{each.what} {each.claimed} -> {each.found}" for each in checked.moved_by)
         lines.append(
             f"{moved}: figures may move. Whether the claim was right when it was made, {claim.package} alone can check."
         )
     return lines
 
 
-def _verdict(found: ClaimCheck) -> str:
-    counts = Counter(each.status for each in found.figures)
+def _verdict(checked: ClaimCheck) -> str:
+    counts = Counter(each.status for each in checked.figures)
     parts = ", ".join(f"{counts[status]} {word}" for status, word in _COUNTED.items() if counts[status])
-    figures = f"{counted(len(found.figures), 'figure')}: {parts}"
-    fallen = sum(not each.stands for each in found.figures)
+    figures = f"{counted(len(checked.figures), 'figure')}: {parts}"
+    fallen = sum(not each.stands for each in checked.figures)
     stands = "every conclusion stands" if not fallen else f"{counted(fallen, 'conclusion')} fallen"
-    return f"{'The claim holds' if found.holds else 'The claim does not hold'}. {figures}; {stands}."
+    return f"{'The claim holds' if checked.holds else 'The claim does not hold'}. {figures}; {stands}."

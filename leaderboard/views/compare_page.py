@@ -149,21 +149,21 @@ def _comparison(compared: Compared) -> Markup:
             ),
             _folded("Pictures", pictures(names, tasks, shifts, compared.pairs)),
             _folded("Flips", flip_table(names, shifts)),
-            _copies(compared, names, sentences),
+            _copy_texts(compared, names, sentences),
         ]
     )
 
 
 def _shifts_by_cell(tasks: Sequence[TaskScores], pairs: Sequence[Comparison]) -> list[dict[tuple[str, str], Shift]]:
     """Return each entry's shifts by source and target, with those that it stands in for in a pair."""
-    found = [{(shift.source, shift.target): shift for shift in task.shifts} for task in tasks]
+    shifts = [{(shift.source, shift.target): shift for shift in task.shifts} for task in tasks]
     for place, pair in enumerate(pairs, start=1):
         for facts in pair.tasks:
             if facts.outside is not None:
-                own = found[{"a": 0, "b": place}[facts.outside]]
+                own = shifts[{"a": 0, "b": place}[facts.outside]]
                 by_target = {target: shift for (source, target), shift in own.items() if source in OUTSIDE_SOURCES}
                 own |= {(shift.source, shift.target): by_target[shift.target] for shift in pair.shifts}
-    return found
+    return shifts
 
 
 def _folded(title: str, content: Markup, *, is_open: bool = False) -> Markup:
@@ -206,13 +206,14 @@ def _answers(compared: Compared, names: Sequence[str]) -> Markup:
         first, second = (name, names[0]) if better == "b" else (names[0], name)
         claim = f"{first} scores higher under shift than {second}"
         words = claim if better else f"{names[0]} and {name} are statistically tied under shift"
-        gap = f"{drop_points(ranked.value)} points{_ends(interval, ranked)}, corrected p {p_text(ranked.p_corrected)}"
+        gap = f"{drop_points(ranked.value)} points{_interval_text(interval, ranked)}"
+        gap += f", corrected p {p_text(ranked.p_corrected)}"
         holds = "training them again" if pair.about == RECIPES else "these trained models"
         lines.append(f"{words}: {names[0]} minus {name} is {gap}. This holds for {holds}.")
     return tag("section", *(tag("p", line, class_="sb-said") for line in lines))
 
 
-def _ends(interval: MeanInterval | None, difference: Difference) -> str:
+def _interval_text(interval: MeanInterval | None, difference: Difference) -> str:
     """Write the interval of a ranked difference after it; empty where there is none for the same shifts."""
     if interval is None or difference.value is None or abs(interval.value - difference.value) >= _SAME:
         return ""
@@ -256,7 +257,7 @@ def _mean_row(
     is_drop = difference.figure in DROPS
     written = drop_points if is_drop else points
     values = [written(value) if fits and value is not None else MISSING for value in own]
-    ends = (_ends(interval, difference).strip() if mean.ranked else "") or MISSING
+    ends = (_interval_text(interval, difference).strip() if mean.ranked else "") or MISSING
     better = {"a": names[0], "b": names[1], None: None}[winner(difference)]
     words = floor_words(difference, names) or (f"{better} better" if better else "undecided")
     gap = MISSING if difference.value is None else drop_points(difference.value)
@@ -288,10 +289,10 @@ def _side_mean(
     name = "sd" if mean.difference.figure == AVERAGE_DROP else "st"
     if mean.difference.figure.startswith(DEPTH_F1):
         lambda_ = mean.difference.figure.removeprefix(DEPTH_F1)
-        found = [shifts[cell].depth_f1.get(lambda_) for cell in cells]
+        estimates = [shifts[cell].depth_f1.get(lambda_) for cell in cells]
     else:
-        found = [getattr(shifts[cell], name) for cell in cells]
-    values = [each.value for each in found if each is not None and each.value is not None]
+        estimates = [getattr(shifts[cell], name) for cell in cells]
+    values = [each.value for each in estimates if each is not None and each.value is not None]
     return sum(values) / len(values) if values and len(values) == len(cells) else None
 
 
@@ -315,7 +316,7 @@ def _pair_table(pair: Comparison, first: str, other: str) -> Markup:
     most = max((abs(value) for value in values), default=0.0)
     is_outside = any(task.outside for task in pair.tasks)
     heads = [tag("th", "Shift", scope="col")]
-    heads += [tag("th", f"Δ{name}", tag("span", _favours(name), class_="sb-note"), scope="col") for name in FIGURES]
+    heads += [tag("th", f"Δ{name}", tag("span", _sign_note(name), class_="sb-note"), scope="col") for name in FIGURES]
     rows = [
         tag(
             "tr",
@@ -342,11 +343,11 @@ def _pair_table(pair: Comparison, first: str, other: str) -> Markup:
         *(tag("p", f"{line}.", class_="sb-soft") for line in about_lines([pair])),
         tag("p", note, class_="sb-soft"),
         scroll_box(table, label),
-        _only(pair, first, other),
+        _unmatched_shifts(pair, first, other),
     )
 
 
-def _only(pair: Comparison, first: str, other: str) -> Markup:
+def _unmatched_shifts(pair: Comparison, first: str, other: str) -> Markup:
     lines = [
         tag("p", f"Only {name} has {', '.join(shift.replace('/', ' ') for shift in only)}.", class_="sb-soft")
         for name, only in ((first, pair.only_a), (other, pair.only_b))
@@ -355,7 +356,7 @@ def _only(pair: Comparison, first: str, other: str) -> Markup:
     return join(lines)
 
 
-def _favours(figure: str) -> str:
+def _sign_note(figure: str) -> str:
     return "below 0 favours the first" if figure in DROPS else "above 0 favours the first"
 
 
@@ -378,7 +379,7 @@ def _difference(difference: Difference, most: float, first: str, other: str, *, 
     )
 
 
-def _copies(compared: Compared, names: Sequence[str], sentences: Sequence[str]) -> Markup:
+def _copy_texts(compared: Compared, names: Sequence[str], sentences: Sequence[str]) -> Markup:
     texts = {
         "LaTeX": exports.latex(compared.pairs, names),
         "Markdown": exports.markdown(compared.pairs, names),

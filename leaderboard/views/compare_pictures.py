@@ -155,6 +155,6 @@ def flip_table(names: Sequence[str], shifts: Sequence[dict[tuple[str, str], Shif
 
 
 def _flip_cells(shift: Shift) -> list[Markup]:
-    found = shift.flips
-    values = [None, None, None] if found is None else [found.loss, found.gain, found.excess]
+    flips = shift.flips
+    values = [None, None, None] if flips is None else [flips.loss, flips.gain, flips.excess]
     return [tag("td", points(value), class_="sb-num" if value is not None else "sb-num sb-na") for value in values]

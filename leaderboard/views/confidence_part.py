@@ -20,15 +20,15 @@ _REST_WORDS = f"TT {MINUS} adjusted ST: what is left of TD"
 
 def confidence_part(task: TaskScores) -> Markup:
     """Build the tables and pictures of a task's confidences; nothing where it has none."""
-    found = task.confidence
-    if found is None:
+    confidence = task.confidence
+    if confidence is None:
         return Markup("")
-    parts = [_means(found), tag("p", brier_note(found), class_="sb-soft")]
+    parts = [_means(confidence), tag("p", brier_note(confidence), class_="sb-soft")]
     drawn = [
         tag(
             "figure",
             tag("figcaption", tag("h3", title), tag("p", caption)),
-            picture(found),
+            picture(confidence),
             class_=f"sb-figure sb-figure-{name}",
         )
         for name, title, caption, picture in (
@@ -47,14 +47,14 @@ def confidence_part(task: TaskScores) -> Markup:
         )
     ]
     parts.append(tag("div", *drawn, class_="sb-pictures"))
-    if found.shifts:
-        parts.append(_shifts(found))
-    if found.mean_label_shift is not None:
-        parts.append(tag("p", _label_shift_words(found), class_="sb-soft"))
+    if confidence.shifts:
+        parts.append(_shifts(confidence))
+    if confidence.mean_label_shift is not None:
+        parts.append(tag("p", _label_shift_words(confidence), class_="sb-soft"))
     return join(parts)
 
 
-def _means(found: Confidence) -> Markup:
+def _means(confidence: Confidence) -> Markup:
     head = tag("tr", tag("th", "", scope="col"), *(tag("th", name, scope="col", class_="sb-num") for name in NAMES))
     rows = [
         tag(
@@ -64,15 +64,15 @@ def _means(found: Confidence) -> Markup:
             _cell(out, figure.decimals, signed=figure.signed),
             _cell(difference, figure.decimals, signed=True),
         )
-        for figure, (in_domain, out, difference) in mean_rows(found)
+        for figure, (in_domain, out, difference) in mean_rows(confidence)
     ]
     caption = tag("caption", "Confidences, means in points", class_="sb-hidden")
     table = tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="sb-table sb-shifts")
     return scroll_box(table, "Confidences")
 
 
-def _shifts(found: Confidence) -> Markup:
-    split = found.mean_label_shift is not None
+def _shifts(confidence: Confidence) -> Markup:
+    split = confidence.mean_label_shift is not None
     names = [("Trained on", ""), ("Tested on", "")]
     names += [(figure.name, figure.meaning) for figure in FIGURES]
     names.insert(3, (f"{MINUS} at home", "overconfidence out of domain less in domain"))
@@ -81,7 +81,7 @@ def _shifts(found: Confidence) -> Markup:
         tag("th", name, scope="col", title=words or None, class_="sb-num" if number > 1 else None)
         for number, (name, words) in enumerate(names)
     ]
-    rows = [_shift_row(shift, split=split) for shift in found.shifts]
+    rows = [_shift_row(shift, split=split) for shift in confidence.shifts]
     caption = tag("caption", "Confidences on every shift, in points", class_="sb-hidden")
     table = tag("table", caption, tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sb-table sb-shifts")
     return scroll_box(table, "Confidences on every shift")
@@ -105,10 +105,10 @@ def _cell(estimate: Estimate, decimals: int, *, signed: bool) -> Markup:
     return tag("td", (drop_points if signed else points)(estimate.value, decimals), *small, class_=class_)
 
 
-def _label_shift_words(found: Confidence) -> str:
-    known = [shift.label_shift for shift in found.shifts if shift.label_shift is not None]
-    rest = f", the rest of TD {drop_points(found.mean_rest.value)}" if found.mean_rest else ""
-    mean = drop_points(found.mean_label_shift.value if found.mean_label_shift else None)
+def _label_shift_words(confidence: Confidence) -> str:
+    known = [shift.label_shift for shift in confidence.shifts if shift.label_shift is not None]
+    rest = f", the rest of TD {drop_points(confidence.mean_rest.value)}" if confidence.mean_rest else ""
+    mean = drop_points(confidence.mean_label_shift.value if confidence.mean_label_shift else None)
     low, high = (f"{choose(each.temperature for each in known):.2f}" for choose in (min, max))
     return (
         f"Mean label shift {mean}{rest}: TD = label shift + rest. Probabilities were reweighted by the target's class "

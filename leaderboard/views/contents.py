@@ -37,14 +37,14 @@ def prediction_lines(predictions: pl.DataFrame, folder: DatasetFolder, subset: s
         subset: the subset that they cover.
     """
     covered = coverage_of(predictions)
-    for task, found in covered.items():
-        sources, targets = found["sources"], found["targets"]
+    for task, runs in covered.items():
+        sources, targets = runs["sources"], runs["targets"]
         pairs = predictions.filter(task=task).select("source", "target").n_unique()
         trained = [source for source in sources if source != NO_SOURCE]
         models = f"trained on {_listed(trained)}" if trained else "trained on none of its domains"
         if trained and len(trained) < len(sources):
             models += f", and {NO_SOURCE}"
-        seeds = f"{counted(len(found['seeds']), 'seed')} ({_listed(found['seeds'])})"
+        seeds = f"{counted(len(runs['seeds']), 'seed')} ({_listed(runs['seeds'])})"
         grid = f"{pairs} of {len(sources) * len(targets)} pairs of source and target"
         yield f"  {task}: {models}; tested on {_listed(targets)}; {seeds}; {grid}"
         there = folder.task(task).domains

@@ -50,13 +50,13 @@ def data_page(folders: Sequence[DatasetFolder], name: str) -> Markup:
 
 
 def _tasks(folders: Sequence[DatasetFolder]) -> dict[str, tuple[DatasetFolder, str]]:
-    found: dict[str, tuple[DatasetFolder, str]] = {}
+    tasks: dict[str, tuple[DatasetFolder, str]] = {}
     # A public and a gold folder of one version have one hash.
     for folder in {folder.content_hash: folder for folder in folders}.values():
         for task in folder.manifest.tasks:
             name = f"{folder.manifest.benchmark}/{task}"
-            found[name if name not in found else f"{name}@{folder.content_hash[:8]}"] = (folder, task)
-    return found
+            tasks[name if name not in tasks else f"{name}@{folder.content_hash[:8]}"] = (folder, task)
+    return tasks
 
 
 def _menu(tasks: dict[str, tuple[DatasetFolder, str]], wanted: str) -> Markup:
@@ -95,7 +95,7 @@ def _task(folder: DatasetFolder, task: str) -> Markup:
         domains=_domains(info, statistics),
         absent=[*info.absent_domains, *info.withheld],
         divergence=_divergence(statistics) if statistics and len(statistics.divergence) > 1 else None,
-        q=_q(statistics) if statistics and statistics.depths else None,
+        q=_q_matrix(statistics) if statistics and statistics.depths else None,
         depths=_depths(folder, task) if folder.has_depth else None,
         sources=_sources(folder, info),
         samples=samples_part(folder, task),
@@ -149,8 +149,8 @@ def _domains(info: TaskInfo, statistics: TaskStatistics | None) -> Markup:
     return scroll_box(table, "Domains")
 
 
-def _agreement(found: Annotators | None) -> str:
-    return f"{points(found.others['accuracy'])} ({points(found.gold['accuracy'])})" if found else MISSING
+def _agreement(annotators: Annotators | None) -> str:
+    return f"{points(annotators.others['accuracy'])} ({points(annotators.gold['accuracy'])})" if annotators else MISSING
 
 
 def _divergence(statistics: TaskStatistics) -> Markup:
@@ -164,7 +164,7 @@ def _divergence(statistics: TaskStatistics) -> Markup:
     return _shaded(names, names, cells, "Divergence of words")
 
 
-def _q(statistics: TaskStatistics) -> Markup:
+def _q_matrix(statistics: TaskStatistics) -> Markup:
     cells = {(pair.source, pair.target): pair.q for pair in statistics.depths}
     sources = list(dict.fromkeys(pair.source for pair in statistics.depths))
     targets = list(dict.fromkeys(pair.target for pair in statistics.depths))
@@ -185,8 +185,8 @@ def _shaded(
 
 
 def _depths(folder: DatasetFolder, task: str) -> Markup:
-    found = _quantiles(folder.path.as_posix(), folder.content_hash, task)
-    every = [value for targets in found.values() for values in targets.values() for value in values]
+    quantiles = _quantiles(folder.path.as_posix(), folder.content_hash, task)
+    every = [value for targets in quantiles.values() for values in targets.values() for value in values]
     return join(
         tag(
             "figure",
@@ -194,7 +194,7 @@ def _depths(folder: DatasetFolder, task: str) -> Markup:
             depth_boxes(source, targets, (min(every), max(every))),
             class_="sb-figure",
         )
-        for source, targets in found.items()
+        for source, targets in quantiles.items()
     )
 
 
@@ -203,22 +203,24 @@ def _quantiles(path: str, content_hash: str, task: str) -> dict[str, dict[str, l
     """Compute quantiles of the depths of each target's test texts, by source and target; data never changes."""
     folder = DatasetFolder.open(path)
     pairs = folder.manifest.tasks[task].depth_pairs
-    found: dict[str, dict[str, list[float]]] = {}
+    quantiles: dict[str, dict[str, list[float]]] = {}
     for source, target in pairs:
         ids = f"{folder.manifest.benchmark}/{task}/{target}/test/"
         depths = folder.depth(task, source, target).filter(pl.col("id").str.starts_with(ids))["depth"]
         if len(depths):
-            found.setdefault(source, {})[target] = [float(depths.quantile(part, "linear") or 0) for part in QUANTILES]
-    return found
+            quantiles.setdefault(source, {})[target] = [
+                float(depths.quantile(part, "linear") or 0) for part in QUANTILES
+            ]
+    return quantiles
 
 
 def _statistics(folder: DatasetFolder, task: str) -> TaskStatistics | None:
     """Read a task's statistics; placebos have none."""
-    return _read(folder.path.as_posix(), folder.content_hash, task)
+    return _read_statistics(folder.path.as_posix(), folder.content_hash, task)
 
 
 @lru_cache(maxsize=64)
-def _read(path: str, content_hash: str, task: str) -> TaskStatistics | None:
+def _read_statistics(path: str, content_hash: str, task: str) -> TaskStatistics | None:
     folder = DatasetFolder.open(path)
     return read_statistics(folder.path, task) if (folder.path / "statistics" / f"{task}.json").is_file() else None
 

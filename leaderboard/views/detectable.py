@@ -18,7 +18,7 @@ _WITH_RUNS = "over resampled test texts and training runs"
 _TEXTS_ALONE = "of these trained models, over resampled test texts"
 
 
-def detectable_text(found: DetectableDrop | None, *, corrected: bool = True) -> str:
+def detectable_text(drop: DetectableDrop | None, *, corrected: bool = True) -> str:
     """Format a smallest detectable drop in points; that of the recipe, where training variance was measured.
 
     >>> each = DetectableDrop(models=0.04, models_corrected=0.06, recipe=None, recipe_corrected=None)
@@ -26,22 +26,22 @@ def detectable_text(found: DetectableDrop | None, *, corrected: bool = True) -> 
     ('4.0 (6.0)', '4.0', '')
 
     Args:
-        found: None where there is none.
+        drop: None where there is none.
         corrected: whether the corrected one stands behind it.
     """
-    if found is None:
+    if drop is None:
         return ""
-    one, shared = _drops_to_show(found)
+    one, shared = _drops_to_show(drop)
     return f"{plain_points(one)} ({plain_points(shared)})" if corrected else plain_points(one)
 
 
-def detectable_note(found: DetectableDrop | None, *, corrected: bool = True) -> list[Markup]:
+def detectable_note(drop: DetectableDrop | None, *, corrected: bool = True) -> list[Markup]:
     """Build the note below a drop: the smallest detectable one, and what that is over; empty where there is none."""
-    if found is None:
+    if drop is None:
         return []
-    over = _TEXTS_ALONE if found.recipe is None else _WITH_RUNS
-    title = f"{over}; of these trained models {points(found.models)}, corrected {points(found.models_corrected)}"
-    words = f"detectable {detectable_text(found, corrected=corrected)}"
+    over = _TEXTS_ALONE if drop.recipe is None else _WITH_RUNS
+    title = f"{over}; of these trained models {points(drop.models)}, corrected {points(drop.models_corrected)}"
+    words = f"detectable {detectable_text(drop, corrected=corrected)}"
     return [tag("span", words, class_="sb-interval", title=title)]
 
 
@@ -49,7 +49,7 @@ def detectable_lines(task: TaskScores) -> Iterator[str]:
     """Write the smallest detectable mean drop and the shifts' in a line each, for a terminal."""
     mean = task.summary.detectable.get("average_drop")
     if mean is not None:
-        yield f"Smallest detectable average drop: {detectable_text(mean, corrected=False)} points, {_over(mean)}."
+        yield f"Smallest detectable average drop: {detectable_text(mean, corrected=False)} points, {_scope(mean)}."
     for name in ("sd", "td"):
         by_shift = [shift.detectable[name] for shift in task.shifts if name in shift.detectable]
         if by_shift:
@@ -58,15 +58,15 @@ def detectable_lines(task: TaskScores) -> Iterator[str]:
             yield (
                 f"Smallest detectable {name.upper()} of {counted(len(by_shift), 'shift')}: median "
                 f"{plain_points(median(one))} points ({reach}), corrected {plain_points(median(shared))}, "
-                f"{_over(by_shift[0])}."
+                f"{_scope(by_shift[0])}."
             )
 
 
-def _over(found: DetectableDrop) -> str:
-    return _TEXTS_ALONE if found.recipe is None else _WITH_RUNS
+def _scope(drop: DetectableDrop) -> str:
+    return _TEXTS_ALONE if drop.recipe is None else _WITH_RUNS
 
 
-def _drops_to_show(found: DetectableDrop) -> tuple[float, float]:
-    if found.recipe is None or found.recipe_corrected is None:
-        return found.models, found.models_corrected
-    return found.recipe, found.recipe_corrected
+def _drops_to_show(drop: DetectableDrop) -> tuple[float, float]:
+    if drop.recipe is None or drop.recipe_corrected is None:
+        return drop.models, drop.models_corrected
+    return drop.recipe, drop.recipe_corrected

@@ -59,9 +59,9 @@ def latex(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
         " & ".join(["Shift", "Against", *(cell for name in FIGURES for cell in (rf"$\Delta${name}", "$p$"))]) + r" \\",
         r"\midrule",
     ]
-    for other, name, found in _rows(pairs, names):
-        cells = [cell for difference in found for cell in _latex_cells(difference)]
-        cells += [""] * (2 * (len(FIGURES) - len(found)))
+    for other, name, differences in _comparison_rows(pairs, names):
+        cells = [cell for difference in differences for cell in _latex_cells(difference)]
+        cells += [""] * (2 * (len(FIGURES) - len(differences)))
         lines.append(" & ".join([latex_text(name).replace("→", r"$\to$"), latex_text(other), *cells]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}", f"% {latex_text(_comment(pairs, names))}"]
     return "\n".join(lines) + "\n"
@@ -77,9 +77,9 @@ def markdown(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
     """
     head = ["Shift", "Against", *(cell for name in FIGURES for cell in (f"Δ{name}", "p"))]
     lines = ["| " + " | ".join(head) + " |", "| " + " | ".join(["---", "---", *["---:"] * 2 * len(FIGURES)]) + " |"]
-    for other, name, found in _rows(pairs, names):
-        cells = [cell for difference in found for cell in _markdown_cells(difference)]
-        cells += [""] * (2 * (len(FIGURES) - len(found)))
+    for other, name, differences in _comparison_rows(pairs, names):
+        cells = [cell for difference in differences for cell in _markdown_cells(difference)]
+        cells += [""] * (2 * (len(FIGURES) - len(differences)))
         lines.append("| " + " | ".join([markdown_text(name), markdown_text(other), *cells]) + " |")
     return "\n".join(lines) + f"\n\n{markdown_text(_comment(pairs, names))}\n"
 
@@ -119,8 +119,8 @@ def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
         for task, source, target, each in facts:
             better = {"a": names[0], "b": other, None: ""}[winner(each)]
             ids = [names[0], other, pair.a, pair.b]
-            found = next((found for found in pair.tasks if found.task == task), None)
-            about = (found.about, found.runs_needed) if found else (TRAINED_MODELS, MIN_RUNS)
+            test_of_task = next((test_of_task for test_of_task in pair.tasks if test_of_task.task == task), None)
+            about = (test_of_task.about, test_of_task.runs_needed) if test_of_task else (TRAINED_MODELS, MIN_RUNS)
             values: list[Cell] = [each.figure, each.value, each.p, each.p_corrected, better]
             tested = [*values, each.at_floor or "", *about, pair.margin, each.p_equivalent]
             rows.append([*ids, task, source, target, *tested, *(getattr(pair, name) for name in _MADE_WITH)])
@@ -155,7 +155,7 @@ def mean_name(mean: MeanComparison) -> str:
 Row = tuple[str, str, Sequence[Difference]]
 
 
-def _rows(pairs: Sequence[Comparison], names: Sequence[str]) -> Iterator[Row]:
+def _comparison_rows(pairs: Sequence[Comparison], names: Sequence[str]) -> Iterator[Row]:
     """List the rows of a table: the other's name, what was compared, and by which figures."""
     for other, pair in zip(names[1:], pairs, strict=True):
         for mean in pair.means:

@@ -121,11 +121,11 @@ def renamed(report: Report, titles: Mapping[str, str]) -> Report:
 
 
 def _reasons(report: GateReport) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    domains: dict[str, list[str]] = {}
     for each in report.verdicts:
         if each.reason is not None:
-            found.setdefault(f"{each.reason} ({_FIGURES[each.limit]})", []).append(each.domain)
-    return found
+            domains.setdefault(f"{each.reason} ({_FIGURES[each.limit]})", []).append(each.domain)
+    return domains
 
 
 def _limit_words(each: LimitVerdict) -> str:

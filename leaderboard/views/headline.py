@@ -77,16 +77,16 @@ def headline(task: TaskScores, placebo: TaskScores | None = None, *, has_placebo
     return join([tag("dl", *tiles, class_="sb-tiles"), *lines])
 
 
-def near_duplicate_words(found: NearDuplicates) -> str:
+def near_duplicate_words(duplicates: NearDuplicates) -> str:
     """Return how many test texts training at home has seen, and what that does to drops and to placebos."""
-    if not found.near and not found.exact:
+    if not duplicates.near and not duplicates.exact:
         return "No test text repeats, or nearly repeats, a train text of its domain."
     words = (
-        f"Of the test texts {points(found.near)}% nearly and {points(found.exact)}% exactly repeat a train text of "
-        "their domain. They raise scores at home and no other, so they are part of the drops; a placebo deals them to "
-        "different domains and does not show it. "
+        f"Of the test texts {points(duplicates.near)}% nearly and {points(duplicates.exact)}% exactly repeat a train "
+        "text of their domain. They raise scores at home and no other, so they are part of the drops; a placebo deals "
+        "them to different domains and does not show it. "
     )
-    without = found.without
+    without = duplicates.without
     if without is None:
         return words + (
             "There is no drop without them here: the dataset folder is of an earlier version and has their number, not "
@@ -101,17 +101,26 @@ def near_duplicate_words(found: NearDuplicates) -> str:
 def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[_Tile]:
     summary = task.summary
     if task.id_ood is not None:
-        found, total = task.id_ood, task.id_ood.total
-        yield _Tile("Score under shift (mean OOD)", found.mean_ood, total=total.get("mean_ood"))
-        yield _Tile(f"In domain: {found.id_domain} (ID)", found.id, total=total.get("id"), remarks=_four(task, None))
-        for domain, score in found.ood.items():
-            yield _Tile(domain, score, total=total.get(f"ood.{domain}"), remarks=_four(task, domain))
+        id_ood, total = task.id_ood, task.id_ood.total
+        yield _Tile("Score under shift (mean OOD)", id_ood.mean_ood, total=total.get("mean_ood"))
+        yield _Tile(
+            f"In domain: {id_ood.id_domain} (ID)",
+            id_ood.id,
+            total=total.get("id"),
+            remarks=_four_types_remark(task, None),
+        )
+        for domain, score in id_ood.ood.items():
+            yield _Tile(domain, score, total=total.get(f"ood.{domain}"), remarks=_four_types_remark(task, domain))
         yield _Tile(
             "Drop, ID \N{MINUS SIGN} OOD",
-            found.drop,
+            id_ood.drop,
             drop_points,
             total.get("drop"),
-            (*_finds(found.detectable.get("drop")), *_beside(placebo, "average_drop"), *_unrepeated(task)),
+            (
+                *_detectable_remark(id_ood.detectable.get("drop")),
+                *_placebo_remark(placebo, "average_drop"),
+                *_unrepeated(task),
+            ),
         )
     elif summary.basis == PAIRING:
         yield _Tile("Score under shift (ST)", summary.mean_st)
@@ -119,8 +128,8 @@ def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[_Tile]:
         yield _Tile("In domain (mean SS)", summary.mean_ss, total=summary.total.get("mean_ss"))
         yield _Tile("Score under shift (mean ST)", summary.mean_st, total=summary.total.get("mean_st"))
         average = summary.total.get("average_drop")
-        finds = _finds(summary.detectable.get("average_drop"))
-        remarks = (*finds, *_beside(placebo, "average_drop"), *_unrepeated(task))
+        finds = _detectable_remark(summary.detectable.get("average_drop"))
+        remarks = (*finds, *_placebo_remark(placebo, "average_drop"), *_unrepeated(task))
         yield _Tile("Average drop", summary.average_drop, drop_points, average, remarks)
     if summary.basis != PAIRING and _has_drops(summary):
         for name, title, split_half, posterior in (
@@ -130,7 +139,7 @@ def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[_Tile]:
             # The worst of several noisy drops overstates the worst true one.
             estimates = (("split-half estimate", split_half), ("estimate of the worst true drop", posterior))
             halves = tuple(f"{words} {drop_points(value)}" for words, value in estimates if value is not None)
-            yield _Tile(title, getattr(summary, name), drop_points, None, (*halves, *_beside(placebo, name)))
+            yield _Tile(title, getattr(summary, name), drop_points, None, (*halves, *_placebo_remark(placebo, name)))
     for key in LAMBDAS:
         if key in summary.depth_f1:
             yield _Tile(f"Depth F1 (λ = {key})", summary.depth_f1[key])
@@ -139,17 +148,17 @@ def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[_Tile]:
         yield _Tile("Slope on depth", summary.depth_slope, drop_points, None, remarks)
 
 
-def _four(task: TaskScores, domain: str | None) -> tuple[str, ...]:
+def _four_types_remark(task: TaskScores, domain: str | None) -> tuple[str, ...]:
     """Return the score with the four rarer types folded, on a domain or (None) on the ID one; of entities alone."""
     four = task.id_ood.four_types if task.id_ood else None
     return () if four is None else (f"4 types {points(four.id if domain is None else four.ood.get(domain))}",)
 
 
-def _finds(found: DetectableDrop | None) -> tuple[str, ...]:
-    return () if found is None else (f"smallest detectable {detectable_text(found, corrected=False)}",)
+def _detectable_remark(drop: DetectableDrop | None) -> tuple[str, ...]:
+    return () if drop is None else (f"smallest detectable {detectable_text(drop, corrected=False)}",)
 
 
-def _beside(placebo: TaskScores | None, name: str) -> tuple[str, ...]:
+def _placebo_remark(placebo: TaskScores | None, name: str) -> tuple[str, ...]:
     if placebo is None or not placebo.summary.complete:  # as on the board
         return ()
     value: Estimate = getattr(placebo.summary, name)
@@ -169,9 +178,9 @@ def _has_drops(summary: Summary) -> bool:
 
 
 def _basis(task: TaskScores) -> str:
-    summary, found = task.summary, task.id_ood
-    if found is not None and found.source != found.id_domain:
-        return f"trained on {source_name(found.source)}"
+    summary, id_ood = task.summary, task.id_ood
+    if id_ood is not None and id_ood.source != id_ood.id_domain:
+        return f"trained on {source_name(id_ood.source)}"
     if summary.complete:
         return "every pair of domains" if summary.basis == "single-source" else summary.basis
     if summary.basis == OUTSIDE_BASES[ELSEWHERE]:

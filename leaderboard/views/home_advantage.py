@@ -17,46 +17,48 @@ HOME_ABOUT = (
 _SCALES = (("raw", "Points"), ("log", "Logarithm"), ("logit", "Logit"))
 
 
-def claim_words(found: HomeAdvantage, *, at_floor: bool) -> str:
+def claim_words(advantage: HomeAdvantage, *, at_floor: bool) -> str:
     """Return what the three scales show together: of recipes where training runs are in the intervals.
 
     Args:
-        found: the home advantage.
+        advantage: the home advantage.
         at_floor: whether the entry is at chance, so that nothing is concluded.
     """
     if at_floor:
         return "Home advantage: none is concluded, as mean ST is not shown to be above chance."
-    about = "of these trained models" if found.raw.total is None else "of the recipe"
-    if found.claimed is None:
+    about = "of these trained models" if advantage.raw.total is None else "of the recipe"
+    if advantage.claimed is None:
         return f"No home advantage {about} is claimed: not all three scales show one with a 95% interval without 0."
-    helps = "helps there" if found.claimed == "advantage" else "is worse there than training elsewhere"
+    helps = "helps there" if advantage.claimed == "advantage" else "is worse there than training elsewhere"
     return f"Home advantage {about}: training on a domain {helps}, on all three scales (95% intervals exclude 0)."
 
 
-def home_lines(found: HomeAdvantage | None) -> Iterator[tuple[str, str]]:
+def home_lines(advantage: HomeAdvantage | None) -> Iterator[tuple[str, str]]:
     """List labels and figures of a terminal's table: the means on three scales, then each domain's own in points."""
-    if found is None:
+    if advantage is None:
         return
     for scale, name in _SCALES:
-        of_scale: HomeScale = getattr(found, scale)
+        of_scale: HomeScale = getattr(advantage, scale)
         unit = "" if scale == "raw" else f" ({name.lower()}s, not points)"
-        yield f"home advantage{unit}", _written(of_scale.mean, scale)
+        yield f"home advantage{unit}", _format_estimate(of_scale.mean, scale)
         if of_scale.total is not None:
             yield f"home advantage{unit}, training runs too", _bounds(of_scale.total, scale)
-    for domain, estimate in found.raw.by_domain.items():
-        yield f"home advantage of {domain}", _written(estimate, "raw")
+    for domain, estimate in advantage.raw.by_domain.items():
+        yield f"home advantage of {domain}", _format_estimate(estimate, "raw")
 
 
-def home_advantage_part(found: HomeAdvantage, *, at_floor: bool) -> Markup:
+def home_advantage_part(advantage: HomeAdvantage, *, at_floor: bool) -> Markup:
     """Build the sentence and the table of an entry's page."""
     names = ["", *(name for _, name in _SCALES)]
     heads = [tag("th", name, scope="col", class_="sb-num" if name else None) for name in names]
-    rows = [_row("Mean", [(scale, getattr(found, scale).mean, getattr(found, scale).total) for scale, _ in _SCALES])]
-    for domain in found.raw.by_domain:
-        rows.append(_row(domain, [(scale, getattr(found, scale).by_domain[domain], None) for scale, _ in _SCALES]))
+    rows = [
+        _row("Mean", [(scale, getattr(advantage, scale).mean, getattr(advantage, scale).total) for scale, _ in _SCALES])
+    ]
+    for domain in advantage.raw.by_domain:
+        rows.append(_row(domain, [(scale, getattr(advantage, scale).by_domain[domain], None) for scale, _ in _SCALES]))
     caption = tag("caption", "Home advantage on three scales", class_="sb-hidden")
     table = tag("table", caption, tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sb-table sb-shifts")
-    return join([tag("p", claim_words(found, at_floor=at_floor)), scroll_box(table, "Home advantage")])
+    return join([tag("p", claim_words(advantage, at_floor=at_floor)), scroll_box(table, "Home advantage")])
 
 
 def _row(name: str, figures: list[tuple[str, Estimate, Interval | None]]) -> Markup:
@@ -78,7 +80,7 @@ def _row(name: str, figures: list[tuple[str, Estimate, Interval | None]]) -> Mar
     return tag("tr", tag("th", name, scope="row"), *cells)
 
 
-def _written(estimate: Estimate, scale: str) -> str:
+def _format_estimate(estimate: Estimate, scale: str) -> str:
     value = _number(estimate.value, scale)
     if estimate.low is None or estimate.high is None:
         return value

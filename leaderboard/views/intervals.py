@@ -36,7 +36,7 @@ def picture(estimate: Estimate, scale: Scale, words: str, placebo: float | None 
     # Written out, because a board has hundreds: of all that stands here only the words are text.
     parts = [f"<title>{escape(words)}</title>"]
     if scale.low < 0 < scale.high:
-        parts.append(_upright(scale.place(0), "sb-iv-zero", 0, HEIGHT))
+        parts.append(_vertical_line(scale.place(0), "sb-iv-zero", 0, HEIGHT))
     if estimate.low is not None and estimate.high is not None:
         left, right = scale.place(estimate.low), scale.place(estimate.high)
         place = f'x="{_px(left)}" y="{_px(HEIGHT / 2 - 1.5)}" width="{_px(max(right - left, 1))}"'
@@ -44,12 +44,12 @@ def picture(estimate: Estimate, scale: Scale, words: str, placebo: float | None 
     if placebo is not None:
         place = f'cx="{_px(scale.place(placebo))}" cy="{_px(HEIGHT / 2)}"'
         parts.append(f'<circle {place} r="2.4" class="sb-iv-placebo"></circle>')
-    parts.append(_upright(scale.place(estimate.value), "sb-iv-value", 0.5, HEIGHT - 0.5))
+    parts.append(_vertical_line(scale.place(estimate.value), "sb-iv-value", 0.5, HEIGHT - 0.5))
     box = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
     return Markup(f'<svg {box} class="sb-iv" role="img">{"".join(parts)}</svg>')
 
 
-def _upright(x: float, class_: str, top: float, bottom: float) -> str:
+def _vertical_line(x: float, class_: str, top: float, bottom: float) -> str:
     return f'<line x1="{_px(x)}" x2="{_px(x)}" y1="{_px(top)}" y2="{_px(bottom)}" class="{class_}"></line>'
 
 

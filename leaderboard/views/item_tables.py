@@ -88,13 +88,13 @@ def items_markdown(report: ItemReport) -> str:
 
 def items_csv(report: ItemReport) -> str:
     """Write a row for each model and each difference, on all items and by domain: unrounded, never in points."""
-    found = report.comparison
+    comparison = report.comparison
     rows: list[list[Cell]] = []
-    for model in found.models:
+    for model in comparison.models:
         for domain, each in {"": model.score, **model.domains}.items():
             ranks = [model.best_rank, model.worst_rank] if not domain else [None, None]
             rows.append(["score", domain, model.name, "", each.value, each.low, each.high, None, None, None, *ranks])
-    for pair in found.differences:
+    for pair in comparison.differences:
         each = pair.difference
         tested = [pair.p, pair.p_corrected, pair.detectable, None, None]
         rows.append(["difference", pair.domain or "", pair.a, pair.b, each.value, each.low, each.high, *tested])
@@ -115,52 +115,54 @@ def items_html(report: ItemReport) -> Markup:
 
 def verdict(report: ItemReport) -> str:
     """Write which models are told apart on all items."""
-    found = report.comparison
-    apart = [each for each in found.overall if each.is_significant]
-    if len(found.models) == 2:
-        (each,) = found.overall
-        points = " points" if found.is_bounded else ""
+    comparison = report.comparison
+    apart = [each for each in comparison.overall if each.is_significant]
+    if len(comparison.models) == 2:
+        (each,) = comparison.overall
+        points = " points" if comparison.is_bounded else ""
         size = f"{report.metric} {_number(each.difference.value, report, signed=True)}{points}"
         words = f"{each.a} is better than {each.b}" if apart else f"{each.a} and {each.b} are not told apart"
         return f"{words} on these items ({size}, p {p_text(each.p_corrected)})"
-    leader = found.models[0].name
-    tied = [each.b for each in found.overall if each.a == leader and not each.is_significant]
+    leader = comparison.models[0].name
+    tied = [each.b for each in comparison.overall if each.a == leader and not each.is_significant]
     beside = f"; {', '.join(tied)} not told apart from it" if tied else "; all others are told apart from it"
-    return f"{len(apart)} of {counted(len(found.overall), 'pair')} are told apart; {leader} is ahead{beside}"
+    return f"{len(apart)} of {counted(len(comparison.overall), 'pair')} are told apart; {leader} is ahead{beside}"
 
 
 def tables(report: ItemReport) -> list[PlainTable]:
     """Build the tables: models, pairs, then with domains scores by domain and pairs by domain."""
-    found = report.comparison
-    made = [_models(report), _pairs(report, found.overall)]
-    if found.domains:
-        made += [_by_domain(report), _pairs(report, found.by_domain, by_domain=True)]
+    comparison = report.comparison
+    made = [_models(report), _pairs(report, comparison.overall)]
+    if comparison.domains:
+        made += [_by_domain(report), _pairs(report, comparison.by_domain, by_domain=True)]
     return made
 
 
 def lines(report: ItemReport) -> Iterator[str]:
     """Write what is to be known of the tables, a sentence each without a full stop."""
-    found = report.comparison
-    clusters = f"{counted(found.n_clusters, 'cluster')} ({report.cluster})" if report.cluster else "each item by itself"
-    by_domain = f", and for domains over {counted(found.n_domain_tests, 'test')}" if found.domains else ""
+    comparison = report.comparison
+    clusters = (
+        f"{counted(comparison.n_clusters, 'cluster')} ({report.cluster})" if report.cluster else "each item by itself"
+    )
+    by_domain = f", and for domains over {counted(comparison.n_domain_tests, 'test')}" if comparison.domains else ""
     yield (
-        f"{counted(found.n_items, 'item')}, {clusters}; p: paired swap test by cluster, two-sided, "
-        f"{found.n_swaps:,} swaps, seed {found.seed}, corrected by Holm over {counted(len(found.overall), 'pair')}"
-        f"{by_domain}"
+        f"{counted(comparison.n_items, 'item')}, {clusters}; p: paired swap test by cluster, two-sided, "
+        f"{comparison.n_swaps:,} swaps, seed {comparison.seed}, corrected by Holm over "
+        f"{counted(len(comparison.overall), 'pair')}{by_domain}"
     )
     yield (
         "Brackets: 95% intervals over other items of the kind, each by itself; ranks: an interval holds the true rank "
         "in 95% of cases; detectable: the smallest true difference that the corrected test finds in four studies of "
         "five"
     )
-    if found.lower_is_better:
+    if comparison.lower_is_better:
         yield "Lower is better"
-    if found.least_p >= LEVEL:
-        yield f"With {counted(found.n_clusters, 'cluster')} no test here can reach a corrected p below {LEVEL:g}"
+    if comparison.least_p >= LEVEL:
+        yield f"With {counted(comparison.n_clusters, 'cluster')} no test here can reach a corrected p below {LEVEL:g}"
     yield "Said of these runs of these models; what another training run or another prompt would change is in no log"
     if report.by is not None:
         yield f"Domains are the values of '{report.by}'. {NO_DROP}"
-    if found.n_domain_tests < len(found.by_domain):
+    if comparison.n_domain_tests < len(comparison.by_domain):
         yield f"Domains of fewer than {MIN_GROUPS} effective clusters are shown and not tested"
     yield from report.notes
 
@@ -193,16 +195,16 @@ def _pairs(report: ItemReport, pairs: Sequence[ModelDifference], *, by_domain: b
 
 
 def _by_domain(report: ItemReport) -> PlainTable:
-    found = report.comparison
+    comparison = report.comparison
     rows = [
         (
             _name(size.domain),
             f"{size.n_items:,}",
-            *(_score(model.domains[size.domain], report) for model in found.models),
+            *(_score(model.domains[size.domain], report) for model in comparison.models),
         )
-        for size in found.domains
+        for size in comparison.domains
     ]
-    head = ("Domain", "Items", *(model.name for model in found.models))
+    head = ("Domain", "Items", *(model.name for model in comparison.models))
     return PlainTable(f"By {report.by}, {report.unit}; differences between rows are no drops", head, rows, n_names=1)
 
 

@@ -43,14 +43,14 @@ def icon_links(facts: Mapping[str, Any], name: str) -> list[Markup]:
 
 
 def _addresses(facts: Mapping[str, Any]) -> dict[str, str]:
-    found = {}
+    addresses = {}
     for key in LINK_NAMES:
         value = facts.get(key)
         if key == "base_model":
             value = f"https://huggingface.co/{value}" if value and _HUB_ID.fullmatch(value) else None
         if value and value.startswith("https://"):
-            found[key] = value
-    return found
+            addresses[key] = value
+    return addresses
 
 
 def _classes(key: str) -> str:

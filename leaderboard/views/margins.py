@@ -15,14 +15,14 @@ def margin_lines(task: TaskScores) -> Iterator[str]:
     Args:
         task: the scores.
     """
-    found = task.non_inferiority
-    if found is None:
+    non_inferiority = task.non_inferiority
+    if non_inferiority is None:
         return
-    about = f"{task.task}, margin {100 * found.margin:g} points, fixed beforehand:"
-    if not found.claims:
+    about = f"{task.task}, margin {100 * non_inferiority.margin:g} points, fixed beforehand:"
+    if not non_inferiority.claims:
         yield f"{about} there is no drop to test."
-    for claim in found.claims:
-        yield f"{about} {_claim(claim, found.margin)}"
+    for claim in non_inferiority.claims:
+        yield f"{about} {_claim(claim, non_inferiority.margin)}"
 
 
 def _claim(claim: BoundedDrop, margin: float) -> str:

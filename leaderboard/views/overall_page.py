@@ -111,22 +111,22 @@ def overall_fragment(index: Index, query: OverallQuery) -> Markup:
     if len(benchmark.boards) == 1:
         return rows_fragment(index, _only_board(benchmark, query))
     frame = index.overall(benchmark)
-    found = matching_lines(frame, query)
+    matched = matching_lines(frame, query)
     notes = state_notes(index, query.notes)
-    if found.is_empty():
-        return join([*notes, _nothing(benchmark, frame)])
-    last = last_page(found.height)
+    if matched.is_empty():
+        return join([*notes, _empty_table(benchmark, frame)])
+    last = last_page(matched.height)
     page = min(query.page, last)
-    shown = found.slice((page - 1) * PAGE_ROWS, PAGE_ROWS)
+    shown = matched.slice((page - 1) * PAGE_ROWS, PAGE_ROWS)
     is_full = query.intervals == "full"
     floor_ids = _floor_ids(index, benchmark)
     lines = [_line(row, benchmark, floor_ids, is_full=is_full) for row in shown.iter_rows(named=True)]
     caption = tag("caption", f"{benchmark_name(benchmark)}, score under shift in points", class_="sb-hidden")
     head = tag("thead", tag("tr", *_heads(query, benchmark)))
     table = tag("table", caption, head, tag("tbody", *lines), class_="sb-table sb-board sb-overall")
-    ranked = int(found["complete"].sum())
-    words = shown_rows((page - 1) * PAGE_ROWS + 1, shown.height, found.height, "model")
-    words += f": {ranked:,} ranked" + (f" ({frame.height:,} without search)" if found.height < frame.height else "")
+    ranked = int(matched["complete"].sum())
+    words = shown_rows((page - 1) * PAGE_ROWS + 1, shown.height, matched.height, "model")
+    words += f": {ranked:,} ranked" + (f" ({frame.height:,} without search)" if matched.height < frame.height else "")
     count = tag("p", words, class_="sb-count", id="board-count")
     actions = tag("div", intervals_switch(query), csv_link(query, OVERALL_CSV), class_="sb-actions")
     above = tag("div", count, actions, class_="sb-above")
@@ -144,9 +144,9 @@ def _unranked_answer(index: Index, benchmark: Benchmark) -> Markup:
         link = tag("a", row["name"], href=entry_address(row["id"], board.task))
         n_tied = int(ranked["with_leader"].fill_null(value=False).sum()) - 1
         remark = f" (tied with {counted(n_tied, 'other')})" if n_tied > 0 else ""
-        found: list[str | Markup] = [link, f" {points(row['mean_st'])}{remark}"]
+        leader: list[str | Markup] = [link, f" {points(row['mean_st'])}{remark}"]
         parts += ["; " if parts else " Best on each task: ", f"{task_name(board)}, "]
-        parts += ["no entry is shown to be above chance"] if row["at_floor"] else found
+        parts += ["no entry is shown to be above chance"] if row["at_floor"] else leader
     words = f"No model covers all {len(benchmark.boards)} tasks yet, so none is ranked overall."
     return tag("p", words, *parts, "." if parts else "", class_="sb-lead-words")
 
@@ -161,7 +161,7 @@ def _floor_ids(index: Index, benchmark: Benchmark) -> set[str]:
     return {identity for frame in frames for identity in frame.filter(pl.col("at_floor"))["id"]}
 
 
-def _nothing(benchmark: Benchmark, frame: pl.DataFrame) -> Markup:
+def _empty_table(benchmark: Benchmark, frame: pl.DataFrame) -> Markup:
     if not frame.is_empty():
         return box(
             "No model matches", tag("a", "Show every model", href=OverallQuery(benchmark=benchmark.name).address())
@@ -228,7 +228,7 @@ def _line(row: Row, benchmark: Benchmark, at_floor: Set[str], *, is_full: bool) 
     cells += [_task_cell(row, board.task, at_floor, is_full=is_full) for board in benchmark.boards]
     coverage = f"{row['n_tasks']} of {len(benchmark.boards)}"
     cells.append(tag("td", coverage, class_="sb-num"))
-    cells += _beside(row, is_full=is_full)
+    cells += _relative_cells(row, is_full=is_full)
     class_ = ("sb-tied" if row["with_leader"] else None) if row["complete"] else "sb-unranked"
     return tag("tr", *cells, class_=class_)
 
@@ -279,7 +279,7 @@ def _task_cell(row: Row, task: str, at_floor: Set[str], *, is_full: bool) -> Mar
     return tag("td", *tied, link, *around, class_="sb-num sb-tied-cell" if tied else "sb-num")
 
 
-def _beside(row: Row, *, is_full: bool) -> Sequence[Markup]:
+def _relative_cells(row: Row, *, is_full: bool) -> Sequence[Markup]:
     """Build the cells of what depends on who else submitted; never without an interval."""
     rank, low, high = (row[f"{MEAN_RANK}{part}"] for part in ("", ".low", ".high"))
     if rank is None or low is None:
@@ -303,6 +303,6 @@ def _model_link(benchmark: Benchmark) -> Any:
 
 def _first_address(row: Row, benchmark: Benchmark) -> str:
     """Return the address of a line's entry on the first task that it covers; empty where it covers none."""
-    found = ((row[f"{task}:id"], task) for task in benchmark.tasks if row[f"{task}:id"] is not None)
-    identity, task = next(found, (None, ""))
+    covered = ((row[f"{task}:id"], task) for task in benchmark.tasks if row[f"{task}:id"] is not None)
+    identity, task = next(covered, (None, ""))
     return entry_address(identity, task) if identity else ""

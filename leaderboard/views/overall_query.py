@@ -29,8 +29,8 @@ class OverallQuery(TableQuery):
         one = {name: values[-1].strip() for name, values in values_by_name(pairs).items()}
         notes: list[str] = []
         benchmark = _benchmark(one.get("benchmark", ""), index, notes)
-        found = how_it_is_shown(one, sortable(benchmark) if benchmark else {"rank": "asc"}, notes)
-        return cls(benchmark=benchmark.name if benchmark else "", notes=tuple(notes), **found)
+        parsed = how_it_is_shown(one, sortable(benchmark) if benchmark else {"rank": "asc"}, notes)
+        return cls(benchmark=benchmark.name if benchmark else "", notes=tuple(notes), **parsed)
 
 
 def sortable(benchmark: Benchmark) -> dict[str, str]:

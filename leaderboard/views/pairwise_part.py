@@ -35,17 +35,17 @@ class Pairwise:
     task: str
 
 
-def pairwise_table(found: Pairwise) -> Markup:
+def pairwise_table(pairwise: Pairwise) -> Markup:
     """Build the heat map: what the tests say in words, the table, and how to read it.
 
     Args:
-        found: the entries and their pairs.
+        pairwise: the entries and their pairs.
     Returns: a section of the page.
     """
-    if not found.pairs:
+    if not pairwise.pairs:
         return box("Nothing to compare", "No two of these entries share a shift: choose others of this board.")
-    names = distinct_names(found.sides)
-    differences = {ids: _ranked(pair) for ids, pair in found.pairs.items()}
+    names = distinct_names(pairwise.sides)
+    differences = {ids: _ranked(pair) for ids, pair in pairwise.pairs.items()}
     reach = max([_LEAST_REACH, *(abs(each.value or 0.0) for each in differences.values() if winner(each))])
     heads = [
         tag("th", "Entry", scope="col"),
@@ -53,7 +53,7 @@ def pairwise_table(found: Pairwise) -> Markup:
         *(tag("th", str(n), scope="col", title=name) for n, name in enumerate(names, start=1)),
         *(tag("th", word, scope="col", class_="sb-num") for word in ("better than", "tied with", "worse than")),
     ]
-    rows = [_row(found, number, names, differences, reach) for number in range(len(names))]
+    rows = [_row(pairwise, number, names, differences, reach) for number in range(len(names))]
     caption = tag("caption", "Difference in score under shift of each pair, in points", class_="sb-hidden")
     table = tag("table", caption, tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sb-table sb-pairwise")
     notes = [
@@ -61,12 +61,12 @@ def pairwise_table(found: Pairwise) -> Markup:
         f"{TIE}: the two are statistically tied. Coloured cells: they differ; blue where the row is "
         "better, red where the "
         "column is. A cell leads to the comparison of its pair.",
-        *_narrower(found, names),
-        _about(found),
+        *_narrower(pairwise, names),
+        _tests_words(pairwise),
     ]
     return tag(
         "section",
-        tag("p", _answer(found, names, differences), class_="sb-said"),
+        tag("p", _answer_words(pairwise, names, differences), class_="sb-said"),
         scroll_box(table, "Comparisons in pairs"),
         join(tag("p", note, class_="sb-soft") for note in notes),
         class_="sb-means",
@@ -79,26 +79,30 @@ def _ranked(pair: Comparison) -> Difference:
 
 
 def _row(
-    found: Pairwise, number: int, names: Sequence[str], differences: Mapping[tuple[str, str], Difference], reach: float
+    pairwise: Pairwise,
+    number: int,
+    names: Sequence[str],
+    differences: Mapping[tuple[str, str], Difference],
+    reach: float,
 ) -> Markup:
-    side = found.sides[number]
-    link = tag("a", names[number], href=entry_address(side.id, found.task))
+    side = pairwise.sides[number]
+    link = tag("a", names[number], href=entry_address(side.id, pairwise.task))
     cells = []
-    for other, name in zip(found.sides, names, strict=True):
+    for other, name in zip(pairwise.sides, names, strict=True):
         difference = differences.get((side.id, other.id))
         if other is side:
             cells.append(tag("td", "", class_="sb-own"))
         elif difference is None or difference.value is None:
             cells.append(tag("td", MISSING, class_="sb-na", title=f"{names[number]} and {name} share no shift"))
         else:
-            address = compare_address([side.id, other.id], found.task)
+            address = compare_address([side.id, other.id], pairwise.task)
             cells.append(_cell(difference, (names[number], name), address, reach))
     won = [winner(each) for (first, _), each in differences.items() if first == side.id and each.value is not None]
     counts = [won.count("a"), won.count(None), won.count("b")]
     return tag(
         "tr",
         tag("th", f"{number + 1}. ", link, scope="row"),
-        tag("td", points(found.means[number]), class_="sb-num"),
+        tag("td", points(pairwise.means[number]), class_="sb-num"),
         *cells,
         *(tag("td", str(count), class_="sb-num") for count in counts),
     )
@@ -118,22 +122,22 @@ def _cell(difference: Difference, names: tuple[str, str], address: str, reach: f
     return tag("td", link, title=words, style=f"background:{fill};color:{ink}")
 
 
-def _answer(found: Pairwise, names: Sequence[str], differences: Mapping[tuple[str, str], Difference]) -> str:
+def _answer_words(pairwise: Pairwise, names: Sequence[str], differences: Mapping[tuple[str, str], Difference]) -> str:
     """Write which entries no other one is shown to be better than, and how many pairs are told apart."""
     beaten = {first for (first, _), each in differences.items() if winner(each) == "b"}
-    unbeaten = [name for side, name in zip(found.sides, names, strict=True) if side.id not in beaten]
+    unbeaten = [name for side, name in zip(pairwise.sides, names, strict=True) if side.id not in beaten]
     n_decided = sum(winner(each) == "a" for each in differences.values())
-    told = f"{n_decided} of {counted(len(differences) // 2, 'pair')} can be told apart"
+    decided = f"{n_decided} of {counted(len(differences) // 2, 'pair')} can be told apart"
     if not unbeaten:  # where pairs are over different shifts
-        return f"Each entry is shown to be worse than another one: {told}."
+        return f"Each entry is shown to be worse than another one: {decided}."
     listed = unbeaten[0] if len(unbeaten) == 1 else f"{', '.join(unbeaten[:-1])} and {unbeaten[-1]}"
-    return f"No entry here is shown to be better than {listed}: {told}."
+    return f"No entry here is shown to be better than {listed}: {decided}."
 
 
-def _about(found: Pairwise) -> str:
+def _tests_words(pairwise: Pairwise) -> str:
     """Write what the tests are about and how they are corrected."""
-    n_recipes = sum(pair.about == RECIPES for pair in found.pairs.values()) // 2
-    n_pairs = len(found.pairs) // 2
+    n_recipes = sum(pair.about == RECIPES for pair in pairwise.pairs.values()) // 2
+    n_pairs = len(pairwise.pairs) // 2
     about = {0: f"All results hold for {TRAINED_MODELS}", n_pairs: "All results hold for training the models again"}
     some = f"{n_recipes} of {n_pairs} results hold for training the models again, the others for {TRAINED_MODELS}"
     said = f"{about.get(n_recipes, some)}: the first takes 5 runs of every source on either side."
@@ -143,14 +147,14 @@ def _about(found: Pairwise) -> str:
     )
 
 
-def _narrower(found: Pairwise, names: Sequence[str]) -> list[str]:
+def _narrower(pairwise: Pairwise, names: Sequence[str]) -> list[str]:
     """List the entries that lack some of the shifts on which others are compared."""
     most = {
-        side.id: max((len(pair.shifts) for (first, _), pair in found.pairs.items() if first == side.id), default=0)
-        for side in found.sides
+        side.id: max((len(pair.shifts) for (first, _), pair in pairwise.pairs.items() if first == side.id), default=0)
+        for side in pairwise.sides
     }
     every = max(most.values(), default=0)
     fewer = [
-        f"{name} on {most[side.id]}" for side, name in zip(found.sides, names, strict=True) if most[side.id] < every
+        f"{name} on {most[side.id]}" for side, name in zip(pairwise.sides, names, strict=True) if most[side.id] < every
     ]
     return [f"Compared on fewer than {counted(every, 'shift')}: {', '.join(fewer)}."] if fewer else []

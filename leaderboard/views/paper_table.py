@@ -70,16 +70,16 @@ def paper_table(entries: Sequence[tuple[str, Scores]], pairs: Mapping[str, Mappi
         name: [(model, task) for model, scores in entries for task in scores.tasks if task.task == name]
         for name in tasks
     }
-    every = [task for found in of_task.values() for _, task in found]
+    every = [task for results in of_task.values() for _, task in results]
     at_home = [task.summary for task in every if task.summary.mean_ss.value is not None]
     has_average = all(summary.average_drop.value is not None for summary in at_home)
     columns = {"st": "ST"}
     if at_home:  # models that were trained on no domain here have scores alone
         columns = {"ss": "SS", "st": "ST", "drop": "Average drop" if has_average else "Mean SD", "worst": "Worst SD"}
     rows = []
-    for name, found in of_task.items():
-        best = best_model(found)
-        for model, task in sorted(found, key=lambda each: -_order(each[1])):
+    for name, results in of_task.items():
+        best = best_model(results)
+        for model, task in sorted(results, key=lambda each: -_order(each[1])):
             pair = pairs.get(name, {}).get(model)
             p = _p_values(pair, has_average=has_average) if pair else {}
             rows.append(
@@ -95,15 +95,15 @@ def paper_table(entries: Sequence[tuple[str, Scores]], pairs: Mapping[str, Mappi
                         for c, each in p.items()
                         if each.difference.p_corrected is not None
                     },
-                    best=len(found) > 1 and model == best,
+                    best=len(results) > 1 and model == best,
                 )
             )
     return PaperTable(rows, columns, _caption(rows, entries[0][1], pairs, has_drops="drop" in columns))
 
 
-def best_model(found: Sequence[tuple[str, TaskScores]]) -> str:
+def best_model(results: Sequence[tuple[str, TaskScores]]) -> str:
     """Return the model with the highest score under shift; the first of several."""
-    return max(found, key=lambda each: _order(each[1]))[0]
+    return max(results, key=lambda each: _order(each[1]))[0]
 
 
 def print_paper_table(table: PaperTable, console: Console) -> None:
@@ -182,10 +182,10 @@ def _figures(task: TaskScores, *, has_average: bool) -> dict[str, Estimate]:
 
 def _p_values(pair: Comparison, *, has_average: bool) -> dict[str, MeanComparison]:
     """Find the tests behind the columns that were tested."""
-    found = {"st": next((mean for mean in pair.means if mean.ranked), None)}
+    tested = {"st": next((mean for mean in pair.means if mean.ranked), None)}
     if has_average:
-        found["drop"] = next((mean for mean in pair.means if mean.difference.figure == AVERAGE_DROP), None)
-    return {column: mean for column, mean in found.items() if mean is not None and mean.difference.p is not None}
+        tested["drop"] = next((mean for mean in pair.means if mean.difference.figure == AVERAGE_DROP), None)
+    return {column: mean for column, mean in tested.items() if mean is not None and mean.difference.p is not None}
 
 
 def _caption(
@@ -199,11 +199,11 @@ def _caption(
         "over resampled test texts",
         "ST: score under shift" + (", SS: score at home, drop: SS less ST, worst: of any shift" if has_drops else ""),
     ]
-    found = [pair for by_name in pairs.values() for pair in by_name.values()]
-    if found:
+    compared = [pair for by_name in pairs.values() for pair in by_name.values()]
+    if compared:
         first = "First row of each task" if len({row.task for row in rows}) > 1 else "First row"
         parts.append(
-            f"{first}: highest ST; {STAR}: differs from it (p < 0.05, corrected over all tests), {_test(found)}"
+            f"{first}: highest ST; {STAR}: differs from it (p < 0.05, corrected over all tests), {_test(compared)}"
         )
     if len({(row.task, row.n_shifts) for row in rows}) > len({row.task for row in rows}):
         parts.append("Models cover different shifts: tests are on those that both have")

@@ -102,8 +102,8 @@ def _panel(axis: "Axes", task: TaskPlan, runs: int) -> None:
     labels: list[str] = []
     for kind, words in kinds:
         for figure in _figures(task):
-            found = [getattr(item, kind) for item in task.detectable if item.figure == figure]
-            values = [100 * value for value in found if value is not None]
+            drops = [getattr(item, kind) for item in task.detectable if item.figure == figure]
+            values = [100 * value for value in drops if value is not None]
             if not values:
                 continue
             place = len(labels)

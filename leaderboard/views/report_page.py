@@ -63,5 +63,5 @@ def _examples(
     source: str,
     target: str,
 ) -> Sequence[WrongExample]:
-    found = wrong_examples(predictions, folder, task, untitled(source, names), untitled(target, names))
-    return [replace(example, id=own_ids.get(example.id, example.id)) for example in found]
+    examples = wrong_examples(predictions, folder, task, untitled(source, names), untitled(target, names))
+    return [replace(example, id=own_ids.get(example.id, example.id)) for example in examples]

@@ -228,13 +228,13 @@ def _examples(shown: Shown, shift: Shift) -> Markup:
     return examples_list(shown.examples(shown.task.task, shift.source, shift.target), shift.source, shift.target)
 
 
-def examples_list(found: Sequence[WrongExample], source: str, target: str) -> Markup:
+def examples_list(examples: Sequence[WrongExample], source: str, target: str) -> Markup:
     """Build the list of texts of a shift that were predicted wrong, folded up."""
-    if not found:
+    if not examples:
         return tag("p", "No test text was predicted wrong.", class_="sb-soft")
-    items = [tag("li", _example(example, source, target)) for example in found]
-    ahead = sum(example.at_home is not None and example.at_home > example.score for example in found)
-    word = f"Examples: {counted(len(found), 'text')} that it got wrong"
+    items = [tag("li", _example(example, source, target)) for example in examples]
+    ahead = sum(example.at_home is not None and example.at_home > example.score for example in examples)
+    word = f"Examples: {counted(len(examples), 'text')} that it got wrong"
     if ahead:
         word += f", {ahead} of which a model trained on {target} gets better"
     return tag("details", tag("summary", word), tag("ol", *items, class_="sb-examples"))

@@ -116,8 +116,8 @@ def _target_drop(shift: Shift) -> Markup:
 
 def _scenario(shift: Shift) -> Markup:
     certain = "resolved" if shift.resolved else "not resolved"
-    found = sorted(shift.scenario_support.items(), key=lambda item: -item[1])
-    support = ", ".join(f"{name} {share(part)}" for name, part in found if part >= _LEAST_SUPPORT)
+    shares = sorted(shift.scenario_support.items(), key=lambda item: -item[1])
+    support = ", ".join(f"{name} {share(part)}" for name, part in shares if part >= _LEAST_SUPPORT)
     if shift.at_floor:
         return tag(
             "td", "at chance", tag("span", "no scenario is concluded", class_="sb-interval"), class_="sb-scenario"

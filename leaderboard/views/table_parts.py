@@ -43,7 +43,7 @@ def plain_head(
         after: what stands between both, such as an arrow.
         sorted_: how the table is sorted by it (``sort_state``).
     """
-    return tag("th", link, *_beside(after, info), scope="col", class_=class_, aria_sort=sorted_)
+    return tag("th", link, *_heading_end(after, info), scope="col", class_=class_, aria_sort=sorted_)
 
 
 def sort_head(
@@ -76,7 +76,7 @@ def sort_state(query: TableQuery, key: str) -> str | None:
     return {"asc": "ascending", "desc": "descending"}[query.order] if query.sort == key else None
 
 
-def _beside(after: str | Markup, info: Info) -> tuple[Markup, Markup]:
+def _heading_end(after: str | Markup, info: Info) -> tuple[Markup, Markup]:
     """Return what follows a heading's last word on its line, and the explanation."""
     space = "\N{NO-BREAK SPACE}"
     parts = [space, after, space, info.button] if after else [space, info.button]

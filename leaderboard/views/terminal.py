@@ -90,15 +90,15 @@ def print_board(results: Sequence[tuple[str, Scores]], console: Console) -> None
     _print_warnings([scores for _, scores in results], console)
     columns = ("entry", "mean SS", "mean ST", "average drop", "worst SD", "worst TD", "DF1@0", "DF1@90")
     for name in dict.fromkeys(task.task for _, scores in results for task in scores.tasks):
-        found = [(entry, task) for entry, scores in results for task in scores.tasks if task.task == name]
-        with_id = [(entry, task.id_ood) for entry, task in found if task.id_ood is not None]
+        results_of_task = [(entry, task) for entry, scores in results for task in scores.tasks if task.task == name]
+        with_id = [(entry, task.id_ood) for entry, task in results_of_task if task.id_ood is not None]
         if with_id:
             _print_id_ood(console, f"{name}: points", with_id)
             continue
-        if any(task.summary.basis == ID_OOD for _, task in found):
+        if any(task.summary.basis == ID_OOD for _, task in results_of_task):
             continue  # candidates, which are no board of their own
         rows = []
-        for entry, task in found:
+        for entry, task in results_of_task:
             summary = task.summary
             depth = [summary.depth_f1.get(lambda_, Estimate(value=None)) for lambda_ in ("0", "90")]
             drops = (summary.average_drop, summary.worst_sd, summary.worst_td)
@@ -141,25 +141,25 @@ def _difference(difference: Difference) -> tuple[str, str]:
     return plain_points(difference.value) + star, "floor" if difference.at_floor else p_text(difference.p_corrected)
 
 
-def print_rescored(found: Rescored, console: Console) -> None:
+def print_rescored(rescored: Rescored, console: Console) -> None:
     """Print what scoring again did, and a table of the places that changed on each board.
 
     Args:
-        found: what ``leaderboard.store.rescore.rescore`` returned.
+        rescored: what ``leaderboard.store.rescore.rescore`` returned.
         console: where it is printed.
     """
-    done = f"{len(found.scored):,} scored, {len(found.kept):,} kept, {len(found.failed):,} failed"
-    console.print(f"metric version {found.version}: {done}", highlight=False)
-    for identity, reason in found.failed.items():
+    done = f"{len(rescored.scored):,} scored, {len(rescored.kept):,} kept, {len(rescored.failed):,} failed"
+    console.print(f"metric version {rescored.version}: {done}", highlight=False)
+    for identity, reason in rescored.failed.items():
         console.print(f"  {identity}: {reason}", markup=False, highlight=False, soft_wrap=True)
-    if found.forecast:
-        console.print(f"accuracy forecast, entries: {len(found.forecast):,}", highlight=False)
-    for identity, reason in found.not_forecast.items():
+    if rescored.forecast:
+        console.print(f"accuracy forecast, entries: {len(rescored.forecast):,}", highlight=False)
+    for identity, reason in rescored.not_forecast.items():
         console.print(f"  {identity}: no forecast: {reason}", markup=False, highlight=False, soft_wrap=True)
-    if found.against is None:
+    if rescored.against is None:
         console.print("there are no scores of another metric version to compare with", highlight=False)
-    for board, changes in found.changes.items():
-        title = f"{board}: metric version {found.against} -> {found.version}"
+    for board, changes in rescored.changes.items():
+        title = f"{board}: metric version {rescored.against} -> {rescored.version}"
         rows = []
         for each in changes:
             rank = f"{each.old_rank or '-'} -> {each.new_rank or '-'}"
@@ -169,7 +169,7 @@ def print_rescored(found: Rescored, console: Console) -> None:
             print_table(console, title, ("entry", "id", "rank", "mean ST in points"), rows)
         else:
             console.print(f"\n{title}: all places and scores are the same", markup=False, highlight=False)
-        _print_intervals(found.intervals.get(board, ()), title, console)
+        _print_intervals(rescored.intervals.get(board, ()), title, console)
 
 
 def _print_intervals(changes: Sequence[IntervalChange], title: str, console: Console) -> None:
@@ -270,23 +270,23 @@ def warnings(scores: Scores) -> list[str]:
         scores: an entry's scores.
     Returns: a sentence each; none where nothing does.
     """
-    found = []
+    listed = []
     if scores.synthetic_data:
-        found.append("Synthetic data: these scores show the tools at work and measure nothing else.")
+        listed.append("Synthetic data: these scores show the tools at work and measure nothing else.")
     if scores.partial_data:
-        found.append("Partial data: not comparable with scores on the full benchmark.")
+        listed.append("Partial data: not comparable with scores on the full benchmark.")
     if scores.unverified_data:
-        found.append("Unverified data: some upstream files may not be whole, or are of another revision.")
+        listed.append("Unverified data: some upstream files may not be whole, or are of another revision.")
     for task in scores.tasks:
         low = sum(bool(shift.at_floor) for shift in task.shifts)
         if task.summary.at_floor:
-            found.append(f"{task.task}: at chance or one label for all texts (mean ST): its drops say nothing.")
+            listed.append(f"{task.task}: at chance or one label for all texts (mean ST): its drops say nothing.")
         elif low:
-            found.append(
+            listed.append(
                 f"{task.task}: {low} of {counted(len(task.shifts), 'shift')} have a score at chance; their drops are "
                 "marked 'floor' and say nothing about the shift."
             )
-    return found
+    return listed
 
 
 def _print_matrix(
@@ -299,17 +299,17 @@ def _print_matrix(
     behind: Collection[str] = (),
 ) -> None:
     """Print a figure of all shifts; a drop is marked where a score ``behind`` it is at chance."""
-    found = {(shift.source, shift.target): figure(shift) for shift in task.shifts}
+    estimates = {(shift.source, shift.target): figure(shift) for shift in task.shifts}
     low = {(shift.source, shift.target) for shift in task.shifts if set(behind) & set(shift.at_floor)}
     if diagonal:
-        found |= {(item.domain, item.domain): item.score for item in task.in_domain}
+        estimates |= {(item.domain, item.domain): item.score for item in task.in_domain}
     cells = {
         cell: f"{FLOOR_MARK if cell in low and estimate.value is not None else ''}{plain_score(estimate)}"
-        for cell, estimate in found.items()
+        for cell, estimate in estimates.items()
         if estimate is not None
     }
     # A row of which nothing is known has no drop that could apply: its models have no score at home, say.
-    known = {source for (source, _), estimate in found.items() if estimate is not None and estimate.value is not None}
+    known = {source for (source, _), each in estimates.items() if each is not None and each.value is not None}
     if not known:
         return
     sources = sorted(known, key=lambda source: (source in OUTSIDE_SOURCES, "+" in source, source))
@@ -321,11 +321,11 @@ def _print_matrix(
 
 def _print_detectable(console: Console, task: TaskScores) -> None:
     """Print the smallest detectable drops: a row a shift, then what they come to."""
-    found = [shift for shift in task.shifts if shift.detectable]
-    drops = [name for name in ("sd", "td") if any(name in shift.detectable for shift in found)]
+    shifts = [shift for shift in task.shifts if shift.detectable]
+    drops = [name for name in ("sd", "td") if any(name in shift.detectable for shift in shifts)]
     rows = [
         [f"{shift.source} -> {shift.target}", *(detectable_text(shift.detectable.get(name)) for name in drops)]
-        for shift in found
+        for shift in shifts
     ]
     lines = list(detectable_lines(task))
     if rows:
@@ -335,11 +335,11 @@ def _print_detectable(console: Console, task: TaskScores) -> None:
         console.print(line, highlight=False)
 
 
-def _print_id_ood(console: Console, title: str, found: Sequence[tuple[str | None, IdOod]]) -> None:
+def _print_id_ood(console: Console, title: str, results: Sequence[tuple[str | None, IdOod]]) -> None:
     """Print a row for each entry (None: named by what it was trained on), of entities also one for the four types."""
-    away = list(dict.fromkeys(domain for _, item in found for domain in item.ood))
+    away = list(dict.fromkeys(domain for _, item in results for domain in item.ood))
     rows = []
-    for entry, item in found:
+    for entry, item in results:
         name = item.source if entry is None else entry
         rows.append([name, *map(plain_score, (item.id, *(item.ood.get(domain, _NONE) for domain in away)))])
         rows[-1] += [plain_score(item.mean_ood), plain_score(item.drop)]
@@ -347,19 +347,19 @@ def _print_id_ood(console: Console, title: str, found: Sequence[tuple[str | None
             four = item.four_types
             plain = (four.id, *(four.ood.get(domain) for domain in away), four.mean_ood)
             rows.append([f"{name}, four types", *map(plain_points, plain), ""])
-    columns = (found[0][1].id_domain + " (ID)", *away, "mean OOD", "ID - mean OOD")
-    print_table(console, title, ("entry" if found[0][0] else "source", *columns), rows)
+    columns = (results[0][1].id_domain + " (ID)", *away, "mean OOD", "ID - mean OOD")
+    print_table(console, title, ("entry" if results[0][0] else "source", *columns), rows)
 
 
-def _print_confidence(console: Console, task: str, found: Confidence) -> None:
+def _print_confidence(console: Console, task: str, confidence: Confidence) -> None:
     """Print what confidences are worth, means over domains and shifts, and how much of TD is label shift."""
     rows = []
-    for figure, estimates in mean_rows(found):
+    for figure, estimates in mean_rows(confidence):
         rows.append([figure.name, *(plain_score(each, figure.decimals) for each in estimates)])
     print_table(console, f"{task}: confidence in points, means", ("figure", *NAMES), rows)
-    console.print(brier_note(found), highlight=False)
-    if found.mean_label_shift is not None and found.mean_rest is not None:
-        shift, rest = plain_score(found.mean_label_shift), plain_score(found.mean_rest)
+    console.print(brier_note(confidence), highlight=False)
+    if confidence.mean_label_shift is not None and confidence.mean_rest is not None:
+        shift, rest = plain_score(confidence.mean_label_shift), plain_score(confidence.mean_rest)
         console.print(f"TD = label shift {shift} + rest {rest}, means over shifts", markup=False, highlight=False)
 
 

@@ -46,7 +46,7 @@ def verdict(task: TaskScores, left_out: Sequence[str] = ()) -> str:
     if total is not None:
         drop = Estimate(value=drop.value, low=total.low, high=total.high)
     over = ", other training runs included" if total is not None else ""
-    return f"{_loss(drop, _when(task))}{over}{_worst(counted)}."
+    return f"{_loss(drop, _shift_words(task))}{over}{_worst(counted)}."
 
 
 def _loss(drop: Estimate, when: str) -> str:
@@ -56,17 +56,17 @@ def _loss(drop: Estimate, when: str) -> str:
         reason = f" ({drop.no_interval})" if drop.no_interval else ""
         return f"Drop {when}: {size}, without an interval{reason}, so it shows neither loss nor gain"
     if drop.low <= 0 <= drop.high:
-        return f"No loss shown {when}: {plain_points(drop.value)} points [{_ends(drop)}]"
+        return f"No loss shown {when}: {plain_points(drop.value)} points [{_interval_words(drop)}]"
     lost = drop.value > 0
     shown = drop if lost else Estimate(value=-drop.value, low=-drop.high, high=-drop.low)
-    return f"{'Loses' if lost else 'Gains'} {plain_points(shown.value)} points [{_ends(shown)}] {when}"
+    return f"{'Loses' if lost else 'Gains'} {plain_points(shown.value)} points [{_interval_words(shown)}] {when}"
 
 
-def _ends(drop: Estimate) -> str:
+def _interval_words(drop: Estimate) -> str:
     return f"{plain_points(drop.low)}, {plain_points(drop.high)}"
 
 
-def _when(task: TaskScores) -> str:
+def _shift_words(task: TaskScores) -> str:
     """Describe what changes: parts of a placebo are dealt at random."""
     return "between random parts (placebo)" if task.task.endswith(PLACEBO) else "when the domain changes"
 

@@ -1,6 +1,7 @@
 """The log of the loopback Hub, and the faults it can be set to show: at the n-th request of a kind, or of any."""
 
 import asyncio
+import random
 import re
 import threading
 from collections import Counter
@@ -54,6 +55,18 @@ class Fault:
     after: int = 0
     times: int = 1
     then: Literal["cut", "go on"] = "cut"
+
+
+def random_faults(n_requests: int, rng: random.Random) -> list[Fault]:
+    """Draw a fault for one request in ten, of any kind."""
+    faults = []
+    for nth in range(1, n_requests):
+        if rng.random() < 0.1:
+            status, landed = rng.choice([408, 409, 412, 429, 500, 502, 503, 504]), rng.random() < 0.5
+            # A held request waits for its end in one of few threads of the Hub: these are rare.
+            does: Any = rng.choices(["status", "cut", "hold"], [6, 4, 0.1])[0]
+            faults.append(Fault("any", nth=nth, does=does, status=status, landed=landed))
+    return faults
 
 
 @dataclass

@@ -36,10 +36,10 @@ def black_box_shares(
             "the confusion table at home has no inverse: some class is hardly ever predicted or labelled"
         )
     ratios = np.maximum(np.linalg.solve(table.T, predicted), 0.0)
-    found = ratios * prior
-    if found.sum() <= 0:
+    shares = ratios * prior
+    if shares.sum() <= 0:
         raise NoForecastError("no class shares give the predictions of the target")
-    return np.asarray(found / found.sum())
+    return np.asarray(shares / shares.sum())
 
 
 def accuracy_at_shares(source_labels: ArrayLike, source_predicted: ArrayLike, target_shares: ArrayLike) -> float:

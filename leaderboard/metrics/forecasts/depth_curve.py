@@ -36,23 +36,23 @@ def score_by_depth(source_depth: ArrayLike, source_scores: ArrayLike, target_dep
     if spread < 1e-9:
         raise NoForecastError("the source's held-out texts are all equally deep")
     line = np.stack([np.ones_like(depth), (depth - depth.mean()) / spread], axis=1)
-    found = _fit_logistic(line, right)
+    coefficients = _fit_logistic(line, right)
     scaled = (away - depth.mean()) / spread
-    return float(_curve(found[0] + found[1] * scaled).mean())
+    return float(_curve(coefficients[0] + coefficients[1] * scaled).mean())
 
 
 def _fit_logistic(line: Floats, right: Floats) -> Floats:
     """Fit by Newton's method; a slight ridge keeps the fit finite where all texts are right or wrong."""
-    found = np.zeros(2)
+    coefficients = np.zeros(2)
     for _ in range(_ROUNDS):
-        chance = _curve(line @ found)
-        gradient = line.T @ (right - chance) - _RIDGE * found
+        chance = _curve(line @ coefficients)
+        gradient = line.T @ (right - chance) - _RIDGE * coefficients
         curvature = (line * (chance * (1 - chance))[:, None]).T @ line + _RIDGE * np.eye(2)
         step = np.linalg.solve(curvature, gradient)
-        found = np.clip(found + step, -_MOST, _MOST)
+        coefficients = np.clip(coefficients + step, -_MOST, _MOST)
         if np.abs(step).max() < _CLOSE:
             break
-    return found
+    return coefficients
 
 
 def _curve(values: Floats) -> Floats:

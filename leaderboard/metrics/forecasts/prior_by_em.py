@@ -29,14 +29,14 @@ def shares_by_em(target: ArrayLike, source_prior: ArrayLike) -> Floats:
     if prior.shape != table.shape[1:] or np.any(prior < 0) or abs(prior.sum() - 1) > 1e-6:
         raise ValueError(f"source_prior must be {table.shape[1]} shares that sum to 1, got {prior.tolist()}")
     ratios = np.divide(table, prior, out=np.zeros_like(table), where=prior > 0)
-    found = prior
+    shares = prior
     for _ in range(_ROUNDS):
-        weighted = ratios * found
+        weighted = ratios * shares
         totals = weighted.sum(axis=1, keepdims=True)
         if not np.all(totals > 0):
             raise NoForecastError("a target text has probability 0 for every class of the source")
         after = (weighted / totals).mean(axis=0)
-        if np.abs(after - found).max() < _CLOSE:
+        if np.abs(after - shares).max() < _CLOSE:
             return np.asarray(after)
-        found = after
+        shares = after
     raise NoForecastError(f"the target's class shares did not settle in {_ROUNDS:,} rounds")

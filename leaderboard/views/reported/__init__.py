@@ -86,9 +86,9 @@ class ReportedTable:
 def reported_tables(board: Board) -> list[ReportedTable]:
     """Return the tables that papers report on a board's task and subset; a table without a figure of it is left out."""
     manifest = board.folder.manifest
-    found = []
+    tables = []
     for table in _tables():
-        rows = tuple(_rows(table, manifest.benchmark, board.task, board.info))
+        rows = tuple(_reported_rows(table, manifest.benchmark, board.task, board.info))
         if not rows or board.subset not in table.subsets:
             continue
         notes = [
@@ -102,11 +102,11 @@ def reported_tables(board: Board) -> list[ReportedTable]:
             notes.insert(0, "Not comparable with entries: this copy was built from a part of the upstream rows.")
         shortfalls = [facts.shortfall(split) for split, facts in board.info.sizes.items()]
         notes += [f"Other sizes: {text}." for text in shortfalls if text]
-        found.append(ReportedTable(table.title, table.about, rows, tuple(notes)))
-    return found
+        tables.append(ReportedTable(table.title, table.about, rows, tuple(notes)))
+    return tables
 
 
-def _rows(table: _Table, benchmark: str, task: str, info: TaskInfo) -> Iterator[ReportedRow]:
+def _reported_rows(table: _Table, benchmark: str, task: str, info: TaskInfo) -> Iterator[ReportedRow]:
     by_model: dict[tuple[str, str], list[dict[str, str]]] = {}
     for line in _lines(table.file):
         if (line["benchmark"], line["task"]) == (benchmark, task):

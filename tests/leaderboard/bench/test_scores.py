@@ -17,7 +17,7 @@ def test_targets_hold_at_scale_1_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_speedup_is_no_cost_ratio() -> None:
-    faster, within = bench._faster("a", 1.0, "b", 12.0, 10), bench._within("a", 3.0, "b", 2.0, 2)
+    faster, within = bench._faster("a", 1.0, "b", 12.0, 10), bench._timing_beside("a", 3.0, "b", 2.0, 2)
     assert (faster.speedup, faster.cost_ratio, faster.met) == (12.0, None, True)
     assert (within.speedup, within.cost_ratio, within.met) == (None, 1.5, True)
 
@@ -33,14 +33,14 @@ def test_yardsticks_start_from_joined_rows(tmp_path: Path, monkeypatch: pytest.M
         assert not timed
         return joining(*arguments)  # type: ignore[arg-type]
 
-    def once(work: object) -> float:
+    def seconds_of(work: object) -> float:
         timed.append(True)
         work()  # type: ignore[operator]
         timed.pop()
         return 1.0
 
     monkeypatch.setattr(bench, "_cells", cells)
-    monkeypatch.setattr(bench, "_once", once)
+    monkeypatch.setattr(bench, "_seconds_of", seconds_of)
     names = [timing.name for timing in bench._scoring(folder, path)]
     assert len(names) == 5
 

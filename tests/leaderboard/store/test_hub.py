@@ -18,7 +18,7 @@ from huggingface_hub import HfApi
 from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store import Store, open_store
 from leaderboard.store import hub as hub_module
-from tests.hub.faults import Fault
+from tests.hub.faults import Fault, random_faults
 from tests.hub.server import READ, WRITE, LoopbackHub, running_hub
 from tests.leaderboard.sending import Sender
 from validation.report import InvalidInput
@@ -348,18 +348,6 @@ def test_what_left_the_repository_leaves_the_copy(hub: LoopbackHub, sender: Send
     store.refresh()
     assert store.ids() == [first.id]
     assert store.sent_on("ada", datetime.now(UTC).date()) == 1
-
-
-def random_faults(n_requests: int, rng: random.Random) -> list[Fault]:
-    """Draw a fault for one request in ten, of any kind."""
-    found = []
-    for nth in range(1, n_requests):
-        if rng.random() < 0.1:
-            status, landed = rng.choice([408, 409, 412, 429, 500, 502, 503, 504]), rng.random() < 0.5
-            # A held request waits for its end in one of few threads of the Hub: these are rare.
-            does: Any = rng.choices(["status", "cut", "hold"], [6, 4, 0.1])[0]
-            found.append(Fault("any", nth=nth, does=does, status=status, landed=landed))
-    return found
 
 
 @LONG

@@ -207,4 +207,4 @@ def test_titles_join_the_papers_names(id_folder: DatasetFolder) -> None:
     }
     info = id_folder.task("ner").model_copy(update={"domains": bare})
     assert reported.titles(info) == {name: name for name in NER}
-    assert list(reported._rows(reported._tables()[0], "boss", "ner", info)) == []
+    assert list(reported._reported_rows(reported._tables()[0], "boss", "ner", info)) == []
