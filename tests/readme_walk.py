@@ -105,7 +105,7 @@ def _shown(lines: list[str]) -> list[str]:
 
 def reason_not_to_run(page: str, step: Step) -> str | None:
     """Return why the page's walk leaves a step out, or nothing if the step is run."""
-    skips: dict[str, str] = WALKS["every page"]["not_run"] | WALKS.get(page, {}).get("not_run", {})
+    skips: dict[str, str] = WALKS.get(page, {}).get("not_run", {}) | WALKS["every page"]["not_run"]
     return next((reason for words, reason in skips.items() if words in step.text), None)
 
 
