@@ -164,8 +164,9 @@ class _Reader:
         self.port = ""
         self.chat = _CHAT
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        quiet = {"COLUMNS": "120", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "PYTHONPATH": str(folder)}
-        self.env = {**os.environ, "PATH": path, **quiet}
+        quiet = {"COLUMNS": "120", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}
+        places = {"PATH": path, "PYTHONPATH": str(folder), "ROOT": str(ROOT)}
+        self.env = {**os.environ, **places, **quiet}
 
     def do(self, step: Step, expected: int) -> str:
         if step.kind == "file":
