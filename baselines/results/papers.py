@@ -30,7 +30,6 @@ def paper_tables() -> Iterator[tuple[str, list[Row]]]:
 
 
 def _domain_robustness() -> Iterator[Row]:
-    summary = _task_scores("dr-nli/minilm")["summary"]
     names = {
         "mean_ss": "mean score at home (SS)",
         "mean_st": "mean score under shift (ST)",
@@ -38,10 +37,13 @@ def _domain_robustness() -> Iterator[Row]:
         "worst_sd": "worst SD",
         "worst_td": "worst TD",
     }
-    reported = [_reported("dr_table4.csv", "nli", model) for model in ("RoBERTa-L", "DeBERTa-L")]
-    for figure, name in names.items():
-        paper = " / ".join(f"{row[figure]:.2f}" for row in reported)
-        yield "NLI, RoBERTa-L / DeBERTa-L", name, paper, _points(summary[figure]), "`dr-nli/minilm`"
+    for task in ("nli", "ab"):
+        summary = _task_scores(f"dr-{task}/minilm")["summary"]
+        reported = [_reported("dr_table4.csv", task, model) for model in ("RoBERTa-L", "DeBERTa-L")]
+        for figure, name in names.items():
+            paper = " / ".join(f"{row[figure]:.2f}" for row in reported)
+            row = f"{task.upper()}, RoBERTa-L / DeBERTa-L"
+            yield row, name, paper, _points(summary[figure]), f"`dr-{task}/minilm`"
 
 
 def _boss() -> Iterator[Row]:
