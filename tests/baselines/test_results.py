@@ -109,6 +109,41 @@ def test_the_floor_is_named_beside_models_that_do_not_reach_it() -> None:
     assert f"`majority`, {floors['majority']:.1f}, and of `neutral`, {floors['neutral']:.1f}" in text
 
 
+def test_figures_in_sentences_are_those_of_the_scores() -> None:
+    text = " ".join(README.split())
+    ner, aspects, genres = (_kept_tasks(name)[0] for name in ("boss-ner/minilm", "dr-ab/minilm", "dr-nli/minilm"))
+    wnut, filings = (_shift(ner, "few_nerd", target) for target in ("wnut", "e_ner"))
+    total = ner["id_ood"]["total"]
+    assert f"**On WNUT a loss is shown**, {_points(wnut['sd']).replace(' [', ' points [')}" in text
+    assert f"Few-NERD, {_interval(total['id'])}, and WNUT, {_interval(total['ood.wnut'])}, lie apart" in text
+    assert total["ood.wnut"]["high"] < total["id"]["low"]
+    assert f"On E-NER, {_points(filings['sd'])}, and for the mean of both none is shown" in text
+    assert f"({_interval(total['drop'])})" in text
+    assert total["drop"]["low"] < 0
+    assert f"a mean drop of {100 * ner['id_ood']['detectable']['drop']['recipe']:.1f} points is found" in text
+    for one in aspects["shifts"]:
+        assert min(one["sd"]["low"], one["td"]["low"]) > 0
+    within = [_shift(aspects, *pair) for pair in (("mams", "restaurants"), ("restaurants", "mams"))]
+    lost = [100 * each[drop]["value"] for each in within for drop in ("sd", "td")]
+    assert f"{min(lost):.1f} to {max(lost):.1f} points are lost (SD and TD)" in text
+    placebo = _kept_tasks("dr-nli/minilm")[1]["summary"]
+    assert f"explains {100 * genres['summary']['r2_idd_sd']:.0f}% of the variation of SD" in text
+    assert f"without any shift, it is {100 * placebo['r2_idd_sd']:.0f}%" in text
+    better_away = [each for each in genres["shifts"] if each["sd"]["value"] < 0]
+    shown = [each["target"] for each in better_away if each["sd"]["high"] < 0]
+    assert (len(better_away), shown) == (5, ["government", "travel"])
+    assert all(each["td"]["low"] > 0 for each in better_away)
+    at_floor = ["st" in each["at_floor"] for each in _kept_tasks("dr-nli/wordllama-lr")[0]["shifts"]]
+    assert f"Of `wordllama-lr` {sum(at_floor)} of the {len(at_floor)} scores under shift are at the floor" in text
+
+
+def test_drops_lie_above_those_of_random_domains() -> None:
+    tasks = [_kept_tasks(f"dr-nli/{name}") for name in ("minilm", "tfidf-lr", "sbert-lr")]
+    genres, dealt = ([pair[part]["summary"]["average_drop"] for pair in tasks] for part in (0, 1))
+    assert all(each["low"] < 0 < each["high"] for each in dealt)
+    assert min(each["low"] for each in genres) > max(each["high"] for each in dealt)
+
+
 def test_trials_say_nothing_of_this_machine() -> None:
     for path in (*RESULTS.rglob("*.card.yaml"), *RESULTS.rglob("trial.json")):
         text = path.read_text(encoding="utf-8")
@@ -143,6 +178,20 @@ def _on_target(task: Any, target: str) -> Any:
         each["st"] for each in task["shifts"] if each["target"] == target
     ]
     return found
+
+
+def _kept_tasks(name: str) -> Any:
+    """Read the scores that are kept of a result, by task."""
+    return json.loads((RESULTS / f"{name}.scores.json").read_text(encoding="utf-8"))["tasks"]
+
+
+def _shift(task: Any, source: str, target: str) -> Any:
+    (found,) = [each for each in task["shifts"] if (each["source"], each["target"]) == (source, target)]
+    return found
+
+
+def _interval(ends: Any) -> str:
+    return f"[{100 * ends['low']:.1f}, {100 * ends['high']:.1f}]"
 
 
 def _point(estimate: Any) -> float:
