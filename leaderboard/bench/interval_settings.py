@@ -23,6 +23,18 @@ def _few_groups() -> list[Setting]:
     ]
 
 
+def _unlike_groups() -> list[Setting]:
+    """List macro-F1 where two domains have single texts and the third has documents of many."""
+    return [
+        Setting(
+            f"300 x 1, c {name}, correlation {alike:g}, p = {p:g}", p, p, (1,) * 300, alike, "macro_f1", sizes_of_c=c
+        )
+        for name, c in {"12 x 50": (50,) * 12, "50 x 40": (40,) * 50}.items()
+        for alike in (0.1, 0.5)
+        for p in (0.7, 0.9)
+    ]
+
+
 def _rare_classes() -> list[Setting]:
     """List macro-F1 of two classes, the rarer with a few gold examples or many."""
     return [
@@ -56,6 +68,7 @@ def _training_runs() -> list[Setting]:
 SETTINGS = {
     "edges": _edges(),
     "few groups": _few_groups(),
+    "unlike groups": _unlike_groups(),
     "rare classes": _rare_classes(),
     "graded and depth-weighted": _graded(),
     "training runs": _training_runs(),

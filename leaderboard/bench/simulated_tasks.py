@@ -53,6 +53,7 @@ class Setting:
         n_runs: runs of each source.
         run_sd: standard deviation of a run's effect on the latent scale.
         has_depth: whether scores are weighted by depth too (accuracy and token F1); depths say nothing of who is right.
+        sizes_of_c: examples of each group of the last domain, where they are unlike the others'; no depths then.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Setting:
     n_runs: int = 1
     run_sd: float = 0.0
     has_depth: bool = False
+    sizes_of_c: tuple[int, ...] = ()
 
 
 class Checked(NamedTuple):
@@ -86,11 +88,16 @@ def simulate_task(setting: Setting, rng: np.random.Generator, *, n_draws: int = 
     Returns: every score, SD, TD, the mean ST, the average drop and the worst SD, in fractions; total intervals in place
         of all but the last where runs differ, for those fixed runs have other truths.
     """
+    return list(_checked(task_scores(simulate_values(setting, rng, n_draws=n_draws)), setting))
+
+
+def simulate_values(setting: Setting, rng: np.random.Generator, *, n_draws: int = 400) -> TaskValues:
+    """Simulate a task and score its runs on every domain, without intervals. Arguments are of ``simulate_task``."""
     values = TaskValues("simulated", _manifest(setting), DOMAINS)
     folder = cast(DatasetFolder, _DepthTables(values.info, setting.has_depth, sum(setting.sizes), rng))
     for target in DOMAINS:
         score_target(values, _target_runs(setting, target, rng), folder, n_draws)
-    return list(_checked(task_scores(values), setting))
+    return values
 
 
 def _checked(task: TaskScores, setting: Setting) -> Iterator[Checked]:
@@ -159,9 +166,10 @@ def _manifest(setting: Setting) -> TaskInfo:
 
 def _target_runs(setting: Setting, target: str, rng: np.random.Generator) -> TargetRuns:
     """Draw the test texts of a domain, and what the runs of every source predict on them."""
-    groups = np.repeat(np.arange(len(setting.sizes)), setting.sizes)
+    sizes = setting.sizes_of_c if target == "c" and setting.sizes_of_c else setting.sizes
+    groups = np.repeat(np.arange(len(sizes)), sizes)
     n, runs = groups.size, [(source, seed) for source in DOMAINS for seed in range(setting.n_runs)]
-    texts = np.sqrt(setting.alike) * rng.normal(size=len(setting.sizes))[groups]
+    texts = np.sqrt(setting.alike) * rng.normal(size=len(sizes))[groups]
     texts = texts + np.sqrt(_OF_TEXT * (1 - setting.alike)) * rng.normal(size=n)
     chance = np.sqrt((1 - _OF_TEXT) * (1 - setting.alike)) * rng.normal(size=(len(runs), n))
     shares = np.array([setting.home if source == target else setting.away for source, _ in runs])

@@ -24,7 +24,8 @@ ID_OOD = "id-ood"
 """The basis of a summary over the shifts from the ID domain."""
 FOUR_TYPES = "span_f1_four_types"
 """The secondary metric that is shown beside the eight types' span F1."""
-_IN_SUMMARY = {"id": "mean_ss", "mean_ood": "mean_st", "drop": "average_drop"}
+_IN_SUMMARY = {"mean_ss": "id", "mean_st": "mean_ood", "average_drop": "drop"}
+"""Figures of a summary, and what they are among the ID and OOD scores."""
 
 Score = Callable[[str, str, str | None], Floats]
 """Source, target and metric (None: the primary one) -> the score and its replicates; NaN without predictions."""
@@ -167,8 +168,13 @@ def id_figures(chosen: Sequence[Drops], scores: IdOod | None, *, complete: bool)
     # A model trained on no domain has no home, so its score on the ID domain is no SS.
     ss = Estimate(value=None) if scores.source in OUTSIDE_SOURCES else scores.id
     figures |= {"mean_ss": ss, "mean_st": scores.mean_ood, "average_drop": scores.drop}
-    figures["detectable"] |= {_IN_SUMMARY[name]: each for name, each in scores.detectable.items()}
-    return figures, {_IN_SUMMARY[name]: scores.total[name] for name in _IN_SUMMARY if name in scores.total}
+    names = dict(_IN_SUMMARY)
+    if scores.source == scores.id_domain and scores.drop.value is not None:
+        # From one source to every target the mean of the drops and the drop of the means are one figure.
+        figures["mean_sd"] = scores.drop
+        names["mean_sd"] = "drop"
+    figures["detectable"] |= {name: scores.detectable[own] for name, own in names.items() if own in scores.detectable}
+    return figures, {name: scores.total[own] for name, own in names.items() if own in scores.total}
 
 
 def _four_types(source: str, home: str, targets: Sequence[str], score: Score) -> FourTypes:

@@ -2,7 +2,8 @@
 
 Scores that are means over examples take their spread from the examples: one correlation of examples of a group, pooled
 over the task's cells, since one test set with few groups or few errors knows too little of it. Other scores (macro-F1,
-span F1) take theirs from replicates, in units of what the smallest classes' gold examples would give, pooled likewise.
+span F1) take theirs from replicates, in units of what the smallest classes' gold examples would give, pooled likewise,
+but only over test sets with groups of like size: a document of 200 sentences tells more than one sentence does.
 """
 
 from collections.abc import Sequence
@@ -23,6 +24,9 @@ from leaderboard.scoring.gaps import averaged_seeds
 from leaderboard.scoring.intervals import MAX_UNDEFINED, SCORE, Figure, Reason
 from leaderboard.scoring.replicates import Cell, Floats, TaskValues
 
+LIKE_SIZE = 4.0
+"""How many times as many texts a group may have on one test set as on another whose variance a group it shares."""
+
 
 class Precision:
     """Intervals of one task's scores, averaged over the seeds of ``gaps.averaged_seeds``.
@@ -39,7 +43,8 @@ class Precision:
         self._moments = {cell: sums.of(self.averaged_runs(*cell)) for cell, sums in sorted(values.run_moments.items())}
         self._correlation = intraclass_correlation(list(self._moments.values()))
         self._dispersion = _pooled_dispersion(list(self._moments.values()))
-        self._ratio = self._pooled_ratio()
+        self._group_sizes = {cell[1]: rows / values.effective_groups[cell[1]] for cell, rows in values.rows.items()}
+        self._ratios: dict[str, float] = {}
 
     def averaged_runs(self, source: str, target: str) -> list[int]:
         """List the runs of a cell that its mean is over."""
@@ -78,7 +83,8 @@ class Precision:
             n, df = effective_n(n_texts, n_groups, self._correlation, dispersion), n_groups - 1
         else:
             base = self._base(metric, cell, n_groups)
-            n, df = base / max(self._ratio, _ratio(scores, base, n_groups)), min(base, n_groups) - 1
+            ratio = max(self._pooled_ratio(cell[1]), _ratio(scores, base, n_groups))
+            n, df = base / ratio, min(base, n_groups) - 1
         square = relative_square(n, df)
         low, high = wilson_interval(score, square)
         return Figure(scores, n_groups, low=low, high=high, square=square, own_df=df)
@@ -108,15 +114,25 @@ class Precision:
         gold = self._gold_groups(metric, cell)
         return n_groups if gold is None or not gold.size else float(gold.size**2 / (1 / gold).sum())
 
-    def _pooled_ratio(self) -> float:
-        """Average over the task's cells the variance over replicates, in units of that of ``_base`` examples."""
+    def _pooled_ratio(self, domain: str) -> float:
+        """Average the variance over replicates, in units of that of ``_base`` examples, over cells like a domain's."""
+        if domain not in self._ratios:
+            scored = sorted(self.values.scores.get(self.values.info.metric, {}))
+            self._ratios[domain] = self._ratio_of([cell for cell in scored if self._is_like(cell[1], domain)])
+        return self._ratios[domain]
+
+    def _is_like(self, one: str, other: str) -> bool:
+        sizes = self._group_sizes[one], self._group_sizes[other]
+        return max(sizes) <= LIKE_SIZE * min(sizes)
+
+    def _ratio_of(self, cells: Sequence[Cell]) -> float:
         metric = self.values.info.metric
         over = under = 0.0
-        for cell in sorted(self.values.scores.get(metric, {})):
-            scores = self.mean(metric, cell)
-            n_groups = self._sizes(metric, cell)[1]
+        for cell in cells:
             if self.values.formulas[metric] == self.values.example_metric:
                 break
+            scores = self.mean(metric, cell)
+            n_groups = self._sizes(metric, cell)[1]
             if self._refusal(metric, cell, scores, n_groups) is None:
                 most = float(scores[0] * (1 - scores[0]))
                 under += most

@@ -16,7 +16,7 @@ from leaderboard.scoring.confidence_shape import Confidence
 from leaderboard.scoring.estimate import Estimate, Interval, Record, Total
 from validation.vocabulary import ELSEWHERE, NO_SOURCE
 
-METRIC_VERSION = "5"
+METRIC_VERSION = "6"
 """Changes when the same predictions on the same data would score differently, or the shape of scores changes."""
 
 OUTSIDE_BASES = {NO_SOURCE: "zero-shot", ELSEWHERE: "elsewhere"}

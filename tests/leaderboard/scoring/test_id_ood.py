@@ -83,6 +83,8 @@ def test_the_summary_is_over_the_shifts_from_the_id_domain(id_folder: DatasetFol
     drops = [found.id.value - item.value for item in found.ood.values()]  # type: ignore[operator]
     assert summary.worst_sd.value == pytest.approx(max(drops), abs=1e-12)
     assert summary.mean_sd.value == pytest.approx(sum(drops) / 3, abs=1e-12)
+    assert summary.mean_sd == summary.average_drop  # one figure, so one interval and one smallest drop
+    assert summary.detectable["mean_sd"] == summary.detectable["average_drop"] == found.detectable["drop"]
     assert summary.highest_st.value == max(item.value for item in found.ood.values())  # type: ignore[type-var]
     assert summary.worst_sd_split_half is not None
     grid_only = ("sd_std", "td_std", "average_worst_sd", "average_worst_td", "highest_ss", "lowest_ss")
@@ -189,6 +191,7 @@ def test_five_runs_give_total_intervals(id_folder: DatasetFolder, tmp_path: Path
         "mean_ss": found.total["id"],
         "mean_st": found.total["mean_ood"],
         "average_drop": found.total["drop"],
+        "mean_sd": found.total["drop"],
     }
 
 
