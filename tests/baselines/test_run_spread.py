@@ -41,6 +41,15 @@ def test_texts_of_the_sources_do_not_count(synthetic: DatasetFolder) -> None:
     assert scores_by_run(synthetic, pl.concat([rows, wrong])) == scores_by_run(synthetic, rows)
 
 
+def test_an_answer_that_is_no_label_is_wrong(synthetic: DatasetFolder) -> None:
+    rows = noisy_rows(synthetic, 0)
+    names = synthetic.task("nli").labels
+    none = rows.with_columns(
+        prediction=pl.when(pl.col("prediction") == names[0]).then(pl.lit("__unparsed__")).otherwise("prediction")
+    )
+    assert 0 < scores_by_run(synthetic, none)[0] < scores_by_run(synthetic, rows)[0]
+
+
 def test_the_interval_is_students() -> None:
     values = np.array([0.4, -1.1, 0.9, 0.3, 1.6])
     expected = stats.ttest_1samp(values, 0).confidence_interval()
@@ -56,15 +65,16 @@ def test_a_difference_of_that_size_is_found_in_four_of_five_studies() -> None:
 def test_the_smallest_difference_is_printed_first(
     synthetic: DatasetFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = []
-    for name, seeds in {"pooled": range(5), "method": range(5, 10)}.items():
+    files = [tmp_path / name for name in ("pooled.parquet", "method.parquet", "again/method.parquet")]
+    (tmp_path / "again").mkdir()
+    for number, path in enumerate(files):
+        seeds = range(5 * number, 5 * number + 5)
         rows = pl.concat(noisy_rows(synthetic, seed).with_columns(seed=pl.lit(seed % 5)) for seed in seeds)
-        rows.write_parquet(tmp_path / f"{name}.parquet")
-        files.append(tmp_path / f"{name}.parquet")
+        rows.write_parquet(path)
     main(synthetic.path, files)
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == [
         "smallest detectable difference in points, 5 runs each:",
         "  4.0 (planned standard deviation 2.0)",
     ]
-    assert [line.split(":")[0] for line in lines[3:]] == ["pooled", "method", "  minus pooled, by seed"]
+    assert [line.split(":")[0] for line in lines[3:]] == ["pooled", *["method", "  minus pooled, by seed"] * 2]
