@@ -119,9 +119,9 @@ def _skill(each: MethodErrors, floor: str) -> Markup:
     saved, p = each.skill.get(floor), each.p.get(floor)
     if saved is None:
         return _cell(None)
-    told = CANNOT_TELL if p is None else f"p {p_text(p)}"
+    test = CANNOT_TELL if p is None else f"p {p_text(p)}"
     value = f"{saved:+.2f}".replace("-", "\N{MINUS SIGN}")
-    return tag("td", value, tag("span", told, class_="sb-interval"), class_="sb-num")
+    return tag("td", value, tag("span", test, class_="sb-interval"), class_="sb-num")
 
 
 def answer_words(part: BoardStandings) -> str:
