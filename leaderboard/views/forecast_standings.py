@@ -91,7 +91,8 @@ def standings_part(part: BoardStandings) -> Markup:
         for each in _HEADS
     ]
     rows = [_row(each) for each in sort_methods(part.standings)]
-    caption = tag("caption", "Methods of forecasting, in points, the smallest mean error first", class_="sb-hidden")
+    words = "Methods of forecasting, in points, by mean error; those that lack domains last"
+    caption = tag("caption", words, class_="sb-hidden")
     table = tag("table", caption, tag("thead", tag("tr", *head)), tag("tbody", *rows), class_="sb-table sb-shifts")
     return scroll_box(table, "Methods of forecasting")
 
