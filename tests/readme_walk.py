@@ -105,8 +105,10 @@ def _shown(lines: list[str]) -> list[str]:
 
 def reason_not_to_run(page: str, step: Step) -> str | None:
     """Return why the page's walk leaves a step out, or nothing if the step is run."""
-    skips: dict[str, str] = WALKS.get(page, {}).get("not_run", {}) | WALKS["every page"]["not_run"]
-    return next((reason for words, reason in skips.items() if words in step.text), None)
+    skips: dict[str, str] = WALKS.get(page, {}).get("not_run", {})
+    reasons = [reason for words, reason in skips.items() if words in step.text]
+    reasons += [reason for words, reason in WALKS["every page"]["not_run"].items() if step.text.startswith(words)]
+    return next(iter(reasons), None)
 
 
 def walk(page: str, folder: Path) -> None:
@@ -226,7 +228,7 @@ def _serve(command: str, port: str, folder: Path, env: dict[str, str]) -> Iterat
         server = subprocess.Popen(words, cwd=folder, env=env, stderr=stream, stdout=stream)
     try:
         until = time.monotonic() + 120
-        while "http://" not in log.read_text() and time.monotonic() < until:
+        while "http://" not in log.read_text() and server.poll() is None and time.monotonic() < until:
             time.sleep(0.2)
         assert "http://" in log.read_text(), log.read_text()
         yield log.read_text()

@@ -48,6 +48,11 @@ def test_what_is_said_of_a_page_is_of_its_steps(page: str) -> None:
     assert page == "every page" or files == set(settings.get("files", {}))
 
 
+def test_first_words_of_another_command_leave_nothing_out() -> None:
+    assert reason_not_to_run("baselines/README.md", Step("shell", "make test")) is not None
+    assert reason_not_to_run("baselines/README.md", Step("shell", "shiftbench attack make sa")) is None
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("page", WALKED)
 def test_the_examples_print_what_is_shown(page: str, tmp_path: Path) -> None:

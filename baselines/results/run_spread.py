@@ -30,7 +30,7 @@ from validation.report import InvalidInput, Problem, counted, quote_names
 from validation.vocabulary import UNPARSED, TaskKind, source_parts
 
 PLANNED_SD = 0.02
-"""Of a score over training runs, assumed before any was trained."""
+"""Standard deviation of a score over training runs, assumed before any was trained."""
 COMPARED = ("task", "source", "targets", "seeds")
 """Properties in which files must agree to be compared."""
 

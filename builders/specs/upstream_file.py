@@ -268,11 +268,11 @@ class _Gunzip:
                 self._compressed = self._member.unconsumed_tail
                 if read:
                     return read
-            if not self._has_compressed_bytes():
+            if not self._read_compressed():
                 return b""
 
-    def _has_compressed_bytes(self) -> bool:
-        """Return whether there are compressed bytes, those of the next gzip member where one ended."""
+    def _read_compressed(self) -> bool:
+        """Read compressed bytes if none are left, of the next gzip member where one ended; return False at the end."""
         if self._member.eof:
             self._compressed = self._member.unused_data.lstrip(b"\0")  # members may be padded
             while not self._compressed and (piece := self._piece()):

@@ -42,7 +42,7 @@ def add_endpoints(keeper: Keeper) -> None:
             name: the board's name, such as dr/nli; /boards lists them.
             page: which page, from 1.
         """
-        rows: list[dict[str, Any]] = _or_error(lambda: _board_page(keeper.index, name, page))
+        rows: list[dict[str, Any]] = _or_error(lambda: _rows_of_page(keeper.index, name, page))
         return rows
 
     def scores(entry: str) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def add_endpoints(keeper: Keeper) -> None:
         gr.api(endpoint, api_name=endpoint.__name__, concurrency_limit=4)
 
 
-def _board_page(index: Index, name: str, page: int) -> list[dict[str, Any]]:
+def _rows_of_page(index: Index, name: str, page: int) -> list[dict[str, Any]]:
     start = PAGE_ROWS * (max(page, 1) - 1)
     return board_rows(index, find_board(name, index.boards()))[start : start + PAGE_ROWS]
 

@@ -229,7 +229,7 @@ class Index:
         except Exception as error:
             self._failed[identity] = Unscored(identity, name, self._reasons(error), files)
         with self._lock:
-            unscored = {key: reason for key, reason in self._snapshot.unscored.items() if key != identity}
+            unscored = {key: each for key, each in self._snapshot.unscored.items() if key != identity}
             self._snapshot = replace(self._snapshot, unscored=unscored)
         self.refresh()
 

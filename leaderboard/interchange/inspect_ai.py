@@ -251,10 +251,10 @@ def _judge(options: Mapping[str, Any], evaluation: _Eval) -> str:
         return str(options["model"])
     role = options.get("model_role") or "grader"
     name = role.get("name") if isinstance(role, dict) else role
-    asked = (evaluation.model_roles or {}).get(str(name))
-    if asked is None:
+    judge = (evaluation.model_roles or {}).get(str(name))
+    if judge is None:
         return evaluation.model
-    return asked.model if isinstance(asked, _Role) else asked
+    return judge.model if isinstance(judge, _Role) else judge
 
 
 def _answer_text(sample: _Sample) -> str | None:

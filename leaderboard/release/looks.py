@@ -210,5 +210,5 @@ def _history(store: Store, looks: Sequence[Record]) -> History:
     )
 
 
-def _target(feedback: Mapping[str, Any]) -> tuple[str, str]:
-    return feedback["task"], feedback["target"]
+def _target(answer: Mapping[str, Any]) -> tuple[str, str]:
+    return answer["task"], answer["target"]

@@ -119,7 +119,7 @@ def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
         for task, source, target, each in facts:
             better = {"a": names[0], "b": other, None: ""}[winner(each)]
             ids = [names[0], other, pair.a, pair.b]
-            test_of_task = next((test_of_task for test_of_task in pair.tasks if test_of_task.task == task), None)
+            test_of_task = next((one for one in pair.tasks if one.task == task), None)
             about = (test_of_task.about, test_of_task.runs_needed) if test_of_task else (TRAINED_MODELS, MIN_RUNS)
             values: list[Cell] = [each.figure, each.value, each.p, each.p_corrected, better]
             tested = [*values, each.at_floor or "", *about, pair.margin, each.p_equivalent]

@@ -91,7 +91,8 @@ def standings_part(part: BoardStandings) -> Markup:
         for each in _HEADS
     ]
     rows = [_row(each) for each in sort_methods(part.standings)]
-    caption = tag("caption", "Methods of forecasting, in points, the smallest mean error first", class_="sb-hidden")
+    words = "Methods of forecasting, in points, by mean error; those that lack domains last"
+    caption = tag("caption", words, class_="sb-hidden")
     table = tag("table", caption, tag("thead", tag("tr", *head)), tag("tbody", *rows), class_="sb-table sb-shifts")
     return scroll_box(table, "Methods of forecasting")
 
@@ -119,9 +120,9 @@ def _skill(each: MethodErrors, floor: str) -> Markup:
     saved, p = each.skill.get(floor), each.p.get(floor)
     if saved is None:
         return _cell(None)
-    told = CANNOT_TELL if p is None else f"p {p_text(p)}"
+    test = CANNOT_TELL if p is None else f"p {p_text(p)}"
     value = f"{saved:+.2f}".replace("-", "\N{MINUS SIGN}")
-    return tag("td", value, tag("span", told, class_="sb-interval"), class_="sb-num")
+    return tag("td", value, tag("span", test, class_="sb-interval"), class_="sb-num")
 
 
 def answer_words(part: BoardStandings) -> str:

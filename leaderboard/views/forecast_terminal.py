@@ -41,18 +41,18 @@ def print_forecasts(forecasts: Forecasts, console: "Console", method: str | None
 
 def _print_task(task: TaskForecast, console: "Console", method: str | None) -> None:
     unknown = [shift for shift in task.shifts if shift.truth is None]
-    told = task.shifts if len(task.shifts) <= _TABLES else unknown
-    for shift in told:
+    shown = task.shifts if len(task.shifts) <= _TABLES else unknown
+    for shift in shown:
         before = f"{shift.source}: " if len(task.shifts) > 1 else ""
         line = f"{before}{believed(shift, task, method)}"
         console.print(line, style="bold", markup=False, highlight=False, soft_wrap=True)
-    for shift in told:
+    for shift in shown:
         _print_table(forecast_table(shift), console)
         for line in reason_lines(shift):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
-    for line in likeness_lines(told):
+    for line in likeness_lines(shown):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    if len(told) < len(task.shifts):
+    if len(shown) < len(task.shifts):
         _print_table(shifts_table(task, method), console)
     if task.errors:
         _print_table(errors_table(task), console)

@@ -2,7 +2,7 @@
 
 colours     scales of the matrices, sources and scenarios; contrast
 axes        axes with round ticks, the frame of a picture, marks
-rows        ticks, names and the box of pictures of one row a thing
+rows        ticks, row names and the scrolling box of pictures that have a row per domain or shift
 words       names and sentences that several share
 matrix      names by names, a cell where they meet
 heatmap     sources by targets: ST, SD or TD
