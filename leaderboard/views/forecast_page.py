@@ -17,8 +17,6 @@ from leaderboard.views.html import Markup, tag
 from leaderboard.views.plain_tables import html
 from leaderboard.views.site import report_file
 
-_MADE_WITH = "shiftbench forecast"
-
 
 def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) -> Markup:
     """Build the page.
@@ -37,7 +35,7 @@ def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) ->
         *(tag("p", f"Left out: {line}.") for line in forecasts.left_out),
         *(part for task in forecasts.tasks for part in _task(task, method)),
     ]
-    return report_file(title, parts, _MADE_WITH)
+    return report_file(title, parts, "shiftbench forecast")
 
 
 def comparison_html(found: MethodComparison, title: str) -> Markup:
@@ -47,7 +45,7 @@ def comparison_html(found: MethodComparison, title: str) -> Markup:
     """
     notes = [tag("p", note) for note in comparison_notes(found)]
     tables = tag("section", html(standings_table(part) for part in found.boards), class_="sb-section")
-    return report_file(title, [tag("h1", title, class_="sb-name"), *notes, tables], _MADE_WITH)
+    return report_file(title, [tag("h1", title, class_="sb-name"), *notes, tables], "shiftbench score-forecasts")
 
 
 def _task(task: TaskForecast, method: str | None) -> Iterator[Markup]:

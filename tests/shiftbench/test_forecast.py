@@ -297,6 +297,7 @@ def test_methods_are_compared_on_files_and_on_a_store(folder: Path, tmp_path: Pa
     text = page.read_text(encoding="utf-8")
     assert "forecasts against truth, 1 model" in text
     assert "concept shift" in text
+    assert "Made with shiftbench score-forecasts." in text
     assert len(stored["models"]) == 1
     assert {each["method"] for each in stored["standings"]} == {"source-accuracy", "mean-drop", "doc"}
 
