@@ -12,6 +12,7 @@ import pytest
 from gradio_client import Client, handle_file
 
 from builders.folder.reader import DatasetFolder
+from leaderboard.app.endpoints import PAGE_ROWS
 from leaderboard.app.server import ServerSettings, serve
 from leaderboard.store import Store
 from tests.leaderboard.app.test_server import free_port
@@ -59,9 +60,9 @@ def check_crowd(folder: DatasetFolder, root: Path, answers: list[dict[str, Any]]
     assert sum(answer["new"] for answer in answers) == wanted
     again = serve([folder], Store(root / "store"), port=free_port(), block=False)
     try:
-        board = Client(again.url, verbose=False, token=False, httpx_kwargs={"timeout": 300}).predict(
-            "synthetic/sa", api_name="/board"
-        )
+        client = Client(again.url, verbose=False, token=False, httpx_kwargs={"timeout": 300})
+        pages = range(1, -(-wanted // PAGE_ROWS) + 2)
+        board = [row for page in pages for row in client.predict("synthetic/sa", page, api_name="/board")]
     finally:
         again.close()
     assert sorted(row["id"] for row in board if row["verified"]) == sorted(accepted)
