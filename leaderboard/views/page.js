@@ -22,6 +22,9 @@ document.addEventListener('click', async (event) => {
   const said = document.getElementById('board-said'), board = form.getAttribute('action');
   let asked = 0, timer;
 
+  // As the links on the page are written: a slash in a query needs no code.
+  const question = (pairs) => '?' + String(pairs).replace(/%2F/g, decodeURIComponent);
+
   async function show(search, remember = history.pushState) {
     const turn = ++asked;
     rows.setAttribute('aria-busy', 'true');
@@ -46,7 +49,7 @@ document.addEventListener('click', async (event) => {
     if (remember) remember.call(history, null, '', board + search);
   }
 
-  function question() {
+  function filters() {
     const pairs = new URLSearchParams();
     const columns = [];
     let changed = false;
@@ -56,7 +59,7 @@ document.addEventListener('click', async (event) => {
     }
     for (const box of form.querySelectorAll('input[name=columns]')) changed ||= box.checked !== ('default' in box.dataset);
     if (changed) pairs.append('columns', columns.join(','));
-    return '?' + pairs;
+    return question(pairs);
   }
 
   // The form says what the rows show, also after a sort link or the browser's way back.
@@ -76,15 +79,15 @@ document.addEventListener('click', async (event) => {
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     clearTimeout(timer);
-    show(question());
+    show(filters());
   });
   form.addEventListener('change', (event) => {
-    if (event.target.name !== 'q') show(question());
+    if (event.target.name !== 'q') show(filters());
   });
   form.addEventListener('input', (event) => {
     if (event.target.name !== 'q') return;
     clearTimeout(timer);
-    timer = setTimeout(() => show(question(), history.replaceState), 30);
+    timer = setTimeout(() => show(filters(), history.replaceState), 30);
   });
   rows.addEventListener('click', (event) => {
     const link = event.target.closest('a[data-rows]');
@@ -93,7 +96,7 @@ document.addEventListener('click', async (event) => {
     const pairs = new URLSearchParams(new URL(link.href).search);
     pairs.delete('picks');
     if (form.elements.picks.value) pairs.set('picks', form.elements.picks.value);
-    const search = '?' + pairs;
+    const search = question(pairs);
     fill(search);
     show(search).then(() => {
       if (rows.getBoundingClientRect().top < 0) rows.scrollIntoView();
@@ -107,7 +110,7 @@ document.addEventListener('click', async (event) => {
     const pairs = new URLSearchParams(location.search);
     pairs.delete('picks');
     if (ids.length) pairs.set('picks', form.elements.picks.value);
-    history.replaceState(null, '', board + (String(pairs) && '?' + pairs));
+    history.replaceState(null, '', board + (String(pairs) && question(pairs)));
   });
   addEventListener('popstate', () => {
     fill(location.search);

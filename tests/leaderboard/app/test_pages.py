@@ -107,6 +107,7 @@ def test_the_board_ranks_sorts_filters_and_is_exported(pages_served: tuple[str, 
     page.locator("select[name=paradigm]").select_option("zero-shot")
     until(page, lambda: len(entries(page)) == 1)
     assert "paradigm=zero-shot" in page.url
+    assert "board=synthetic/nli" in page.url
     # The address alone gives the same rows, and so does the browser's way back.
     assert entries(open_page(page.url)) == ["Zero-shot model"]
     page.go_back()
