@@ -37,7 +37,7 @@ def _domain_robustness() -> Iterator[Row]:
         "worst_sd": "worst SD",
         "worst_td": "worst TD",
     }
-    for task in ("nli", "ab"):
+    for task in ("nli", "ab", "qa"):
         summary = _task_scores(f"dr-{task}/minilm")["summary"]
         reported = [_reported("dr_table4.csv", task, model) for model in ("RoBERTa-L", "DeBERTa-L")]
         for figure, name in names.items():
@@ -85,8 +85,10 @@ def _reported(file: str, task: str, model: str) -> dict[str, float]:
     return {row["figure"]: float(row["score"]) for row in rows if (row["task"], row["model"]) == (task, model)}
 
 
-def _points(score: Mapping[str, float]) -> str:
-    return f"{100 * score['value']:.1f} [{100 * score['low']:.1f}, {100 * score['high']:.1f}]"
+def _points(score: Mapping[str, Any]) -> str:
+    """Format a score in points, with its interval where it has one."""
+    interval = "no interval" if score["low"] is None else f"[{100 * score['low']:.1f}, {100 * score['high']:.1f}]"
+    return f"{100 * score['value']:.1f} {interval}"
 
 
 def markdown(rows: list[Row]) -> str:

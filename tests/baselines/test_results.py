@@ -45,6 +45,10 @@ TARGETS = {
     "DynaSent": "dynasent",
     "MAMS": "mams",
     "SST": "sst",
+    "Geography": "geography",
+    "History": "history",
+    "Science": "science",
+    "Society": "society",
     "Fiction": "fiction",
     "Telephone": "telephone",
     "Travel": "travel",
@@ -67,7 +71,7 @@ def test_every_result_is_in_a_table() -> None:
         path.relative_to(RESULTS).as_posix().removesuffix(".scores.json") for path in RESULTS.rglob("*.scores.json")
     }
     assert kept == {name for name, _ in tables()}
-    assert len(kept) == 44
+    assert len(kept) == 47
 
 
 @pytest.mark.parametrize(("name", "cells"), tables())
@@ -130,6 +134,13 @@ def test_figures_in_sentences_are_those_of_the_scores() -> None:
     shown = [each["target"] for each in better_away if each["sd"]["high"] < 0]
     assert (len(better_away), shown) == (5, ["government", "travel"])
     assert all(each["td"]["low"] > 0 for each in better_away)
+    answers = _kept_tasks("dr-qa/minilm")[0]
+    (science,) = [each for each in answers["in_domain"] if each["domain"] == "science"]
+    empty = _point({"value": answers["floors"]["science"]["majority"]})
+    assert f"it scores {_point(science['score'])}, as an empty answer to every question does" in text
+    assert _point(science["score"]) == empty
+    low = [each for each in answers["shifts"] if each["at_floor"]]
+    assert f"{len(low)} of the {len(answers['shifts'])} shifts have a score at the floor" in text
     at_floor = ["st" in each["at_floor"] for each in _kept_tasks("dr-nli/wordllama-lr")[0]["shifts"]]
     assert f"Of `wordllama-lr` {sum(at_floor)} of the {len(at_floor)} scores under shift are at the floor" in text
 
@@ -198,5 +209,7 @@ def _point(estimate: Any) -> float:
 def _points(estimate: Any) -> str:
     if estimate["value"] is None:
         return "n/a"
-    value, low, high = (f"{round(100 * estimate[key], 1) + 0.0:.1f}" for key in ("value", "low", "high"))
-    return f"{value} [{low}, {high}]"
+    value, *ends = (
+        f"{round(100 * estimate[key], 1) + 0.0:.1f}" for key in ("value", "low", "high") if estimate[key] is not None
+    )
+    return f"{value} [{', '.join(ends)}]" if ends else f"{value} no interval"
