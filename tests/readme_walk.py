@@ -167,7 +167,7 @@ class _Reader:
         self.chat = _CHAT
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         quiet = {"COLUMNS": "120", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}
-        places = {"PATH": path, "PYTHONPATH": str(folder), "ROOT": str(ROOT)}
+        places = {"PATH": path, "ROOT": str(ROOT)}
         self.env = {**os.environ, **places, **quiet}
 
     def do(self, step: Step, expected: int) -> str:
