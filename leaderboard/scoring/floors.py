@@ -16,6 +16,9 @@ from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.shape import OUTSIDE_BASES, FloorLevels, Scores, Shift, TaskScores
 from validation.vocabulary import GOLD, UNPARSED, TaskKind, source_parts
 
+DROP_SCORES = {"sd": ("ss", "st"), "td": ("tt", "st")}
+"""Scores that each drop is made of."""
+
 OUTSIDE = "O"
 """The tag of a word outside all spans."""
 
@@ -110,6 +113,16 @@ def is_at_floor(lower_end: float | NDArray[np.float64], floor: Floor | None, *, 
         constant: whether all runs predict one thing.
     """
     return constant or (floor is not None and bool(lower_end <= floor.level))
+
+
+def is_drop_at_floor(shift: Shift, drop: str) -> bool:
+    """Check whether a score behind a drop is at the floor, so that the drop says nothing.
+
+    Args:
+        shift: with its scores at the floor marked.
+        drop: ``sd`` or ``td``.
+    """
+    return not set(DROP_SCORES[drop]).isdisjoint(shift.at_floor)
 
 
 def mark_floors(scores: Scores, folder: DatasetFolder, predictions: pl.DataFrame) -> Scores:

@@ -11,7 +11,7 @@ import numpy as np
 
 from leaderboard.metrics.equivalence import check_margin
 from leaderboard.metrics.wilson import wilson_interval
-from leaderboard.scoring.floors import ranked_shifts
+from leaderboard.scoring.floors import is_drop_at_floor, ranked_shifts
 from leaderboard.scoring.gaps import small_domains
 from leaderboard.scoring.intervals import SCORE, Figure, TotalBounds, difference, mean, total_bounds
 from leaderboard.scoring.precision import Precision
@@ -21,8 +21,6 @@ from validation.report import InvalidInput, Problem
 
 AT_CHANCE = "a score behind it is at chance or one label for all texts"
 _LEVEL, _TWO_SIDED = 0.95, 0.975
-_NEEDED = {"sd": ("ss", "st"), "td": ("tt", "st")}
-"""Scores that each drop is made of."""
 
 
 def add_non_inferiority(scores: Scores, task_values: Mapping[str, TaskValues], margin: float | None) -> Scores:
@@ -145,7 +143,7 @@ class _Grid:
 
     def over_shifts(self, name: str, shifts: Sequence[Shift], margin: float) -> BoundedDrop:
         """Find the bound of one drop over all shifts that have it."""
-        if any(set(_NEEDED[name]) & set(shift.at_floor) for shift in shifts):
+        if any(is_drop_at_floor(shift, name) for shift in shifts):
             return BoundedDrop(figure=name, n_shifts=len(shifts), margin_holds=None, reason=AT_CHANCE)
         cells = [(shift.source, shift.target) for shift in shifts]
         homes = [(target, target) if name == "td" else (source, source) for source, target in cells]

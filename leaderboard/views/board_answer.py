@@ -95,9 +95,10 @@ def _loss(leader: Row) -> list[str]:
     placebo = leader["average_drop.placebo"]
     if low is not None and low <= 0 <= high:
         words = f"No loss to the shift is shown: the 95% interval of its drop, {points(drop)} points, includes 0"
+    elif low is None:
+        words = f"Its drop, {points(drop)} points, has no interval, so neither a loss nor a gain is shown"
     else:
         words = f"It {_loses_or_gains(drop)} points {'to' if drop >= 0 else 'under'} the shift"
-        words += "" if low is not None else " (no interval)"
     return [words, "." if placebo is None else f"; dealt at random, the same texts {_lose_or_gain(placebo)}."]
 
 

@@ -30,7 +30,7 @@ from leaderboard.views.pictures.curves import (
     mean_drops,
 )
 from leaderboard.views.pictures.flips import flip_bars, has_flips, mean_flip_words
-from leaderboard.views.pictures.heatmap import heatmap
+from leaderboard.views.pictures.heatmap import DROPS, has_drop_at_floor, heatmap
 from leaderboard.views.pictures.id_ood import id_ood_plane
 from leaderboard.views.pictures.plane import scenario_plane
 from leaderboard.views.pictures.words import shift_name, with_drops
@@ -151,10 +151,10 @@ def _width(task: TaskScores) -> str:
 
 def _matrices(task: TaskScores) -> Iterator[Markup]:
     yield _figure("ST", heatmap(task, "ST"))
-    if any(shift.sd.value is not None for shift in task.shifts):
-        yield _figure("SD", heatmap(task, "SD"))
-    if any(shift.td.value is not None for shift in task.shifts):
-        yield _figure("TD", heatmap(task, "TD"))
+    for measure in DROPS:
+        if any(getattr(shift, measure.lower()).value is not None for shift in task.shifts):
+            about = "Grey: a score behind the drop is at chance." if has_drop_at_floor(task, measure) else ""
+            yield _figure(measure, heatmap(task, measure), about=about)
 
 
 def _pictures(task: TaskScores, placebo: TaskScores | None) -> Iterator[Markup]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from leaderboard.scoring.estimate import Estimate
+from leaderboard.scoring.floors import DROP_SCORES, is_drop_at_floor
 from leaderboard.scoring.shape import Flips, PriorFixed, Shift, TaskScores
 from leaderboard.views.cells import number_cell, scroll_box
 from leaderboard.views.detectable import detectable_note
@@ -81,7 +82,7 @@ def _row(shift: Shift, *, flips: bool, fixed: bool) -> Markup:
         tag("th", source_name(shift.source), scope="row"),
         tag("th", shift.target, scope="row"),
         number_cell(shift.st, points, *_floor_notes(shift, "st")),
-        number_cell(shift.sd, drop_points, *_drop_notes(shift, "sd", "st", "ss")),
+        number_cell(shift.sd, drop_points, *_drop_notes(shift, "sd")),
         _target_drop(shift),
         number_cell(shift.idd, drop_points),
         _scenario(shift),
@@ -101,14 +102,14 @@ def _floor_notes(shift: Shift, *scores: str) -> list[Markup]:
     return [tag("span", "at chance", class_="sb-interval", title=words)] if marked else []
 
 
-def _drop_notes(shift: Shift, drop: str, *scores: str) -> list[Markup]:
+def _drop_notes(shift: Shift, drop: str) -> list[Markup]:
     """Build notes of the smallest detectable drop, and that a score behind it is at chance."""
-    return [*detectable_note(shift.detectable.get(drop)), *_floor_notes(shift, *scores)]
+    return [*detectable_note(shift.detectable.get(drop)), *_floor_notes(shift, *DROP_SCORES[drop])]
 
 
 def _target_drop(shift: Shift) -> Markup:
     if shift.reference_td is None:
-        return number_cell(shift.td, drop_points, *_drop_notes(shift, "td", "st", "tt"))
+        return number_cell(shift.td, drop_points, *_drop_notes(shift, "td"))
     words = "against the in-domain score of a reference, as this entry has none of its own; never averaged with TD"
     note = tag("span", f"reference {drop_text(shift.reference_td)}", class_="sb-interval", title=words)
     return tag("td", MISSING, note, class_="sb-num sb-na")
@@ -151,11 +152,15 @@ def _number(text: str) -> Markup:
 
 
 def worst_shifts(task: TaskScores, n: int = 3) -> Sequence[tuple[Shift, str, Estimate]]:
-    """Choose the shifts that hurt most: by TD, else by SD, else by ST; with the figure's name and value."""
+    """Choose the shifts that hurt most: by TD, else by SD, else by ST; with the figure's name and value.
+
+    A drop from or to the floor is no candidate while another drop is known.
+    """
     for name in ("td", "sd"):
         known = [(shift, name.upper(), getattr(shift, name)) for shift in task.shifts]
         known = [row for row in known if row[2].value is not None]
+        above = [row for row in known if not is_drop_at_floor(row[0], name)]
         if known:
-            return sorted(known, key=lambda row: (-row[2].value, row[0].source, row[0].target))[:n]
+            return sorted(above or known, key=lambda row: (-row[2].value, row[0].source, row[0].target))[:n]
     known = [(shift, "ST", shift.st) for shift in task.shifts if shift.st.value is not None]
     return sorted(known, key=lambda row: (row[2].value or 0.0, row[0].source, row[0].target))[:n]

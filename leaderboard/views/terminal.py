@@ -16,6 +16,7 @@ from leaderboard.comparing.words import about_lines, floor_words
 from leaderboard.release import Round
 from leaderboard.scoring.confidence_shape import Confidence
 from leaderboard.scoring.estimate import Estimate
+from leaderboard.scoring.floors import is_drop_at_floor
 from leaderboard.scoring.gaps import NO_DEPTHS
 from leaderboard.scoring.id_ood import ID_OOD
 from leaderboard.scoring.shape import OUTSIDE_BASES, IdOod, Scores, Shift, TaskScores
@@ -60,8 +61,8 @@ def print_scores(scores: Scores, console: Console) -> None:
             _print_id_ood(console, f"{task.task}: ID and OOD scores in points ({task.metric})", [(None, task.id_ood)])
         if task.id_ood is None or len({shift.source for shift in task.shifts}) > 1 or len(task.in_domain) > 1:
             _print_matrix(console, task, "ST", lambda shift: shift.st, diagonal=True)
-        _print_matrix(console, task, "SD", lambda shift: shift.sd, behind=("st", "ss"))
-        _print_matrix(console, task, "TD", lambda shift: shift.td, behind=("st", "tt"))
+        _print_matrix(console, task, "SD", lambda shift: shift.sd, drop="sd")
+        _print_matrix(console, task, "TD", lambda shift: shift.td, drop="td")
         if any(shift.reference_td is not None for shift in task.shifts):
             _print_matrix(console, task, "TD against the reference's TT", lambda shift: shift.reference_td)
         _print_detectable(console, task)
@@ -296,11 +297,11 @@ def _print_matrix(
     figure: Callable[[Shift], Estimate | None],
     *,
     diagonal: bool = False,
-    behind: Collection[str] = (),
+    drop: str = "",
 ) -> None:
-    """Print a figure of all shifts; a drop is marked where a score ``behind`` it is at chance."""
+    """Print a figure of all shifts; one that is a ``drop`` (sd, td) is marked where a score behind it is at chance."""
     estimates = {(shift.source, shift.target): figure(shift) for shift in task.shifts}
-    low = {(shift.source, shift.target) for shift in task.shifts if set(behind) & set(shift.at_floor)}
+    low = {(shift.source, shift.target) for shift in task.shifts if drop and is_drop_at_floor(shift, drop)}
     if diagonal:
         estimates |= {(item.domain, item.domain): item.score for item in task.in_domain}
     cells = {

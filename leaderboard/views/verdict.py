@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.floors import ranked_shifts
+from leaderboard.scoring.floors import is_drop_at_floor, ranked_shifts
 from leaderboard.scoring.gaps import LEFT_OUT
 from leaderboard.scoring.shape import Scores, Shift, TaskScores
 from leaderboard.views.numbers import plain_points, plain_score
@@ -74,7 +74,7 @@ def _shift_words(task: TaskScores) -> str:
 def _worst(shifts: Sequence[Shift]) -> str:
     """Find the shift with the largest drop, of several; a drop from or to chance is no candidate."""
     dropping = [(shift.sd.value, shift) for shift in shifts if shift.sd.value is not None]
-    above = [(value, shift) for value, shift in dropping if not {"st", "ss"} & set(shift.at_floor)]
+    above = [(value, shift) for value, shift in dropping if not is_drop_at_floor(shift, "sd")]
     if len(dropping) < 2 or not above:
         return ""
     value, shift = max(above, key=lambda each: each[0])

@@ -1,5 +1,6 @@
 """Sources by targets as a table of coloured cells."""
 
+from leaderboard.scoring.floors import is_drop_at_floor
 from leaderboard.scoring.shape import TaskScores
 from leaderboard.views.html import Markup, tag
 from leaderboard.views.numbers import MISSING, drop_points, points, score_text
@@ -9,6 +10,8 @@ from leaderboard.views.pictures.words import ARROW, shift_words, source_name, so
 from validation.report import counted
 from validation.vocabulary import source_parts
 
+DROPS: tuple[Measure, ...] = ("SD", "TD")
+"""What is drawn besides the scores."""
 _LEAST_REACH = 0.02
 """A floor of the drops' scale keeps rounding dust from looking like a loss."""
 _NAMES = {
@@ -21,20 +24,29 @@ _NAMES = {
 def heatmap(task: TaskScores, measure: Measure) -> Markup:
     """Draw sources by targets: ST with in-domain scores on the diagonal, or the drops SD or TD.
 
-    Rows are sources, columns targets. SD and TD share one scale, centred on 0: red lost score, blue gained. What a
-    cell stands for, with intervals, is shown when a pointer rests on it.
+    Rows are sources, columns targets. SD and TD share one scale, centred on 0: red lost score, blue gained; a drop from
+    or to the floor has no colour. What a cell stands for, with intervals, is shown when a pointer rests on it.
     """
-    cells, words = _cells(task, measure), _words(task)
+    cells, words, low = _cells(task, measure), _words(task), _at_floor(task, measure)
     scale = _range(task, measure)
 
     def cell(source: str, target: str) -> Markup:
         place = (source, target)
-        return _cell(cells.get(place), words.get(place), measure, scale, _home(source, target))
+        value = cells.get(place)
+        if place in low and value is not None:
+            return tag("td", drop_points(value), class_="sb-na", title=words[place])
+        return _cell(value, words.get(place), measure, scale, _home(source, target))
 
     names = {source_name(source): source for source in sources(task)}
     return matrix(
         list(names), task.domains, _NAMES[measure], lambda row, column: cell(names[row], column), f"from {ARROW} to"
     )
+
+
+def has_drop_at_floor(task: TaskScores, measure: Measure) -> bool:
+    """Check whether a drop of the heat map has no colour because a score behind it is at the floor."""
+    cells = _cells(task, measure)
+    return any(cells[place] is not None for place in _at_floor(task, measure))
 
 
 def _cell(value: float | None, words: str | None, measure: Measure, scale: tuple[float, float], home: str) -> Markup:
@@ -61,6 +73,17 @@ def _cells(task: TaskScores, measure: Measure) -> dict[tuple[str, str], float | 
     return cells
 
 
+def _at_floor(task: TaskScores, measure: Measure) -> set[tuple[str, str]]:
+    """Find the cells of drops from or to the floor."""
+    shifts = task.shifts if measure in DROPS else ()
+    return {(shift.source, shift.target) for shift in shifts if is_drop_at_floor(shift, measure.lower())}
+
+
+def _coloured_drops(task: TaskScores, measure: Measure) -> list[float]:
+    low = _at_floor(task, measure)
+    return [value for place, value in _cells(task, measure).items() if value is not None and place not in low]
+
+
 def _words(task: TaskScores) -> dict[tuple[str, str], str]:
     found = {(shift.source, shift.target): shift_words(shift) for shift in task.shifts}
     for own in task.in_domain:
@@ -73,6 +96,6 @@ def _range(task: TaskScores, measure: Measure) -> tuple[float, float]:
     if measure == "ST":
         scores = [value for value in _cells(task, "ST").values() if value is not None]
         return (min(scores), max(scores)) if scores else (0.0, 1.0)
-    drops = [abs(v) for name in ("SD", "TD") for v in _cells(task, name).values() if v is not None]
+    drops = [abs(value) for name in DROPS for value in _coloured_drops(task, name)]
     reach = max([_LEAST_REACH, *drops])
     return -reach, reach

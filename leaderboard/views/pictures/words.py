@@ -44,7 +44,9 @@ def shift_words(shift: Shift) -> str:
         f"ST {score_text(shift.st)}",
         f"SS {score_text(shift.ss)}, TT {score_text(shift.tt)}",
         f"SD {drop_text(shift.sd)}, TD {drop_text(shift.td)}",
-        f"{shift.scenario}, {'resolved' if shift.resolved else 'not resolved'}",
+        "at chance: no scenario is concluded"
+        if shift.at_floor
+        else f"{shift.scenario}, {'resolved' if shift.resolved else 'not resolved'}",
         *([f"of replicates: {support}"] if support else []),
         f"{counted(shift.n, 'text')}, {counted(shift.runs, 'run')}",
     ]

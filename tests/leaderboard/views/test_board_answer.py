@@ -76,7 +76,7 @@ def test_what_was_not_tested_is_not_claimed() -> None:
         (0.011, 0.031, 0.021, "It loses 2.1 points to the shift."),
         (-0.031, -0.011, -0.021, "It gains 2.1 points under the shift."),
         (-0.01, 0.02, 0.005, "No loss to the shift is shown: the 95% interval of its drop, 0.5 points, includes 0."),
-        (None, None, 0.021, "It loses 2.1 points to the shift (no interval)."),
+        (None, None, 0.021, "Its drop, 2.1 points, has no interval, so neither a loss nor a gain is shown."),
     ],
 )
 def test_the_loss_is_told_from_none_or_not(low: float | None, high: float | None, drop: float, said: str) -> None:

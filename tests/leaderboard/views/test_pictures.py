@@ -103,6 +103,24 @@ def test_heatmap_cells_hold_the_scores(task: TaskScores) -> None:
     assert sum("ST" in text and "[" in text for text in titles) == 6
 
 
+def test_a_drop_from_or_to_the_floor_has_no_colour(task: TaskScores) -> None:
+    first, *others = (shift.model_copy(update={"at_floor": ()}) for shift in task.shifts)
+
+    def styles(value: float, at_floor: tuple[str, ...]) -> tuple[bool, dict[str, str | None]]:
+        changed = first.model_copy(update={"at_floor": at_floor, "td": first.td.model_copy(update={"value": value})})
+        with_it = task.model_copy(update={"shifts": (changed, *others)})
+        table = ET.fromstring(heatmap.heatmap(with_it, "TD"))
+        cells = {cell.get("title", "").partition(" ST ")[0]: cell.get("style") for cell in table.iter("td")}
+        return heatmap.has_drop_at_floor(with_it, "TD"), cells
+
+    (is_low, coloured), (is_low_too, grey) = styles(0.001, ("ss",)), styles(0.9, ("tt",))
+    assert (is_low, is_low_too) == (False, True)
+    name = f"{first.source} → {first.target}"
+    assert coloured.pop(name)
+    assert grey.pop(name) is None
+    assert grey == coloured, "the scale is that of the drops that have a colour"
+
+
 def test_text_in_cells_can_be_read() -> None:
     for measure in ("ST", "SD"):
         for step in range(101):
