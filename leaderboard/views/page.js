@@ -22,8 +22,8 @@ document.addEventListener('click', async (event) => {
   const said = document.getElementById('board-said'), board = form.getAttribute('action');
   let asked = 0, timer;
 
-  // As the links on the page are written: a slash in a query needs no code.
-  const question = (pairs) => '?' + String(pairs).replace(/%2F/g, decodeURIComponent);
+  // As the links on the page are written (with_query in addresses.py): slash, colon and @ stay as they are.
+  const question = (pairs) => '?' + String(pairs).replace(/%(?:2F|3A|40)/g, decodeURIComponent);
 
   async function show(search, remember = history.pushState) {
     const turn = ++asked;
