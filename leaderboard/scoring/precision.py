@@ -7,6 +7,7 @@ but only over test sets with groups of like size: a document of 200 sentences te
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,6 @@ class Precision:
         self._correlation = intraclass_correlation(list(self._moments.values()))
         self._dispersion = _pooled_dispersion(list(self._moments.values()))
         self._group_sizes = {cell[1]: rows / values.effective_groups[cell[1]] for cell, rows in values.rows.items()}
-        self._ratios: dict[str, float] = {}
 
     def averaged_runs(self, source: str, target: str) -> list[int]:
         """List the runs of a cell that its mean is over."""
@@ -116,28 +116,28 @@ class Precision:
 
     def _pooled_ratio(self, domain: str) -> float:
         """Average the variance over replicates, in units of that of ``_base`` examples, over cells like a domain's."""
-        if domain not in self._ratios:
-            scored = sorted(self.values.scores.get(self.values.info.metric, {}))
-            self._ratios[domain] = self._ratio_of([cell for cell in scored if self._is_like(cell[1], domain)])
-        return self._ratios[domain]
+        like = [(most, ratio) for target, most, ratio in self._ratios if self._is_like(target, domain)]
+        over = sum(most * ratio for most, ratio in like)
+        return over / sum(most for most, _ in like) if over > 0 else 1.0
 
     def _is_like(self, one: str, other: str) -> bool:
         sizes = self._group_sizes[one], self._group_sizes[other]
         return max(sizes) <= LIKE_SIZE * min(sizes)
 
-    def _ratio_of(self, cells: Sequence[Cell]) -> float:
+    @cached_property
+    def _ratios(self) -> list[tuple[str, float, float]]:
+        """List the target, the most that a score's variance can be, and the ratio of each cell that has replicates."""
         metric = self.values.info.metric
-        over = under = 0.0
-        for cell in cells:
-            if self.values.formulas[metric] == self.values.example_metric:
-                break
+        ratios: list[tuple[str, float, float]] = []
+        if self.values.formulas.get(metric) == self.values.example_metric:
+            return ratios
+        for cell in sorted(self.values.scores.get(metric, {})):
             scores = self.mean(metric, cell)
             n_groups = self._sizes(metric, cell)[1]
             if self._refusal(metric, cell, scores, n_groups) is None:
                 most = float(scores[0] * (1 - scores[0]))
-                under += most
-                over += most * _ratio(scores, self._base(metric, cell, n_groups), n_groups)
-        return over / under if over > 0 else 1.0
+                ratios.append((cell[1], most, _ratio(scores, self._base(metric, cell, n_groups), n_groups)))
+        return ratios
 
     def _trained_on(self, metric: str, cell: Cell) -> str:
         return cell[1] if metric.startswith("tt_") else cell[0]
