@@ -3,7 +3,7 @@
 A table that is too wide for the terminal is printed as lines instead: no number and no name is ever cut.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from rich import box
 from rich.console import Console
@@ -16,10 +16,10 @@ from leaderboard.comparing.words import about_lines, floor_words
 from leaderboard.release import Round
 from leaderboard.scoring.confidence_shape import Confidence
 from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.floors import is_drop_at_floor
+from leaderboard.scoring.floors import DROP_SCORES, is_drop_at_floor
 from leaderboard.scoring.gaps import NO_DEPTHS
 from leaderboard.scoring.id_ood import ID_OOD
-from leaderboard.scoring.shape import OUTSIDE_BASES, IdOod, Scores, Shift, TaskScores
+from leaderboard.scoring.shape import OUTSIDE_BASES, IdOod, Scores, TaskScores
 from leaderboard.store.interval_changes import IntervalChange
 from leaderboard.store.rescore import Rescored
 from leaderboard.views.annotators import annotator_words
@@ -60,11 +60,11 @@ def print_scores(scores: Scores, console: Console) -> None:
         if task.id_ood is not None:
             _print_id_ood(console, f"{task.task}: ID and OOD scores in points ({task.metric})", [(None, task.id_ood)])
         if task.id_ood is None or len({shift.source for shift in task.shifts}) > 1 or len(task.in_domain) > 1:
-            _print_matrix(console, task, "ST", lambda shift: shift.st, diagonal=True)
-        _print_matrix(console, task, "SD", lambda shift: shift.sd, drop="sd")
-        _print_matrix(console, task, "TD", lambda shift: shift.td, drop="td")
+            _print_matrix(console, task, "ST", "st", diagonal=True)
+        _print_matrix(console, task, "SD", "sd")
+        _print_matrix(console, task, "TD", "td")
         if any(shift.reference_td is not None for shift in task.shifts):
-            _print_matrix(console, task, "TD against the reference's TT", lambda shift: shift.reference_td)
+            _print_matrix(console, task, "TD against the reference's TT", "reference_td")
         _print_detectable(console, task)
         for line in margin_lines(task):
             console.print(line, markup=False, highlight=False)
@@ -290,18 +290,13 @@ def warnings(scores: Scores) -> list[str]:
     return listed
 
 
-def _print_matrix(
-    console: Console,
-    task: TaskScores,
-    title: str,
-    figure: Callable[[Shift], Estimate | None],
-    *,
-    diagonal: bool = False,
-    drop: str = "",
-) -> None:
-    """Print a figure of all shifts; one that is a ``drop`` (sd, td) is marked where a score behind it is at chance."""
-    estimates = {(shift.source, shift.target): figure(shift) for shift in task.shifts}
-    low = {(shift.source, shift.target) for shift in task.shifts if drop and is_drop_at_floor(shift, drop)}
+def _print_matrix(console: Console, task: TaskScores, title: str, figure: str, *, diagonal: bool = False) -> None:
+    """Print a figure of all shifts, by its field; SD and TD are marked where a score behind them is at chance."""
+    estimates: dict[tuple[str, str], Estimate | None] = {
+        (shift.source, shift.target): getattr(shift, figure) for shift in task.shifts
+    }
+    marked = task.shifts if figure in DROP_SCORES else ()
+    low = {(shift.source, shift.target) for shift in marked if is_drop_at_floor(shift, figure)}
     if diagonal:
         estimates |= {(item.domain, item.domain): item.score for item in task.in_domain}
     cells = {
