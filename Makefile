@@ -8,7 +8,7 @@ EXTRAS := encoder,train,app,cluster,llm,models,gguf,trackio,mlflow,offline,wordl
 # pytest-xdist runs the tests in this many processes, those of a file in one, for they share what takes long to make.
 JOBS ?= 2
 
-.PHONY: setup weights-llm demo test test-long test-gpu test-interchange lint clean
+.PHONY: setup weights-llm demo test test-kernels test-long test-gpu test-interchange lint clean
 
 setup: $(VENV)/.ready
 
@@ -37,6 +37,16 @@ lint: setup
 # the environment says: otherwise each of the processes that tests start compiles all of it anew.
 test: lint
 	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(JOBS) --dist loadfile $(ARGS)
+
+# The tests whose floating-point figures cross a machine or an array's shape, with the instructions of a processor that
+# has AVX2 and no AVX-512: matrix products above all (OpenBLAS), exponentials and sums (numpy), networks (torch).
+KERNELS := OPENBLAS_CORETYPE=Haswell NPY_DISABLE_CPU_FEATURES='X86_V4 AVX512_ICL AVX512_SPR' \
+	ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
+FIGURES := tests/compatibility/test_written_by_0_1_0.py \
+	$(addprefix tests/leaderboard/,scoring/test_score.py scoring/test_intervals.py scoring/test_detectable.py \
+	metrics/test_bootstrap.py metrics/test_sampled_accuracy.py)
+test-kernels: setup
+	OMP_NUM_THREADS=1 $(KERNELS) $(BIN)/pytest -n $(JOBS) --dist loadfile tests/kernels_in_use.py $(FIGURES) $(ARGS)
 
 # What takes minutes, with its figures.
 test-long: setup

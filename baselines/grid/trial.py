@@ -192,7 +192,7 @@ def _relative_if_inside(path: Path) -> Path:
 
 
 def _environment(threads: int, gpu: str | None) -> dict[str, str]:
-    """Build the environment in which a seed always gives the same predictions, whichever engine runs the trial."""
+    """Build the environment in which a seed gives the same predictions on a kind of processor, on either engine."""
     return {
         **os.environ,
         **dict.fromkeys(_THREADS, str(threads)),

@@ -1,4 +1,4 @@
-"""Writing a dataset folder: all of it or nothing, the same bytes for the same rows."""
+"""Writing a dataset folder: all of it or nothing, the same bytes for the same rows and library versions."""
 
 import os
 import shutil

@@ -13,7 +13,7 @@ the store are not: an entry's id here is made of its card and predictions alone 
 the one that a store filled from the archive gives it (``leaderboard.interchange.from_archive``).
 
 The folder appears when it is whole. Until then what is done lies in a hidden one beside it, and the same command goes
-on from there. The same store gives the same bytes.
+on from there. The same store gives the same bytes with the same library versions.
 """
 
 import json

@@ -53,6 +53,9 @@ class SubmissionRecord(NamedTuple):
 def entry_id(submitter: str, card: Card, rows: pl.DataFrame, validation: pl.DataFrame | None = None) -> str:
     """Compute an entry's id: the same for the same submitter, predictions and card.
 
+    Confidences and probabilities count to the last digit, which depends on the processor, the number of threads and
+    library versions: predictions computed elsewhere have the same id for certain only where nothing is rounded.
+
     Args:
         submitter: the submitter's identity.
         card: its card.

@@ -12,6 +12,8 @@ Place = tuple[str, str, str]
 """Entry, shift (empty of a mean) and figure."""
 _MEANS = {"mean_st": "mean ST", "average_drop": "average drop", "worst_td": "worst TD"}
 _OF_SHIFTS = {"st": "ST", "sd": "SD", "td": "TD"}
+_SAME = 1e-9
+"""Ends closer than this are the same: last digits depend on the processor and the number of threads."""
 _DROPS = ("average drop", "worst TD", "SD", "TD")
 
 
@@ -57,7 +59,7 @@ def read_intervals(contents: Iterable[tuple[str, bytes]]) -> dict[tuple[str, str
 
 
 def interval_changes(old: Mapping[Place, Ends], new: Mapping[Place, Ends]) -> tuple[IntervalChange, ...]:
-    """Compare the intervals of one board; figures whose intervals are unchanged are left out.
+    """Compare the intervals of one board; figures whose intervals are unchanged, up to rounding, are left out.
 
     Args:
         old: ends by entry, shift and figure.
@@ -66,7 +68,7 @@ def interval_changes(old: Mapping[Place, Ends], new: Mapping[Place, Ends]) -> tu
     found = []
     for figure in (*_MEANS.values(), *_OF_SHIFTS.values()):
         both = [(old[place], ends) for place, ends in new.items() if place[2] == figure and place in old]
-        if any(before != after for before, after in both):
+        if not all(_is_unchanged(*pair) for pair in both):
             found.append(_change(figure, both))
     return tuple(found)
 
@@ -92,6 +94,12 @@ def _change(figure: str, both: list[tuple[Ends, Ends]]) -> IntervalChange:
     clear = [sum(_excludes_zero(ends) for ends in side) if figure in _DROPS else None for side in (old, new)]
     counts = [sum(ends is not None for ends in side) for side in (old, new)]
     return IntervalChange(figure, len(both), *counts, *widths, *clear)
+
+
+def _is_unchanged(before: Ends, after: Ends) -> bool:
+    if before is None or after is None:
+        return before is after
+    return all(abs(old - new) < _SAME for old, new in zip(before, after, strict=True))
 
 
 def _excludes_zero(ends: Ends) -> bool:

@@ -9,6 +9,7 @@ from scipy import stats
 from leaderboard.metrics.wilson import relative_square, wilson_interval
 from leaderboard.scoring.detectable import detectable_drop, detectable_drops
 from leaderboard.scoring.intervals import Figure, Reason, TotalBounds, difference
+from tests.close_figures import assert_close
 
 N, HOME = 400, 0.75
 
@@ -45,7 +46,7 @@ def test_a_drop_of_that_size_is_found_in_four_studies_of_five() -> None:
 def test_the_observed_drop_has_no_part_in_it() -> None:
     drop = difference(score(300), score(300))
     moved = replace(drop, values=drop.values + 0.2, low=(drop.low or 0) + 0.2, high=(drop.high or 0) + 0.2)
-    assert detectable_drop(moved) == pytest.approx(detectable_drop(drop))
+    assert_close(detectable_drop(moved), detectable_drop(drop))
 
 
 def test_training_runs_add_to_it() -> None:

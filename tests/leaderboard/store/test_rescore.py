@@ -73,6 +73,17 @@ def test_ranks_are_compared_with_the_version_before(aged: Filled) -> None:
     assert rescore(aged.store, [aged.folder], every=True).scored == found.scored
 
 
+def test_last_digits_are_no_change_of_an_interval() -> None:
+    """Check ends that another processor computed; one text more or less moves an end by more than this."""
+    place, other = ("an entry", "a -> b", "SD"), ("an entry", "a -> c", "SD")
+    old = {place: (0.1 + 0.2, 0.4), other: None}
+    assert interval_changes(old, {place: (0.3, 0.4), other: None}) == ()
+    (change,) = interval_changes(old, {place: (0.3 + 1e-6, 0.4), other: None})
+    assert (change.values, change.old_intervals, change.new_intervals) == (2, 1, 1)
+    (change,) = interval_changes(old, {place: (0.3, 0.4), other: (0.0, 0.1)})
+    assert (change.old_intervals, change.new_intervals) == (1, 2)
+
+
 def test_what_changed_in_intervals_is_told(aged: Filled) -> None:
     """Check an entry whose SD had narrow intervals that exclude 0."""
     good = aged.entries["good"]
