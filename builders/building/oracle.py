@@ -11,7 +11,7 @@ from builders.reading.fingerprint import N_HASHES, count_overlap, merge_fingerpr
 from builders.reading.intake import FileRead
 from builders.specs.spec import DomainRecord, DomainSpec, FileFacts, FileSpec, Fingerprint, TaskSpec, Upstream
 from builders.stored_rows import Rows
-from validation.report import Problem
+from validation.report import Problem, counted
 from validation.vocabulary import SPLITS
 
 Extent = Literal["whole", "part", "other"]
@@ -92,9 +92,9 @@ def measure_domains(
         overlaps = []
         for other, split in combinations([split for split in SPLITS if split in here], 2):
             repeated = count_overlap(here[split], here[other], spec.inputs)
-            counted = SplitOverlap(split=split, other=other, rows=len(here[split]), repeated=repeated, recorded=None)
-            recorded = record.overlaps.get(counted.name) if record is not None else None
-            overlaps.append(counted.model_copy(update={"recorded": recorded}))
+            overlap = SplitOverlap(split=split, other=other, rows=len(here[split]), repeated=repeated, recorded=None)
+            recorded = record.overlaps.get(overlap.name) if record is not None else None
+            overlaps.append(overlap.model_copy(update={"recorded": recorded}))
         fingerprints = {
             split: {file: part.fingerprint or Fingerprint() for file, part in of.items()} for split, of in taken.items()
         }
@@ -163,8 +163,9 @@ def _deviation(found: Fingerprint, recorded: Fingerprint, *, whole: bool) -> tup
     # Of a part, too, no row may have a smaller hash than the recorded ones and not be one of them.
     last = recorded.hashes[-1] if len(recorded.hashes) == N_HASHES else "g"
     strange = {row for row in found.hashes if row <= last} - {*recorded.hashes}
-    if strange or (whole and found.hashes != recorded.hashes):
-        return "hashes", f"{len(strange)} of {len(found.hashes)} rows compared that are not recorded"
+    if strange or (whole and found != recorded):
+        compared = f"{len(strange)} of {counted(len(found.hashes), 'row')} compared that should not be there"
+        return "hashes", compared if strange else "the ten rows compared, but others than recorded beside them"
     return None
 
 
@@ -185,7 +186,8 @@ def _overlap_problems(
             if n_found != n_recorded if extent == "whole" else n_found > n_recorded:
                 words = f"{found}, recorded {n_recorded:,}"
                 yield _problem(spec, name, overlap.split, files, paths, "overlap", words)
-        if 2 * overlap.repeated > overlap.rows:
+        one, other = (merge_fingerprints(domain.splits[name].values()) for name in (overlap.split, overlap.other))
+        if 2 * overlap.repeated > overlap.rows and one != other:
             yield _problem(spec, name, overlap.split, files, paths, "half", found)
 
 
@@ -197,7 +199,7 @@ def _equal_splits(
     merged = [merge_fingerprints(files.values()) for _, _, files in every]
     for (one, first), (other, second) in combinations(zip(every, merged, strict=True), 2):
         if first == second and first.rows:
-            found = f"{first.rows:,} rows of {other[0]}, split {other[1]}"
+            found = f"{counted(first.rows, 'row')} of {other[0]}, split {other[1]}, in {one[0]}, split {one[1]}"
             yield _problem(spec, one[0], one[1], [*one[2], *other[2]], paths, "equal", found)
 
 

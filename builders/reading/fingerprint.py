@@ -29,8 +29,13 @@ def measure_rows(frame: pl.DataFrame, kind: TaskKind) -> Fingerprint:
     >>> found.rows, found.labels, len(found.hashes)
     (3, {'no': 1, 'yes': 2}, 3)
     """
-    hashes = row_hashes(frame).unique().sort()[:N_HASHES]
-    return Fingerprint(rows=len(frame), labels=_count_labels(frame, kind), hashes=tuple(f"{h:016x}" for h in hashes))
+    hashes = row_hashes(frame)
+    return Fingerprint(
+        rows=len(frame),
+        labels=_count_labels(frame, kind),
+        hashes=tuple(map(_hex, hashes.unique().sort()[:N_HASHES])),
+        total=_hex(int(hashes.to_numpy().sum(dtype=np.uint64))),
+    )
 
 
 def merge_fingerprints(parts: Iterable[Fingerprint]) -> Fingerprint:
@@ -38,7 +43,12 @@ def merge_fingerprints(parts: Iterable[Fingerprint]) -> Fingerprint:
     parts = list(parts)
     labels = sum((Counter(part.labels) for part in parts), Counter[str]())
     hashes = heapq.nsmallest(N_HASHES, {found for part in parts for found in part.hashes})
-    return Fingerprint(rows=sum(part.rows for part in parts), labels=dict(sorted(labels.items())), hashes=tuple(hashes))
+    return Fingerprint(
+        rows=sum(part.rows for part in parts),
+        labels=dict(sorted(labels.items())),
+        hashes=tuple(hashes),
+        total=_hex(sum(int(part.total, 16) for part in parts)),
+    )
 
 
 def count_overlap(rows: Rows, other: Rows, inputs: Iterable[str]) -> int:
@@ -55,6 +65,10 @@ def row_hashes(frame: pl.DataFrame) -> pl.Series:
     """Hash rows whole, whatever the order of their columns, to 64 bits: the same for all versions and platforms."""
     texts = as_texts(frame.select(pl.col(sorted(frame.columns))).with_columns(pl.col(pl.String).fill_null("")))
     return hash_texts(texts.cast(pl.Binary))
+
+
+def _hex(number: int) -> str:
+    return f"{number % 2**64:016x}"
 
 
 def _count_labels(frame: pl.DataFrame, kind: TaskKind) -> dict[str, int]:

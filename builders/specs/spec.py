@@ -176,6 +176,7 @@ class Fingerprint(pydantic.BaseModel):
         rows: how many there are.
         labels: rows by label; of tags tokens by tag, of extractive answers rows with and without one, of texts nothing.
         hashes: of ten rows, all columns: the smallest hashes, each once, ascending, 16 hex digits each.
+        total: the hashes of all rows, added up: 16 hex digits.
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
@@ -183,6 +184,7 @@ class Fingerprint(pydantic.BaseModel):
     rows: int = 0
     labels: dict[str, int] = {}
     hashes: tuple[str, ...] = ()
+    total: str = "0" * 16
 
 
 class DomainRecord(pydantic.BaseModel):
