@@ -193,7 +193,11 @@ class RowWriter:
 
 
 def write_part(frame: pl.DataFrame, path: Path) -> None:
-    """Write a frame as a part of stored rows."""
+    """Write a frame as a part of stored rows; FileExistsError where there is a part already."""
+    try:
+        path.touch(exist_ok=False)
+    except FileExistsError as error:  # the rows of one reading would become those of another
+        raise FileExistsError(error.errno, "a part of other rows is stored there already", str(path)) from error
     frame.write_parquet(path, compression="lz4", statistics=False)
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from builders.assembling.cut import Size, Splits, fill_to_sizes, take_per_label, take_share
 from builders.assembling.votes import count_annotators, upstream_votes
-from builders.folder.manifest import Pairing, TransformCount, UpstreamRows
+from builders.folder.manifest import Pairing, SplitOverlap, TransformCount, UpstreamRows
 from builders.folder.reader import SUBSET_IDS
 from builders.folder.statistics import Annotators
 from builders.reading.intake import add_file_name
@@ -47,6 +47,8 @@ class AssembledTask:
     subsets: dict[str, pl.DataFrame] = field(default_factory=dict)
     upstream: dict[str, dict[str, tuple[UpstreamRows, ...]]] = field(default_factory=dict)
     """By domain and upstream split, the files that its rows are from."""
+    overlaps: dict[str, tuple[SplitOverlap, ...]] = field(default_factory=dict)
+    """By domain, the rows that two upstream splits share."""
     titles: dict[str, str] = field(default_factory=dict)
     annotators: dict[str, Annotators] = field(default_factory=dict)
     """By domain, what single annotators score on its test rows, where upstream has their votes."""

@@ -124,7 +124,7 @@ def _steps(path: Path) -> None:
 
 def _sample(path: Path, steps: Mapping[str, tuple[Transform, ...]]) -> None:
     sample = Sample(pl.lit(0), size=_SAMPLE, identity=AS.inputs, key="0")
-    consumers = [Consumer(domain, transforms, sample) for domain, transforms in steps.items()]
+    consumers = [Consumer(domain, transforms, sample, AS.kind) for domain, transforms in steps.items()]
     with tempfile.TemporaryDirectory(dir=path.parent) as cache:
         read_file(path, AS.domains[0].files["train"][0].read, consumers, cache=Path(cache), large=0, every=5)
 

@@ -93,7 +93,7 @@ def build(
         overwrite: replace a dataset that is already at ``out``.
         encoder: computes the depth tables; None leaves them out.
         placebo: add to each task one of the same rows dealt to domains at random.
-        record: a JSON file to write row counts and checksums of the files read to, in the form of ``upstream.json``.
+        record: a JSON file to write what was measured of the files read to, in the form of ``upstream.json``.
         withhold_labels: write a folder without test labels and one with them; a task whose rows show what another
             withholds counts as one that could not be built.
         other_revisions: take files with other checksums than the recorded ones where their row counts agree, and mark
@@ -101,8 +101,8 @@ def build(
         from_hub: first download missing files into the first folder, where they are open and on the Hugging Face Hub.
         note: is called with a line about each file that is downloaded.
     Returns: the manifest of what was written, and the tasks that could not be built.
-    Raises: InvalidInput naming every file that is missing, short or altered where nothing could be built; nothing
-        is written then.
+    Raises: InvalidInput naming every file that is missing, short or altered, and every split that is not as recorded,
+        where nothing could be built; nothing is written then.
     """
     title, specs = _with_files(benchmark)
     only = None
@@ -141,7 +141,7 @@ def build(
             store=store,
         )
     if record is not None:
-        record.write_text(reading.recorded().model_dump_json(indent=2) + "\n", encoding="utf-8")
+        record.write_text(reading.recorded(specs).model_dump_json(indent=2) + "\n", encoding="utf-8")
     return Built(manifest, read.failed | reading.malformed, tuple(read.without_files))
 
 

@@ -128,7 +128,8 @@ def build(
         typer.Option(
             "--record",
             metavar="FILE",
-            help="With 'dr', 'boss' and 'df1': write row counts and checksums of the files read as JSON.",
+            help="With 'dr', 'boss' and 'df1': write row counts and checksums of the files read, and what tells their "
+            "splits from others, as JSON.",
             callback=writable_file,
         ),
     ] = None,

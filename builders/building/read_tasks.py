@@ -8,9 +8,10 @@ from pathlib import Path
 
 from builders.assembling.assemble import AssembledTask, assemble
 from builders.assembling.placebo import placebo_task
+from builders.building.oracle import find_deviations, find_extent, measure_domains
 from builders.building.reading import Reading
 from builders.building.records import differences, upstream_rows
-from builders.folder.manifest import TransformCount
+from builders.folder.manifest import SplitOverlap, TransformCount
 from builders.reading.intake import FileRead, StepCount, Taken, add_file_name
 from builders.specs.spec import DomainSpec, Draw, FileSpec, TaskSpec
 from builders.specs.transforms import equal_inputs_leave, repeated_rows_leave
@@ -59,6 +60,8 @@ def read_tasks(
         except InvalidInput as error:
             read.failed[spec.name] = tuple(error.problems)
             continue
+        finally:
+            shutil.rmtree(reading.store / "read", ignore_errors=True)  # finished rows lie elsewhere
         read.tasks.append(task)
         if placebo and only is None and not (spec.variant_of or spec.candidates_for or spec.pairing):
             store = reading.store if spec.as_upstream else None
@@ -115,15 +118,14 @@ def _read_task(
         if domain.name in rows
     }
     if not partial:
-        facts = {place: facts for place, (_, facts) in reading.files.items()}
-        raise_if_any(
-            differences(spec, facts, reading.rows, paths, reading.records, other_revisions=reading.other_revisions)
-        )
+        others = reading.other_revisions
+        raise_if_any(differences(spec, reading.files, reading.rows, paths, reading.records, other_revisions=others))
     tally = list(counts.values())
     if spec.as_upstream:
         # Withheld test labels must not decide which copies leave (see builders.writing.withhold).
         alike = [*spec.inputs, "group"] if withhold else None
         tally += _drop_copies(domains, [(file, takers[file]) for file in paths], alike, f"{reading.seed}/{spec.id}")
+    overlaps = _check_splits(spec, reading, found_in, paths, domains, partial=partial)
     # A domain of a square grid needs both splits; where one data set is trained on, others serve with what they have.
     enough = any if spec.as_upstream else all
     domains = {
@@ -145,9 +147,35 @@ def _read_task(
     except InvalidInput:
         _raise_malformed(spec, reading)
         raise
-    task.upstream = upstream_rows(spec, {file: reading.files[file.path][1].rows for file in found_in}, reading.records)
-    shutil.rmtree(reading.store / "read", ignore_errors=True)  # finished rows lie elsewhere
+    task.upstream = upstream_rows(spec, {file: read.n_rows for file, read in found_in.items()}, reading.records)
+    task.overlaps = overlaps
     return task
+
+
+def _check_splits(
+    spec: TaskSpec,
+    reading: Reading,
+    found_in: Mapping[FileSpec, FileRead],
+    paths: Mapping[FileSpec, Path],
+    rows: Mapping[str, Mapping[str, Rows]],
+    *,
+    partial: bool,
+) -> dict[str, tuple[SplitOverlap, ...]]:
+    """Refuse upstream splits that deviate from their records, or are too much alike; return what splits share."""
+    extents = {
+        file: find_extent(
+            file,
+            reading.files[file, file.path],
+            reading.records,
+            partial=partial,
+            other_revisions=reading.other_revisions,
+        )
+        for file in found_in
+    }
+    measured = measure_domains(spec, found_in, rows, reading.records)
+    reading.domains |= {f"{spec.id}.{name}": domain.record(extents) for name, domain in measured.items()}
+    raise_if_any(find_deviations(spec, measured, extents, paths, reading.records))
+    return {name: domain.overlaps for name, domain in measured.items()}
 
 
 def _drop_copies(
@@ -182,7 +210,7 @@ def _after_draw(taken: Taken, draw: Draw, path: Path) -> Taken:
         except InvalidInput as refused:
             raise add_file_name(refused, path, None) from refused
         counts.append(StepCount(step.name, before, len(rows), changed))
-    return Taken(rows, tuple(counts))
+    return Taken(rows, tuple(counts), taken.fingerprint)
 
 
 def _n_labelled(taken: Taken) -> int:

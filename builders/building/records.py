@@ -81,7 +81,7 @@ def _rows_of(files: Sequence[FileSpec], n_rows: Mapping[FileSpec, int], records:
 
 def differences(
     spec: TaskSpec,
-    facts: Mapping[str, SourceFile],
+    facts: Mapping[tuple[FileSpec, str], SourceFile],
     rows: Mapping[str, Mapping[str, int]],
     paths: Mapping[FileSpec, Path],
     records: Upstream,
@@ -92,7 +92,7 @@ def differences(
 
     Args:
         spec: the task.
-        facts: what was read, by path under RAW as the spec has it.
+        facts: what was read, by file and path under RAW as the spec has it.
         rows: rows after the named steps, by ``<task id>.<domain>`` and split.
         paths: where the task's files lie.
         records: what is recorded.
@@ -104,7 +104,9 @@ def differences(
             str(Path(file.path).with_name(name)): path.with_name(name) for name in file.beside
         }
         for place, where in places.items():
-            problems += _file_differences(file.source, facts[place], where, records, other_revisions=other_revisions)
+            problems += _file_differences(
+                file.source, facts[file, place], where, records, other_revisions=other_revisions
+            )
     problems += _total_differences(facts, paths, records)
     for domain in spec.domains:
         name = f"{spec.id}.{domain.name}"
@@ -135,17 +137,17 @@ def _file_differences(
 
 
 def _total_differences(
-    facts: Mapping[str, SourceFile], paths: Mapping[FileSpec, Path], records: Upstream
+    facts: Mapping[tuple[FileSpec, str], SourceFile], paths: Mapping[FileSpec, Path], records: Upstream
 ) -> Iterator[Problem]:
     """List files whose rows together are not as many as recorded."""
-    path_of = {file.path: path for file, path in paths.items()}
+    file_of = {file.path: file for file in paths}
     for total in records.totals:
-        if all(path in path_of for path in total.files):
-            n_rows = sum(facts[path].rows for path in total.files)
+        if all(path in file_of for path in total.files):
+            n_rows = sum(facts[file_of[path], path].rows for path in total.files)
             if n_rows != total.rows:
                 names = ", ".join(Path(path).name for path in total.files)
                 what = f"the row count of {names} together differs from the recorded one"
-                yield _count_differs(what, path_of[total.files[0]], n_rows, total.rows)
+                yield _count_differs(what, paths[file_of[total.files[0]]], n_rows, total.rows)
 
 
 def _count_differs(what: str, path: Path, n_rows: int, n_recorded: int) -> Problem:

@@ -10,10 +10,10 @@ from builders.folder.manifest import Manifest, TaskInfo
 from builders.folder.paper_sizes import paper_sizes
 from builders.folder.statistics import read_statistics
 from builders.statistics.assumptions import check_assumptions, print_assumptions
-from builders.writing.dataset_card import pairing_lines
+from builders.writing.dataset_card import OVERLAP_COLUMNS, OVERLAP_TITLE, overlap_cells, pairing_lines
 from validation.vocabulary import PLACEBO, SPLITS
 
-_WORDS = ("data set", "domain", "split", "step", "why")
+_WORDS = ("data set", "domain", "split", "step", "why", "rows of", "also in")
 """Columns that hold words; the others hold numbers."""
 
 
@@ -31,6 +31,8 @@ def print_build(out: Path, manifest: Manifest, without_files: Sequence[str], con
             continue
         _print_sizes(name, task, console)
         _print_paper_sizes(manifest, name, console)
+        if overlaps := overlap_cells(task):
+            _print_table(console, OVERLAP_TITLE.lower(), OVERLAP_COLUMNS, overlaps)
         _print_steps(task, console)
         statistics = read_statistics(out, name)
         for line in task.notes if manifest.benchmark == "own" else ():

@@ -87,11 +87,31 @@ class UpstreamRows(_Facts):
     recorded_rows: int | None
 
 
+class SplitOverlap(_Facts):
+    """Rows of an upstream split whose inputs are in another one too, word for word, as counted when they were read.
+
+    ``rows`` are those of ``split`` that were taken: all, or those drawn. ``recorded``: how many are in both upstream;
+    None where that was never measured, because no whole files were at hand or a split is drawn.
+    """
+
+    split: str
+    other: str
+    rows: int
+    repeated: int
+    recorded: int | None
+
+    @property
+    def name(self) -> str:
+        """Return the two splits as the records name them, as in ``test in train``."""
+        return f"{self.split} in {self.other}"
+
+
 class DomainFacts(_Facts):
     """One domain: its splits, and which sources it was made from.
 
     ``rebuild_only``: the licence of one of them does not allow publishing its rows; each user builds them.
-    ``upstream``: by upstream split, the files that its rows are from; older folders have none of these.
+    ``upstream``: by upstream split, the files that its rows are from; ``overlaps``: rows that two upstream splits
+    share. Older folders have none of these.
     """
 
     sources: tuple[str, ...]
@@ -100,6 +120,7 @@ class DomainFacts(_Facts):
     title: str = pydantic.Field(default="", description="As own data has it, where its name differs")
     provenance: Provenance | None = None
     upstream: dict[str, tuple[UpstreamRows, ...]] = {}
+    overlaps: tuple[SplitOverlap, ...] = ()
 
 
 class Difference(_Facts):

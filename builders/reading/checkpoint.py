@@ -13,6 +13,7 @@ import pydantic
 from filelock import FileLock, Timeout
 
 from builders.checksums import file_sha256
+from builders.specs.spec import Fingerprint
 from builders.specs.upstream_file import Position
 from validation.output_files import replace_file
 from validation.report import first_line
@@ -31,6 +32,8 @@ class State(pydantic.BaseModel):
     """Of the whole file, once all of it was read."""
     counts: list[list[tuple[int, int, int]]]
     """Rows before and after each step of each consumer."""
+    fingerprints: list[Fingerprint | None]
+    """Of the rows that each consumer took."""
     parts: list[dict[str, str]]
     """The files with the rows of each consumer, and their checksums."""
     serial: int = 0
@@ -59,6 +62,7 @@ class Checkpoint:
         """Read the state; None where there is none. A damaged one is set aside with a note on stderr."""
         path = self.folder / _STATE
         if not path.is_file():
+            self._delete_parts(())
             return None
         try:
             state = State.model_validate_json(path.read_bytes())
@@ -75,14 +79,19 @@ class Checkpoint:
                 file=sys.stderr,
             )
             return None
+        self._delete_parts(name for parts in state.parts for name in parts)
         return state
 
     def save(self, state: State) -> None:
         """Write the state, whose parts lie in the folder already, and delete parts that it does not list."""
         with replace_file(self.folder / _STATE) as new:
             new.write_text(state.model_dump_json(), encoding="utf-8")
-        named = {_STATE, *(name for parts in state.parts for name in parts)}
-        for file in self.folder.iterdir():
+        self._delete_parts(name for parts in state.parts for name in parts)
+
+    def _delete_parts(self, kept: Iterable[str]) -> None:
+        """Delete all parts but those of the state: what resumes there writes the others anew."""
+        named = {_STATE, *kept}
+        for file in self.folder.iterdir() if self.folder.is_dir() else ():
             if file.is_dir():  # what a killed process was writing
                 shutil.rmtree(file)
             elif file.name not in named:

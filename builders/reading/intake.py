@@ -17,11 +17,13 @@ from tqdm import tqdm
 
 from builders.checksums import file_sha256
 from builders.reading.checkpoint import Checkpoint, State, checkpoint_key
+from builders.reading.fingerprint import measure_rows, merge_fingerprints
 from builders.reading.sampling import STRATUM, Reservoir
-from builders.specs.spec import Reader, Transform
+from builders.specs.spec import Fingerprint, Reader, Transform
 from builders.specs.upstream_file import BLOCK, Position, UpstreamFile
 from builders.stored_rows import PART_BYTES, Rows, StoredRows, compact, frame_bytes, write_part
 from validation.report import InvalidInput
+from validation.vocabulary import TaskKind
 
 LARGE = 1 << 28
 """Bytes on disk from which on reading is kept and shown."""
@@ -46,6 +48,8 @@ class Consumer:
     name: str
     transforms: tuple[Transform, ...]
     sample: Sample | None = None
+    kind: TaskKind | None = None
+    """Of the task, whose rows are measured before any sampling; None measures nothing."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +64,11 @@ class StepCount:
 
 @dataclass(frozen=True)
 class Taken:
-    """The rows that a consumer got, and the counts of its steps."""
+    """The rows that a consumer got, the counts of its steps, and what was measured before any sampling."""
 
     rows: Rows
     counts: tuple[StepCount, ...]
+    fingerprint: Fingerprint | None = None
 
 
 @dataclass(frozen=True)
@@ -198,8 +203,10 @@ class _Intake:
                 taker.save(self._parts / f"{number}-{self._serial}.parquet")
 
     def _resume(self, folder: Path, state: State) -> None:
-        for taker, counts, parts in zip(self._takers, state.counts, state.parts, strict=True):
-            taker.resume(counts, {folder / name: sha256 for name, sha256 in parts.items()})
+        for taker, counts, fingerprint, parts in zip(
+            self._takers, state.counts, state.fingerprints, state.parts, strict=True
+        ):
+            taker.resume(counts, fingerprint, {folder / name: sha256 for name, sha256 in parts.items()})
         self.sha256, self._n_rows = state.sha256, state.n_rows
         self._position, self._serial = state.position, state.serial
         how = "was read before" if state.sha256 else f"reading resumes at line {state.position.lines + 1:,}"
@@ -219,6 +226,7 @@ class _Intake:
             n_rows=self._n_rows,
             sha256=self.sha256,
             counts=[taker.counts for taker in self._takers],
+            fingerprints=[taker.fingerprint for taker in self._takers],
             parts=parts,
             serial=self._serial,
         )
@@ -284,6 +292,7 @@ class _ConsumerState:
         """Rows before each step, after it, and mended by it."""
         self.parts: dict[Path, str] = {}
         """Where rows are kept on disk, and the checksums of those files."""
+        self.fingerprint = None if consumer.kind is None else Fingerprint()
         self.n_bytes = 0
         """Of the rows that are held."""
         self._frames: list[pl.DataFrame] = []
@@ -307,6 +316,8 @@ class _ConsumerState:
             n_rows, n_changed = len(frame), transform.n_changed(frame)
             frame = transform.apply(frame)
             self.counts[step] = (before + n_rows, after + len(frame), changed + n_changed)
+        if self.fingerprint is not None and self.consumer.kind is not None and len(frame):
+            self.fingerprint = merge_fingerprints([self.fingerprint, measure_rows(frame, self.consumer.kind)])
         if self.consumer.sample is not None and self._reservoir is not None:
             self._reservoir.take(frame.with_columns(self.consumer.sample.stratum.alias(STRATUM)))
         elif len(frame) or not (self._frames or self.parts):  # a frame without rows sets the columns
@@ -323,9 +334,11 @@ class _ConsumerState:
             self.parts[path] = file_sha256(path)
             self._frames, self.n_bytes = [], 0
 
-    def resume(self, counts: list[tuple[int, int, int]], parts: dict[Path, str]) -> None:
+    def resume(
+        self, counts: list[tuple[int, int, int]], fingerprint: Fingerprint | None, parts: dict[Path, str]
+    ) -> None:
         """Restore a state that was saved."""
-        self.counts, self.parts = counts, parts
+        self.counts, self.fingerprint, self.parts = counts, fingerprint, parts
         if self._reservoir is not None:
             self._reservoir.load(*parts)
 
@@ -345,11 +358,12 @@ class _ConsumerState:
         else:
             frames = [*map(pl.read_parquet, self.parts), *self._frames]
             rows = pl.concat(frames) if frames else pl.DataFrame()
-        return Taken(rows, tuple(counts))
+        return Taken(rows, tuple(counts), self.fingerprint)
 
 
 def _identity_parts(consumer: Consumer) -> Iterator[object]:
     yield consumer.name
+    yield consumer.kind
     yield from (transform.name for transform in consumer.transforms)
     if sample := consumer.sample:
         stratum = hashlib.sha256(sample.stratum.meta.serialize()).hexdigest()

@@ -120,5 +120,10 @@ def identity_hash(frame: pl.DataFrame, identity: Sequence[str], key: bytes) -> p
     """Hash the identity columns of each row to 64 bits with BLAKE2b: the same for all versions and platforms."""
     columns = [pl.col(column).cast(pl.String).fill_null("") for column in identity]
     texts = frame.select(pl.concat_str(columns, separator="\x1f").cast(pl.Binary)).to_series()
+    return hash_texts(texts, key).alias(_HASH)
+
+
+def hash_texts(texts: pl.Series, key: bytes = b"") -> pl.Series:
+    """Hash binary texts without nulls to 64 bits with BLAKE2b: the same for all versions and platforms."""
     digests = b"".join(hashlib.blake2b(text, digest_size=8, key=key).digest() for text in texts)
-    return pl.Series(_HASH, np.frombuffer(digests, dtype=">u8").astype(np.uint64))
+    return pl.Series(np.frombuffer(digests, dtype=">u8").astype(np.uint64))

@@ -169,6 +169,39 @@ class FileFacts(pydantic.BaseModel):
     sha256: str | None = None
 
 
+class Fingerprint(pydantic.BaseModel):
+    """What tells the rows that a split takes from a file, after the named steps, from all others.
+
+    Attributes:
+        rows: how many there are.
+        labels: rows by label; of tags tokens by tag, of extractive answers rows with and without one, of texts nothing.
+        hashes: of ten rows, all columns: the smallest hashes, each once, ascending, 16 hex digits each.
+        total: the hashes of all rows, added up: 16 hex digits.
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    rows: int = 0
+    labels: dict[str, int] = {}
+    hashes: tuple[str, ...] = ()
+    total: str = "0" * 16
+
+
+class DomainRecord(pydantic.BaseModel):
+    """What is recorded of a domain's rows as upstream has them.
+
+    Attributes:
+        splits: by upstream split and path of the file; None where no whole file was at hand to measure.
+        overlaps: by two splits, as ``test in train``: rows of the first whose inputs are in the second. Pairs with a
+            split that is sampled, or that lacks a whole file, are not in it.
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    splits: dict[str, dict[str, Fingerprint | None]]
+    overlaps: dict[str, int] = {}
+
+
 class TotalFacts(pydantic.BaseModel):
     """What is recorded of files whose rows are known together alone."""
 
@@ -186,6 +219,8 @@ class Upstream(pydantic.BaseModel):
     totals: tuple[TotalFacts, ...] = ()
     rows: dict[str, dict[str, int]]
     """Rows after the named steps, by ``<task id>.<domain>`` and split."""
+    domains: dict[str, DomainRecord | None] = {}
+    """By ``<task id>.<domain>``; None where no whole file of it was at hand to measure."""
 
     def total_of(self, path: str) -> TotalFacts | None:
         """Return the total that a file is a part of; None where it is of none."""
@@ -207,6 +242,6 @@ class Upstream(pydantic.BaseModel):
 def upstream() -> Upstream:
     """Read the recorded facts of whole releases, ``upstream.json``, once.
 
-    Returns: row counts and checksums by file, rows by domain and split.
+    Returns: row counts and checksums by file, rows by domain and split, and what tells these rows from others.
     """
     return Upstream.model_validate_json((Path(__file__).parent / "upstream.json").read_text(encoding="utf-8"))

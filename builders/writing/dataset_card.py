@@ -31,6 +31,7 @@ def dataset_card(manifest: Manifest, statistics: Mapping[str, TaskStatistics]) -
             f"## {name}: {task.title}\n",
             _size_table(task),
             _paper_sizes(manifest, name),
+            _overlaps(task),
             "".join(f"{line}.\n" for line in pairing_lines(task, statistics.get(name))),
             _rebuild_only(manifest, name),
         ]
@@ -122,6 +123,41 @@ def _paper_sizes(manifest: Manifest, name: str) -> str:
         "Rows here and in the paper's tables:\n\n| data set | split | here | paper | why |\n|---|---|---:|---:|---|\n"
         + ("\n".join(lines) + "\n")
     )
+
+
+OVERLAP_COLUMNS = ("data set", "rows of", "also in", "rows", "in both", "share", "in both, recorded")
+OVERLAP_TITLE = "Upstream rows whose inputs are in another split, too, before any step drops them"
+
+
+def overlap_cells(task: TaskInfo) -> list[tuple[str, ...]]:
+    """Return the cells below ``OVERLAP_COLUMNS``: for each domain the rows that two upstream splits share.
+
+    Args:
+        task: facts of a task.
+    Returns: a row for each pair of splits; none where upstream has one split, or the folder is older.
+    """
+    return [
+        (
+            domain,
+            overlap.split,
+            overlap.other,
+            f"{overlap.rows:,}",
+            f"{overlap.repeated:,}",
+            f"{overlap.repeated / overlap.rows:.1%}",
+            "not recorded" if overlap.recorded is None else f"{overlap.recorded:,}",
+        )
+        for domain, facts in (task.domains | task.withheld).items()
+        for overlap in facts.overlaps
+    ]
+
+
+def _overlaps(task: TaskInfo) -> str:
+    """Format the rows that upstream splits share; empty where there are not two."""
+    lines = ["| " + " | ".join(cells) + " |" for cells in overlap_cells(task)]
+    if not lines:
+        return ""
+    header = "| " + " | ".join(OVERLAP_COLUMNS) + " |\n|---|---|---|---:|---:|---:|---:|\n"
+    return f"{OVERLAP_TITLE}:\n\n{header}" + "\n".join(lines) + "\n"
 
 
 def pairing_lines(task: TaskInfo, statistics: TaskStatistics | None) -> list[str]:

@@ -370,6 +370,7 @@ def _task_info(task: AssembledTask, sources: Mapping[str, SourceFacts], label_ke
                 title=task.titles.get(domain, ""),
                 provenance=provenance.get(domain),
                 upstream=task.upstream.get(domain, {}),
+                overlaps=task.overlaps.get(domain, ()),
             )
             for domain, splits in task.domains.items()
         },

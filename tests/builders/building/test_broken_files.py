@@ -345,7 +345,7 @@ def test_folders_of_upstream_files_are_searched_in_order(tmp_path: Path) -> None
     first, second = tmp_path / "first", tmp_path / "second"
     lay(first, SST, TREE)
     lay(second, SST, TREE + TREE.replace(b"It", b"He"))
-    lay(second, "sst/trees/train.txt", TREE)
+    lay(second, "sst/trees/train.txt", TREE.replace(b"It", b"She"))
     manifest = build("boss", "sa.sst", (first, second), tmp_path / "out").manifest
     splits = manifest.tasks["sa"].domains["sst"].splits
     assert {split: facts.rows for split, facts in splits.items()} == {"train": 1, "test": 1}

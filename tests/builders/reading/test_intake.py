@@ -20,6 +20,7 @@ from builders.reading.intake import Consumer, FileRead, Sample, StepCount, read_
 from builders.specs.spec import Reader, Transform
 from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput
+from validation.vocabulary import TaskKind
 
 N_ROWS = 60
 READ = json_lines("text", "kind")
@@ -31,10 +32,10 @@ def keep(kind: str) -> Transform:
 
 
 CONSUMERS = (
-    Consumer("all", ()),
+    Consumer("all", (), kind=TaskKind.GENERATION),
     Consumer("b", (keep("b"), Transform("rename", lambda frame: frame.select(body="text")))),
     Consumer("none", (keep("z"),)),
-    Consumer("some", (keep("a"),), SAMPLE),
+    Consumer("some", (keep("a"),), SAMPLE, TaskKind.GENERATION),
 )
 
 
@@ -73,6 +74,7 @@ def same(one: FileRead, other: FileRead) -> None:
     for name, taken in one.results.items():
         assert_frame_equal(taken.rows, other.results[name].rows)
         assert taken.counts == other.results[name].counts
+        assert taken.fingerprint == other.results[name].fingerprint
 
 
 def test_each_consumer_gets_its_rows_and_counts(path: Path) -> None:

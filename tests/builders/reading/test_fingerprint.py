@@ -1,0 +1,66 @@
+"""What tells rows from others: the same in any order and in any parts, and another one for each changed value."""
+
+import hashlib
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builders.reading.fingerprint import N_HASHES, count_overlap, measure_rows, merge_fingerprints
+from builders.specs.spec import Fingerprint
+from builders.stored_rows import StoredRows, write_part
+from validation.vocabulary import TaskKind
+
+_ANSWERS = [{"text": ["a", "b"], "answer_start": [0, 4]}, {"text": [], "answer_start": []}] * 15
+FRAMES = {
+    TaskKind.CLASSIFICATION: pl.DataFrame({"text": [f"t{n}" for n in range(30)], "label": ["no", "yes", "no"] * 10}),
+    TaskKind.TAGGING: pl.DataFrame({"tokens": [[f"t{n}", "x"] for n in range(30)], "tags": [["O", "B-a"], []] * 15}),
+    TaskKind.EXTRACTIVE_QA: pl.DataFrame({"question": [f"q{n}" for n in range(30)], "answers": _ANSWERS}),
+    TaskKind.GENERATION: pl.DataFrame({"source_text": [f"s{n}" for n in range(30)], "target_text": ["t", None] * 15}),
+}
+LABELS = {
+    TaskKind.CLASSIFICATION: {"no": 20, "yes": 10},
+    TaskKind.TAGGING: {"B-a": 15, "O": 15},
+    TaskKind.EXTRACTIVE_QA: {"answer": 15, "no answer": 15},
+    TaskKind.GENERATION: {},
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_labels_are_counted_and_order_and_parts_do_not_matter(kind: TaskKind) -> None:
+    frame = FRAMES[kind]
+    found = measure_rows(frame, kind)
+    assert (found.rows, found.labels, len(found.hashes)) == (30, LABELS[kind], N_HASHES)
+    assert measure_rows(frame.reverse().select(frame.columns[::-1]), kind) == found
+    for size in (1, 7, 29):
+        assert merge_fingerprints(measure_rows(part, kind) for part in frame.iter_slices(size)) == found
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_each_change_of_a_row_is_another_fingerprint(kind: TaskKind) -> None:
+    frame = FRAMES[kind]
+    found = measure_rows(frame, kind)
+    changed = [frame.head(29), pl.concat([frame, frame.head(1)]), pl.concat([frame.head(29), frame.head(1)])]
+    changed += [
+        frame.with_columns(pl.col(column).shift(1, fill_value=pl.col(column).last())) for column in frame.columns
+    ]
+    for other in changed:
+        assert measure_rows(other, kind) != found
+
+
+def test_a_hash_is_the_same_for_all_versions_of_the_program() -> None:
+    found = measure_rows(pl.DataFrame({"text": ["so good"], "label": ["yes"]}), TaskKind.CLASSIFICATION)
+    hashed = hashlib.blake2b(b"yes\x1fso good", digest_size=8).hexdigest()
+    assert found == Fingerprint(rows=1, labels={"yes": 1}, hashes=(hashed,), total=hashed)
+
+
+def test_rows_on_disk_and_in_memory_overlap_alike(tmp_path: Path) -> None:
+    train = pl.DataFrame({"premise": ["a", "b", "b"], "hypothesis": ["x", "y", "y"], "label": ["n", "n", "y"]})
+    test = pl.DataFrame({"premise": ["b", "b", "a", "c"], "hypothesis": ["y", "y", "y", "x"], "label": ["z"] * 4})
+    write_part(train, tmp_path / "train.parquet")
+    for rows in (train, StoredRows.at([tmp_path / "train.parquet"])):
+        assert count_overlap(test, rows, ("premise", "hypothesis")) == 2
+        assert count_overlap(test, rows, ("premise",)) == 3
+    with pytest.raises(FileExistsError, match="a part of other rows is stored there already"):
+        write_part(test, tmp_path / "train.parquet")
+    assert pl.read_parquet(tmp_path / "train.parquet").equals(train)
