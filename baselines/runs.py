@@ -4,7 +4,6 @@ A program whose runs take long has a ``WorkFolder``: finished runs are kept ther
 continues where it was.
 """
 
-import hashlib
 import json
 import shutil
 import sys
@@ -19,6 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from builders.cache import cache_key
 from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
 from validation.output_files import replace_file
@@ -113,7 +113,7 @@ class WorkFolder:
 
     def scratch(self, source: str, seed: int) -> Path:
         """Return the folder of an unfinished run."""
-        key = hashlib.sha256(f"{self._settings}\n{source}\n{seed}".encode()).hexdigest()
+        key = cache_key({"settings": self._settings, "source": source, "seed": seed})
         return self.path / f"{source[:80]}-{seed}-{key[:16]}"  # a file's name ends at 255 bytes
 
     def read_finished(self, source: str, seed: int) -> tuple[pl.DataFrame, dict[str, Any]] | None:

@@ -1,10 +1,13 @@
-"""The user's cache folder: encoder vectors, hashes of models, and where dataset folders were built on this machine."""
+"""The user's cache folder, and the keys of what is kept there: vectors, checksums of files, places of folders."""
 
 import hashlib
+import json
 import os
 import re
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from validation.output_files import check_folder
 
@@ -17,6 +20,25 @@ def cache_folder() -> Path:
     if chosen := os.environ.get("SHIFTBENCH_CACHE"):
         return Path(chosen)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "shiftbench"
+
+
+def cache_key(inputs: Mapping[str, Any]) -> str:
+    """Return the identity of a result that is kept: every key of a cache is made here.
+
+    A key must change with everything that the result depends on. Files are named by their content, or by
+    ``builders.checksums.file_state``; programs by a version or by the checksum of their source.
+
+    Args:
+        inputs: all that the result depends on by name, as JSON data; the order of names is of no meaning.
+    Returns: 64 hex digits.
+    Raises: TypeError for what is no JSON data: the text form of an object need not tell it from another.
+
+    >>> cache_key({"seed": 0, "kind": "labels"}) == cache_key({"kind": "labels", "seed": 0})
+    True
+    >>> cache_key({"seed": 0, "kind": "labels"}) == cache_key({"seed": 0, "kind": "texts"})
+    False
+    """
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
 def check_cache() -> None:
@@ -61,14 +83,7 @@ def remember_model(folder: Path, state: str, digest: str) -> None:
         state: changes whenever one of its files does.
         digest: of their content, 64 hex digits.
     """
-    note = _model_note(folder)
-    try:
-        note.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=note.parent, delete=False, encoding="utf-8") as file:
-            file.write(f"{state} {digest}")
-        Path(file.name).replace(note)
-    except OSError:
-        return  # the hash is computed again; code that must write into the cache reports the failure
+    _write_note(_model_note(folder), f"{state} {digest}")
 
 
 def recall_model(folder: Path, state: str) -> str | None:
@@ -87,4 +102,46 @@ def recall_model(folder: Path, state: str) -> str | None:
 
 
 def _model_note(folder: Path) -> Path:
-    return cache_folder() / "models" / hashlib.sha256(str(folder.resolve()).encode()).hexdigest()
+    return cache_folder() / "models" / cache_key({"folder": str(folder.resolve())})
+
+
+def remember_files(folder: Path, checksums: Mapping[str, tuple[list[int], str]]) -> None:
+    """Record the checksums of a dataset folder's files, so that opening it again need not read them.
+
+    Args:
+        folder: the folder.
+        checksums: by path inside the folder, the file's state and its SHA-256.
+    """
+    _write_note(_files_note(folder), json.dumps(checksums))
+
+
+def recall_files(folder: Path) -> dict[str, tuple[list[int], str]]:
+    """Find the checksums of a dataset folder's files; each holds for as long as its file is in the recorded state.
+
+    Args:
+        folder: the folder.
+    Returns: as ``remember_files`` takes them; empty when none were noted.
+    """
+    try:
+        content = json.loads(_files_note(folder).read_text(encoding="utf-8"))
+        return {str(path): (list(state), str(sha256)) for path, (state, sha256) in content.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}  # a note that is missing or damaged: the files are read again
+
+
+def _files_note(folder: Path) -> Path:
+    return cache_folder() / "files" / cache_key({"folder": str(folder.resolve())})
+
+
+def _write_note(note: Path, text: str) -> None:
+    """Write a note that spares work; where that fails, the work is done again.
+
+    Code that must write into the cache reports the failure.
+    """
+    try:
+        note.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=note.parent, delete=False, encoding="utf-8") as file:
+            file.write(text)
+        Path(file.name).replace(note)
+    except OSError:
+        return

@@ -18,10 +18,11 @@ import polars as pl
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from builders.cache import cache_folder, recall_model, remember_model
+from builders.cache import cache_folder, cache_key, recall_model, remember_model
+from builders.checksums import folder_state
 from builders.folder.manifest import EncoderFacts
 from builders.hub_access import reaching_hub
-from builders.static_encoder import StaticEncoder, static_folder
+from builders.static_encoder import StaticEncoder, static_files, static_folder
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import TOKENS
 
@@ -126,7 +127,7 @@ class Encoder:
         local = self._static or offline_weights(name) or (Path(name) if Path(name).is_dir() else None)
         self._where = str(local or name)
         self._loaded: Any = None
-        self.revision = _model_sha256(local) if local else self._model_revision()
+        self.revision = _model_sha256(local, self._static) if local else self._model_revision()
         self._cache = (cache or cache_folder()) / "vectors"
 
     def facts(self) -> EncoderFacts:
@@ -309,14 +310,18 @@ class Encoder:
             return str(HfApi().model_info(self.name).sha)
 
 
-def _model_sha256(folder: Path) -> str:
-    """Hash what decides a model's vectors: weights, and the settings and vocabulary beside them."""
+def _model_sha256(folder: Path, static: Path | None = None) -> str:
+    """Hash what decides a model's vectors: weights, and the settings, vocabulary and code beside them.
+
+    The static encoder's folder is a Python package, of which two files are read.
+    """
     if not any(folder.rglob("*.safetensors")) and not any(folder.rglob("*.bin")):
         # All such folders would share one cache.
         found, cure = "no *.safetensors or *.bin file in it", "give the folder that SentenceTransformer.save wrote"
         raise InvalidInput(Problem("the folder holds no sentence encoder", str(folder), found, cure))
-    paths = sorted(path for path in folder.rglob("*") if path.suffix in _MODEL_FILES)
-    state = _file_state(folder, paths)
+    files = (path for path in folder.rglob("*") if path.is_file() and _may_be_read(path.relative_to(folder)))
+    paths = sorted(static_files(static) if static else files)
+    state = cache_key({"files": folder_state(folder, paths)})
     if (known := recall_model(folder, state)) is not None:
         return known
     digest = hashlib.sha256()
@@ -326,17 +331,18 @@ def _model_sha256(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _file_state(folder: Path, paths: Sequence[Path]) -> str:
-    """Return what changes whenever a file does: names, sizes, and the times of the last change of content and of state.
+def _may_be_read(path: Path) -> bool:
+    """Return whether loading a model may read the file at a path in its folder: any but documentation and hidden ones.
 
-    The time of a change of state cannot be set back, so it shows a file replaced by one of the same size and date.
+    The kinds of vocabularies (spiece.model, source.spm, bpe.codes) and of modules, whose code may lie beside them, are
+    open-ended: a kind that a list left out would share the vectors of another model.
     """
-    facts = [(path.relative_to(folder).as_posix(), path.stat()) for path in paths]
-    lines = [f"{name} {stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}" for name, stat in facts]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    is_hidden = any(part.startswith(".") or part == "__pycache__" for part in path.parts)
+    return not is_hidden and path.suffix.lower() not in _DOCUMENTATION and path.stem.upper() not in _LEGAL
 
 
-_MODEL_FILES = (".safetensors", ".bin", ".json", ".txt")
+_DOCUMENTATION = (".md", ".rst", ".pdf", ".png", ".jpg", ".jpeg", ".svg")
+_LEGAL = ("LICENSE", "LICENCE", "NOTICE")
 
 
 class CachedVectors:

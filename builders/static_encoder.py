@@ -32,6 +32,11 @@ def static_folder(encoder: str) -> Path | None:
     return Path(spec.origin).parent if spec is not None and spec.origin else None
 
 
+def static_files(folder: Path) -> list[Path]:
+    """Return the files that the static encoder reads, in the folder of ``static_folder``."""
+    return [folder / _TOKENIZER, folder / _WEIGHTS]
+
+
 class StaticEncoder:
     """The mean of token vectors, in the form of a model of sentence-transformers as ``Encoder`` uses it.
 

@@ -1,7 +1,5 @@
 """The functions of the front door: open, build, score, compare, validate, submit."""
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
@@ -228,6 +226,9 @@ def build_own(
 ) -> DatasetFolder:
     """Build a dataset folder from a table of your own; the same rows and options give the same folder.
 
+    Without a column of splits the rows are dealt to train, validation and test, and scores stand on the test rows
+    alone: a line on stderr says so, with the counts. To score all rows, write 'test' for each into such a column.
+
     Args:
         frame: a polars or pandas DataFrame, a pyarrow Table, a dict of columns, or the path of a file (CSV, JSON lines,
             Parquet, SQuAD's JSON, lines of tokens), of several (a domain each) or of a folder of them.
@@ -241,7 +242,8 @@ def build_own(
         kind: ``labels``, ``tags``, ``answers`` or ``texts``; by default from the file or its columns.
         min_texts: test texts below which a domain is left out of means.
         name: what the task is called in ids: lower case letters, digits, - and _.
-        out: the folder to write; by default one in the cache, which is taken as it is when it is there already.
+        out: the folder to write; by default one in the cache, which is taken as it is when the same rows were built
+            with the same options before.
         encoder: sentence encoder for depths, Hub id or path (extra 'encoder'); by default there are none.
         seed: seed of the split.
         overwrite: replace what is in ``out``.
@@ -249,21 +251,23 @@ def build_own(
     Raises: InvalidInput with every problem when a column is missing, a value empty, or ``out`` is taken; TypeError for
         a wrong type.
     """
-    from builders.building.own import build_rows
+    from builders.building.own import build_rows, own_key
     from builders.building.own_columns import Columns, find_kind
     from builders.building.own_rows import own_rows
-    from builders.specs.transforms import as_texts
-    from builders.writing.writer import BUILDER_VERSION, check_out
+    from builders.writing.writer import check_out
+    from shiftbench.own_data import print_dealt
 
     tables = own_tables(frame, "frame")
     texts = () if text is None else (text,) if isinstance(text, str) else tuple(text)
     columns = Columns(domain, label, texts, id, split, group)
     rows = own_rows(tables, columns, find_kind(kind))
-    options = json.dumps([BUILDER_VERSION, [Path(table.name).name for table in tables], name, seed, encoder, min_texts])
-    key = hashlib.sha256("\n".join([options, *as_texts(rows.frame)]).encode()).hexdigest()[:16]
+    vectors = Encoder(encoder) if encoder else None
+    options: dict[str, Any] = {"min_texts": min_texts, "seed": seed, "encoder": vectors}
+    key = own_key(name, rows, tables, **options)[:16]
     folder = cache_folder() / "own" / key if out is None else as_path(out, "out")
-    if out is not None or not folder.is_dir():
+    if overwrite or out is not None or not folder.is_dir():
         check_out(folder, overwrite=overwrite, withhold=False)
-        vectors = Encoder(encoder) if encoder else None
-        build_rows(name, rows, tables, folder, min_texts=min_texts, seed=seed, encoder=vectors)
-    return DatasetFolder.open(folder)
+        build_rows(name, rows, tables, folder, **options)
+    opened = DatasetFolder.open(folder)
+    print_dealt(opened)
+    return opened

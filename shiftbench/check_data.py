@@ -10,6 +10,7 @@ import polars as pl
 
 from builders.building.own import build_rows
 from builders.building.own_columns import Columns, FoundColumns
+from builders.building.own_labels import respell
 from builders.building.own_rows import OwnRows, name_domains, own_rows
 from builders.building.own_tables import OwnTable, read_tables
 from builders.encoder import Encoder
@@ -197,6 +198,8 @@ def _read_training_rows(options: DataOptions, rows: OwnRows) -> tuple[pl.DataFra
     wanted = [*rows.inputs, *([GOLD[rows.kind]] if labelled else [])]
     frame = table.frame.select(pl.col(asked.names[name]).alias(name) for name in wanted)
     whole = frame.drop_nulls()
+    if "label" in whole.columns:
+        whole = whole.with_columns(respell(whole["label"], rows.frame["label"].unique().to_list()))
     if whole.is_empty():
         raise InvalidInput(Problem("there are no training texts", str(options.train_file), "no row has a text"))
     return whole, labelled and rows.kind is TaskKind.CLASSIFICATION

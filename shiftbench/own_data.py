@@ -5,6 +5,7 @@ otherwise. Without an id column they are those of ``shiftbench build own``, and 
 """
 
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,8 +14,9 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from builders.building.own import MIN_TEXTS, build_rows
+from builders.building.own import DEALT, MIN_TEXTS, build_rows
 from builders.building.own_columns import Columns
+from builders.building.own_labels import respell
 from builders.building.own_rows import OwnRows, name_domains, own_rows
 from builders.building.own_tables import read_tables
 from builders.encoder import Encoder
@@ -124,6 +126,7 @@ def open_own_data(
         out = Path(place) / "data"
         build_rows(_task_name(frame, columns), rows, tables, out, min_texts=min_texts, encoder=encoder)
         folder = DatasetFolder.open(out)
+        print_dealt(folder)
         if encoder is not None:
             _check_train_rows(folder, str(csv))
         ids = dataset_ids(rows, names, folder) if columns.id else pl.DataFrame()
@@ -171,6 +174,14 @@ def score_own_data(
         kept = data.folder.path.parent / "predictions.parquet"
         checked.drop("task", "target").sort("source", "seed", "id").write_parquet(kept)
         yield OwnScores(**vars(data), scores=scores, predictions=kept)
+
+
+def print_dealt(folder: DatasetFolder) -> None:
+    """Write to stderr that the rows of own data were split by the program, with the counts, where they were."""
+    for task in folder.manifest.tasks.values():
+        for note in task.notes:
+            if note.startswith(DEALT):
+                print(note, file=sys.stderr)
 
 
 def _check_ids(frame: pl.DataFrame, predictions: Path, columns: Columns) -> None:
@@ -241,6 +252,9 @@ def _check_own_predictions(
     facts = folder.prediction_task(task)
     if not facts.sources or id_column:  # rows that are all test rows do not say what models were trained on
         facts = replace(facts, sources=tuple(folder.task(task).domains))
+    info = folder.task(task)
+    if info.kind is TaskKind.CLASSIFICATION and not labels_by_index:
+        frame = frame.with_columns(respell(frame["prediction"], info.labels))
     sources = {text: _resolve_source(text, names) for text in frame["source"].unique().to_list()}
     frame = frame.with_columns(pl.col("source").replace_strict(sources, return_dtype=pl.String))
     if id_column:

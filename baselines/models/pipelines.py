@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from baselines.models.labels import LabelMatch, match_labels
 from baselines.models.loaded import NamedModel, describe_error
 from baselines.models.outputs import frame_of_labels, frame_of_probabilities
+from builders.checksums import file_state
 from validation.command_line import require
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import TaskKind
@@ -62,10 +63,9 @@ def load_pipeline_file(request: "LoadRequest", path: Path) -> Pipeline:
         found, cure = type(estimator).__name__, "save a fitted pipeline that ends in a classifier of single labels"
         raise InvalidInput(Problem("this is no fitted classifier", request.spec, found, cure))
     match = match_labels(class_names(classes), request.labels, place=request.spec, label_map=request.label_map)
-    facts = path.stat()
     return Pipeline(
         name=path.stem, inputs=request.inputs, notes=match.notes, estimator=estimator, match=match, part_rows=8192,
-        version=[facts.st_size, facts.st_mtime_ns], libraries=("scikit-learn",),
+        version=file_state(path), libraries=("scikit-learn",),
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from baselines.models.labels import LabelMatch, match_labels
 from baselines.models.loaded import NamedModel
 from baselines.models.outputs import frame_of_labels, frame_of_probabilities
 from baselines.models.pipelines import class_names, load_estimator, reading_pickle
+from builders.checksums import folder_state
 from validation.command_line import require
 from validation.report import InvalidInput, Problem, first_line
 from validation.vocabulary import TaskKind
@@ -98,12 +99,11 @@ def load_sentence_model(request: "LoadRequest", folder: Path) -> SentenceModel:
         raise InvalidInput(
             Problem("the sentence encoder cannot be loaded", request.spec, first_line(error), cure)
         ) from error
-    files = {str(file.relative_to(folder)): file.stat() for file in sorted(folder.rglob("*")) if file.is_file()}
     return SentenceModel(
         name=folder.resolve().name, inputs=request.inputs, notes=match.notes, part_rows=256,
         libraries=("sentence-transformers", "scikit-learn"),
         facts={"base_model": request.spec, "paradigm": "fine-tuned"},
-        version={name: (facts.st_size, facts.st_mtime_ns) for name, facts in files.items()},
+        version=folder_state(folder),
         body=body, head=head, is_normalized=bool(settings.get("normalize_embeddings")), match=match,
     )  # fmt: skip
 

@@ -1,7 +1,5 @@
 """Answers of language models on disk, so that nothing is asked, or paid for, twice."""
 
-import hashlib
-import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,12 +8,12 @@ from threading import Lock
 from typing import Any
 
 from baselines.prompting.models import ModelAnswer
-from builders.cache import cache_folder
+from builders.cache import cache_folder, cache_key
 
 
 def answer_key(identity: Mapping[str, Any]) -> bytes:
     """Hash what an answer depends on: the model and where it runs, the messages, the parameters."""
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).digest()
+    return bytes.fromhex(cache_key(identity))
 
 
 class AnswerStore:

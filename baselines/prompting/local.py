@@ -1,6 +1,5 @@
 """A language model on this machine, through transformers: greedy, in batches of similar length."""
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -13,6 +12,8 @@ from baselines.prompting.gguf import find_gguf
 from baselines.prompting.models import KeepAnswer, Message, ModelAnswer, Request
 from baselines.prompting.wire import plain_text
 from baselines.training.options import Precision
+from builders.cache import cache_key
+from builders.checksums import file_state, folder_state
 from validation.command_line import require
 from validation.report import InvalidInput, Problem, first_line
 
@@ -230,9 +231,6 @@ def _without_system(messages: Sequence[Message]) -> list[Message]:
 
 
 def _files_digest(where: Path) -> str:
-    """Hash the names, sizes and times of a model's files: hashing the weights would take too long."""
-    digest = hashlib.sha256(str(where.resolve()).encode())
-    for path in sorted(path for path in (where, *where.rglob("*")) if path.is_file()):
-        facts = path.stat()
-        digest.update(f"{path.relative_to(where).as_posix()} {facts.st_size} {facts.st_mtime_ns}\n".encode())
-    return digest.hexdigest()
+    """Hash the names and states of a model's files: hashing the weights would take too long."""
+    files = {".": file_state(where)} if where.is_file() else folder_state(where)
+    return cache_key({"path": str(where.resolve()), "files": files})

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from baselines.training.options import Adapter, BaseDtype, Precision, TrainingOptions
+from builders.checksums import folder_state
 from builders.encoder import offline_weights
 from validation.command_line import require
 from validation.report import InvalidInput, Problem, first_line
@@ -76,13 +77,13 @@ def model_version(name: str) -> Any:
 
     Args:
         name: Hub id or path.
-    Returns: JSON data: a folder's files by size and time, or a Hub revision; None where neither is known.
+    Returns: JSON data: a folder's files by their states (``builders.checksums.file_state``), or a Hub revision; None
+            where neither is known.
     """
     folder = Path(model_path(name))
     if not folder.is_dir():
         return getattr(load_config(name), "_commit_hash", None)
-    files = {str(file.relative_to(folder)): file.stat() for file in folder.rglob("*") if file.is_file()}
-    return {path: (facts.st_size, facts.st_mtime_ns) for path, facts in files.items()}
+    return folder_state(folder)
 
 
 def load_config(name: str, **settings: Any) -> Any:

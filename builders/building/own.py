@@ -5,7 +5,7 @@ their usual names or as they are named (``builders.building.own_columns``).
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,18 +16,22 @@ from builders.assembling.cut import Splits
 from builders.building.own_columns import Columns
 from builders.building.own_rows import OwnRows, name_domains, own_rows, tag_names
 from builders.building.own_tables import OwnTable, read_tables
+from builders.cache import cache_key
 from builders.checksums import file_sha256
 from builders.encoder import Encoder
 from builders.folder.manifest import Manifest, SourceFacts, SourceFile
+from builders.reading.checkpoint import program_sha256
 from builders.specs.spec import TaskSpec
 from builders.specs.transforms import as_texts
 from builders.writing.withhold import label_key, secret_seed
 from builders.writing.writer import check_out, write_folder
 from validation.report import InvalidInput, Problem, counted
-from validation.vocabulary import GOLD, TaskKind, is_name
+from validation.vocabulary import GOLD, SPLITS, TaskKind, is_name
 
 MIN_TEXTS = 30
 """Test texts below which a domain of own data is left out of means."""
+DEALT = "the program dealt"
+"""How the note begins that the program, not the file, dealt rows to splits."""
 
 _METRICS = {
     TaskKind.CLASSIFICATION: "macro_f1",
@@ -129,7 +133,9 @@ def build_rows(
     draws, sources = secret_seed(seed, key), dict.fromkeys(parts, ("own",))
     task = assemble(spec, dict(sorted(parts.items())), sources, seed=draws, equal=False, withhold=withhold_labels)
     task.titles = {name: text for text, name in names.items() if text != name}
-    task.spec = replace(spec, notes=(*rows.notes, *_small_domains(task, min_texts)))
+    dealt = deal_note(task, parts if "split" in frame.columns else {})
+    notes = (*([dealt] if dealt else []), *rows.notes, *_small_domains(task, min_texts))
+    task.spec = replace(spec, notes=notes)
     source = SourceFacts(
         title=title,
         url="",
@@ -153,6 +159,34 @@ def build_rows(
     )
 
 
+def own_key(
+    task_name: str,
+    rows: OwnRows,
+    tables: Sequence[OwnTable],
+    *,
+    min_texts: int = MIN_TEXTS,
+    seed: int = 0,
+    encoder: Encoder | None = None,
+) -> str:
+    """Return the identity of what ``build_rows`` writes for the same arguments, 64 hex digits."""
+    content = hashlib.sha256(rows.frame.write_ndjson().encode()).hexdigest()
+    return cache_key(
+        {
+            "program": program_sha256(),
+            "task": task_name,
+            "kind": rows.kind.value,
+            "inputs": rows.inputs,
+            "columns": [[name, str(dtype)] for name, dtype in rows.frame.schema.items()],
+            "rows": content,
+            "notes": rows.notes,
+            "files": [_source_file(table).model_dump(mode="json") for table in tables],
+            "min_texts": min_texts,
+            "seed": seed,
+            "encoder": [encoder.name, encoder.revision] if encoder else None,
+        }
+    )
+
+
 def _labels(rows: OwnRows) -> tuple[str, ...]:
     if rows.kind is TaskKind.TAGGING:
         return tag_names(rows.frame)
@@ -164,6 +198,27 @@ def _splits(frame: pl.DataFrame, rows: OwnRows) -> Splits:
     if "split" not in frame.columns:
         return {"train": frame.select(columns)}
     return {str(split): part.select(columns) for (split,), part in frame.group_by("split", maintain_order=True)}
+
+
+def deal_note(task: AssembledTask, named: Mapping[str, Splits]) -> str:
+    """Format the note that rows were dealt to splits here; it is the first note of a task.
+
+    Args:
+        task: the task.
+        named: by domain the splits that the file names; empty where it names none.
+    Returns: a sentence with the counts; empty where every row is in the split that the file names.
+    """
+    counts = {split: sum(len(splits.get(split, ())) for splits in task.domains.values()) for split in SPLITS}
+    sizes = ", ".join(f"{n:,} {split}" for split, n in counts.items())
+    last = f"scores stand on the {counts['test']:,} test rows alone"
+    if not named:
+        cure = "to score all rows, write 'test' for each into a column 'split'"
+        return f"{DEALT} {sum(counts.values()):,} rows to splits, as no column names these: {sizes}; {last} ({cure})"
+    unnamed = {split for domain, splits in task.domains.items() for split in splits if split not in named[domain]}
+    if not unnamed:
+        return ""
+    words = " and ".join(split for split in SPLITS if split in unnamed)
+    return f"{DEALT} rows to splits that the file does not name ({words}): {sizes} in all; {last}"
 
 
 def _small_domains(task: AssembledTask, min_texts: int) -> list[str]:

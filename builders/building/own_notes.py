@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from builders.building.own_dates import count_spans, look_like_dates
+from builders.building.own_labels import spellings
 from builders.specs.transforms import as_texts
 from validation.vocabulary import GOLD, TaskKind
 
@@ -81,7 +82,7 @@ def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> It
 
 
 def _alike_names(frame: pl.DataFrame, kind: TaskKind) -> Iterator[str]:
-    """Find domains and labels that differ in case or spaces alone."""
+    """Find domains and labels that differ in case or spaces alone, and domains that are one number."""
     words = ["domain"] + (["label"] if kind is TaskKind.CLASSIFICATION else [])
     for name in words:
         by_folded: dict[str, list[str]] = {}
@@ -90,3 +91,6 @@ def _alike_names(frame: pl.DataFrame, kind: TaskKind) -> Iterator[str]:
         for alike in by_folded.values():
             if len(alike) > 1:
                 yield f"{name}s that differ only in case or spaces are kept apart: {', '.join(map(repr, alike))}"
+    if twice := spellings(sorted(frame["domain"].unique().to_list())):
+        pairs = ", ".join(f"{one!r} and {other!r}" for other, one in sorted(twice.items()))
+        yield f"domains that are the same number are kept apart: {pairs}"

@@ -9,7 +9,8 @@ import polars as pl
 
 from builders.building.own_columns import START, Columns, FoundColumns, infer_kind
 from builders.building.own_dates import group_dates
-from builders.building.own_notes import date_cure, odd_rows, row_list
+from builders.building.own_labels import spelling_note, spellings
+from builders.building.own_notes import SHOWN, date_cure, odd_rows, row_list
 from builders.building.own_tables import OwnTable
 from builders.specs.transforms import as_texts, text_digest
 from leaderboard.metrics.tagging import tag_notation, tag_scheme
@@ -22,6 +23,8 @@ MAX_DOMAINS = 1_000
 TOO_MANY = "there are too many domains"
 FEW_DOMAINS = 100
 """Values of a column that may be meant for domains, where another one holds ids."""
+FEW_LABELS = 20
+"""Labels up to which nobody is asked whether they are classes, however few rows there are."""
 MAX_NAME = 100
 """Letters of a domain's name, of which files and folders are named."""
 
@@ -59,6 +62,7 @@ def own_rows(
     """
     problems: list[Problem] = []
     frames: list[pl.DataFrame] = []
+    is_kind_given = kind is not None
     kinds = {kind or table.kind or infer_kind(table.frame.columns) for table in tables}
     if len(kinds) > 1:
         found = ", ".join(sorted(each.value for each in kinds))
@@ -72,10 +76,15 @@ def own_rows(
         inputs = reading.inputs or inputs
         if frame is not None:
             frames.append(frame)
+    notes: list[str] = []
+    if kind is TaskKind.CLASSIFICATION and frames:
+        frames, notes = _unite_spellings(frames)
     if len({tuple(frame.columns) for frame in frames}) > 1:
         problems.append(Problem("the files have different columns", tables[0].name, cure="give all files the same"))
     elif len(frames) == len(tables):
         problems += _check_together(frames, tables, columns, kind, min_domains)
+        if not is_kind_given and kind is TaskKind.CLASSIFICATION:
+            problems += _check_labels(frames, tables, columns)
     if problems:
         raise InvalidInput(problems)
     frame = pl.concat(frames)
@@ -83,7 +92,30 @@ def own_rows(
     if "group" not in frame.columns:
         texts = as_texts(frame.select(inputs[0])) if kind is TaskKind.TAGGING else frame[inputs[0]]
         frame = frame.with_columns(text_digest(texts).alias("group"))
-    return OwnRows(kind, inputs, frame, tuple(odd_rows(frame, inputs, kind)))
+    return OwnRows(kind, inputs, frame, (*notes, *odd_rows(frame, inputs, kind)))
+
+
+def _unite_spellings(frames: Sequence[pl.DataFrame]) -> tuple[list[pl.DataFrame], list[str]]:
+    """Write labels that are the same number in one way; also return the note that says so, if any are."""
+    labels = pl.concat(frame["label"] for frame in frames).drop_nulls()
+    chosen = spellings(labels.unique(maintain_order=True).to_list())
+    if not chosen:
+        return list(frames), []
+    return [frame.with_columns(pl.col("label").replace(chosen)) for frame in frames], [spelling_note(labels, chosen)]
+
+
+def _check_labels(frames: Sequence[pl.DataFrame], tables: Sequence[OwnTable], columns: Columns) -> Iterator[Problem]:
+    """Find labels that nearly all differ: texts to generate, ids or measurements, which are no classes."""
+    labels = pl.concat(frame["label"] for frame in frames).drop_nulls()
+    n_labels = labels.n_unique()
+    if n_labels <= FEW_LABELS or 2 * n_labels <= len(labels):
+        return
+    found = f"{n_labels:,} different labels on {len(labels):,} rows, such as {labels[0][:40]!r}"
+    cure = (
+        "give --kind texts where these are texts to be written, --kind labels where they are classes; "
+        "or name another column with --label-column"
+    )
+    yield Problem("the labels nearly all differ", tables[0].name, found, cure, column=columns.label or "label")
 
 
 class _Fault(NamedTuple):
@@ -295,12 +327,12 @@ def name_domains(domains: pl.Series, file: str, column: str = "domain") -> tuple
         domains: what the file calls them, in any order and number; empty ones are passed over.
         file: the file, for the report.
         column: the file's name of their column.
-    Returns: a name for each distinct domain, by what the file calls it; and a problem for each that would share its
-        name with another, or have a word for models without a source domain or too long a name.
+    Returns: a name for each distinct domain, by what the file calls it; and a problem for all that would share their
+        names, and for each that would have a word for models without a source domain or too long a name.
         Of too many domains one problem alone.
     """
     names: dict[str, str] = {}
-    taken: set[str] = set()
+    by_name: dict[str, list[str]] = {}
     problems = []
     if domains.n_unique() > MAX_DOMAINS:
         found, cure = f"{domains.n_unique():,} different values", f"name the column of at most {MAX_DOMAINS:,} domains"
@@ -312,7 +344,7 @@ def name_domains(domains: pl.Series, file: str, column: str = "domain") -> tuple
         what = ""
         if name in OUTSIDE_SOURCES:
             what = f"'{name}' is reserved for models without a source domain"
-        elif name in taken or not name:
+        elif not name:
             what = "a domain has no name of its own in lower case letters, digits, - and _"
         elif len(name) > MAX_NAME:
             what = f"a domain's name is longer than {MAX_NAME} letters"
@@ -320,5 +352,12 @@ def name_domains(domains: pl.Series, file: str, column: str = "domain") -> tuple
             row = int((domains == text).arg_true()[0]) + 1
             problems.append(Problem(what, file, repr(text)[:80], "give it another name", column=column, row=row))
         names[text] = name
-        taken.add(name)
+        if name:
+            by_name.setdefault(name, []).append(text)
+    if variants := [each for each in by_name.values() if len(each) > 1]:
+        found = "; ".join(" and ".join(repr(text)[:80] for text in each[:SHOWN]) for each in variants[:SHOWN])
+        what = "domains differ only in case, spaces or signs, so that they would have one name"
+        row = int((domains == variants[0][1]).arg_true()[0]) + 1
+        cure = "write those that are one domain in one way, and give the others names that differ in letters or digits"
+        problems.append(Problem(what, file, found, cure, column=column, row=row))
     return names, problems

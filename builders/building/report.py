@@ -29,14 +29,14 @@ def print_build(out: Path, manifest: Manifest, without_files: Sequence[str], con
     for name, task in manifest.tasks.items():
         if name.endswith(PLACEBO):
             continue
+        for line in task.notes if manifest.benchmark == "own" else ():
+            _print_line(console, f"note: {line}")
         _print_sizes(name, task, console)
         _print_paper_sizes(manifest, name, console)
         if overlaps := overlap_cells(task):
             _print_table(console, OVERLAP_TITLE.lower(), OVERLAP_COLUMNS, overlaps)
         _print_steps(task, console)
         statistics = read_statistics(out, name)
-        for line in task.notes if manifest.benchmark == "own" else ():
-            _print_line(console, f"note: {line}")
         for line in pairing_lines(task, statistics):
             _print_line(console, line)
         equal = any(size.rows is not None for size in task.sizes.values())

@@ -2,10 +2,12 @@
 
 It yields what ``load_dataset`` yields, as its reading is the one of ``datasets``' own Parquet builder. Beyond that it
 knows its splits and their sizes before it reads them, is prepared when it is first asked for rows, and keeps its cache
-by content: a folder that is built anew at the same path is never answered from old rows.
+by content: a folder that is built anew at the same path is never answered from old rows. Files on this machine are
+compared with the checksums in the manifest, and a file that ends with other rows than it should have is an error.
 """
 
-import hashlib
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,9 @@ import datasets
 from datasets.data_files import DataFilesPatternsDict
 from datasets.packaged_modules.parquet.parquet import Parquet, ParquetConfig
 
+from builders.cache import cache_key
+from builders.checksums import file_state
+from builders.folder.compared_files import compare_files
 from builders.folder.configs import LABEL, Column, Config, config_name, configs
 from builders.folder.hub_folder import names_repository
 from builders.folder.manifest import MANIFEST, Manifest
@@ -21,12 +26,15 @@ from builders.folder.papers import papers_to_cite
 from builders.hub_access import reaching_hub
 from validation.report import InvalidInput, Problem, did_you_mean
 
+_SHARD = re.compile(r"(?P<split>data/[^/]+/[^/]+/[^/]+)-(?P<number>[0-9]{5})-of-(?P<of>[0-9]{5})\.parquet$")
+
 
 @dataclass
 class FolderConfig(ParquetConfig):  # type: ignore[misc]
-    """A config of a dataset folder: ``rows`` says how many each split has."""
+    """A config of a dataset folder: ``rows`` says how many each split has, ``split_rows`` each domain's, by path."""
 
     rows: dict[str, int] = field(default_factory=dict)
+    split_rows: dict[str, int] = field(default_factory=dict)
     citation: str = ""
 
 
@@ -45,6 +53,31 @@ class FolderBuilder(Parquet):  # type: ignore[misc]
             features=self.config.features,
             splits=splits,
         )
+
+    def _generate_tables(self, files: Any, row_groups_list: Any) -> Iterator[Any]:
+        """Read tables; a file that ends with other rows than the manifest says is an error, also in a stream."""
+        counts = dict.fromkeys(range(len(files)), 0)
+        for key, table in super()._generate_tables(files, row_groups_list):
+            counts[key.original_shard_id] += len(table)
+            yield key, table
+        if self.config.filters is None:
+            for (place, n_rows), row_groups in zip(counts.items(), row_groups_list, strict=True):
+                if row_groups is None:
+                    self._check_rows(str(files[place]), n_rows)
+
+    def _check_rows(self, file: str, n_rows: int) -> None:
+        """Compare a file's rows with those of its split, which shards hold in equal parts.
+
+        Files of other names are downloaded copies, whose splits ``datasets`` counts when it prepares them.
+        """
+        named = _SHARD.search(file)
+        if named is None or named["split"] not in self.config.split_rows:
+            return
+        rows, number, n_shards = self.config.split_rows[named["split"]], int(named["number"]), int(named["of"])
+        expected = rows * (number + 1) // n_shards - rows * number // n_shards
+        if n_rows != expected:
+            found = f"{n_rows:,} rows, {expected:,} in the manifest"
+            raise InvalidInput(Problem("rows differ from the manifest", file, found, "build the folder again"))
 
     def as_dataset(self, split: Any = None, **options: Any) -> Any:
         """Return rows of all splits or of one, as ``datasets`` builders do; files are prepared on the first call."""
@@ -66,24 +99,33 @@ def dataset_builder(
         revision: branch, tag or commit of the repository; of no meaning to a folder on disk.
         cache_dir: where prepared rows are kept; by default where ``datasets`` keeps them.
     Returns: a ``datasets`` builder that knows its splits, features and citation.
-    Raises: InvalidInput when there is no such folder or config, or when the domain may not be published and is not in
-        it.
+    Raises: InvalidInput when there is no such folder or config, when the domain may not be published and is not in it,
+        or when files of the config were changed.
     """
     where, manifest, base = _open(folder, revision)
     config_of = {each.name: each for each in configs(manifest)}
     name = config or next(iter(config_of))
     if name not in config_of:
         raise InvalidInput(_no_config(where, manifest, name, list(config_of)))
+    content = {"manifest": manifest.model_dump(mode="json")}
+    if not names_repository(folder):
+        patterns = list(config_of[name].paths.values())
+        compare_files(Path(folder), manifest, patterns)
+        if not manifest.files:  # written before manifests had checksums: the files say themselves that they changed
+            paths = sorted(path for pattern in patterns for path in Path(folder).glob(pattern))
+            content["files"] = {str(path): file_state(path) for path in paths}
     papers = "\n\n".join(papers_to_cite(manifest.benchmark, depths=manifest.encoder is not None))
-    members = {"BUILDER_CONFIGS": [_config(each, papers) for each in config_of.values()], "__module__": __name__}
+    members = {
+        "BUILDER_CONFIGS": [_config(each, papers, manifest) for each in config_of.values()],
+        "__module__": __name__,
+    }
     made = type("FolderBuilder", (FolderBuilder,), members)
-    content = hashlib.sha256(manifest.model_dump_json().encode()).hexdigest()
     builder: FolderBuilder = made(
         cache_dir=str(cache_dir) if cache_dir else None,
         dataset_name=manifest.benchmark,
         config_name=name,
         base_path=base,
-        hash=content[:16],
+        hash=cache_key(content)[:16],
     )
     return builder
 
@@ -114,13 +156,20 @@ def _no_config(where: str, manifest: Manifest, name: str, names: list[str]) -> P
     return Problem("the folder has no such config", where, f"'{name}'", did_you_mean(name, names))
 
 
-def _config(config: Config, citation: str) -> FolderConfig:
+def _config(config: Config, citation: str, manifest: Manifest) -> FolderConfig:
+    split_rows = {
+        f"data/{task}/{domain}/{split}": facts.rows
+        for task, info in manifest.tasks.items()
+        for domain, domain_facts in info.domains.items()
+        for split, facts in domain_facts.splits.items()
+    }
     return FolderConfig(
         name=config.name,
         description=config.title,
         data_files=DataFilesPatternsDict.from_patterns({split: [path] for split, path in config.paths.items()}),
         features=datasets.Features({column.name: _feature(column, config.labels) for column in config.columns}),
         rows=dict(config.rows),
+        split_rows=split_rows,
         citation=citation,
     )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from builders.folder.compared_files import compare_files, find_changed_files, find_missing_files
 from builders.folder.hashes import content_hash, labels_sha256, rows_sha256
 from builders.folder.manifest import MANIFEST, Manifest, SplitFacts, TaskInfo
 from builders.folder.paths import depth_path, repeats_path, split_path, subset_path
@@ -34,8 +35,24 @@ class DatasetFolder:
     def open(cls, path: Path | str) -> "DatasetFolder":
         """Open a folder.
 
+        Its files are compared with the checksums in the manifest when it is first opened on this machine, and later
+        those that changed since.
+
         Args:
             path: the folder; rows are read on call.
+        Returns: the folder.
+        Raises: InvalidInput when it is no dataset folder, of another format version, or files of it were changed.
+        """
+        folder = cls.unchecked(path)
+        compare_files(folder.path, folder.manifest)
+        return folder
+
+    @classmethod
+    def unchecked(cls, path: Path | str) -> "DatasetFolder":
+        """Open a folder whose files may have been changed, for ``check`` to list everything that is wrong with it.
+
+        Args:
+            path: the folder.
         Returns: the folder.
         Raises: InvalidInput when it is no dataset folder, or of another format version.
         """
@@ -238,7 +255,7 @@ class DatasetFolder:
 
     def check(self) -> None:
         """Check every file against its schema and its hash; InvalidInput names all that differ."""
-        problems: list[Problem] = []
+        problems = list(find_changed_files(self.path, self.manifest))
         for name in self.manifest.tasks:
             # Subsets are ids of test rows: without sound rows there is nothing to compare them with.
             problems += self._check_splits(name) or self._check_subsets(name) + self._check_repeats(name)
@@ -333,7 +350,15 @@ class DatasetFolder:
         )
 
     def files(self, pattern: str) -> list[Path]:
-        """List the files at a path of the folder, such as ``split_path`` gives; InvalidInput when there are none."""
+        """List the files at a path of the folder, such as ``split_path`` gives.
+
+        Args:
+            pattern: a path inside the folder, or a glob over the shards of a split.
+        Returns: their paths, sorted.
+        Raises: InvalidInput when there are none, or others than in the manifest.
+        """
+        if problems := list(find_missing_files(self.path, self.manifest, pattern)):
+            raise InvalidInput(problems)
         files = sorted(self.path.glob(pattern))
         if not files:
             what, cure = "a file of the dataset folder is missing", "build the folder again"

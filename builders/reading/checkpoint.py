@@ -1,7 +1,6 @@
 """What was read of a large file, kept on disk: whole or not at all, and never used for another file or program."""
 
 import hashlib
-import json
 import shutil
 import sys
 from collections.abc import Iterable
@@ -12,7 +11,8 @@ import polars as pl
 import pydantic
 from filelock import FileLock, Timeout
 
-from builders.checksums import file_sha256
+from builders.cache import cache_key
+from builders.checksums import file_sha256, file_state
 from builders.specs.spec import Fingerprint
 from builders.specs.upstream_file import Position
 from validation.output_files import replace_file
@@ -103,13 +103,14 @@ def checkpoint_key(path: Path, what: Iterable[object]) -> str:
 
     The text form of ``what`` must identify it, and be the same in every process.
     """
-    facts = path.stat()
-    content = [str(path.resolve()), facts.st_size, facts.st_mtime_ns, *map(str, what), _program()]
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+    program = program_sha256()
+    return cache_key(
+        {"path": str(path.resolve()), "state": file_state(path), "what": [*map(str, what)], "program": program}
+    )
 
 
 @cache
-def _program() -> str:
+def program_sha256() -> str:
     """Hash the builders' own files, so that rows which another version of a step took are not used."""
     folder = Path(__file__).parents[1]
     files = sorted(file for file in folder.rglob("*") if file.suffix in {".py", ".csv", ".toml", ".bib"})

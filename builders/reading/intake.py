@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 from tqdm import tqdm
 
-from builders.checksums import file_sha256
+from builders.checksums import file_sha256, file_state
 from builders.reading.checkpoint import Checkpoint, State, checkpoint_key
 from builders.reading.fingerprint import measure_rows, merge_fingerprints
 from builders.reading.sampling import STRATUM, Reservoir
@@ -115,7 +115,7 @@ def read_file(
         if cache is not None and n_bytes >= large:
             what = [repr(reader), *(part for consumer in consumers for part in _identity_parts(consumer))]
             if (sibling := path.with_name(getattr(reader, "sibling", path.name))) != path and sibling.is_file():
-                what += [sibling.stat().st_size, sibling.stat().st_mtime_ns]
+                what.append(str(file_state(sibling)))
             checkpoint = opened.enter_context(Checkpoint(cache / "reads" / checkpoint_key(path, what)))
         intake = _Intake(path, consumers, checkpoint, store)
         if intake.sha256 is None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from builders.checksums import file_state
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import index_cache
 from leaderboard.board.boards import Board, board_frame, rows_of
@@ -250,7 +251,8 @@ class Index:
 
     def _files(self, identity: str) -> tuple[int, ...]:
         files = self.store.entry_files(identity)
-        return tuple(path.stat().st_mtime_ns if path.is_file() else 0 for path in (files.card, files.predictions))
+        states = (file_state(path) if path.is_file() else [0] for path in (files.card, files.predictions))
+        return tuple(fact for state in states for fact in state)
 
     def _read_entries(self, identities: Iterable[str]) -> tuple[pl.DataFrame, dict[str, Unscored]]:
         rows, unscored = [], {}

@@ -17,7 +17,7 @@ class Unscored:
     name: str
     reasons: tuple[str, ...]
     files: tuple[int, ...] = ()
-    """When its files were written: the entry is read again when that changes."""
+    """The states of its files: the entry is read again when that changes."""
     waiting: bool = False
     """Whether it will be scored."""
 

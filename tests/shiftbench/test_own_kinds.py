@@ -145,7 +145,7 @@ def test_labels_stay_as_written(tmp_path: Path, built: dict[str, DatasetFolder])
     )
     (tmp_path / "own.jsonl").write_text(lines, encoding="utf-8")
     folder = sb.build_own(tmp_path / "own.jsonl", out=tmp_path / "a")
-    assert folder.task("own").labels == ("01", "1", "1.0", "true")
+    assert folder.task("own").labels == ("01", "1", "true"), "01 is a code; 1.0 is 1"
     gap = pd.DataFrame(rows("labels"))
     gap.loc[3, "label"] = None
     with pytest.raises(InvalidInput, match="frame, column 'label', row 4: a value is empty"):

@@ -194,8 +194,9 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
         ),
         (
             GOOD + "books ,good,nice\n",
-            "c.csv, column 'domain', row 5: a domain has no name of its own in lower case letters, digits, - and _; "
-            "found 'books '; give it another name",
+            "c.csv, column 'domain', row 5: domains differ only in case, spaces or signs, so that they would have one "
+            "name; found 'Books' and 'books '; write those that are one domain in one way, and give the others names "
+            "that differ in letters or digits",
         ),
         (GOOD + "书,good,nice\n", "c.csv, column 'domain', row 5: a domain has no name of its own"),
         (

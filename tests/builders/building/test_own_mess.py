@@ -30,7 +30,10 @@ REFUSED = {
     "id of blanks": ("  ,Sci Fi,1,text c,train,g3,x", "an id is empty; found rows 81, 83"),
     "domain missing": ("k4,,1,text d,train,g4,x", "column 'Site', row 84: a value is empty; found rows 84, 99"),
     "domain without letters": ("k5,书,1,text e,test,g5,x", "row 85: a domain has no name of its own"),
-    "domain that looks like another": ("k6,Sci-Fi,1,text f,train,g6,x", "row 86: a domain has no name of its own"),
+    "domain that looks like another": (
+        "k6,Sci-Fi,1,text f,train,g6,x",
+        "row 86: domains differ only in case, spaces or signs",
+    ),
     "domain called none": (
         "k7,None,1,text g,test,g7,x",
         "row 87: 'none' is reserved for models without a source domain",
@@ -52,7 +55,10 @@ REFUSED = {
     "everything missing but the id": ("k19,,1,text s,train,g19,x", "rows 84, 99"),
 }
 ODD = {
-    "labels 1 and 1.0": ("k1,toys,1.0,text one,train,g1,x", "labels that occur only once: '#REF!', '1.0'"),
+    "labels 1 and 1.0": (
+        "k1,toys,1.0,text one,train,g1,x",
+        "labels that are the same number are one label: '1.0' (1) as '1'",
+    ),
     "label with a blank": ("k2,toys,Good ,text two,train,g2,x", "'Good', 'Good '"),
     "label in another case": ("k3,toys,Good,text three,train,g3,x", "labels that differ only in case or spaces"),
     "row repeated": ("k4,Sci Fi,1,Sci Fi number 1 is fine,train,p-Sci Fi-1,x", "word for word: row 84"),
@@ -91,7 +97,7 @@ def test_what_is_odd_is_noted_and_built_as_written(tmp_path: Path) -> None:
     notes = "\n".join(task.notes)
     for way, (_, words) in ODD.items():
         assert words in notes, f"{way}\n{notes}"
-    assert task.labels == ("#REF!", "0", "1", "1.0", "2", "Good", "Good ", "NA")
+    assert task.labels == ("#REF!", "0", "1", "2", "Good", "Good ", "NA")
     assert {name: facts.title for name, facts in task.domains.items()} == {"films": "", "sci-fi": "Sci Fi", "toys": ""}
     folder = DatasetFolder.open(tmp_path / "out")
     texts = pl.concat([folder.split("mess", "toys", split) for split in ("train", "test")])["text"].to_list()

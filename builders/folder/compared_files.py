@@ -1,0 +1,92 @@
+"""Files of a dataset folder compared with the checksums in its manifest.
+
+A checksum is computed once and kept in the user's cache with the state of its file, so that a folder is read whole when
+it is first opened, and again only where a file has changed.
+"""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from builders.cache import recall_files, remember_files
+from builders.checksums import file_sha256, file_state
+from builders.folder.manifest import DATA_FOLDERS, Manifest
+from validation.report import InvalidInput, Problem
+
+_AT_ONCE = 4
+"""Files that are hashed at a time."""
+_CURE = "build the folder again"
+
+
+def compare_files(folder: Path, manifest: Manifest, patterns: Sequence[str] = ("*",)) -> None:
+    """Check that files which are there are those that the manifest was written for.
+
+    Files that are not there are reported by whoever reads them: a copy may hold the tasks alone that are needed.
+
+    Args:
+        folder: a dataset folder.
+        manifest: its manifest; older ones have no checksums, and nothing is compared.
+        patterns: paths inside the folder, or globs over them, of the files to compare.
+    Raises: InvalidInput naming every file that differs.
+    """
+    if problems := list(find_changed_files(folder, manifest, patterns)):
+        raise InvalidInput(problems)
+
+
+def find_changed_files(folder: Path, manifest: Manifest, patterns: Sequence[str] = ("*",)) -> Iterator[Problem]:
+    """Find the files that differ from the manifest's checksums; see ``compare_files``.
+
+    Args:
+        folder: a dataset folder.
+        manifest: its manifest.
+        patterns: paths inside the folder, or globs over them.
+    Returns: a problem for each file.
+    """
+    if not manifest.files:
+        return
+    # Only what lies below the folder is read, whatever paths the manifest has.
+    there = sorted(path for name in DATA_FOLDERS for path in (folder / name).rglob("*") if path.is_file())
+    wanted = {
+        place: path
+        for path in there
+        if (place := path.relative_to(folder).as_posix()) in manifest.files
+        and any(fnmatchcase(place, pattern) for pattern in patterns)
+    }
+    for place, sha256 in _checksums(folder, wanted).items():
+        if sha256 != manifest.files[place]:
+            found = f"checksum {sha256[:12]}, {manifest.files[place][:12]} in the manifest"
+            yield Problem("a file of the dataset folder was changed", str(folder / place), found, _CURE)
+
+
+def find_missing_files(folder: Path, manifest: Manifest, pattern: str) -> Iterator[Problem]:
+    """Find the files that the manifest has and the folder lacks, and shards of a split that the manifest lacks.
+
+    Args:
+        folder: a dataset folder.
+        manifest: its manifest; older ones list no files, and none is missing.
+        pattern: a path inside the folder, or a glob over paths.
+    Returns: a problem for each file.
+    """
+    listed = {place for place in manifest.files if fnmatchcase(place, pattern)}
+    for place in sorted(listed):
+        if not (folder / place).is_file():
+            yield Problem("a file of the dataset folder is missing", str(folder / place), cure=_CURE)
+    if listed:
+        for path in sorted(folder.glob(pattern)):
+            if (place := path.relative_to(folder).as_posix()) not in listed:
+                what = "a file beside those of the dataset folder would be read as one of them"
+                yield Problem(what, str(folder / place), "not in the manifest", "remove it, or build the folder again")
+
+
+def _checksums(folder: Path, files: dict[str, Path]) -> dict[str, str]:
+    """Return the checksums of files, reading those alone whose state is not the recorded one."""
+    known = recall_files(folder)
+    states = {place: file_state(path) for place, path in files.items()}
+    fresh = [place for place, state in states.items() if place not in known or known[place][0] != state]
+    if fresh:
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            sums = pool.map(lambda place: file_sha256(files[place]), fresh)
+            known |= {place: (states[place], sha256) for place, sha256 in zip(fresh, sums, strict=True)}
+        remember_files(folder, known)
+    return {place: known[place][1] for place in files}

@@ -1,0 +1,129 @@
+"""Labels and domains of one's own data that pass for others: one number in several spellings, texts, names alike."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import shiftbench as sb
+from builders.building.own_labels import spellings
+from builders.building.own_rows import name_domains
+from shiftbench.command import app
+from validation.report import InvalidInput
+
+N = 80
+ROWS: dict[str, Any] = {"domain": ["pub", "shop"] * (N // 2), "text": [f"visit {n}" for n in range(N)]}
+BINARY = ["1", "0", "0", "1"] * (N // 4)
+DEALT = r"the program dealt 80 rows to splits, as no column names these: (\d+) train, (\d+) validation, (\d+) test; "
+
+
+def test_the_same_number_is_one_label_with_a_note(tmp_path: Path) -> None:
+    folder = sb.build_own(ROWS | {"label": ["1", "0", "0", "1.0"] * (N // 4)}, out=tmp_path / "a")
+    same = sb.build_own(ROWS | {"label": BINARY}, out=tmp_path / "b")
+    assert (folder.task("own").labels, folder.content_hash) == (("0", "1"), same.content_hash)
+    assert "labels that are the same number are one label: '1.0' (20) as '1' (rows)" in folder.task("own").notes
+
+
+def test_files_that_spell_numbers_in_their_own_way_are_one_table(tmp_path: Path) -> None:
+    for domain, one in (("pub", "1"), ("shop", "1.0")):
+        lines = [f"{one if n % 2 else '0'},{domain} {n}\n" for n in range(N)]
+        (tmp_path / f"{domain}.csv").write_text("label,text\n" + "".join(lines))
+    folder = sb.build_own([tmp_path / "pub.csv", tmp_path / "shop.csv"], out=tmp_path / "out")
+    assert folder.task("own").labels == ("0", "1")
+
+
+@pytest.mark.parametrize("labels", [["01", "1"], ["1", "one"], ["nan", "inf"], ["1.1.0", "1.1"], ["1", "true"], ["A1"]])
+def test_what_is_no_number_stays(labels: list[str]) -> None:
+    assert spellings(labels) == {}
+
+
+@pytest.mark.parametrize(
+    ("labels", "chosen"),
+    [
+        (["0", "1", "1.0"], {"1.0": "1"}),
+        (["-1.0", "-1", "+1", "1"], {"-1.0": "-1", "+1": "1"}),
+        (["1e3", "1000", "1000.00"], {"1000": "1e3", "1000.00": "1e3"}),
+        ([" 2", "2"], {" 2": "2"}),
+        (["0", "-0.0"], {"-0.0": "0"}),
+        (["9007199254740993", "9007199254740992"], {}),
+    ],
+)
+def test_spellings_of_one_number(labels: list[str], chosen: dict[str, str]) -> None:
+    assert spellings(labels) == chosen
+
+
+def test_predictions_in_another_spelling_are_of_the_same_label(tmp_path: Path) -> None:
+    frame = pl.DataFrame(ROWS | {"label": ["1", "0", "0", "1.0"] * (N // 4), "key": [f"k{n}" for n in range(N)]})
+    frame.write_csv(tmp_path / "own.csv")
+    frame.select(source=pl.lit("pub"), id="key", prediction=pl.Series(BINARY) + ".0").write_csv(tmp_path / "p.csv")
+    command = ["score", str(tmp_path / "p.csv"), "--data", str(tmp_path / "own.csv"), "--id-column", "key"]
+    result = CliRunner().invoke(app, [*command, "--json", str(tmp_path / "scores.json")])
+    assert result.exception is None, result.output
+
+
+def test_as_many_labels_as_rows_ask_for_the_kind(tmp_path: Path) -> None:
+    every: dict[str, Any] = {"domain": ["a", "b"] * 450, "text": [f"t{n}" for n in range(900)]}
+    every["label"] = [f"an answer {n}" for n in range(900)]
+    with pytest.raises(InvalidInput) as refused:
+        sb.build_own(every, out=tmp_path / "out")
+    assert "column 'label': the labels nearly all differ; found 900 different labels on 900 rows" in str(refused.value)
+    assert "give --kind texts" in str(refused.value)
+    assert len(sb.build_own(every, kind="labels", out=tmp_path / "out").task("own").labels) == 900
+
+
+def test_domains_that_differ_in_case_are_one_problem_that_names_them() -> None:
+    names, problems = name_domains(pl.Series(["A", "a ", "A", "B", "b", "c"] * 10), "own.csv")
+    (problem,) = problems
+    assert problem.found == "'A' and 'a '; 'B' and 'b'"
+    assert (problem.row, names["c"]) == (2, "c")
+
+
+def test_domains_that_are_one_number_are_noted(tmp_path: Path) -> None:
+    rows = {**ROWS, "domain": ["1.1", "1.10"] * (N // 2), "label": BINARY}
+    assert "domains that are the same number are kept apart: '1.1' and '1.10'" in (
+        sb.build_own(rows, out=tmp_path / "out").task("own").notes
+    )
+
+
+def test_who_splits_says_so_first_with_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHIFTBENCH_CACHE", str(tmp_path / "cache"))
+    for _ in range(2):  # the second time from the cache
+        folder = sb.build_own(ROWS | {"label": BINARY})
+        said = re.match(DEALT, capsys.readouterr().err)
+        assert said is not None
+        train, validation, test = map(int, said.groups())
+        assert (train + validation + test, test) == (N, len(folder.test("own")))
+    pl.DataFrame(ROWS | {"label": BINARY}).write_csv(tmp_path / "own.csv")
+    command = ["build", "own", "visits", "--raw", str(tmp_path / "own.csv"), "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, [*command, "--no-depth"])
+    assert re.match(f"note: {DEALT}", " ".join(result.stderr.split()))
+    sb.build_own(ROWS | {"label": BINARY, "split": ["test"] * N})
+    assert capsys.readouterr().err == ""
+    sb.build_own(ROWS | {"label": BINARY, "split": ["train", "train", "test", "test"] * (N // 4)})
+    assert "dealt rows to splits that the file does not name (validation): " in capsys.readouterr().err
+
+
+def test_labels_and_texts_of_one_frame_are_two_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHIFTBENCH_CACHE", str(tmp_path / "cache"))
+    frame = ROWS | {"label": BINARY}
+    labels, texts = (sb.build_own(frame, kind=kind, label="label") for kind in ("labels", "texts"))
+    assert [folder.task("own").kind.value for folder in (labels, texts)] == ["classification", "generation"]
+    assert sb.build_own(frame, kind="labels", label="label").path == labels.path
+
+
+def test_a_cached_folder_that_was_changed_is_built_anew_when_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHIFTBENCH_CACHE", str(tmp_path / "cache"))
+    frame = ROWS | {"label": BINARY}
+    folder = sb.build_own(frame)
+    (file,) = folder.files("data/own/pub/test-*.parquet")
+    pl.read_parquet(file).head(1).write_parquet(file)
+    with pytest.raises(InvalidInput, match="was changed"):
+        sb.build_own(frame)
+    assert sb.build_own(frame, overwrite=True).content_hash == folder.content_hash
