@@ -120,7 +120,11 @@ class IsolatedClassifier:
         finally:
             timer.cancel()
         if "problem" in answer:
-            raise InvalidInput(Problem(*(str(part) for part in answer["problem"])))
+            raise InvalidInput(
+                Problem(
+                    *map(str, answer["problem"][:2]), found=str(answer["problem"][2]), cure=str(answer["problem"][3])
+                )
+            )
         if "error" in answer:
             cure = "save it again with skops.io.dump and the installed versions of its libraries"
             line = str(answer["line"])
@@ -173,7 +177,7 @@ def _environment() -> dict[str, str]:
 
 def _stream(stream: BinaryIO | Any) -> BinaryIO:
     assert stream is not None
-    return stream  # type: ignore[no-any-return]
+    return stream
 
 
 def _end_worker(process: "subprocess.Popen[bytes]", lifeline: int) -> None:

@@ -70,12 +70,14 @@ class SkopsList:
 def read_list() -> SkopsList:
     """Read the list."""
     data = tomllib.loads(Path(__file__).with_name("skops_list.toml").read_text(encoding="utf-8"))
-    by_loader = ({loader: frozenset(names) for loader, names in data[part].items()} for part in ("nodes", "left_out"))
+    nodes, left_out = (
+        {loader: frozenset(names) for loader, names in data[part].items()} for part in ("nodes", "left_out")
+    )
     estimators = {
         name: {parameter: tuple(values) for parameter, values in parameters.items()}
         for name, parameters in data["estimators"].items()
     }
-    return SkopsList(*by_loader, searches=data["searches"], estimators=estimators)
+    return SkopsList(nodes, left_out, data["searches"], estimators)
 
 
 def check_skops(content: bytes, place: str) -> bytes:

@@ -75,7 +75,7 @@ def honest_pipelines() -> dict[str, Any]:
     words = CountVectorizer(stop_words=["a", "the"], token_pattern=r"\b\w+\b", lowercase=True)
     return pipelines | {
         "search": search,
-        "default search": GridSearchCV(make_pipeline(CountVectorizer(), logistic), {"logisticregression__C": [1]}, cv=2),
+        "default search": make_pipeline(CountVectorizer(), GridSearchCV(logistic, {"C": [1]}, cv=2)),
         "union": make_pipeline(make_union(letters, words, n_jobs=2), logistic),
         "hashing": make_pipeline(HashingVectorizer(n_features=64), TfidfTransformer(), logistic),
         "svd": make_pipeline(TfidfVectorizer(), TruncatedSVD(3, random_state=0), Normalizer(), logistic),

@@ -172,7 +172,8 @@ def hostile_files(honest: bytes, forest: bytes, sparse: bytes, canary: Path) -> 
         "memmap": save(_reduce("numpy.memmap", str(canary), "uint8", "w+", 0, [4])),
         "memmap by module": save(_reduce("numpy._core.memmap.memmap", str(canary), "uint8", "w+")),
         "memmap as an array": save(
-            node("NdArrayNode", "numpy.memmap", type="numpy", file="a.npy"), members={"a.npy": _npy(np.array(str(canary)))}
+            node("NdArrayNode", "numpy.memmap", type="numpy", file="a.npy"),
+            members={"a.npy": _npy(np.array(str(canary)))},
         ),
         "data source": save(_reduce("numpy.lib._datasource.DataSource", str(canary) + ".folder")),
         "npz file": save(_reduce("numpy.lib._npyio_impl.NpzFile", str(canary))),
@@ -204,7 +205,8 @@ def hostile_files(honest: bytes, forest: bytes, sparse: bytes, canary: Path) -> 
             "DictNode", "tempfile.TemporaryDirectory", key_types=items(loader="ListNode"), content={}
         )),
         "a loss of another class": save(node(
-            "LossNode", "subprocess.Popen", __reduce__={"args": items(value(["/bin/sh", "-c", touch]))}, content=mapping()
+            "LossNode", "subprocess.Popen", content=mapping(),
+            __reduce__={"args": items(value(["/bin/sh", "-c", touch]))},
         )),
         "a class of the working directory": save(node("ObjectNode", "conftest.Evil", content=mapping())),
         "wrong module": save(node("ObjectNode", "antigravity.LogisticRegression", content=mapping())),
@@ -219,7 +221,8 @@ def hostile_files(honest: bytes, forest: bytes, sparse: bytes, canary: Path) -> 
         "a method that is replaced by a type": tfidf("decode", node("TypeNode", "builtins.str")),
         "memory": set_parameter(honest, "Pipeline", "memory", value(str(canary) + ".cache")),
         "memory as an object": set_parameter(
-            honest, "Pipeline", "memory", node("ObjectNode", "joblib.memory.Memory", content=mapping(location=value("x")))
+            honest, "Pipeline", "memory",
+            node("ObjectNode", "joblib.memory.Memory", content=mapping(location=value("x"))),
         ),
         "a function where nothing is loaded": set_parameter(honest, "LogisticRegression", "n_jobs", function),
         "an array of objects": first_array(_npy(np.array([print], dtype=object), allow_pickle=True)),

@@ -30,7 +30,8 @@ LEFT_OUT = {
 
 
 def dump(classifier: Any) -> bytes:
-    return io.dumps(make_pipeline(TfidfVectorizer(), classifier).fit(honest.TEXTS, honest.LABELS))
+    content: bytes = io.dumps(make_pipeline(TfidfVectorizer(), classifier).fit(honest.TEXTS, honest.LABELS))
+    return content
 
 
 @pytest.fixture(scope="module")
