@@ -120,11 +120,8 @@ class IsolatedClassifier:
         finally:
             timer.cancel()
         if "problem" in answer:
-            raise InvalidInput(
-                Problem(
-                    *map(str, answer["problem"][:2]), found=str(answer["problem"][2]), cure=str(answer["problem"][3])
-                )
-            )
+            what, file, found, cure = map(str, answer["problem"])
+            raise InvalidInput(Problem(what, file, found, cure))
         if "error" in answer:
             cure = "save it again with skops.io.dump and the installed versions of its libraries"
             line = str(answer["line"])
