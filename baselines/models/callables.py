@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from baselines.models.classes import class_names
 from baselines.models.labels import match_labels, match_tags, resolve_label
 from baselines.models.loaded import NamedModel, RowFailure, describe_error, refuse_row
 from baselines.models.outputs import array_by_name, frame_of_probabilities
-from baselines.models.pipelines import class_names
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import UNPARSED, TaskKind
 

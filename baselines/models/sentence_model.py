@@ -1,7 +1,8 @@
 """SetFit folders: a body of sentence-transformers and a head that reads its vectors.
 
 Read by hand, without the package ``setfit``, whose own heads are pickles: ``model_head.pkl``, of scikit-learn or
-SetFit's differentiable one, is loaded with ``--trust-pickle`` alone. A head saved with skops (``model_head.skops``), or
+SetFit's differentiable one, is loaded with ``--trust-pickle`` alone. A head saved with skops (``model_head.skops``) is
+checked, loaded and asked like any skops file, before anything else of the folder is read; it, or
 a linear one as ``model_head.safetensors`` (weight and bias), needs no trust. Cross-encoders of sentence-transformers
 are sequence classifiers of transformers, and loaded as such.
 """
@@ -15,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from baselines.models.classes import class_names
 from baselines.models.labels import LabelMatch, match_labels
 from baselines.models.loaded import NamedModel
 from baselines.models.outputs import frame_of_labels, frame_of_probabilities
-from baselines.models.pipelines import class_names, load_estimator, reading_pickle
+from baselines.models.pipelines import load_estimator, reading_pickle
 from builders.checksums import folder_state
 from validation.command_line import require
 from validation.report import InvalidInput, Problem, first_line
@@ -84,7 +86,8 @@ def load_sentence_model(request: "LoadRequest", folder: Path) -> SentenceModel:
     assert path is not None
     head = _load_head(path, trust_pickle=request.trust_pickle)
     settings = _settings(folder)
-    names = class_names(head.classes_) if hasattr(head, "classes_") else []
+    classes = getattr(head, "classes_", None)
+    names = [] if classes is None else class_names(classes)
     own = settings.get("labels")
     if own and all(name.isdigit() and int(name) < len(own) for name in names):
         names = [str(own[int(name)]) for name in names]

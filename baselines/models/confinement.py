@@ -1,0 +1,120 @@
+"""What a process that runs somebody else's model may do: nothing but compute, where the system allows to say so.
+
+Linux cuts it off the network (a network of its own) and from writing and starting programs (Landlock). On every system
+limits bound its memory and time, files can have no bytes, and Python itself refuses to write, to start a program, to
+open a connection and to read files but those of its libraries. Leaves out: filters of system calls (seccomp).
+"""
+
+import ctypes
+import os
+import resource
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+MIB = 2**20
+_NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
+_NO_NEW_PRIVILEGES = 38
+_CREATE_RULESET, _RESTRICT_SELF = 444, 446
+"""Of Landlock; the numbers are the same on all processors."""
+_VERSION_ONLY = 1
+_WITH_NETWORK = 4
+_READ = (1 << 2) | (1 << 3)
+"""Reading files and folders, which Landlock leaves: libraries are read late."""
+_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
+"""How many rights over files each version of Landlock knows."""
+_STATM = Path("/proc/self/statm")
+
+_REFUSED = (
+    "os.", "shutil.", "socket.", "subprocess.", "ctypes.", "urllib.", "ftplib.", "http.", "smtplib.", "poplib.",
+    "imaplib.", "telnetlib.", "nntplib.", "webbrowser.", "tempfile.", "pty.", "fcntl.", "winreg.", "sqlite3.",
+    "pickle.find_class", "code.__new__", "syslog.", "signal.pthread_kill", "setopencodehook",
+)  # fmt: skip
+_ALLOWED = {"os.listdir", "os.scandir", "os.putenv", "os.unsetenv", "ctypes.dlopen", "ctypes.dlsym"}
+"""Of these what importing a library takes."""
+
+
+def leave_network() -> bool:
+    """Move this process to a network of its own, which has no way out; call it before any thread starts.
+
+    Returns: whether the system allows it.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    return bool(ctypes.CDLL(None).unshare(_NEW_USER | _NEW_NETWORK) == 0)
+
+
+def refuse_writing(*, has_left_network: bool) -> list[str]:
+    """Forbid this process to write files and to start programs; what it imports is imported before.
+
+    Returns: what the system does not allow, a sentence each.
+    """
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    version = _restrict_files() if sys.platform.startswith("linux") else 0
+    notes = []
+    if not has_left_network and version < _WITH_NETWORK:
+        notes.append("this system does not cut the model's process off the network; Python itself refuses connections")
+    if version == 0:
+        notes.append("this system does not keep the model's process from writing and starting programs; Python does")
+    return notes
+
+
+def refuse_in_python() -> None:
+    """Make Python refuse, from now on, all but computing and reading the files of its libraries."""
+    roots = tuple(
+        os.path.realpath(path) + os.sep
+        for path in {*sys.path, sys.prefix, sys.base_prefix, *sysconfig.get_paths().values()}
+        if path and os.path.isdir(path) and os.path.realpath(path) != os.sep
+    )
+    readable = (*roots, f"/proc/{os.getpid()}/stat", "/proc/meminfo", "/proc/cpuinfo", "/sys/")
+    writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+    def refuse(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open":
+            path, _, flags = arguments
+            if isinstance(path, int):
+                return
+            if flags & writing or not os.path.realpath(os.fsdecode(path)).startswith(readable):
+                raise PermissionError(f"a model from a file may not open {os.fsdecode(path)!r}")
+        elif event.startswith(_REFUSED) and event not in _ALLOWED:
+            raise PermissionError(f"a model from a file may not do '{event}'")
+
+    sys.addaudithook(refuse)
+
+
+def limit(memory_mib: int, seconds: float) -> None:
+    """Limit memory and processor time from now on.
+
+    Args:
+        memory_mib: beside what this process has.
+        seconds: of processor time, of all threads together.
+    """
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    _lower(resource.RLIMIT_CPU, int(usage.ru_utime + usage.ru_stime + seconds) + 1)
+    if _STATM.exists():  # elsewhere than on Linux time alone is bounded
+        used = int(_STATM.read_text().split()[0]) * resource.getpagesize()
+        _lower(resource.RLIMIT_AS, used + memory_mib * MIB)
+
+
+def _restrict_files() -> int:
+    """Forbid writing, running programs and, where Landlock knows them, connections; return Landlock's version or 0."""
+    system = ctypes.CDLL(None)
+    version = int(system.syscall(_CREATE_RULESET, None, 0, _VERSION_ONLY))
+    if version < 1:
+        return 0
+    files = ((1 << _RIGHTS[min(version, 5)]) - 1) & ~_READ
+    network = 3 if version >= _WITH_NETWORK else 0  # binding and connecting
+    ruleset = (ctypes.c_uint64 * 2)(files, network)
+    number = system.syscall(_CREATE_RULESET, ctypes.byref(ruleset), 16 if network else 8, 0)
+    if number < 0 or system.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
+        return 0
+    is_bound = system.syscall(_RESTRICT_SELF, number, 0) == 0
+    os.close(number)
+    return version if is_bound else 0
+
+
+def _lower(what: int, most: int) -> None:
+    hard = resource.getrlimit(what)[1]
+    resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))

@@ -1,0 +1,153 @@
+"""The process that loads a skops file and predicts with it; ``isolated.py`` starts it and asks.
+
+It reads messages from its standard input and answers each on its standard output: a line of JSON, then as many bytes as
+that says. Numbers and texts come back, never an object.
+
+    python -m baselines.models.isolated_worker LIFELINE PLACE
+"""
+
+import json
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Mapping
+from io import BytesIO
+from typing import Any, BinaryIO
+
+from baselines.models.confinement import leave_network, limit, refuse_in_python, refuse_writing
+
+MAX_WARNINGS = 10
+
+
+def main(place: str) -> None:
+    """Load the first message's file, then predict what the others hold until there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks, which ends this one
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever prints must not print among the answers
+    has_left = leave_network()  # before numpy starts threads
+    request, content = read_message(sys.stdin.buffer)
+    try:
+        estimator, answer = _load(request, content, place, has_left_network=has_left)
+    except BaseException as error:
+        write_message(answers, _failure(error))
+        return
+    write_message(answers, answer)
+    del content
+    while True:
+        try:
+            request, content = read_message(sys.stdin.buffer)
+        except EOFError:
+            return
+        try:
+            limit(request["memory_mib"], request["seconds"])
+            header, body = _predict(estimator, request, content)
+        except Exception as error:
+            header, body = _failure(error), b""
+        write_message(answers, header, body)
+
+
+def _load(
+    request: Mapping[str, Any], content: bytes, place: str, *, has_left_network: bool
+) -> tuple[Any, dict[str, Any]]:
+    """Check and load a file; what comes after the check can only compute."""
+    from baselines.models.skops_check import check_skops
+
+    limit(request["memory_mib"], request["seconds"])
+    checked = check_skops(content, place)
+    import sklearn
+    from joblib import cpu_count
+    from skops import io
+
+    from baselines.models.classes import class_names, classes_of
+
+    cpu_count(only_physical_cores=True)  # runs a program, whose answer joblib keeps
+    notes = refuse_writing(has_left_network=has_left_network)
+    refuse_in_python()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        # The check was made; what it passed on holds listed types alone, and what is still untrusted of them is trees.
+        estimator = io.loads(checked, trusted=io.get_untrusted_types(data=checked))
+    texts = list(dict.fromkeys(f"{type(each.message).__name__}: {each.message}"[:500] for each in caught))
+    classes = classes_of(estimator)
+    return estimator, {
+        "type": type(estimator).__name__,
+        "classes": None if classes is None else class_names(classes),
+        "has_probabilities": hasattr(estimator, "predict_proba"),
+        "notes": notes,
+        "warnings": texts[:MAX_WARNINGS],
+        "version": sklearn.__version__,
+    }
+
+
+def _predict(estimator: Any, request: Mapping[str, Any], content: bytes) -> tuple[dict[str, Any], bytes]:
+    """Predict one message's rows."""
+    import numpy as np
+
+    from baselines.models.classes import class_names
+
+    rows: Any
+    if request["form"] == "vectors":
+        rows = np.load(BytesIO(content), allow_pickle=False)
+    elif request["form"] == "texts":
+        rows = json.loads(content)
+    else:
+        import pandas as pd
+
+        rows = pd.DataFrame(json.loads(content))
+    if request["is_probabilities"]:
+        values = np.ascontiguousarray(estimator.predict_proba(rows), dtype=np.float64)
+        return {"shape": list(values.shape)}, values.tobytes()
+    return {"shape": []}, json.dumps(class_names(estimator.predict(rows))).encode()
+
+
+def _failure(error: BaseException) -> dict[str, Any]:
+    """Describe an error for the process that asked."""
+    from validation.report import InvalidInput, first_line
+
+    if isinstance(error, InvalidInput):
+        problem = error.problems[0]
+        return {"problem": [problem.what, problem.file, problem.found, problem.cure]}
+    return {"error": type(error).__name__, "line": first_line(error)[:300]}
+
+
+def read_message(stream: BinaryIO) -> tuple[dict[str, Any], bytes]:
+    """Read a line of JSON, and the bytes that it announces.
+
+    Raises: EOFError when there is no more.
+    """
+    line = stream.readline(2**24)
+    if not line.endswith(b"\n"):
+        raise EOFError
+    header = json.loads(line)
+    body = stream.read(header["n_bytes"])
+    if len(body) < header["n_bytes"]:
+        raise EOFError
+    return header, body
+
+
+def write_message(stream: BinaryIO, header: Mapping[str, Any], body: bytes | memoryview = b"") -> None:
+    """Write a line of JSON, and bytes."""
+    stream.write(json.dumps({**header, "n_bytes": len(body)}).encode() + b"\n")
+    stream.write(body)
+    stream.flush()
+
+
+def end_with_starter(lifeline: int) -> None:
+    """Have the system kill this process when the other end of a pipe closes, whatever this process is doing then."""
+    import fcntl
+
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+    flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)  # SIGIO, whose default is to end the process
+    os.set_blocking(lifeline, False)
+    try:
+        if os.read(lifeline, 1) == b"":
+            os._exit(1)  # it closed before
+    except BlockingIOError:
+        return
+
+
+if __name__ == "__main__":
+    end_with_starter(int(sys.argv[1]))
+    main(sys.argv[2])
