@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from builders.building.synthetic import build_synthetic
+from builders.checksums import file_sha256
 from builders.folder.hashes import content_hash, rows_sha256
 from builders.folder.reader import DatasetFolder
 from builders.publishing.publish import default_tag
@@ -36,6 +37,7 @@ def changed_row(folder: DatasetFolder, out: Path) -> DatasetFolder:
     manifest = json.loads((copy / "shiftbench.json").read_text())
     facts = manifest["tasks"]["nli"]["domains"]["kitchen"]["splits"]["test"]
     facts["labels_sha256"] = rows_sha256(pl.read_parquet(path), ["label"])
+    manifest["files"][path.relative_to(copy).as_posix()] = file_sha256(path)
     (copy / "shiftbench.json").write_text(json.dumps(manifest))
     opened = DatasetFolder.open(copy)
     manifest["content_hash"] = content_hash(opened.manifest.tasks, opened.manifest.benchmark)
@@ -290,8 +292,10 @@ def test_rows_that_came_to_lie_in_a_public_copy_are_found(
     copy = Path(shutil.copytree(mixed.path, tmp_path / "copy"))
     path = next((copy / "data/sa").rglob("test-*.parquet"))
     pq.write_table(pq.read_table(path).slice(1), path)
-    with pytest.raises(InvalidInput, match="rows differ from the manifest"):
+    with pytest.raises(InvalidInput, match="a file of the dataset folder was changed"):
         publish(hub, DatasetFolder.open(copy))
+    with pytest.raises(InvalidInput, match="rows differ from the manifest"):
+        publish(hub, DatasetFolder.unchecked(copy))
     assert hub.faults.log == []
 
 
