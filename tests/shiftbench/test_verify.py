@@ -38,11 +38,13 @@ def run(*arguments: str) -> Result:
 
 
 def verified(made: Path, tmp_path: Path, change: Change, *options: str) -> Result:
+    """Verify a changed claim, which lies apart from its files, on the data of the first."""
     content = json.loads((made / "claim.json").read_text())
     change(content)
     path = tmp_path / "changed.json"
     path.write_text(json.dumps(content))
-    return run("verify", str(path), *options)
+    data = json.loads((made / "claim.json").read_text())["data"]
+    return run("verify", str(path), "--files", str(made), "--data", data, *options)
 
 
 def ranked(claim: dict[str, Any]) -> dict[str, Any]:
@@ -62,7 +64,8 @@ def test_a_claim_states_all_that_it_takes_to_check_it(made: Path, synthetic: Dat
 
 
 def test_a_true_claim_holds_wherever_its_files_are(made: Path, tmp_path: Path) -> None:
-    found = json.loads(run("verify", str(made / "claim.json"), "--json", "-").stdout)
+    data = json.loads((made / "claim.json").read_text())["data"]
+    found = json.loads(run("verify", str(made / "claim.json"), "--data", data, "--json", "-").stdout)
     assert found["holds"]
     assert {each["status"] for each in found["figures"]} == {"agrees"}
     moved = tmp_path / "elsewhere"
@@ -159,11 +162,11 @@ def test_entries_of_a_store_are_found_by_id(filled: Filled, tmp_path: Path) -> N
         entry |= {"entry": filled.entries[name].id, "file": f"{name}.parquet"}
     path.write_text(json.dumps(claim))
     with pytest.raises(InvalidInput, match="a file that the claim names is missing"):
-        run("verify", str(path))
+        run("verify", str(path), "--data", str(filled.folder.path))
     trials = [filled.entries[name].card.tuning_trials for name in ("good", "poor")]
     claim["comparisons"][0] |= {"tuning_trials_a": trials[0], "tuning_trials_b": 7}
     path.write_text(json.dumps(claim))
-    result = run("verify", str(path), "--store", str(filled.store.root))
+    result = run("verify", str(path), "--data", str(filled.folder.path), "--store", str(filled.store.root))
     assert f"tuning_trials_b differs: claimed 7; found {trials[1]}" in result.stdout, "cards of entries are read"
     assert "41 figures: 41 as claimed" in result.stdout
 
@@ -184,12 +187,13 @@ def test_after_rescoring_the_scores_of_then_are_still_checked(filled: Filled, tm
     trials = {f"tuning_trials_{side}": card.tuning_trials for side, card in zip("ab", cards, strict=True)}
     claim["comparisons"][0] |= {"metric_version": "4", **trials}
     path.write_text(json.dumps(claim))
-    assert run("verify", str(path), "--store", str(store)).exit_code == 0
+    data = ["--data", str(filled.folder.path)]
+    assert run("verify", str(path), *data, "--store", str(store)).exit_code == 0
     shift = claim["comparisons"][0]["shifts"][0]
     shift["differences"][0]["value"] += 0.03
     path.write_text(json.dumps(claim))
-    assert run("verify", str(path)).exit_code == 0, "without the store nobody knows the scores of then"
-    result = run("verify", str(path), "--store", str(store))
+    assert run("verify", str(path), *data).exit_code == 0, "without the store nobody knows the scores of then"
+    result = run("verify", str(path), *data, "--store", str(store))
     assert result.exit_code == 3
     assert f"ST of nli {shift['source']} -> {shift['target']}, Good - Poor differs: claimed 0." in result.stdout
     assert "by scores of metric version 4" in result.stdout
