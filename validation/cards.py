@@ -8,16 +8,12 @@ from typing import Annotated, Any, Literal
 import pydantic
 import yaml
 
-from validation.outside import ALL_SHOWS, MAX_NAME, Count
+from validation.outside import ALL_LINES_SHOW, ALL_SHOWS, MAX_NAME, Count
 from validation.plain_text import refuse_deceptive_host, refuse_invisible
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.yaml_text import MAX_BYTES, parse_mapping
 
 MAX_CARD_BYTES = MAX_BYTES
-
-
-def _refuse_invisible_lines(text: str) -> str:
-    return refuse_invisible(text, allowed="\n\t")
 
 
 def _plain_link(url: str) -> str:
@@ -28,7 +24,7 @@ Text = Annotated[str, pydantic.StringConstraints(strip_whitespace=True, min_leng
 LongText = Annotated[
     str,
     pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=5000),
-    pydantic.AfterValidator(_refuse_invisible_lines),
+    ALL_LINES_SHOW,
 ]
 Url = Annotated[
     str,

@@ -18,12 +18,21 @@ def _refuse_invisible_line(text: str) -> str:
     return refuse_invisible(text)
 
 
+def _refuse_invisible_lines(text: str) -> str:
+    return refuse_invisible(text, allowed="\n\t")
+
+
 ALL_SHOWS = pydantic.AfterValidator(_refuse_invisible_line)
 """What every one-line text of a schema is checked by, after any other constraint."""
 OutsideText = Annotated[str, pydantic.StringConstraints(max_length=MAX_TEXT), ALL_SHOWS]
 """One line all of whose characters show: a name, a label, a path, a sentence."""
+ALL_LINES_SHOW = pydantic.AfterValidator(_refuse_invisible_lines)
+OutsideLines = Annotated[str, pydantic.StringConstraints(max_length=MAX_TEXT), ALL_LINES_SHOW]
+"""Several such lines, which may be indented: a citation, a command."""
 # A number in quotes, or a yes, is not taken for a count.
 Count = Annotated[int, pydantic.Field(ge=0, le=MAX_COUNT, strict=True)]
+Change = Annotated[int, pydantic.Field(ge=-MAX_COUNT, le=MAX_COUNT, strict=True)]
+"""How many more, or fewer."""
 Seed = Annotated[int, pydantic.Field(ge=0, lt=2**64, strict=True)]
 
 _TEXT: pydantic.TypeAdapter[str] = pydantic.TypeAdapter(OutsideText)

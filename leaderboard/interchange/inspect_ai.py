@@ -284,7 +284,9 @@ def _turn_text(content: Any) -> str:
     """Return the text of a turn, without its reasoning and pictures."""
     if isinstance(content, str):
         return content
-    return "".join(part.get("text", "") for part in content if isinstance(part, dict) and part.get("type") == "text")
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _numbers(scores: Mapping[str, _Score]) -> Iterator[tuple[str, float | None]]:
