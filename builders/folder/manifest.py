@@ -34,8 +34,8 @@ class SplitFacts(_Facts):
 
     rows: Count
     groups: Count
-    inputs_sha256: str
-    labels_sha256: str
+    inputs_sha256: OutsideText
+    labels_sha256: OutsideText
     withheld_labels: bool = False
 
 
@@ -207,7 +207,7 @@ class SourceFile(_Facts):
     """One upstream file as it was read."""
 
     path: OutsideText
-    sha256: str
+    sha256: OutsideText
     rows: Count = pydantic.Field(description="Rows as read, before any step")
     recorded_rows: Count | None = pydantic.Field(description="The same as recorded for the whole upstream, where known")
     unverified: bool = pydantic.Field(
@@ -247,7 +247,7 @@ class Manifest(_Facts):
     them by trying.
     """
 
-    format_version: int = FORMAT_VERSION
+    format_version: Count = FORMAT_VERSION
     builder_version: OutsideText
     benchmark: OutsideText
     title: OutsideText

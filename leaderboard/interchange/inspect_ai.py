@@ -298,12 +298,12 @@ def _numbers(scores: Mapping[str, _Score]) -> Iterator[tuple[str, float | None]]
 
 
 def _number(value: Any) -> float | None:
-    if isinstance(value, str):
-        try:
+    try:
+        if isinstance(value, str):
             return _TEXT_VALUES.get(value, _TEXT_VALUES.get(value.lower())) if value.isalpha() else float(value)
-        except ValueError:
-            return None
-    return float(value) if isinstance(value, int | float) else None
+        return float(value) if isinstance(value, int | float) else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def _text_or_none(value: Any) -> str | None:
