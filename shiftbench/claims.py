@@ -108,6 +108,7 @@ def find_files(claim: Claim, path: Path, folder: Path | None, store: "Store | No
     problems: list[Problem] = []
     trials = [claim.comparisons[0].tuning_trials_a, *(pair.tuning_trials_b for pair in claim.comparisons)]
     for entry, claimed_trials in zip(claim.entries, trials, strict=True):
+        file: Path | None
         if store is not None and entry.entry is not None:
             kept = store.entry(entry.entry)
             file, card = store.predictions(kept), kept.card

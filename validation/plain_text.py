@@ -7,9 +7,8 @@ they are shown: on a console, on pages, in tables.
 
 import json
 import re
+from typing import Any
 from unicodedata import bidirectional, category, combining, name
-
-from pydantic_core import PydanticCustomError
 
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Categories of which no character shows: controls, formats (soft hyphens, bidi controls), surrogates, line ends."""
@@ -38,7 +37,7 @@ def refuse_invisible(text: str, allowed: str = "") -> str:
     before = ""
     for letter in text:
         if letter not in allowed and not _is_visible(letter, before):
-            raise PydanticCustomError("invisible", "an invisible character: {found}", {"found": _code_point(letter)})
+            raise _refusal("invisible", "an invisible character: {found}", letter)
         before = letter
     return text
 
@@ -87,10 +86,9 @@ def refuse_deceptive_host(url: str) -> str:
     host = re.split("[/?#]", url.partition("://")[2], maxsplit=1)[0]
     for letter in host:
         if letter in "@%" or not letter.isascii():
-            context = {"found": _code_point(letter)}
-            raise PydanticCustomError("host", "a character that hides where a link leads: {found}", context)
+            raise _refusal("host", "a character that hides where a link leads: {found}", letter)
     if not _HOST.fullmatch(host):
-        raise PydanticCustomError("host", "a link that names no host")
+        raise _refusal("host", "a link that names no host")
     return url
 
 
@@ -106,6 +104,13 @@ def _is_visible(letter: str, before: str) -> bool:
 
 def _is_joining(letter: str) -> bool:
     return letter != "" and (bidirectional(letter) == "AL" or combining(letter) == _VIRAMA)
+
+
+def _refusal(kind: Any, words: Any, letter: str = "") -> Exception:
+    """Build pydantic's error; it is imported here, because commands that refuse nothing start without it."""
+    from pydantic_core import PydanticCustomError
+
+    return PydanticCustomError(kind, words, {"found": _code_point(letter)} if letter else None)
 
 
 def _code_point(letter: str) -> str:
