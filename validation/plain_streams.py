@@ -33,7 +33,7 @@ class PlainStream:
 
     def write(self, text: str) -> int:
         """Write a text; returns its length."""
-        self.unescaped.write(self._shown(text))
+        self.unescaped.write(self._escape(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
@@ -41,7 +41,7 @@ class PlainStream:
         for line in lines:
             self.write(line)
 
-    def _shown(self, text: str) -> str:
+    def _escape(self, text: str) -> str:
         begin = end = ""
         if self.unescaped.isatty():
             if _MOVES.fullmatch(text):
@@ -55,7 +55,7 @@ class PlainStream:
 
 @contextmanager
 def plain_streams() -> Iterator[None]:
-    """Let standard output and standard error show each character for a while."""
+    """Replace standard output and standard error by streams that show each character, for a while."""
     streams = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (PlainStream(stream) for stream in streams)
     try:

@@ -58,7 +58,7 @@ def render(template: str, **values: object) -> Markup:
     return Markup(_environment().get_template(template).render(values))
 
 
-def _shown(value: object) -> object:
+def _escape_value(value: object) -> object:
     """Return a template's value with what does not show escaped; HTML that was written here stays."""
     return escape_invisible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
@@ -78,7 +78,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         auto_reload=False,
         extensions=[_JoinedLines],
-        finalize=_shown,
+        finalize=_escape_value,
     )
     environment.globals["addresses"] = addresses
     return environment
