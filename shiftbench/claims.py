@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -75,13 +76,30 @@ def claim_of_files(
     return make_claim(pairs, entries, benchmark=benchmark, data=str(data), task=task)
 
 
+def find_inside(name: str, claim: Path, folder: Path | None = None) -> Path | None:
+    """Find what a claim names in one folder: a claim may be anybody's, so it leads to nothing outside.
+
+    Args:
+        name: the path as the claim has it, from here or from the claim's folder.
+        claim: the claim's file.
+        folder: the folder, where also the last part of the path alone is looked up; by default the claim's own.
+    Returns: the path; None where there is none that lies in the folder once links are followed.
+    """
+    root = claim.parent if folder is None else folder
+    places = [Path(name), root / name, *([] if folder is None else [root / Path(name).name])]
+    # Files outside are not even looked for: whether one is there is no business of the claim's.
+    inside = [place for place in places if Path(realpath(place)).is_relative_to(realpath(root))]
+    return next((place for place in inside if place.exists()), None)
+
+
 def find_files(claim: Claim, path: Path, folder: Path | None, store: "Store | None") -> list[NamedFile]:
     """Find the prediction files that a claim names, and check that they are the ones that were compared.
 
     Args:
         claim: the claim.
-        path: its file; relative paths in it are also looked up beside it.
-        folder: where the files lie instead, by their names.
+        path: its file.
+        folder: where the files lie, as the claim has their paths or by their names; by default the claim's own folder.
+            Files elsewhere are not read, whatever the claim names.
         store: where entries are, by their ids.
     Returns: the file of each entry; where no card is at hand, the claimed number of tuning trials.
     Raises: InvalidInput naming every file that is missing or is another one.
@@ -90,16 +108,22 @@ def find_files(claim: Claim, path: Path, folder: Path | None, store: "Store | No
     problems: list[Problem] = []
     trials = [claim.comparisons[0].tuning_trials_a, *(pair.tuning_trials_b for pair in claim.comparisons)]
     for entry, claimed_trials in zip(claim.entries, trials, strict=True):
+        file: Path | None
         if store is not None and entry.entry is not None:
             kept = store.entry(entry.entry)
-            places, card = [store.predictions(kept)], kept.card
+            file, card = store.predictions(kept), kept.card
         else:
-            places = [folder / Path(entry.file).name] if folder else [Path(entry.file), path.parent / entry.file]
-            card = None
-        file = next((place for place in places if place.is_file()), None)
-        if file is None:
+            file, card = find_inside(entry.file, path, folder), None
+        if file is None or not file.is_file():
             cure = "give the folder of the files (--files DIR), or the store of the entries (--store S)"
-            problems.append(Problem("a file that the claim names is missing", str(path), f"'{entry.file}'", cure))
+            problems.append(
+                Problem(
+                    f"a file that the claim names is missing in {folder or path.parent}",
+                    str(path),
+                    f"'{entry.file}'",
+                    cure,
+                )
+            )
             continue
         checksum = file_sha256(file)
         if checksum != entry.sha256:

@@ -127,6 +127,13 @@ app.command("import")(import_logs)
 
 def main() -> None:
     """Run the command. Exit code 0: done; 1: refused input; 2: wrong usage; 3: a failed gate or claim; 130: Ctrl-C."""
+    from validation.plain_streams import plain_streams
+
+    with plain_streams():
+        _run()
+
+
+def _run() -> None:
     import sqlite3
 
     from validation.report import InvalidInput, UnknownChoice

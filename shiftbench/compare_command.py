@@ -36,7 +36,9 @@ def compare(
     task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="Compare on this task alone.")] = None,
     names: NamesOption = None,
     format_: FormatOption = TableFormat.TABLE,
-    swaps: Annotated[int, typer.Option("--swaps", metavar="N", help="Random swaps of each test set.", min=1)] = 20_000,
+    swaps: Annotated[
+        int, typer.Option("--swaps", metavar="N", help="Random swaps of each test set.", min=1, max=1_000_000)
+    ] = 20_000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the swaps.", min=0)] = 0,
     margin: MarginOption = None,
     *,

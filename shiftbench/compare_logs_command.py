@@ -46,7 +46,9 @@ def compare_logs(
     lower_is_better: Annotated[
         bool, typer.Option("--lower-is-better", help="The score is an error or a perplexity.")
     ] = False,
-    swaps: Annotated[int, typer.Option("--swaps", metavar="N", help="Random swaps of each pair.", min=1)] = 20_000,
+    swaps: Annotated[
+        int, typer.Option("--swaps", metavar="N", help="Random swaps of each pair.", min=1, max=1_000_000)
+    ] = 20_000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of swaps and resampling.", min=0)] = 0,
     format_: FormatOption = TableFormat.TABLE,
     report: ReportOption = None,

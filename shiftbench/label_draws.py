@@ -19,7 +19,7 @@ from leaderboard.metrics.label_sampling import (
     expected_width,
 )
 from shiftbench.label_rows import LabelRows
-from validation.csv_export import guarded_csv
+from validation.csv_export import guarded_cell, guarded_csv
 from validation.output_files import replace_file
 from validation.report import InvalidInput, Problem, and_more, did_you_mean, first_line
 
@@ -177,7 +177,7 @@ def read_labels(labelled: Path, draw: Draw, names: Mapping[str, str], labels: Se
         cure = did_you_mean(missing[0], table.frame.columns)
         raise InvalidInput(Problem("a column is missing", str(labelled), cure=cure, column=missing[0]))
     # An id that a spreadsheet would run was written with an apostrophe before it.
-    ids = {f"'{each}": each for each in draw.probabilities} | {each: each for each in draw.probabilities}
+    ids = {str(guarded_cell(each)): each for each in draw.probabilities} | {each: each for each in draw.probabilities}
     frame = table.frame.with_row_index("row", offset=1).select(
         "row",
         id=pl.col(names["id"]).replace(ids),

@@ -15,11 +15,15 @@ def verify(
     claim: Annotated[Path, typer.Argument(metavar="CLAIM", help="What 'shiftbench compare --json' wrote.")],
     data: Annotated[
         Path | None,
-        typer.Option("--data", metavar="DIR_OR_FILE", help="Dataset folder, or file of your own. Default: as claimed."),
+        typer.Option(
+            "--data",
+            metavar="DIR_OR_FILE",
+            help="Dataset folder, or file of your own. Default: as claimed, in its folder.",
+        ),
     ] = None,
     files: Annotated[
         Path | None,
-        typer.Option("--files", metavar="DIR", help="Folder of the prediction files. Default: their claimed paths."),
+        typer.Option("--files", metavar="DIR", help="Folder of the prediction files. Default: the claim's own."),
     ] = None,
     store: Annotated[
         str | None,
@@ -38,14 +42,15 @@ def verify(
     from leaderboard.comparing.claims import check_against_scores, check_claim, read_claim
     from leaderboard.store import open_store
     from leaderboard.views.claims import print_claim_check
-    from shiftbench.claims import find_files, read_recorded_values, repeat_claim
+    from shiftbench.claims import find_files, find_inside, read_recorded_values, repeat_claim
 
     claimed = read_claim(claim)
-    if data is None and not claimed.data:
-        raise typer.BadParameter("the claim names no path of its data: give --data")
+    data = data or (find_inside(claimed.data, claim) if claimed.data else None)
+    if data is None:
+        raise typer.BadParameter("the claim names no data in its own folder: give --data")
     opened_store = open_store(store) if store is not None else None
     found_files = find_files(claimed, claim, files, opened_store)
-    with opened_data(data or Path(claimed.data), own, found_files[0].path, claimed.comparisons[0].subset) as opened:
+    with opened_data(data, own, found_files[0].path, claimed.comparisons[0].subset) as opened:
         result = check_claim(claimed, repeat_claim(claimed, opened, found_files))
     if opened_store is not None and result.moved_by:
         contradicted = check_against_scores(claimed, read_recorded_values(claimed, opened_store))

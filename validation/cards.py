@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import pydantic
 import yaml
 
+from validation.outside import ALL_LINES_SHOW, ALL_SHOWS, MAX_NAME, Count
 from validation.plain_text import refuse_deceptive_host, refuse_invisible
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.yaml_text import MAX_BYTES, parse_mapping
@@ -15,35 +16,21 @@ from validation.yaml_text import MAX_BYTES, parse_mapping
 MAX_CARD_BYTES = MAX_BYTES
 
 
-def _refuse_invisible_line(text: str) -> str:
-    return refuse_invisible(text)
-
-
-def _refuse_invisible_lines(text: str) -> str:
-    return refuse_invisible(text, allowed="\n\t")
-
-
 def _plain_link(url: str) -> str:
     return refuse_deceptive_host(refuse_invisible(url))
 
 
-Text = Annotated[
-    str,
-    pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=500),
-    pydantic.AfterValidator(_refuse_invisible_line),
-]
+Text = Annotated[str, pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME), ALL_SHOWS]
 LongText = Annotated[
     str,
     pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=5000),
-    pydantic.AfterValidator(_refuse_invisible_lines),
+    ALL_LINES_SHOW,
 ]
 Url = Annotated[
     str,
     pydantic.StringConstraints(pattern=r"^https://[^\s<>\"'\\]+$", max_length=500),
     pydantic.AfterValidator(_plain_link),
 ]
-# A number in quotes, or a yes, is not taken for a count.
-Count = Annotated[int, pydantic.Field(ge=0, le=10**15, strict=True)]
 
 
 class Card(pydantic.BaseModel):

@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from decimal import Decimal
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from validation.output_files import check_file
+from validation.plain_text import escape_in_json
 from validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def write_json(content: Any, where: str | None) -> None:
     """
     if where is None:
         return
-    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    text = escape_in_json(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
     if where == "-":
         typer.echo(text)
     else:
@@ -172,10 +172,9 @@ def console(*, stderr: bool = False) -> "Console":
         stderr: open standard error.
     Returns: a console; a pipe has no width of its own and gets 120 columns.
     """
-    from rich.console import Console
+    from validation.plain_console import open_console
 
-    stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, width=None if stream.isatty() else 120)
+    return open_console(stderr=stderr)
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:

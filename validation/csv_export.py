@@ -5,6 +5,8 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 
+from validation.plain_text import escape_invisible
+
 Cell = str | int | float | None
 _FORMULA = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]*[=+@\t\r\uff1d\uff0b\uff0d\uff20-]")
 """The start of what a spreadsheet may run; some skip white space and characters that do not show before they look, and
@@ -30,13 +32,20 @@ def guarded_csv(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
     """
     text = io.StringIO(newline="")
     writer = csv.writer(text)
-    writer.writerow([_guarded(name) for name in header])
+    writer.writerow([guarded_cell(name) for name in header])
     for row in rows:
         if len(row) != len(header):
             raise ValueError(f"a row of {len(row)} cells under a header of {len(header)}")
-        writer.writerow([_guarded(cell) for cell in row])
+        writer.writerow([guarded_cell(cell) for cell in row])
     return text.getvalue()
 
 
-def _guarded(cell: Cell) -> Cell:
-    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+def guarded_cell(cell: Cell) -> Cell:
+    r"""Return a cell as it is written: what does not show is escaped, and what a spreadsheet may run has a mark before.
+
+    >>> guarded_cell("=1+1"), guarded_cell("a\x1b[2J"), guarded_cell(-0.5)
+    ("'=1+1", 'a\\x1b[2J', -0.5)
+    """
+    if not isinstance(cell, str):
+        return cell
+    return ("'" if _FORMULA.match(cell) else "") + escape_invisible(cell)

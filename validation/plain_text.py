@@ -1,18 +1,24 @@
 """Text that reads as it is written: no invisible character, none that changes the order, no link to another host than
 it seems.
+
+Names and labels with such a character are refused where they are read. Texts may hold any, so they are escaped where
+they are shown: on a console, on pages, in tables.
 """
 
+import json
 import re
-from unicodedata import category, name
-
-from pydantic_core import PydanticCustomError
+from typing import Any
+from unicodedata import bidirectional, category, combining, name
 
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Categories of which no character shows: controls, formats (soft hyphens, bidi controls), surrogates, line ends."""
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 """Letters, marks and symbols that do not show either."""
-_JOINER, _EMOJI_STYLE = "\u200d", "\ufe0f"
+_JOINER, _NON_JOINER, _EMOJI_STYLE = "\u200d", "\u200c", "\ufe0f"
 _SYMBOLS = frozenset({"So", "Sk"})
+_VIRAMA = 9
+"""The combining class of signs that join letters in scripts of India; joiners after them are spelling (RFC 5892)."""
+_SURELY_SHOWN = re.compile(r"[\x20-\x7e\xa1-\xac\xae-\u02ff]*")
 _HOST = re.compile(r"([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?", re.ASCII)
 
 
@@ -20,7 +26,8 @@ def refuse_invisible(text: str, allowed: str = "") -> str:
     """Return a text all of whose characters show.
 
     Args:
-        text: the text. What joins emoji, or asks for their colour, may follow an emoji.
+        text: the text. What joins emoji, or asks for their colour, may follow an emoji; joiners that are spelling may
+            follow letters of Arabic script and signs that join letters in scripts of India.
         allowed: characters that may stand in it anyway, such as a line's end.
     Raises: PydanticCustomError naming the first character that does not show, by its code point.
 
@@ -30,9 +37,42 @@ def refuse_invisible(text: str, allowed: str = "") -> str:
     before = ""
     for letter in text:
         if letter not in allowed and not _is_visible(letter, before):
-            raise PydanticCustomError("invisible", "an invisible character: {found}", {"found": _code_point(letter)})
+            raise _refusal("invisible", "an invisible character: {found}", letter)
         before = letter
     return text
+
+
+def escape_invisible(text: str, allowed: str = "\n\t") -> str:
+    r"""Return a text with an escape in place of each character that ``refuse_invisible`` would refuse.
+
+    >>> escape_invisible("a\x1b[2J\u202eb")
+    'a\\x1b[2J\\u202eb'
+    """
+    if _SURELY_SHOWN.fullmatch(text):
+        return text
+    letters, before = [], ""
+    for letter in text:
+        is_shown = letter in allowed or _is_visible(letter, before)
+        letters.append(letter if is_shown else letter.encode("unicode_escape").decode())
+        before = letter
+    return "".join(letters)
+
+
+def escape_in_json(text: str) -> str:
+    r"""Return JSON with the characters of its texts that do not show as JSON's own escapes; it means the same.
+
+    >>> escape_in_json('"a\u202eb"')
+    '"a\\u202eb"'
+    """
+    if _SURELY_SHOWN.fullmatch(text):
+        return text
+    letters, before = [], ""
+    for letter in text:
+        # Outside texts JSON has line ends alone, and inside them they are escaped already.
+        is_shown = letter == "\n" or _is_visible(letter, before)
+        letters.append(letter if is_shown else json.dumps(letter)[1:-1])
+        before = letter
+    return "".join(letters)
 
 
 def refuse_deceptive_host(url: str) -> str:
@@ -46,18 +86,31 @@ def refuse_deceptive_host(url: str) -> str:
     host = re.split("[/?#]", url.partition("://")[2], maxsplit=1)[0]
     for letter in host:
         if letter in "@%" or not letter.isascii():
-            context = {"found": _code_point(letter)}
-            raise PydanticCustomError("host", "a character that hides where a link leads: {found}", context)
+            raise _refusal("host", "a character that hides where a link leads: {found}", letter)
     if not _HOST.fullmatch(host):
-        raise PydanticCustomError("host", "a link that names no host")
+        raise _refusal("host", "a link that names no host")
     return url
 
 
 def _is_visible(letter: str, before: str) -> bool:
     if letter in (_JOINER, _EMOJI_STYLE):
-        return before == _EMOJI_STYLE or (before != "" and category(before) in _SYMBOLS and before not in _BLANK)
+        is_emoji = before == _EMOJI_STYLE or (before != "" and category(before) in _SYMBOLS and before not in _BLANK)
+        return is_emoji or (letter == _JOINER and _is_joining(before))
+    if letter == _NON_JOINER:
+        return _is_joining(before)
     is_selector = "\ufe00" <= letter <= "\ufe0e" or "\U000e0100" <= letter <= "\U000e01ef"
     return category(letter) not in _INVISIBLE and letter not in _BLANK and not is_selector
+
+
+def _is_joining(letter: str) -> bool:
+    return letter != "" and (bidirectional(letter) == "AL" or combining(letter) == _VIRAMA)
+
+
+def _refusal(kind: Any, words: Any, letter: str = "") -> Exception:
+    """Build pydantic's error; it is imported here, because commands that refuse nothing start without it."""
+    from pydantic_core import PydanticCustomError
+
+    return PydanticCustomError(kind, words, {"found": _code_point(letter)} if letter else None)
 
 
 def _code_point(letter: str) -> str:

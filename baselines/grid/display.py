@@ -10,13 +10,13 @@ from types import TracebackType
 from typing import Self
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.table import Table
 from rich.text import Text
 
 from baselines.grid.estimate import CALIBRATION_STEPS, GridEstimate
 from baselines.training.gpus import UTILISATION
+from validation.plain_console import open_console
 from validation.report import counted
 
 _UNKNOWN = "the time left is known once a trial is done"
@@ -52,7 +52,7 @@ def print_estimates(estimates: Sequence[GridEstimate], *, at_once: int, price: f
         steps = "-" if each.steps is None else f"{each.steps:,}"
         hours = "not known" if each.seconds is None else f"{each.seconds / 3600:.2f}"
         table.add_row(each.model, each.task, str(each.trials), str(each.left), steps, hours)
-    console = Console()
+    console = open_console()
     console.print(table)
     total = sum(each.seconds or 0.0 for each in estimates)
     if gpu is None:
@@ -83,7 +83,7 @@ class GridProgress:
         self._total, self._before, self._n, self._clock = total, n_done, n_done, clock
         self._began = clock()
         self._ends: float | None = None
-        console = Console(stderr=True)
+        console = open_console(stderr=True)
         self._bar: Progress | None = None
         if sys.stderr.isatty():
             what = TextColumn("{task.description}", markup=False)

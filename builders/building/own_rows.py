@@ -14,6 +14,7 @@ from builders.building.own_notes import SHOWN, date_cure, odd_rows, row_list
 from builders.building.own_tables import OwnTable
 from builders.specs.transforms import as_texts, text_digest
 from leaderboard.metrics.tagging import tag_notation, tag_scheme
+from validation.outside import check_text
 from validation.report import InvalidInput, Problem, first_line
 from validation.schemas import ANSWERS
 from validation.vocabulary import GOLD, OUTSIDE_SOURCES, SPLITS, TOKENS, TaskKind
@@ -284,9 +285,21 @@ def _check_together(
             what = f"at least two different values are needed to measure a shift in column '{column}'"
             found, cure = repr(frame[ours][0]) if len(frame) else "no rows", "add rows with another value"
             yield Problem(what, name, found, cure, column=column)
+    for ours, column in own.items():
+        yield from _hidden_characters(frame[ours], name, column)
     for problem in name_domains(frame["domain"], name, own["domain"])[1]:
         is_many = problem.what == TOO_MANY
         yield replace(problem, cure=_domain_cure(frame["domain"], tables, own)) if is_many else problem
+
+
+def _hidden_characters(values: pl.Series, name: str, column: str) -> Iterator[Problem]:
+    """Find names with a character that does not show, each once, by its first row."""
+    for value in values.drop_nulls().unique(maintain_order=True).to_list():
+        try:
+            check_text(value, name, column=column)
+        except InvalidInput as error:
+            row = int((values == value).arg_true()[0]) + 1
+            yield from (replace(problem, row=row) for problem in error.problems)
 
 
 def _domain_cure(domains: pl.Series, tables: Sequence[OwnTable], own: Mapping[str, str]) -> str:
@@ -304,11 +317,13 @@ def _domain_cure(domains: pl.Series, tables: Sequence[OwnTable], own: Mapping[st
 def _check_notation(frame: pl.DataFrame, name: str, columns: Columns, kind: TaskKind) -> None:
     if kind is TaskKind.TAGGING:
         tags = tag_names(frame)
+        column = columns.label or "tags"
+        for tag in tags:
+            check_text(tag, name, column=column)
         try:
             tag_scheme(tags, tag_notation(tags))
         except ValueError as error:
             cure = "write O outside, B-X where a span of X begins and I-X where it goes on"
-            column = columns.label or "tags"
             raise InvalidInput(
                 Problem("the tags are not in BIO notation", name, first_line(error), cure, column=column)
             ) from error

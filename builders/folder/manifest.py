@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import pydantic
 
+from validation.outside import ALL_SHOWS, Change, Count, OutsideLines, OutsideText, Seed
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import SOURCE_JOINER, TaskKind
 
@@ -22,7 +23,7 @@ class _Facts(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
 
-_Cell = Annotated[str, pydantic.StringConstraints(pattern=r"^[^|\s]([^|\n]*[^|\s])?$")]
+_Cell = Annotated[str, pydantic.StringConstraints(pattern=r"^[^|\s]([^|\n]*[^|\s])?$"), ALL_SHOWS]
 
 
 class SplitFacts(_Facts):
@@ -31,26 +32,26 @@ class SplitFacts(_Facts):
     ``withheld_labels``: the rows' gold is null here; the gold folder has it.
     """
 
-    rows: int
-    groups: int
-    inputs_sha256: str
-    labels_sha256: str
+    rows: Count
+    groups: Count
+    inputs_sha256: OutsideText
+    labels_sha256: OutsideText
     withheld_labels: bool = False
 
 
 class Provenance(_Facts):
     """Typed facts of a data set: how data sets are chosen (BOSS paper, sec. 2.2 and appendix D), and its sizes."""
 
-    title: str = pydantic.Field(description="Its name in the paper's tables")
-    text_sources: tuple[str, ...] = pydantic.Field(description="Where its texts come from, such as Twitter")
-    breadth: int = pydantic.Field(
+    title: OutsideText = pydantic.Field(description="Its name in the paper's tables")
+    text_sources: tuple[OutsideText, ...] = pydantic.Field(description="Where its texts come from, such as Twitter")
+    breadth: Count = pydantic.Field(
         default=1, description="Subtypes (categories, genres, fine types) that it is known to cover"
     )
     challenge: bool = pydantic.Field(default=False, description="Made to be hard, so not for training general models")
-    made_from: str | None = pydantic.Field(
+    made_from: OutsideText | None = pydantic.Field(
         default=None, description="Title of the data set it is an adversarial version of"
     )
-    paper_rows: dict[str, int] = pydantic.Field(
+    paper_rows: dict[OutsideText, Count] = pydantic.Field(
         default={}, description="Rows by split, as the paper's tables give them"
     )
 
@@ -69,9 +70,9 @@ class Pairing(_Facts):
     ``source_rows`` are drawn from the domains that have train rows, all together; ``target_rows`` from the test rows.
     """
 
-    name: str
-    source_rows: int
-    target_rows: int
+    name: OutsideText
+    source_rows: Count
+    target_rows: Count
     reported_q: float
 
 
@@ -82,9 +83,9 @@ class UpstreamRows(_Facts):
     that is not known, 0 of a file that only partial builds read in place of others.
     """
 
-    path: str
-    rows: int | None
-    recorded_rows: int | None
+    path: OutsideText
+    rows: Count | None
+    recorded_rows: Count | None
 
 
 class SplitOverlap(_Facts):
@@ -94,11 +95,11 @@ class SplitOverlap(_Facts):
     None where that was never measured, because no whole files were at hand or a split is drawn.
     """
 
-    split: str
-    other: str
-    rows: int
-    repeated: int
-    recorded: int | None
+    split: OutsideText
+    other: OutsideText
+    rows: Count
+    repeated: Count
+    recorded: Count | None
 
     @property
     def name(self) -> str:
@@ -114,12 +115,12 @@ class DomainFacts(_Facts):
     share. Older folders have none of these.
     """
 
-    sources: tuple[str, ...]
+    sources: tuple[OutsideText, ...]
     rebuild_only: bool
-    splits: dict[str, SplitFacts]
-    title: str = pydantic.Field(default="", description="As own data has it, where its name differs")
+    splits: dict[OutsideText, SplitFacts]
+    title: OutsideText = pydantic.Field(default="", description="As own data has it, where its name differs")
     provenance: Provenance | None = None
-    upstream: dict[str, tuple[UpstreamRows, ...]] = {}
+    upstream: dict[OutsideText, tuple[UpstreamRows, ...]] = {}
     overlaps: tuple[SplitOverlap, ...] = ()
 
 
@@ -129,30 +130,30 @@ class Difference(_Facts):
     ``rows``: by data set and upstream split, how many rows more there are here for it.
     """
 
-    data_sets: Annotated[tuple[str, ...], pydantic.Field(min_length=1)]
+    data_sets: Annotated[tuple[OutsideText, ...], pydantic.Field(min_length=1)]
     theirs: _Cell
     here: _Cell
     touches: _Cell
-    rows: dict[str, dict[str, int]] = {}
+    rows: dict[OutsideText, dict[OutsideText, Change]] = {}
 
 
 class TransformCount(_Facts):
     """Rows before and after a named transform, and the rows that it changed."""
 
-    domain: str
-    split: str
-    name: str
-    before: int
-    after: int
-    changed: int = 0
+    domain: OutsideText
+    split: OutsideText
+    name: OutsideText
+    before: Count
+    after: Count
+    changed: Count = 0
 
 
 class SizeFacts(_Facts):
     """The size of a split that was cut: the paper's, the one of all domains, and the domain with the fewest rows."""
 
-    paper: int
-    rows: int | None = pydantic.Field(description="None where each domain keeps what it has")
-    smallest: str | None = pydantic.Field(description="The domain that keeps it below the paper's size")
+    paper: Count
+    rows: Count | None = pydantic.Field(description="None where each domain keeps what it has")
+    smallest: OutsideText | None = pydantic.Field(description="The domain that keeps it below the paper's size")
 
     def shortfall(self, split: str) -> str:
         """Return how far the split is from the paper's size, and the domain that limits it; empty at that size."""
@@ -172,25 +173,25 @@ class TaskInfo(_Facts):
     source.
     """
 
-    title: str
+    title: OutsideText
     kind: TaskKind
-    inputs: tuple[str, ...]
-    labels: tuple[str, ...]
-    metric: str
-    domains: dict[str, DomainFacts]
-    withheld: dict[str, DomainFacts] = {}
-    absent_domains: tuple[str, ...] = ()
-    sizes: dict[str, SizeFacts] = {}
-    subsets: dict[str, int]
-    withheld_subsets: tuple[str, ...] = ()
+    inputs: tuple[OutsideText, ...]
+    labels: tuple[OutsideText, ...]
+    metric: OutsideText
+    domains: dict[OutsideText, DomainFacts]
+    withheld: dict[OutsideText, DomainFacts] = {}
+    absent_domains: tuple[OutsideText, ...] = ()
+    sizes: dict[OutsideText, SizeFacts] = {}
+    subsets: dict[OutsideText, Count]
+    withheld_subsets: tuple[OutsideText, ...] = ()
     transforms: tuple[TransformCount, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[OutsideText, ...] = ()
     differences: tuple[Difference, ...] = ()
-    id_domain: str | None = None
-    candidates_for: str | None = None
-    label_folds: dict[str, str] = {}
+    id_domain: OutsideText | None = None
+    candidates_for: OutsideText | None = None
+    label_folds: dict[OutsideText, OutsideText] = {}
     pairing: Pairing | None = None
-    min_texts: int | None = pydantic.Field(
+    min_texts: Count | None = pydantic.Field(
         default=None, description="Of own data: test texts below which a domain is left out of means"
     )
 
@@ -226,10 +227,10 @@ class TaskInfo(_Facts):
 class SourceFile(_Facts):
     """One upstream file as it was read."""
 
-    path: str
-    sha256: str
-    rows: int = pydantic.Field(description="Rows as read, before any step")
-    recorded_rows: int | None = pydantic.Field(description="The same as recorded for the whole upstream, where known")
+    path: OutsideText
+    sha256: OutsideText
+    rows: Count = pydantic.Field(description="Rows as read, before any step")
+    recorded_rows: Count | None = pydantic.Field(description="The same as recorded for the whole upstream, where known")
     unverified: bool = pydantic.Field(
         default=False, description="Nothing is recorded to tell a whole file by, or it is of another revision"
     )
@@ -238,12 +239,12 @@ class SourceFile(_Facts):
 class SourceFacts(_Facts):
     """Where rows come from, and on what terms: with an ``open_licence`` they may be published again."""
 
-    title: str
-    url: str
-    revision: str
-    licence: str
+    title: OutsideText
+    url: OutsideText
+    revision: OutsideText
+    licence: OutsideText
     open_licence: bool
-    citation: str
+    citation: OutsideLines
     files: tuple[SourceFile, ...] = ()
 
     @property
@@ -255,9 +256,9 @@ class SourceFacts(_Facts):
 class EncoderFacts(_Facts):
     """The encoder that depths were computed with."""
 
-    id: str
-    revision: str
-    dimensions: int
+    id: OutsideText
+    revision: OutsideText
+    dimensions: Count
 
 
 class Manifest(_Facts):
@@ -267,19 +268,19 @@ class Manifest(_Facts):
     them by trying.
     """
 
-    format_version: int = FORMAT_VERSION
-    builder_version: str
-    benchmark: str
-    title: str
-    seed: int
+    format_version: Count = FORMAT_VERSION
+    builder_version: OutsideText
+    benchmark: OutsideText
+    title: OutsideText
+    seed: Seed
     partial: bool
     unverified: bool = pydantic.Field(
         default=False, description="Of some upstream file nobody can tell here whether it is whole; see its sources"
     )
     synthetic: bool
-    content_hash: str
-    tasks: dict[str, TaskInfo]
-    sources: dict[str, SourceFacts]
+    content_hash: OutsideText
+    tasks: dict[OutsideText, TaskInfo]
+    sources: dict[OutsideText, SourceFacts]
     encoder: EncoderFacts | None
     target_train_depths: bool = pydantic.Field(
         default=False, description="Depth tables also hold the target's train texts (since builder version 0.2.0)"
@@ -288,10 +289,10 @@ class Manifest(_Facts):
         default=False,
         description="Each task but placebos has the list of its test rows that repeat a train text (since 0.2.0)",
     )
-    files: dict[str, str] = pydantic.Field(
+    files: dict[OutsideText, OutsideText] = pydantic.Field(
         default={}, description="SHA-256 of each file of rows, depths and ids, by path"
     )
-    label_key: str | None = None
+    label_key: OutsideText | None = None
 
     @pydantic.model_validator(mode="after")
     def _terms_agree(self) -> "Manifest":

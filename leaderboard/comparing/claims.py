@@ -13,6 +13,7 @@ import pydantic
 
 from leaderboard.comparing.shape import FIGURES, RECIPES, Comparison, Difference, TaskComparison, winner
 from leaderboard.metrics.multiplicity import LEVEL, MAIN_SHARE
+from validation.outside import OutsideText
 from validation.report import InvalidInput, Problem
 
 Status = Literal["agrees", "moved", "differs"]
@@ -27,19 +28,23 @@ _FINDINGS = {"tasks", "only_a", "only_b"}
 _SETTINGS = set(Comparison.model_fields) - _MOVERS - _FINDINGS - {"shifts", "means"}
 
 
+MAX_BYTES = 64 * 2**20
+"""Bytes of a claim's file."""
+
+
 class ClaimedEntry(pydantic.BaseModel, extra="forbid", frozen=True):
     """A prediction file that a claim is about.
 
     ``name`` is what comparisons call it, ``file`` its path as typed, ``entry`` its id in a store, else null.
     """
 
-    name: str
-    file: str
+    name: OutsideText
+    file: OutsideText
     sha256: str = pydantic.Field(pattern=r"^[0-9a-f]{64}$")
-    entry: str | None = None
+    entry: OutsideText | None = None
 
 
-class Claim(pydantic.BaseModel, extra="forbid", frozen=True):
+class Claim(pydantic.BaseModel, extra="forbid", frozen=True, allow_inf_nan=False):
     """Comparisons of a first entry with others, and all that is needed to make them again.
 
     Data hash, subset, metric version, encoders, number of swaps and seed stand in each comparison. ``hypothesis`` has a
@@ -48,12 +53,12 @@ class Claim(pydantic.BaseModel, extra="forbid", frozen=True):
     """
 
     claim_version: Literal[1] = 1
-    package: str
-    hypothesis: tuple[str, ...]
+    package: OutsideText
+    hypothesis: tuple[OutsideText, ...]
     level: float
-    benchmark: str
-    data: str
-    task: str | None
+    benchmark: OutsideText
+    data: OutsideText
+    task: OutsideText | None
     entries: tuple[ClaimedEntry, ...] = pydantic.Field(min_length=2)
     comparisons: tuple[Comparison, ...] = pydantic.Field(min_length=1)
 
@@ -109,6 +114,9 @@ def read_claim(path: Path) -> Claim:
     cure = "give the file that 'shiftbench compare --json' wrote"
     if not path.is_file():
         raise InvalidInput(Problem("there is no such file", str(path), cure=cure))
+    if path.stat().st_size > MAX_BYTES:
+        found = f"{path.stat().st_size:,} bytes"
+        raise InvalidInput(Problem("the claim is too large", str(path), found, f"keep it under {MAX_BYTES:,} bytes"))
     try:
         return Claim.model_validate_json(path.read_bytes())
     except pydantic.ValidationError as error:

@@ -27,7 +27,7 @@ from leaderboard.comparing.shape import (
     ShiftComparison,
     TaskComparison,
     correct_p_values,
-    refuse_few_swaps,
+    refuse_swaps,
     select_task,
 )
 from leaderboard.comparing.testing import Tested, about_recipes, fewest_runs, run_tests
@@ -40,6 +40,7 @@ from leaderboard.scoring.score import checked_predictions, encoder_name
 from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.scoring.summary import depth_encoder_name
 from leaderboard.scoring.target_runs import target_runs
+from validation.outside import MAX_TEXT, check_text
 from validation.report import Problem
 
 Both = tuple[Tested, float | None]
@@ -67,6 +68,10 @@ class Entrant:
     name: str = ""
     tuning_trials: int | None = None
     checked: pl.DataFrame | None = None
+
+    def __post_init__(self) -> None:
+        """Check that the name reads as it is written."""
+        check_text(self.shown_name, "--names" if self.name else str(self.path), most=MAX_TEXT)
 
     @property
     def shown_name(self) -> str:
@@ -125,7 +130,7 @@ def compare_entrants(
     if not matched:
         where = f"{a.shown_name} and {b.shown_name}"
         raise NoSharedShift(Problem("the two files share no shift", where, cure="predict the same shifts with both"))
-    refuse_few_swaps(n_swaps, len(matched))
+    refuse_swaps(n_swaps, len(matched))
     shifts: list[ShiftComparison] = []
     means: list[MeanComparison] = []
     about: list[TaskComparison] = []

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from leaderboard.comparing.shape import refuse_many_swaps
 from leaderboard.metrics.comparison import N_SWAPS, holm, swap_test
 from leaderboard.metrics.depth import effective_size
 from leaderboard.metrics.multiplicity import LEVEL
@@ -158,6 +159,7 @@ def compare_items(
     table = _sums_by_cluster(items)
     pairs = list(combinations(range(len(items.names)), 2))
     _refuse_one_cluster(len(table))
+    refuse_many_swaps(n_swaps)
     _refuse_few_swaps(n_swaps, len(pairs) * max(len(items.domains), 1))
     rng = np.random.default_rng([seed, *b"items"])
     figures = _score_figures(items, table, replicate_counts(table, n_draws, rng))

@@ -1,14 +1,16 @@
 """The shape of comparisons: what ``shiftbench compare --json`` prints and a store saves; fractions, unrounded."""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pydantic
 
+from leaderboard.metrics.comparison import MAX_SWAPS
 from leaderboard.metrics.crossed import MIN_RUNS
 from leaderboard.metrics.multiplicity import LEVEL, least_draws, pass_on
 from leaderboard.scoring.intervals import none_if_nan
+from validation.outside import Count, OutsideText, Seed
 from validation.report import InvalidInput, Problem
 
 FIGURES = ("ST", "SD", "TD")
@@ -23,11 +25,14 @@ AtFloor = Literal["a", "b", "both"]
 _OTHER: dict[AtFloor | None, AtFloor | None] = {"a": "b", "b": "a", "both": "both", None: None}
 
 
+Swaps = Annotated[int, pydantic.Field(ge=1, le=MAX_SWAPS, strict=True)]
+
+
 class NoSharedShift(InvalidInput):
     """The error that two entries have no shift in common, so that nothing can be compared."""
 
 
-class Difference(pydantic.BaseModel):
+class Difference(pydantic.BaseModel, allow_inf_nan=False):
     """A minus B in one figure. ``p`` is two-sided, ``p_corrected`` corrected over the whole comparison.
 
     ``p_others`` is corrected among the figures of its task that are not ranked by. ``at_floor`` names entries that show
@@ -35,7 +40,7 @@ class Difference(pydantic.BaseModel):
     lies within the comparison's margin (TOST, uncorrected); null without a margin.
     """
 
-    figure: str
+    figure: OutsideText
     value: float | None
     p: float | None
     p_corrected: float | None = pydantic.Field(
@@ -46,34 +51,34 @@ class Difference(pydantic.BaseModel):
     p_equivalent: float | None = None
 
 
-class ShiftComparison(pydantic.BaseModel):
+class ShiftComparison(pydantic.BaseModel, allow_inf_nan=False):
     """Two entries on one shift, each by the mean of all its runs; drops only where both have them.
 
     ``runs`` are those of the entry with fewer.
     """
 
-    task: str
-    source: str
-    target: str
-    n: int
-    runs: int
+    task: OutsideText
+    source: OutsideText
+    target: OutsideText
+    n: Count
+    runs: Count
     differences: tuple[Difference, ...]
 
 
-class MeanComparison(pydantic.BaseModel):
+class MeanComparison(pydantic.BaseModel, allow_inf_nan=False):
     """Two entries by a mean over shifts. ``ranked`` marks the figure that the board ranks by, one of each task.
 
     ``source`` is what the models were trained on where that is one thing, else null; ``targets`` are the test domains.
     """
 
-    task: str
-    source: str | None
-    targets: tuple[str, ...]
+    task: OutsideText
+    source: OutsideText | None
+    targets: tuple[OutsideText, ...]
     difference: Difference
     ranked: bool = False
 
 
-class TaskComparison(pydantic.BaseModel):
+class TaskComparison(pydantic.BaseModel, allow_inf_nan=False):
     """The kind of claim that a task's tests support: about the recipes, or only about the models that were trained.
 
     ``runs_a`` and ``runs_b`` are the fewest runs of a source. Recipes take ``MIN_RUNS`` on either side. ``outside`` is
@@ -81,10 +86,10 @@ class TaskComparison(pydantic.BaseModel):
     runs whatever the source, so tests are about the trained models, and drops do not apply.
     """
 
-    task: str
+    task: OutsideText
     about: Literal["recipes", "these trained models"]
-    runs_a: int
-    runs_b: int
+    runs_a: Count
+    runs_b: Count
     at_floor: AtFloor | None = None
     outside: Literal["a", "b"] | None = None
 
@@ -105,29 +110,29 @@ class TaskComparison(pydantic.BaseModel):
         )
 
 
-class Comparison(pydantic.BaseModel):
+class Comparison(pydantic.BaseModel, allow_inf_nan=False):
     """All shared shifts. For scores a positive difference favours A; for drops a negative one does.
 
     Encoders are ``id@revision``: of the data's depths, and of BERTScore's tokens; null where none is used.
     """
 
-    a: str
-    b: str
-    data: str
-    subset: str
-    metric_version: str
-    depth_encoder: str | None = None
-    token_encoder: str | None = None
-    n_swaps: int
-    seed: int
+    a: OutsideText
+    b: OutsideText
+    data: OutsideText
+    subset: OutsideText
+    metric_version: OutsideText
+    depth_encoder: OutsideText | None = None
+    token_encoder: OutsideText | None = None
+    n_swaps: Swaps
+    seed: Seed
     shifts: tuple[ShiftComparison, ...]
     means: tuple[MeanComparison, ...] = ()
     tasks: tuple[TaskComparison, ...] = ()
-    only_a: tuple[str, ...]
-    only_b: tuple[str, ...]
+    only_a: tuple[OutsideText, ...]
+    only_b: tuple[OutsideText, ...]
     margin: float | None = None
-    tuning_trials_a: int | None = None
-    tuning_trials_b: int | None = None
+    tuning_trials_a: Count | None = None
+    tuning_trials_b: Count | None = None
 
     @property
     def about(self) -> str:
@@ -145,17 +150,25 @@ def correct_p_values(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...
     """
     n_blocks = sum(len({shift.task for shift in each.shifts}) for each in comparisons)
     for each in comparisons:
-        refuse_few_swaps(each.n_swaps, n_blocks)
+        refuse_swaps(each.n_swaps, n_blocks)
     return tuple(_corrected(each, n_blocks) for each in comparisons)
 
 
-def refuse_few_swaps(n_swaps: int, n_blocks: int) -> None:
-    """Raise InvalidInput when no figure but the ranked ones could get a corrected p below the level."""
+def refuse_swaps(n_swaps: int, n_blocks: int) -> None:
+    """Raise InvalidInput when no figure but the ranked ones could get a corrected p below the level; or too many."""
+    refuse_many_swaps(n_swaps)
     least = least_draws(n_blocks)
     if n_swaps < least:
         what = "with so few swaps no figure of the comparison can reach a corrected p below 0.05"
         cure = f"draw at least {least:,} ({n_blocks} pairs and tasks)"
         raise InvalidInput(Problem(what, "swaps", f"{n_swaps:,}", cure))
+
+
+def refuse_many_swaps(n_swaps: int) -> None:
+    """Raise InvalidInput when a test would draw more swaps than memory is for."""
+    if n_swaps > MAX_SWAPS:
+        cure = f"draw at most {MAX_SWAPS:,}"
+        raise InvalidInput(Problem("these are more swaps than a test may draw", "swaps", f"{n_swaps:,}", cure))
 
 
 def _corrected(comparison: Comparison, n_blocks: int) -> Comparison:

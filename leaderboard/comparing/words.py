@@ -35,6 +35,7 @@ def sentence(pair: Comparison, names: Names, benchmark: str) -> str:
         benchmark: the dataset's benchmark, in words.
     Returns: the sentence without a full stop.
     """
+    names = _quoted(names)
     if not pair.shifts:
         return f"{names[0]} and {names[1]} share no shift that may be shown"
     parts = [
@@ -43,8 +44,8 @@ def sentence(pair: Comparison, names: Names, benchmark: str) -> str:
     tasks = ", ".join(f"{benchmark}/{task}" for task in dict.fromkeys(shift.task for shift in pair.shifts))
     subset = "" if pair.subset == "all" else f", subset {pair.subset}"
     facts = (
-        f"{tasks}, data {pair.data[:6]}{subset}, entries {pair.a} and {pair.b}, metric version {pair.metric_version}, "
-        f"{pair.n_swaps:,} swaps, seed {pair.seed}"
+        f"{tasks}, data {pair.data[:6]}{subset}, entries '{pair.a}' and '{pair.b}', "
+        f"metric version {pair.metric_version}, {pair.n_swaps:,} swaps, seed {pair.seed}"
     )
     return "; ".join([*parts, facts])
 
@@ -65,7 +66,7 @@ def about_lines(pairs: Sequence[Comparison]) -> list[str]:
                     None
                 )
             else:
-                why = task.runs_missing or outside_words(task, (pair.a, pair.b))
+                why = task.runs_missing or outside_words(task, _quoted((pair.a, pair.b)))
                 lines[f"{task.task}: about {TRAINED_MODELS} (swap test by group); {why}"] = None
         if not pair.tasks:
             lines[f"about {TRAINED_MODELS} (swap test by group)"] = None
@@ -82,6 +83,11 @@ def outside_words(task: TaskComparison, names: Names) -> str:
         f"{name} was trained on none of these domains: its score on a target is compared with the other's after each "
         "source; drops do not apply"
     )
+
+
+def _quoted(names: Names) -> Names:
+    """Return names in quotes, so that a comma in one does not end it."""
+    return f"'{names[0]}'", f"'{names[1]}'"
 
 
 def floor_words(difference: Difference, names: Names) -> str:
@@ -110,7 +116,7 @@ def _within_margin(pair: Comparison) -> Iterator[str]:
             all_within = "shown" if n_within == len(tests) else "not shown"
             parts.append(f"{figure} on every shift {all_within} ({n_within} of {len(tests)} by themselves)")
         yield (
-            f"{task.task}, against {pair.b}: a difference below {100 * pair.margin:g} points, the margin fixed "
+            f"{task.task}, against '{pair.b}': a difference below {100 * pair.margin:g} points, the margin fixed "
             f"beforehand (two one-sided tests at 5%, about {task.about}): {', '.join(parts)}"
         )
 
@@ -120,7 +126,7 @@ def _tuning(pair: Comparison) -> Iterator[str]:
     trials = (pair.tuning_trials_a, pair.tuning_trials_b)
     if trials[0] != trials[1]:
         stated = ["not stated" if each is None else counted(each, "trial") for each in trials]
-        yield f"unequal tuning: {pair.a} {stated[0]}, {pair.b} {stated[1]}; more trials alone can raise a score"
+        yield f"unequal tuning: '{pair.a}' {stated[0]}, '{pair.b}' {stated[1]}; more trials alone can raise a score"
 
 
 def _is_within(difference: Difference) -> str:

@@ -3,6 +3,7 @@
 Inspect compresses its logs with zstd, which Python's zipfile learns in 3.14 only; pyarrow brings it.
 """
 
+import lzma
 import struct
 import zipfile
 import zlib
@@ -17,6 +18,7 @@ MAX_TOTAL_BYTES = 64 * 2**30
 MAX_ENTRIES = 5_000_000
 
 _ZSTD = 93
+_ENCRYPTED = 1
 _LOCAL_HEADER = struct.Struct("<26xHH")
 
 
@@ -32,7 +34,7 @@ class BoundedArchive:
         self._path = path
         try:
             self._zip = zipfile.ZipFile(path)
-        except (zipfile.BadZipFile, OSError, ValueError, struct.error) as error:
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, struct.error) as error:
             refuse_log(path, "this is not a complete zip archive", first_line(error), WHOLE)
         entries = self._zip.infolist()
         self.names = [entry.filename for entry in entries]
@@ -63,9 +65,20 @@ class BoundedArchive:
         if entry.file_size > MAX_ENTRY_BYTES:
             found = f"{entry.file_size:,} bytes"
             refuse_log(self._path, f"entry '{name}' is too long", found, f"keep it under {MAX_ENTRY_BYTES:,} bytes")
+        if entry.flag_bits & _ENCRYPTED:
+            refuse_log(self._path, f"entry '{name}' is encrypted", cure="pack the log anew, without a password")
         try:
             content = self._read_zstd(entry) if entry.compress_type == _ZSTD else self._read_with_zipfile(entry)
-        except (zipfile.BadZipFile, OSError, EOFError, zlib.error, struct.error, NotImplementedError) as error:
+        except (
+            zipfile.BadZipFile,
+            OSError,
+            EOFError,
+            zlib.error,
+            struct.error,
+            NotImplementedError,
+            ValueError,
+            lzma.LZMAError,
+        ) as error:
             refuse_log(self._path, f"entry '{name}' cannot be unpacked", first_line(error), WHOLE)
         if len(content) != entry.file_size or zlib.crc32(content) != entry.CRC:
             longer = "more than " if len(content) > entry.file_size else ""

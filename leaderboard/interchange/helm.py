@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+import polars as pl
 
 from leaderboard.interchange.log import (
     HELM,
+    WHOLE,
     EvaluationLog,
     LogFacts,
     SampleRows,
@@ -22,6 +24,8 @@ from leaderboard.interchange.log import (
     refuse_log,
     text_hash,
 )
+from validation.outside import MAX_COUNT
+from validation.report import first_line
 
 RUN_SPEC, STATE, INSTANCE_STATS = "run_spec.json", "scenario_state.json", "per_instance_stats.json"
 
@@ -152,15 +156,23 @@ def read_helm(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
         _add(asked, scores[key], states.adapter_spec, rows, fields, row)
     adapter = states.adapter_spec
     frame = rows.frame()
-    tokens = [f"score.num_{part}_tokens" for part in ("prompt", "completion")]
     facts = LogFacts(
         shots=adapter.max_train_instances,
         engine=adapter.model_deployment.split("/")[0] or None,
-        tokens=int(sum(frame[name].sum() for name in tokens)) if set(tokens) <= set(frame.columns) else None,
+        tokens=_token_count(frame),
         scorer=", ".join(each.class_name.rsplit(".", 1)[-1] for each in spec.metric_specs) or None,
     )
     task = spec.name.split(":")[0].split(",")[0]
     return EvaluationLog(folder, HELM, None, task, adapter.model, frame, facts)
+
+
+def _token_count(frame: pl.DataFrame) -> int | None:
+    """Count the tokens of all requests; None where the log does not, or its numbers are none of tokens."""
+    columns = [f"score.num_{part}_tokens" for part in ("prompt", "completion")]
+    if not set(columns) <= set(frame.columns):
+        return None
+    n = sum(float(frame[name].sum()) for name in columns)
+    return int(n) if 0 <= n <= MAX_COUNT else None
 
 
 def _read_json(folder: Path, name: str, kind: type[T]) -> T:
@@ -198,20 +210,22 @@ def _add(
     likelihoods: list[float] | None = None
     if first.reference_index is not None:
         choices = [reference.output.text for reference in instance.references]
+        if any(not 0 <= (state.reference_index or 0) < len(choices) for state in asked):
+            refuse_log(rows.path, "a request is about a reference that its instance lacks", f"'{instance.id}'", WHOLE)
         likelihoods = _likelihoods(asked, choices)
         answer = _chosen(choices, likelihoods, scores)
     else:
         if len(asked) > 1:
             what, cure = "an item occurs twice in the log", "give the log of one run, as the tool wrote it"
             refuse_log(rows.path, what, f"'{instance.id}', epoch {first.train_trial_index + 1}", cure)
-        answer = _generated(first, adapter)
+        answer = _generated(first, adapter, rows.path)
         choices = list(first.output_mapping.values()) if first.output_mapping else None
     epoch = first.train_trial_index + 1
     values = (instance.id, epoch, content, prompt, answer, choices, likelihoods, fields_json)
     rows.add(values, scores.items(), instance.extra_data.get("id"))
 
 
-def _generated(state: _State, adapter: _Adapter) -> str | None:
+def _generated(state: _State, adapter: _Adapter, path: Path) -> str | None:
     """Return the likeliest completion; where choices were lettered, the text of the choice."""
     if state.result is None or not state.result.success or not state.result.completions:
         return None
@@ -219,8 +233,12 @@ def _generated(state: _State, adapter: _Adapter) -> str | None:
     if state.output_mapping is None:
         return text
     if adapter.output_mapping_pattern is not None:
-        match = re.search(adapter.output_mapping_pattern, text.strip())
-        text = match[1 if match.re.groups else 0] if match else ""
+        try:
+            match = re.search(adapter.output_mapping_pattern, text.strip())
+        except (re.error, OverflowError, RecursionError) as error:
+            what, key = "the pattern that finds answers is no regular expression", "output_mapping_pattern"
+            refuse_log(path, what, first_line(error), WHOLE, key=key)
+        text = (match[1 if match.re.groups else 0] or "") if match else ""
     return state.output_mapping.get(text.strip())
 
 
@@ -244,7 +262,7 @@ def _chosen(
     choices: Sequence[str], likelihoods: Sequence[float] | None, scores: Mapping[str, float | None]
 ) -> str | None:
     """Return the choice that HELM counted, which normalises by length or calibrates; otherwise the likeliest."""
-    place = scores.get("predicted_index")
-    if place is None and likelihoods is not None:
-        place = max(range(len(choices)), key=likelihoods.__getitem__)
-    return None if place is None else choices[int(place)]
+    counted = scores.get("predicted_index")
+    if counted is not None:
+        return choices[int(counted)] if 0 <= counted < len(choices) else None
+    return None if likelihoods is None else choices[max(range(len(choices)), key=likelihoods.__getitem__)]

@@ -284,7 +284,9 @@ def _turn_text(content: Any) -> str:
     """Return the text of a turn, without its reasoning and pictures."""
     if isinstance(content, str):
         return content
-    return "".join(part.get("text", "") for part in content if isinstance(part, dict) and part.get("type") == "text")
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _numbers(scores: Mapping[str, _Score]) -> Iterator[tuple[str, float | None]]:
@@ -296,12 +298,12 @@ def _numbers(scores: Mapping[str, _Score]) -> Iterator[tuple[str, float | None]]
 
 
 def _number(value: Any) -> float | None:
-    if isinstance(value, str):
-        try:
+    try:
+        if isinstance(value, str):
             return _TEXT_VALUES.get(value, _TEXT_VALUES.get(value.lower())) if value.isalpha() else float(value)
-        except ValueError:
-            return None
-    return float(value) if isinstance(value, int | float) else None
+        return float(value) if isinstance(value, int | float) else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def _text_or_none(value: Any) -> str | None:

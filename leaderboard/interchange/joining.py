@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from leaderboard.comparing.item_scores import ItemScores
 from leaderboard.interchange.log import SCORE, EvaluationLog
+from validation.outside import check_text
 from validation.report import InvalidInput, Problem, counted, did_you_mean
 
 MAX_DOMAINS = 100
@@ -284,4 +285,6 @@ def _checked_domains(values: Sequence[str], n_items: int, field: str) -> Sequenc
         cure = f"choose a field with 2 to {MAX_DOMAINS} values, several items each"
         found = f"{counted(len(values), 'value')} for {counted(n_items, 'item')}"
         raise InvalidInput(Problem("this field cannot be used for domains", f"--by {field}", found, cure))
+    for value in values:
+        check_text(value, f"--by {field}", cure="choose a field whose values are names")
     return values

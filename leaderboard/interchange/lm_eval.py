@@ -5,7 +5,6 @@ texts there, log-likelihoods too. The file is read line by line, and of a line o
 values, because a line repeats its prompt for every choice.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,8 +23,10 @@ from leaderboard.interchange.log import (
     chosen_fields,
     collector_at_rest,
     parse_json,
+    plain_json,
     refuse_log,
 )
+from validation.outside import MAX_COUNT
 from validation.report import did_you_mean, first_line
 
 _FILE = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d{2}-\d{2}T[\d.-]+)\.jsonl")
@@ -89,12 +90,12 @@ def read_lm_eval(path: Path, filter_name: str | None = None, fields: Sequence[st
     results = _read_results(path.with_name(f"results_{match['date']}.json")) if match else {}
     reading = _Reading(path, filter_name, tuple(fields))
     samples = reading.samples()
-    config = results.get("config") or {}
+    config = _table(results, "config")
     facts = LogFacts(
-        task_version=_text_or_none(results.get("versions", {}).get(task)),
+        task_version=_text_or_none(_table(results, "versions").get(task)),
         revision=_text_or_none(config.get("model_sha")) or _text_or_none(config.get("model_revision")),
         parameters=_count(config.get("model_num_parameters")),
-        shots=_count(results.get("n-shot", {}).get(task)),
+        shots=_count(_table(results, "n-shot").get(task)),
         batch_size=_text_or_none(config.get("batch_size")),
         dtype=(_text_or_none(config.get("model_dtype")) or "").removeprefix("torch.") or None,
         engine=_text_or_none(config.get("model")),
@@ -149,7 +150,7 @@ class _Reading:
         asked = [request.arg_1 for request in line.arguments.values()]
         try:
             answers, choices, likelihoods = _read_responses(asked, line.filtered_resps, line.metrics)
-        except (TypeError, ValueError, IndexError) as error:
+        except (TypeError, ValueError, LookupError, OverflowError) as error:
             self._refuse(error, row)
         if self.fields:
             fields_json = chosen_fields(line.doc, self.fields, self.path, row)
@@ -167,7 +168,11 @@ class _Reading:
         names = {f"score_{place}": name for place, name in enumerate(self.metrics)}
         document = dict[str, msgspec.Raw] if self.fields else _OwnId
         fields: list[Any] = [("doc", document), *((score, Any, None) for score in names)]
-        kind = msgspec.defstruct("_ScoredLine", fields, bases=(_Line,), rename=names, gc=False)
+        try:
+            kind = msgspec.defstruct("_ScoredLine", fields, bases=(_Line,), rename=names, gc=False)
+        except ValueError as error:  # quotes, control characters, or the name of another field
+            cure = "log it again under another name"
+            refuse_log(self.path, "a metric has a name that no field may have", first_line(error), cure)
         return msgspec.json.Decoder(kind)
 
     def _decoded(self, decoder: "msgspec.json.Decoder[Any]", text: bytes, row: int) -> Any:
@@ -175,12 +180,15 @@ class _Reading:
             return decoder.decode(text)
         except msgspec.ValidationError as error:
             self._refuse(error, row)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             try:  # Python's json, which lm-eval writes with, has NaN and Infinity
-                content = msgspec.json.encode(json.loads(text, parse_constant=lambda _: None))
-            except (ValueError, RecursionError):
+                return decoder.decode(plain_json(text))
+            except msgspec.ValidationError as other:
+                self._refuse(other, row)
+            except (ValueError, OverflowError, RecursionError):
                 refuse_log(self.path, "this line is not JSON", first_line(error), WHOLE, row=row)
-            return self._decoded(decoder, content, row)
+        except RecursionError as error:
+            refuse_log(self.path, "this line is not JSON", first_line(error), WHOLE, row=row)
 
     def _refuse(self, error: Exception, row: int) -> NoReturn:
         what = "this is not what lm-eval 0.4 writes: of another tool, or of a version that is not supported"
@@ -235,9 +243,16 @@ def _read_results(path: Path) -> dict[str, Any]:
     return content
 
 
+def _table(results: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return a table of the results file; empty where it has none of that name."""
+    table = results.get(key)
+    return table if isinstance(table, dict) else {}
+
+
 def _text_or_none(value: Any) -> str | None:
-    return None if value in (None, "", "N/A") else str(value)
+    """Return a fact as text; None where it is no fact, such as a list."""
+    return str(value) if isinstance(value, str | int | float) and value not in ("", "N/A") else None
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and value >= 0 else None
+    return value if isinstance(value, int) and 0 <= value <= MAX_COUNT else None

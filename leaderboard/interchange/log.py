@@ -6,13 +6,14 @@ import json
 import mmap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import msgspec
 import polars as pl
 
+from validation.outside import MAX_COUNT, MAX_TEXT, check_text
 from validation.report import InvalidInput, Problem, and_more, did_you_mean, first_line
 
 LM_EVAL, INSPECT, HELM = "lm-eval", "inspect", "helm"
@@ -105,6 +106,22 @@ class EvaluationLog:
     samples: pl.DataFrame
     facts: LogFacts = field(default_factory=LogFacts)
 
+    def __post_init__(self) -> None:
+        """Check that names read as they are written, and that counts are some."""
+        file, facts = str(self.path), asdict(self.facts)
+        # Scorers are listed in one text; no other name is long.
+        for key in ("scorer", "filter"):
+            check_text(facts.pop(key) or "", file, most=MAX_TEXT, cure=_OTHER_NAME, key=key)
+        for name in (*facts.pop("filters"), *self.metrics):
+            check_text(name, file, most=MAX_TEXT, cure=_OTHER_NAME)
+        for key, value in (facts | {"task": self.task, "model": self.model, "version": self.version or ""}).items():
+            if isinstance(value, str):
+                check_text(value, file, cure=_OTHER_NAME, key=key)
+            # NaN is in no range.
+            elif value is not None and not 0 <= value <= MAX_COUNT:
+                found = "less than 0" if value < 0 else f"more than {MAX_COUNT:,}" if value > MAX_COUNT else "NaN"
+                refuse_log(self.path, "this is no number of anything", found, WHOLE, key=key)
+
     @property
     def metrics(self) -> tuple[str, ...]:
         """Return the names of the scores, without the prefix of their columns."""
@@ -192,16 +209,32 @@ class SampleRows:
         kinds = {pl.String: strings, pl.Int64: pa.int64(), _TEXTS: pa.list_(strings), _NUMBERS: pa.list_(floats)}
         *values, own_ids = zip(*self._rows, strict=True)
         named = zip(SAMPLE_SCHEMA.items(), values, strict=True)
-        columns = {name: pa.array(column, kinds[kind]) for (name, kind), column in named}
+        columns = {name: self._column(name, column, kinds[kind]) for (name, kind), column in named}
         columns["own_id"] = pa.array([str(own) if isinstance(own, int | str) else None for own in own_ids], strings)
         for name, scores in self._scores.items():
-            numbers = [float(score) if isinstance(score, int | float) else None for score in scores]
+            numbers = [_finite(score) for score in scores]
             columns[SCORE + name] = pa.array(numbers + [None] * (len(own_ids) - len(numbers)), floats)
         self._parts.append(pl.DataFrame(pa.table(columns)))
         self._rows, self._scores = [], {}
 
+    def _column(self, name: str, values: Sequence[Any], kind: Any) -> Any:
+        import pyarrow as pa
+
+        try:
+            return pa.array(values, kind)
+        except (pa.ArrowException, OverflowError, UnicodeError) as error:
+            refuse_log(self.path, "a sample has a value that does not fit", first_line(error), WHOLE, column=name)
+
 
 _ROWS_AT_ONCE = 20_000
+
+
+def _finite(score: object) -> float | None:
+    """Return a score as a number; None where it is none that fits."""
+    try:
+        return float(score) if isinstance(score, int | float) else None
+    except OverflowError:
+        return None
 
 
 def check_samples(frame: pl.DataFrame, path: Path) -> None:
@@ -236,10 +269,15 @@ def refuse_log(path: Path, what: str, found: str = "", cure: str = "", **place: 
 
 
 def text_hash(content: object) -> str:
-    """Return the SHA-256 of what JSON can hold, 64 hex digits."""
-    return hashlib.sha256(msgspec.json.encode(content)).hexdigest()
+    """Return the SHA-256 of what JSON can hold, 64 hex digits; numbers that are too large count as their digits."""
+    try:
+        encoded = msgspec.json.encode(content)
+    except OverflowError:
+        encoded = json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
+    return hashlib.sha256(encoded).hexdigest()
 
 
+_OTHER_NAME = "log it again under another name"
 T = TypeVar("T")
 
 
@@ -254,16 +292,28 @@ def parse_json(data: bytes | memoryview, kind: type[T], path: Path, what: str) -
     Raises: InvalidInput when it is no JSON, or lacks what the type needs.
     """
     try:
+        return _decode(data, kind)
+    except msgspec.ValidationError as error:
+        cure = "log it again with a supported version"
+        refuse_log(path, f"{what} is not what the tool writes there", first_line(error), cure)
+    except (ValueError, OverflowError, RecursionError) as error:
+        refuse_log(path, f"{what} is not JSON", first_line(error), WHOLE)
+
+
+def _decode(data: bytes | memoryview, kind: type[T]) -> T:
+    try:
         return msgspec.json.decode(data, type=kind)
-    except msgspec.MsgspecError:
-        try:
-            content = json.loads(bytes(data), parse_constant=lambda _: None)
-            return msgspec.convert(content, kind)
-        except msgspec.ValidationError as error:
-            cure = "log it again with a supported version"
-            refuse_log(path, f"{what} is not what the tool writes there", first_line(error), cure)
-        except (ValueError, RecursionError) as error:
-            refuse_log(path, f"{what} is not JSON", first_line(error), WHOLE)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return msgspec.json.decode(plain_json(bytes(data)), type=kind)
+
+
+def plain_json(text: bytes) -> bytes:
+    """Return JSON as Python writes it in JSON proper: NaN and Infinity are null.
+
+    Raises: ValueError, OverflowError or RecursionError when it is no JSON, holds half a letter or a number that no
+        program keeps whole, or nests too deep.
+    """
+    return msgspec.json.encode(json.loads(text, parse_constant=lambda _: None))
 
 
 def parse_json_file(path: Path, kind: type[T], what: str) -> T:

@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 N_SWAPS = 20_000
+MAX_SWAPS = 1_000_000
+"""The most swaps of a test: each takes 4 bytes of memory for each figure."""
 SEPARATE_GROUPS = 2**12
 """Up to this number of groups each is drawn separately; in larger test sets, equal differences are drawn together."""
 # So that a block of swaps stays in the processor's cache.

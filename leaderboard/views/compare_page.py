@@ -195,11 +195,12 @@ def comparing_page(n_entries: int, seconds: float, progress: tuple[int, int] | N
 
 def _answers(compared: Compared, names: Sequence[str]) -> Markup:
     """Write of each pair, by the test of the figure that the board ranks by, which one is better under shift."""
-    lines = []
+    names = [f"'{name}'" for name in names]
+    lines, apart = [], []
     for place, (pair, name) in enumerate(zip(compared.pairs, names[1:], strict=True)):
         ranked = next((mean.difference for mean in pair.means if mean.ranked), None)
         if ranked is None or ranked.value is None:
-            lines.append(f"{names[0]} and {name} have no shift in common, so they cannot be compared.")
+            apart.append(f"{names[0]} and {name} have no shift in common, so they cannot be compared.")
             continue
         interval = compared.intervals[place] if place < len(compared.intervals) else None
         better = winner(ranked)
@@ -210,7 +211,13 @@ def _answers(compared: Compared, names: Sequence[str]) -> Markup:
         gap += f", corrected p {p_text(ranked.p_corrected)}"
         holds = "training them again" if pair.about == RECIPES else "these trained models"
         lines.append(f"{words}: {names[0]} minus {name} is {gap}. This holds for {holds}.")
-    return tag("section", *(tag("p", line, class_="sb-said") for line in lines))
+    if apart and len(compared.pairs) > 1:
+        apart.insert(0, f"{len(apart)} of {counted(len(compared.pairs), 'pair')} {_share(len(apart))} no shift.")
+    return tag("section", *(tag("p", line, class_="sb-said") for line in (*apart, *lines)))
+
+
+def _share(n: int) -> str:
+    return "shares" if n == 1 else "share"
 
 
 def _interval_text(interval: MeanInterval | None, difference: Difference) -> str:

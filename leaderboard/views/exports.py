@@ -10,6 +10,7 @@ from leaderboard.comparing.words import about_lines
 from leaderboard.metrics.crossed import MIN_RUNS
 from leaderboard.views.numbers import MISSING, plain_points
 from validation.csv_export import Cell, guarded_csv
+from validation.plain_text import escape_invisible
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -33,7 +34,7 @@ def latex_text(text: str) -> str:
     >>> print(latex_text("a_b & 50%"))
     a\_b \& 50\%
     """
-    return "".join(_LATEX.get(letter, letter) for letter in " ".join(text.split()))
+    return "".join(_LATEX.get(letter, letter) for letter in escape_invisible(" ".join(text.split())))
 
 
 def markdown_text(text: str) -> str:
@@ -42,7 +43,9 @@ def markdown_text(text: str) -> str:
     >>> print(markdown_text("a|b *c*"))
     a\|b \*c\*
     """
-    return "".join(f"\\{letter}" if letter in _MARKDOWN else letter for letter in " ".join(text.split()))
+    return "".join(
+        f"\\{letter}" if letter in _MARKDOWN else letter for letter in escape_invisible(" ".join(text.split()))
+    )
 
 
 def latex(pairs: Sequence[Comparison], names: Sequence[str]) -> str:

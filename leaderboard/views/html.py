@@ -10,12 +10,14 @@ from jinja2.ext import Extension
 from markupsafe import Markup, escape
 
 from leaderboard.views import addresses
+from validation.plain_text import escape_invisible
 
 __all__ = ["Markup", "escape", "join", "link", "render", "tag"]
 
 VOID = frozenset({"br", "col", "input", "link", "meta"})
 TEMPLATES = Path(__file__).parent / "templates"
-_SPECIAL = re.compile("[&<>\"']")
+_SPECIAL = re.compile("[&<>\"']|[^\n\t\\x20-\\x7e\\xa1-\\xac\\xae-\\u02ff]")
+"""What may have to be escaped: HTML's own characters, and those that do not surely show."""
 
 
 def tag(name: str, /, *children: "str | Markup | Iterable[Markup]", **attributes: str | None) -> Markup:
@@ -56,6 +58,11 @@ def render(template: str, **values: object) -> Markup:
     return Markup(_environment().get_template(template).render(values))
 
 
+def _escape_value(value: object) -> object:
+    """Return a template's value with what does not show escaped; HTML that was written here stays."""
+    return escape_invisible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
 class _JoinedLines(Extension):
     """Drops the line breaks between a template's elements, so that its layout never shows on a page."""
 
@@ -71,6 +78,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         auto_reload=False,
         extensions=[_JoinedLines],
+        finalize=_escape_value,
     )
     environment.globals["addresses"] = addresses
     return environment
@@ -84,7 +92,7 @@ def _escaped(child: "str | Markup | Iterable[Markup]") -> str:
 
 def _text(text: str) -> str:
     """Escape a text; most have nothing to escape, and a board has thousands."""
-    return escape(text) if _SPECIAL.search(text) else text
+    return escape(escape_invisible(text)) if _SPECIAL.search(text) else text
 
 
 @cache

@@ -20,7 +20,7 @@ from leaderboard.views.plain_tables import PlainTable, html_table, latex, markdo
 from leaderboard.views.site import report_file
 from leaderboard.views.terminal import print_table
 from validation.csv_export import Cell, guarded_csv
-from validation.report import counted
+from validation.report import counted, quote_names
 
 NO_DROP = (
     "Scores on different domains are no drop: logs do not say what a model was trained on, so no domain is its source, "
@@ -121,12 +121,12 @@ def verdict(report: ItemReport) -> str:
         (each,) = comparison.overall
         points = " points" if comparison.is_bounded else ""
         size = f"{report.metric} {_number(each.difference.value, report, signed=True)}{points}"
-        words = f"{each.a} is better than {each.b}" if apart else f"{each.a} and {each.b} are not told apart"
+        words = f"'{each.a}' is better than '{each.b}'" if apart else f"'{each.a}' and '{each.b}' are not told apart"
         return f"{words} on these items ({size}, p {p_text(each.p_corrected)})"
     leader = comparison.models[0].name
     tied = [each.b for each in comparison.overall if each.a == leader and not each.is_significant]
-    beside = f"; {', '.join(tied)} not told apart from it" if tied else "; all others are told apart from it"
-    return f"{len(apart)} of {counted(len(comparison.overall), 'pair')} are told apart; {leader} is ahead{beside}"
+    beside = f"; {quote_names(tied)} not told apart from it" if tied else "; all others are told apart from it"
+    return f"{len(apart)} of {counted(len(comparison.overall), 'pair')} are told apart; '{leader}' is ahead{beside}"
 
 
 def tables(report: ItemReport) -> list[PlainTable]:

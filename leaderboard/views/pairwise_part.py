@@ -15,7 +15,7 @@ from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.numbers import MISSING, drop_points, points
 from leaderboard.views.pictures.colours import cell_colours
 from leaderboard.views.site import box
-from validation.report import counted
+from validation.report import counted, quote_names
 
 TIE = "\N{ALMOST EQUAL TO}"
 _LEAST_REACH = 0.02
@@ -123,15 +123,24 @@ def _cell(difference: Difference, names: tuple[str, str], address: str, reach: f
 
 
 def _answer_words(pairwise: Pairwise, names: Sequence[str], differences: Mapping[tuple[str, str], Difference]) -> str:
-    """Write which entries no other one is shown to be better than, and how many pairs are told apart."""
-    beaten = {first for (first, _), each in differences.items() if winner(each) == "b"}
-    unbeaten = [name for side, name in zip(pairwise.sides, names, strict=True) if side.id not in beaten]
-    n_decided = sum(winner(each) == "a" for each in differences.values())
-    decided = f"{n_decided} of {counted(len(differences) // 2, 'pair')} can be told apart"
+    """Write how many pairs cannot be compared, which entries no other one is shown to be better than, how many differ.
+
+    Entries that share no shift with any other are not among those that none beats.
+    """
+    compared = {ids: each for ids, each in differences.items() if each.value is not None}
+    n_compared, n_pairs = len(compared) // 2, len(names) * (len(names) - 1) // 2
+    n_apart = n_pairs - n_compared
+    apart = f"{n_apart} of {counted(n_pairs, 'pair')} {'shares' if n_apart == 1 else 'share'} no shift. " * (
+        n_apart > 0
+    )
+    met = {first for first, _ in compared}
+    beaten = {first for (first, _), each in compared.items() if winner(each) == "b"}
+    unbeaten = [name for side, name in zip(pairwise.sides, names, strict=True) if side.id in met - beaten]
+    n_decided = sum(winner(each) == "a" for each in compared.values())
+    decided = f"{n_decided} of {counted(n_compared, 'pair')} can be told apart"
     if not unbeaten:  # where pairs are over different shifts
-        return f"Each entry is shown to be worse than another one: {decided}."
-    listed = unbeaten[0] if len(unbeaten) == 1 else f"{', '.join(unbeaten[:-1])} and {unbeaten[-1]}"
-    return f"No entry here is shown to be better than {listed}: {decided}."
+        return f"{apart}Each entry that was compared is shown to be worse than another one: {decided}."
+    return f"{apart}No entry here is shown to be better than {quote_names(unbeaten)}: {decided}."
 
 
 def _tests_words(pairwise: Pairwise) -> str:
@@ -155,6 +164,8 @@ def _narrower(pairwise: Pairwise, names: Sequence[str]) -> list[str]:
     }
     every = max(most.values(), default=0)
     fewer = [
-        f"{name} on {most[side.id]}" for side, name in zip(pairwise.sides, names, strict=True) if most[side.id] < every
+        f"'{name}' on {most[side.id]}"
+        for side, name in zip(pairwise.sides, names, strict=True)
+        if most[side.id] < every
     ]
     return [f"Compared on fewer than {counted(every, 'shift')}: {', '.join(fewer)}."] if fewer else []

@@ -42,17 +42,17 @@ def run(*arguments: object) -> str:
 
 def test_two_models_are_told_apart_or_not(logs: dict[str, Path]) -> None:
     text = run(logs["strong"], logs["weak"], "--swaps", 500)
-    assert text.startswith("strong is better than weak on these items (acc +")
+    assert text.startswith("'strong' is better than 'weak' on these items (acc +")
     assert "240 items, each item by itself; p: paired swap test by cluster, two-sided, 500 swaps, seed 0" in text
     text = run(logs["strong"], logs["close"], "--cluster", "passage", "--swaps", 500, "--names", "Old,New")
-    assert "Old and New are not told apart" in text
+    assert "'Old' and 'New' are not told apart" in text
     assert "60 clusters (passage)" in text
     assert "drop" not in text
 
 
 def test_scores_by_domain_come_with_words_on_what_is_no_drop(logs: dict[str, Path]) -> None:
     text = run(*logs.values(), "--by", "genre", "--swaps", 500)
-    assert "2 of 3 pairs are told apart; strong is ahead; close not told apart from it." in text
+    assert "2 of 3 pairs are told apart; 'strong' is ahead; 'close' not told apart from it." in text
     assert "By genre, acc in points; differences between rows are no drops" in text
     assert "corrected by Holm over 3 pairs, and for domains over 9 tests" in text
     assert "Domains are the values of 'genre'. Scores on different domains are no drop: logs do not say what" in text

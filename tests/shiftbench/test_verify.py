@@ -1,6 +1,7 @@
 """A claim is checked again from its files: what agrees, what was changed, what other metrics moved, what is missing."""
 
 import json
+import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +12,14 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from builders.folder.reader import DatasetFolder
+from leaderboard.comparing.claims import read_claim
+from leaderboard.comparing.shape import refuse_swaps
 from leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.claims import find_files
 from shiftbench.command import app
 from tests.leaderboard.comparing.test_files import predictions
 from tests.leaderboard.conftest import Filled
+from tests.leaderboard.interchange.mutations import mutated_bytes, mutated_values
 from validation.report import InvalidInput
 
 Change = Callable[[dict[str, Any]], None]
@@ -38,11 +43,13 @@ def run(*arguments: str) -> Result:
 
 
 def verified(made: Path, tmp_path: Path, change: Change, *options: str) -> Result:
+    """Verify a changed claim, which lies apart from its files, on the data of the first."""
     content = json.loads((made / "claim.json").read_text())
     change(content)
     path = tmp_path / "changed.json"
     path.write_text(json.dumps(content))
-    return run("verify", str(path), *options)
+    data = json.loads((made / "claim.json").read_text())["data"]
+    return run("verify", str(path), "--files", str(made), "--data", data, *options)
 
 
 def ranked(claim: dict[str, Any]) -> dict[str, Any]:
@@ -62,7 +69,8 @@ def test_a_claim_states_all_that_it_takes_to_check_it(made: Path, synthetic: Dat
 
 
 def test_a_true_claim_holds_wherever_its_files_are(made: Path, tmp_path: Path) -> None:
-    found = json.loads(run("verify", str(made / "claim.json"), "--json", "-").stdout)
+    data = json.loads((made / "claim.json").read_text())["data"]
+    found = json.loads(run("verify", str(made / "claim.json"), "--data", data, "--json", "-").stdout)
     assert found["holds"]
     assert {each["status"] for each in found["figures"]} == {"agrees"}
     moved = tmp_path / "elsewhere"
@@ -159,11 +167,11 @@ def test_entries_of_a_store_are_found_by_id(filled: Filled, tmp_path: Path) -> N
         entry |= {"entry": filled.entries[name].id, "file": f"{name}.parquet"}
     path.write_text(json.dumps(claim))
     with pytest.raises(InvalidInput, match="a file that the claim names is missing"):
-        run("verify", str(path))
+        run("verify", str(path), "--data", str(filled.folder.path))
     trials = [filled.entries[name].card.tuning_trials for name in ("good", "poor")]
     claim["comparisons"][0] |= {"tuning_trials_a": trials[0], "tuning_trials_b": 7}
     path.write_text(json.dumps(claim))
-    result = run("verify", str(path), "--store", str(filled.store.root))
+    result = run("verify", str(path), "--data", str(filled.folder.path), "--store", str(filled.store.root))
     assert f"tuning_trials_b differs: claimed 7; found {trials[1]}" in result.stdout, "cards of entries are read"
     assert "41 figures: 41 as claimed" in result.stdout
 
@@ -184,12 +192,13 @@ def test_after_rescoring_the_scores_of_then_are_still_checked(filled: Filled, tm
     trials = {f"tuning_trials_{side}": card.tuning_trials for side, card in zip("ab", cards, strict=True)}
     claim["comparisons"][0] |= {"metric_version": "4", **trials}
     path.write_text(json.dumps(claim))
-    assert run("verify", str(path), "--store", str(store)).exit_code == 0
+    data = ["--data", str(filled.folder.path)]
+    assert run("verify", str(path), *data, "--store", str(store)).exit_code == 0
     shift = claim["comparisons"][0]["shifts"][0]
     shift["differences"][0]["value"] += 0.03
     path.write_text(json.dumps(claim))
-    assert run("verify", str(path)).exit_code == 0, "without the store nobody knows the scores of then"
-    result = run("verify", str(path), "--store", str(store))
+    assert run("verify", str(path), *data).exit_code == 0, "without the store nobody knows the scores of then"
+    result = run("verify", str(path), *data, "--store", str(store))
     assert result.exit_code == 3
     assert f"ST of nli {shift['source']} -> {shift['target']}, Good - Poor differs: claimed 0." in result.stdout
     assert "by scores of metric version 4" in result.stdout
@@ -226,3 +235,78 @@ def test_what_cannot_be_checked_is_refused(
     cut.write_text('{"comparisons": []}')
     with pytest.raises(InvalidInput, match="key 'hypothesis': this is not a claim: Field required"):
         run("verify", str(cut))
+
+
+def test_a_claim_leads_to_no_file_outside_its_folder(made: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text("root:hash")
+    folder = tmp_path / "claim"
+    folder.mkdir()
+    (folder / "link.csv").symlink_to(secret)
+    (folder / "loop.csv").symlink_to(folder / "loop.csv")
+    content = json.loads((made / "claim.json").read_text())
+    for name in ("/etc/passwd", str(secret), "../secret.csv", "link.csv", "loop.csv", "/dev/stdin", ".", ""):
+        for entry in content["entries"]:
+            entry["file"] = name
+        path = folder / "claim.json"
+        path.write_text(json.dumps(content))
+        for files in (None, folder):
+            with pytest.raises(InvalidInput, match="a file that the claim names is missing") as refused:
+                find_files(read_claim(path), path, files, None)
+            assert "SHA-256" not in str(refused.value)
+    content["data"] = str(secret)
+    path.write_text(json.dumps(content))
+    result = run("verify", str(path))
+    assert result.exit_code == 2
+    assert "the claim names no data in its own folder: give --data" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("n_swaps", 2_000_000_000),
+        ("n_swaps", 0),
+        ("n_swaps", "400"),
+        ("seed", -1),
+        ("seed", 2**64),
+        ("tuning_trials_a", 10**16),
+        ("tuning_trials_a", -1),
+        ("subset", "all\x1b[2J"),
+        ("metric_version", "\u202e5"),
+        ("margin", float("inf")),
+    ],
+)
+def test_a_claim_with_an_odd_value_is_refused_before_any_work(
+    made: Path, tmp_path: Path, field: str, value: object
+) -> None:
+    def change(claim: dict[str, Any]) -> None:
+        claim["comparisons"][0][field] = value
+
+    with pytest.raises(InvalidInput, match=f"key 'comparisons.0.{field}': this is not a claim"):
+        verified(made, tmp_path, change)
+
+
+def test_more_swaps_than_memory_is_for_are_refused(made: Path, synthetic: DatasetFolder) -> None:
+    files = [str(made / "good.csv"), str(made / "bad.csv")]
+    assert run("compare", *files, "--data", str(synthetic.path), "--swaps", "2000000000").exit_code == 2
+    with pytest.raises(InvalidInput, match="more swaps than a test may draw"):
+        refuse_swaps(2_000_000_000, 1)
+
+
+def test_a_damaged_claim_is_refused_in_words(made: Path, tmp_path: Path) -> None:
+    """Each mutation of a claim is read, or refused with what, where and a cure."""
+    sound = (made / "claim.json").read_bytes()
+    rng, path = random.Random(1), tmp_path / "claim.json"
+    values = ((what, text.encode()) for what, text in mutated_values(json.loads(sound), rng, 120))
+    wordless: list[str] = []
+    n_read = 0
+    for what, content in (*values, *mutated_bytes(sound, rng, 30)):
+        path.write_bytes(content)
+        try:
+            claim = read_claim(path)
+            find_files(claim, path, made, None)
+            n_read += 1
+        except InvalidInput as refused:
+            wordless += [what for each in refused.problems if not (each.file and (each.found or each.cure))]
+    assert not wordless
+    assert 0 < n_read < 100

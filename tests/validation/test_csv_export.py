@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from validation.csv_export import guarded_csv
+from validation.plain_text import escape_invisible
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 
@@ -15,7 +16,10 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", " =", "\n=", "\x1f@", "\uff1d", " \uff0b"])
 def test_what_begins_like_a_formula_gets_an_apostrophe(start: str) -> None:
     table = guarded_csv([f"{start}1"], [[f"{start}cmd|' /C calc'!A0"]])
-    assert list(csv.reader(io.StringIO(table, newline=""))) == [[f"'{start}1"], [f"'{start}cmd|' /C calc'!A0"]]
+    assert list(csv.reader(io.StringIO(table, newline=""))) == [
+        [f"'{escape_invisible(start)}1"],
+        [f"'{escape_invisible(start)}cmd|' /C calc'!A0"],
+    ]
 
 
 def test_numbers_that_we_wrote_stay_numbers() -> None:
@@ -28,9 +32,10 @@ def test_a_row_of_another_width_is_an_error() -> None:
 
 
 @given(st.lists(st.tuples(texts, texts), max_size=4))
-def test_all_other_text_comes_back_as_it_was(rows: list[tuple[str, str]]) -> None:
+def test_all_other_text_comes_back_as_it_was_or_escaped(rows: list[tuple[str, str]]) -> None:
     read = list(csv.reader(io.StringIO(guarded_csv(["x", "y"], rows), newline="")))[1:]
     assert len(read) == len(rows)
     for was, found in zip((cell for row in rows for cell in row), (cell for row in read for cell in row), strict=True):
-        assert found in (was, f"'{was}")
+        shown = escape_invisible(was)
+        assert found in (shown, f"'{shown}")
         assert not found.lstrip().startswith(("=", "+", "-", "@"))

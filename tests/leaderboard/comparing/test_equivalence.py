@@ -91,7 +91,8 @@ def test_two_files_of_one_recipe_are_within_a_wide_margin(
 
 
 @pytest.mark.parametrize(
-    ("trials", "said"), [((12, 1), "a 12 trials, b 1 trial"), ((None, 3), "a not stated, b 3 trials"), ((4, 4), "")]
+    ("trials", "said"),
+    [((12, 1), "'a' 12 trials, 'b' 1 trial"), ((None, 3), "'a' not stated, 'b' 3 trials"), ((4, 4), "")],
 )
 def test_unequal_tuning_is_flagged(
     trials: tuple[int | None, int | None], said: str, synthetic: DatasetFolder, tmp_path: Path

@@ -41,9 +41,9 @@ def test_a_zero_shot_model_is_compared_by_what_the_board_ranks_by(filled: Filled
         assert shift.differences[0].p is not None
         assert [(each.value, each.p) for each in shift.differences[1:]] == [(None, None)] * 2
     said = sentence(pair, ("Good", "Zero"), "synthetic")
-    assert "Zero was trained on none of these domains" in said
+    assert "'Zero' was trained on none of these domains" in said
     assert "drops do not apply" in said
-    assert "Good scores higher than Zero (mean ST, Good minus Zero: +" in said
+    assert "'Good' scores higher than 'Zero' (mean ST, 'Good' minus 'Zero': +" in said
     assert "runs of every source" not in said
     assert (mirror_comparison(pair).tasks[0].outside, pair.tasks[0].outside) == ("a", "b")
 

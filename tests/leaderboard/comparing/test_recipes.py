@@ -74,7 +74,7 @@ def test_five_runs_on_both_sides_speak_of_recipes_and_use_all_runs(synthetic: Da
     assert drop.figure == "average drop"
     assert drop.value == pytest.approx(scores[0].average_drop.value - scores[1].average_drop.value, abs=1e-12)
     said = sentence(pair, ("First", "Second"), "dr")
-    assert said.startswith("As recipes (5 and 6 runs a source), nli: First scores higher than Second (mean ST, ")
+    assert said.startswith("As recipes (5 and 6 runs a source), nli: 'First' scores higher than 'Second' (mean ST, ")
     assert said.index("mean ST") < said.index("average drop") < said.index("by shift")
     assert TRAINED_MODELS not in everything(pair)
 
@@ -94,7 +94,7 @@ def test_fewer_runs_speak_of_these_trained_models_everywhere(
     pair = compared(synthetic, tmp_path, runs(synthetic, 0.05, n_runs[0]), runs(synthetic, 0.25, n_runs[1], 1))
     written = everything(pair)
     assert winner(pair.means[0].difference) == "a"
-    assert "These trained models, nli: First scores higher than Second" in written
+    assert "These trained models, nli: 'First' scores higher than 'Second'" in written
     assert (
         f"claims about recipes need 5 runs (seeds) of every source in both entries; there are {n_runs[0]} and"
         in written
@@ -116,9 +116,9 @@ def test_a_constant_predictor_wins_no_drop(synthetic: DatasetFolder, tmp_path: P
     # The drops are shown all the same, and they favour this entry.
     assert all(each.value is not None and each.value < 0.1 for each in drops)
     said = sentence(pair, ("Constant", "Model"), "dr")
-    assert "Constant: the mean score is at chance or of one label for all texts: drops mean nothing" in said
-    assert "average drop not compared: Constant is at chance" in said
-    assert "Constant scores higher" not in said
+    assert "'Constant': the mean score is at chance or of one label for all texts: drops mean nothing" in said
+    assert "average drop not compared: 'Constant' is at chance" in said
+    assert "'Constant' scores higher" not in said
     assert "lower for Constant" not in said
 
 

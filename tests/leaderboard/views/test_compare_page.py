@@ -39,7 +39,7 @@ def content(filled: Filled, found: Compared) -> Markup:
 def test_three_entries_side_by_side(filled: Filled, tmp_path: Path) -> None:
     found = compared(filled, tmp_path, "good", "poor", "script")
     shown = Visible(content(filled, found))
-    assert "These trained models, nli: Good model scores higher than Poor model (mean ST, " in shown.text
+    assert "These trained models, nli: 'Good model' scores higher than 'Poor model' (mean ST, " in shown.text
     assert "claims about recipes need 5 runs (seeds) of every source in both entries; there are 1 and 1" in shown.text
     assert "more robust" not in shown.text
     assert "p 1.0000, undecided" in shown.text
@@ -64,7 +64,7 @@ def test_who_is_better_is_said_in_words(filled: Filled, tmp_path: Path) -> None:
     shown = Visible(content(filled, dataclasses.replace(found, pairs=[pair])))
     assert shown.text.count("p < 0.0001, Good model better") == 1
     assert shown.text.count("p < 0.0001, Poor model better") == 2
-    assert "TD is lower for Good model on 0 and for Poor model on 1 of 1" in shown.text
+    assert "TD is lower for 'Good model' on 0 and for 'Poor model' on 1 of 1" in shown.text
 
 
 def test_a_zero_shot_entry_is_compared_by_its_score_under_shift(filled: Filled, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_zero_shot_entry_is_compared_by_its_score_under_shift(filled: Filled, 
     drawn = content(filled, found)
     shown = Visible(drawn)
     assert drawn.count(">not applicable</td>") == 2 * 12  # the drops of each shift
-    assert "Zero-shot model was trained on none of these domains" in shown.text
+    assert "'Zero-shot model' was trained on none of these domains" in shown.text
     row = next(
         row for row in re.findall(r"<tr>.*?</tr>", drawn) if "mean ST" in row and "<td>Zero-shot model</td>" in row
     )

@@ -44,7 +44,10 @@ def found() -> Pairwise:
 def test_the_test_decides_and_not_the_order(found: Pairwise) -> None:
     drawn = pairwise_table(found)
     shown = Visible(drawn)
-    assert "No entry here is shown to be better than A, D (000000) and D (000000)" in shown.text
+    assert (
+        "1 of 10 pairs shares no shift. No entry here is shown to be better than 'A', 'D (000000)', 'D (000000)'"
+        in shown.text
+    )
     assert shown.text.count("\N{ALMOST EQUAL TO}") == 2 * 7 + 1  # seven ties in both directions, and the key
     # Two pairs are told apart: both cells of each are coloured.
     assert drawn.count("background:") == 4
@@ -53,6 +56,13 @@ def test_the_test_decides_and_not_the_order(found: Pairwise) -> None:
     rows = re.findall(r"<tr>.*?</tr>", drawn)[1:]
     counts = [tuple(re.findall(r'<td class="sb-num">(\d+)</td>', row)) for row in rows]
     assert counts == [("2", "1", "0"), ("0", "3", "1"), ("0", "3", "1"), ("0", "4", "0"), ("0", "3", "0")]
+
+
+def test_pairs_that_cannot_be_compared_are_said_first(found: Pairwise) -> None:
+    few = {ids: each for ids, each in found.pairs.items() if IDS[4] not in ids and IDS[3] not in ids}
+    words = Visible(pairwise_table(dataclasses.replace(found, pairs=few))).text
+    assert "7 of 10 pairs share no shift. No entry here is shown to be better than 'A': 2 of 3 pairs" in words
+    assert words.index("share no shift") < words.index("No entry here")
 
 
 def test_every_cell_leads_to_its_pair_and_says_all_in_words(found: Pairwise) -> None:
