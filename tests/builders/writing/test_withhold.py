@@ -306,7 +306,7 @@ def test_pairings_withhold_nothing(tmp_path: Path) -> None:
 
 def test_nobody_else_reads_the_gold_folder(kinds: Pair) -> None:
     """Before: whatever the user's umask allows, so as a rule everybody of the machine."""
-    gold, public = kinds.gold.path, kinds.public.path
+    public, gold = (folder.path for folder in kinds)
     assert gold.stat().st_mode & 0o777 == 0o700
     shared = {path.stat().st_ino for path in public.rglob("*") if path.is_file()}
     for path in gold.rglob("*"):
