@@ -108,7 +108,7 @@ def test_what_depends_on_others_is_no_order(index: Index) -> None:
         found = query(index, f"sort={key}")
         assert found.sort == "rank"
         assert "cannot be sorted by" in found.notes[0]
-    with pytest.raises(InvalidInput, match="there is no such benchmark.*did you mean 'boss'"):
+    with pytest.raises(InvalidInput, match=r"there is no such benchmark.*did you mean 'boss'"):
         query(index, "benchmark=bos")
     assert query(index, "intervals=full&x=cost&q=a").address() == "/?benchmark=boss&q=a&x=cost&intervals=full"
     assert "[" in lines(index, "intervals=full")[0][2]
