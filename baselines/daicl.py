@@ -45,6 +45,7 @@ from baselines.training.outputs import write_trained
 from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
 from builders.folder.reader import DatasetFolder
 from validation.command_line import require
+from validation.json_text import parse_json
 from validation.output_files import replace_file
 from validation.report import InvalidInput, Problem
 
@@ -143,7 +144,7 @@ class Daicl:
                 self._adapt(run, source, target, file)
         model = self._build_model(run.seed)
         sizes = n_parameters(model)
-        notes = {target: json.loads(file.with_suffix(".json").read_text("utf-8")) for target, file in files.items()}
+        notes = {target: parse_json(file.with_suffix(".json").read_text("utf-8")) for target, file in files.items()}
         record = {"family": model.config.model_type, "parameters": sizes[0], "tunable_parameters": sizes[1]}
         record |= {"train_rows": len(source), "targets": notes}
         return Trained(lambda rows: self._predict(model, files, source, rows), record=record)

@@ -21,6 +21,7 @@ from tqdm import tqdm
 from builders.cache import cache_key
 from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
+from validation.json_text import parse_json
 from validation.output_files import replace_file
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import SOURCE_JOINER, TaskKind, source_parts
@@ -122,7 +123,7 @@ class WorkFolder:
         record = scratch.with_name(f"{scratch.name}.json")
         if not record.is_file():  # written last
             return None
-        return pl.read_parquet(scratch.with_name(f"{scratch.name}.parquet")), json.loads(record.read_text("utf-8"))
+        return pl.read_parquet(scratch.with_name(f"{scratch.name}.parquet")), parse_json(record.read_text("utf-8"))
 
     def write_finished(self, source: str, seed: int, predictions: pl.DataFrame, record: Mapping[str, Any]) -> None:
         """Write a finished run, whole or not at all, and remove its scratch folder."""

@@ -6,7 +6,6 @@ depend on which texts happen to be encoded with it.
 """
 
 import hashlib
-import json
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +22,7 @@ from builders.checksums import folder_state
 from builders.folder.manifest import EncoderFacts
 from builders.hub_access import reaching_hub
 from builders.static_encoder import StaticEncoder, static_files, static_folder
+from validation.json_text import parse_json
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import TOKENS
 
@@ -87,7 +87,7 @@ def _encoder_settings(encoder: str) -> dict[str, Any]:
             if not isinstance(error.__cause__, EntryNotFoundError):
                 raise
             file = None
-    return dict(json.loads(file.read_text(encoding="utf-8"))) if file is not None and file.is_file() else {}
+    return dict(parse_json(file.read_text(encoding="utf-8"))) if file is not None and file.is_file() else {}
 
 
 _SETTINGS = "config_sentence_transformers.json"

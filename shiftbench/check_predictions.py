@@ -12,6 +12,7 @@ import typer
 from baselines.models import LoadedModel, TextCounts, permutation_warning, predict_in_parts
 from baselines.runs import WorkFolder
 from shiftbench.check_data import CheckData
+from validation.json_text import parse_json
 from validation.output_files import replace_file
 from validation.prediction_task import PredictionTask
 from validation.predictions import check_predictions
@@ -85,7 +86,7 @@ def _read_saved(place: Path, settings: str, model: LoadedModel) -> pl.DataFrame 
         return None
     if record.get(_SETTINGS) != settings:
         return None
-    model.counts = TextCounts(**json.loads(record[_COUNTS]))
+    model.counts = TextCounts(**parse_json(record[_COUNTS]))
     return pl.read_parquet(place)
 
 

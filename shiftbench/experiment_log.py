@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from validation.command_line import require
+from validation.credentials import WithoutCredentials
 from validation.report import InvalidInput, Problem, first_line
 
 if TYPE_CHECKING:
@@ -101,8 +102,9 @@ def log_run(tracker: Tracker, run: LoggedRun) -> None:
     Raises: InvalidInput when the tracker does not take it.
     """
     log = {Tracker.TRACKIO: _log_to_trackio, Tracker.MLFLOW: _log_to_mlflow}[tracker]
-    # Trackers print where others expect a command's JSON.
-    with contextlib.redirect_stdout(sys.stderr):
+    # Trackers print where others expect a command's JSON, and their server's address with the password in it.
+    shown = WithoutCredentials(sys.stderr)
+    with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown):
         log(run)
 
 

@@ -12,6 +12,9 @@ from pathlib import Path
 
 from validation.report import InvalidInput, Problem
 
+PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
+"""Permissions of what only its owner may read, such as withheld labels."""
+
 
 @contextmanager
 def replace_file(path: Path, *, durable: bool = False, scratch: Path | None = None) -> Iterator[Path]:
@@ -55,6 +58,15 @@ def replace_folder(out: Path) -> Iterator[Path]:
             if old.exists() and not out.exists():
                 old.rename(out)
             raise
+
+
+def make_private(folder: Path) -> None:
+    """Let nobody but their owner read a folder and the files in it; a file that has a second place stays as it is."""
+    for path in (folder, *folder.rglob("*")):
+        if path.is_dir():
+            path.chmod(PRIVATE_FOLDER)
+        elif path.stat().st_nlink == 1:
+            path.chmod(PRIVATE_FILE)
 
 
 def sync(path: Path) -> None:

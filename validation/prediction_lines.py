@@ -61,7 +61,7 @@ def _parse_lines(stream: BinaryIO, file: str) -> Iterator[tuple[dict[str, Any], 
             continue
         try:
             row = json_line(line, once=True)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise InvalidInput(_no_object("this line is not JSON text", line, number, file)) from error
         if not isinstance(row, dict):
             raise InvalidInput(_no_object("this line is not a JSON object", line, number, file))

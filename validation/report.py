@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from unicodedata import is_normalized, normalize
 
+from validation.credentials import without_credentials
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -23,7 +25,7 @@ class Problem:
     key: str | None = None
 
     def __str__(self) -> str:
-        """Return the problem as one line; characters that do not show are escaped."""
+        """Return the problem as one line, without passwords of addresses; characters that do not show are escaped."""
         place = self.file
         if self.column is not None:
             place += f", column '{self.column}'"
@@ -32,7 +34,7 @@ class Problem:
         if self.row is not None:
             place += f", row {self.row}"
         parts = "".join(f"; {part}" for part in (self.found and f"found {self.found}", self.cure) if part)
-        return "".join(map(_escape, f"{place}: {self.what}{parts}"))
+        return "".join(map(_escape, without_credentials(f"{place}: {self.what}{parts}")))
 
 
 def _escape(letter: str) -> str:

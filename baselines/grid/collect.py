@@ -11,6 +11,7 @@ import typer
 from baselines.grid.trial import PREDICTIONS, Trial, card_of, is_whole
 from baselines.program import typed_command, write_outputs
 from validation.cards import Card, read_card
+from validation.json_text import parse_json
 from validation.report import counted
 from validation.vocabulary import PLACEBO
 
@@ -75,7 +76,7 @@ def _collect_files(files: Sequence[Path], entry: Path) -> None:
 
 
 def _records(file: Path) -> list[Any]:
-    return list(json.loads(file.read_text(encoding="utf-8")))
+    return list(parse_json(file.read_text(encoding="utf-8")))
 
 
 def _join_cards(cards: Sequence[Card]) -> Card:

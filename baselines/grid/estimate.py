@@ -5,7 +5,6 @@ a GPU that is not at hand. Of programs that train in one go, the first trial is 
 programs is not known.
 """
 
-import json
 import math
 import tempfile
 import time
@@ -30,6 +29,7 @@ from baselines.training.options import (
     TrainingOptions,
 )
 from builders.folder.reader import DatasetFolder
+from validation.json_text import parse_json
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import source_parts
 
@@ -216,7 +216,7 @@ def _time_trial(trial: Trial, data: Path, threads: int) -> tuple[float, dict[str
                 Problem(f"{trial} failed while it was timed", log, why, "correct it, or leave it out of the grid")
             )
         file = folder / TRAINING
-        return seconds, json.loads(file.read_text(encoding="utf-8"))[0] if file.is_file() else {}
+        return seconds, parse_json(file.read_text(encoding="utf-8"))[0] if file.is_file() else {}
 
 
 def _seconds_on_gpu(

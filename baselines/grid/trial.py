@@ -20,6 +20,7 @@ from typing import NamedTuple
 import polars as pl
 
 from validation.cards import read_card
+from validation.json_text import parse_json
 from validation.report import InvalidInput
 from validation.vocabulary import NO_SOURCE
 
@@ -67,7 +68,7 @@ class Trial:
     @classmethod
     def read(cls, file: Path) -> "Trial":
         """Read a trial's record, ``trial.json`` in its folder."""
-        facts = json.loads(file.read_text(encoding="utf-8"))
+        facts = parse_json(file.read_text(encoding="utf-8"))
         return cls(**facts | {"options": tuple(facts["options"]), "versions": tuple(facts["versions"])})
 
     @cached_property

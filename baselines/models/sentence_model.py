@@ -7,7 +7,6 @@ a linear one as ``model_head.safetensors`` (weight and bias), needs no trust. Cr
 are sequence classifiers of transformers, and loaded as such.
 """
 
-import json
 import pickle
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +22,7 @@ from baselines.models.outputs import frame_of_labels, frame_of_probabilities
 from baselines.models.pipelines import load_estimator, reading_pickle
 from builders.checksums import folder_state
 from validation.command_line import require
+from validation.json_text import parse_json
 from validation.report import InvalidInput, Problem, first_line
 from validation.vocabulary import TaskKind
 
@@ -116,7 +116,7 @@ def _settings(folder: Path) -> dict[str, Any]:
     if not file.is_file():
         return {}
     try:
-        settings = json.loads(file.read_text(encoding="utf-8"))
+        settings = parse_json(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise InvalidInput(Problem("this is no JSON", str(file), first_line(error), "save the model again")) from error
     return settings if isinstance(settings, dict) else {}

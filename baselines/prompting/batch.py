@@ -18,6 +18,7 @@ from baselines.prompting.cache import AnswerStore
 from baselines.prompting.models import ModelAnswer, Request
 from baselines.prompting.server import ModelServer
 from baselines.prompting.wire import Api
+from validation.json_text import parse_json
 from validation.output_files import replace_file
 from validation.report import InvalidInput, Problem, counted, first_line
 
@@ -111,7 +112,7 @@ def collect_batch(model: ModelServer, requests: Mapping[bytes, Request], out: Pa
     sent = _names_file(out)
     if not sent.is_file():
         raise InvalidInput(Problem("no batch was sent", str(sent), cure="give --batch write, then --batch send"))
-    names = json.loads(sent.read_text(encoding="utf-8"))["batches"]
+    names = parse_json(sent.read_text(encoding="utf-8"))["batches"]
     with _open_client(model) as client:
         batches = [client.batches.retrieve(name) for name in names]
         waiting = [batch for batch in batches if batch.status in _UNDER_WAY]
@@ -147,7 +148,7 @@ def _keep_answers(model: ModelServer, requests: Mapping[bytes, Request], text: s
     n_kept = 0
     for line in text.splitlines():
         try:
-            answer = json.loads(line)
+            answer = parse_json(line)
             key, response = bytes.fromhex(answer["custom_id"]), answer["response"]
         except (ValueError, LookupError, TypeError):
             continue

@@ -1,6 +1,5 @@
 """The options that programs which prompt share, and the model that they describe."""
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from baselines.prompting.server import ModelServer
 from baselines.prompting.wire import Api, Guided
 from baselines.training.options import Precision
 from validation.command_line import require
+from validation.json_text import parse_json
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import TaskKind
 
@@ -288,7 +288,7 @@ def _parse_parameters(parameters: Sequence[str]) -> dict[str, Any]:
             cure = "write it as NAME=JSON" if name not in _OURS else "leave it out"
             raise InvalidInput(Problem("this parameter cannot be set", "--param", parameter, cure))
         try:
-            parsed[name] = json.loads(value)
+            parsed[name] = parse_json(value)
         except ValueError:
             parsed[name] = value
     return parsed

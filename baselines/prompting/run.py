@@ -1,6 +1,5 @@
 """The loop of programs that prompt: every source lends demonstrations, every target's test rows are asked about."""
 
-import json
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +14,7 @@ from baselines.prompting.demonstrations import ChooseDemonstrations
 from baselines.prompting.task_prompt import TaskPrompt
 from baselines.runs import choose_sources
 from builders.folder.reader import DatasetFolder
+from validation.json_text import parse_json
 from validation.report import InvalidInput, Problem, counted, did_you_mean
 from validation.vocabulary import NO_SOURCE, UNPARSED, source_parts
 
@@ -115,7 +115,7 @@ def _read_scores(texts: Sequence[str], n: int, labels: Sequence[str]) -> pl.Data
     """
     from scipy.special import softmax
 
-    scores = [json.loads(text) if text else None for text in texts]
+    scores = [parse_json(text) if text else None for text in texts]
     if len(scores) > n:
         step = len(CONTENT_FREE)
         content_free: list[Any] = [scores[start : start + step] for start in range(n, len(scores), step)]

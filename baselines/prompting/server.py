@@ -7,6 +7,7 @@ from typing import Any
 
 from baselines.prompting.models import KeepAnswer, ModelAnswer, Request
 from baselines.prompting.wire import Api, Guided, UnscoredError, read_answer, request_body
+from validation.credentials import without_credentials
 from validation.report import InvalidInput, Problem, first_line
 from validation.retries import draw_wait, read_retry_after
 
@@ -70,7 +71,7 @@ class ModelServer:
         self._parameters = dict(parameters or {})
         self.api, self._guided, self.scores_labels = api, guided, scores_labels
         self._options: dict[str, Any] = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "max_retries": 0}
-        self.address = base_url
+        self.address = without_credentials(base_url)
         self._pause_asked = self._pause_over = 0.0  # by the monotonic clock
         self._pauses = 0
         self._nonsense = 0  # answers in a row

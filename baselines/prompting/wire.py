@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from baselines.prompting.models import Message, ModelAnswer, Request
+from validation.json_text import parse_json
 
 TOP = 20
 """Alternatives of an answer's first token that a chat is asked for: the most that OpenAI's servers give."""
@@ -113,11 +114,11 @@ def read_answer(text: str, request: Request, api: Api, *, scores_labels: bool) -
     Raises: UnscoredError when the log-probabilities are not there.
     """
     try:
-        body = json.loads(text)
+        body = parse_json(text)
         choices = body["choices"]
         contents = [each["message"]["content"] if api is Api.CHAT else each["text"] for each in choices]
         content = contents[0]
-    except (ValueError, RecursionError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError):
         return ModelAnswer(None, 0, 0)
     if not isinstance(content, str | None):
         return ModelAnswer(None, 0, 0)

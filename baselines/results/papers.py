@@ -7,10 +7,11 @@ here. Leaves out: rows without a result of ours, whose commands the README lists
 """
 
 import csv
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from validation.json_text import parse_json
 
 RESULTS = Path(__file__).parent
 REPORTED = RESULTS.parents[1] / "leaderboard" / "views" / "reported"
@@ -73,7 +74,7 @@ def _depth_f1() -> Iterator[Row]:
 
 def _task_scores(result: str) -> dict[str, Any]:
     """Read the scores of a result's first task."""
-    scores: dict[str, Any] = json.loads((RESULTS / f"{result}.scores.json").read_text(encoding="utf-8"))
+    scores: dict[str, Any] = parse_json((RESULTS / f"{result}.scores.json").read_text(encoding="utf-8"))
     tasks: list[dict[str, Any]] = scores["tasks"]
     return tasks[0]
 

@@ -5,7 +5,6 @@ same dropout, and ends in the same weights.
 """
 
 import errno
-import json
 import math
 import os
 import shutil
@@ -28,6 +27,7 @@ from transformers.trainer_utils import IntervalStrategy, SaveStrategy
 from baselines.training.batches import BatchParts, EpochLoader, FeatureRows, Features, LengthBatches, Padding
 from baselines.training.models import Device, enough_memory, n_parameters, seeded
 from baselines.training.options import Hyperparameters
+from validation.json_text import parse_json
 from validation.output_files import replace_file
 
 Batch = dict[str, Tensor]
@@ -375,7 +375,7 @@ def _last_checkpoint(folder: Path) -> Path | None:
     """Find the newest whole checkpoint; one that a kill cut short is removed."""
     for checkpoint in sorted(folder.glob("checkpoint-*"), key=lambda path: -int(path.name.split("-")[1])):
         try:
-            json.loads((checkpoint / "trainer_state.json").read_text(encoding="utf-8"))  # written last
+            parse_json((checkpoint / "trainer_state.json").read_text(encoding="utf-8"))  # written last
         except (OSError, ValueError):
             shutil.rmtree(checkpoint)
             continue

@@ -13,6 +13,7 @@ import polars as pl
 from baselines.runs import Predict, Run, Trained
 from baselines.training.options import Hyperparameters, TrainingOptions
 from baselines.training.trainer import Trajectory, load_state, save_state, state_name
+from validation.json_text import parse_json
 from validation.output_files import replace_file
 from validation.report import InvalidInput, Problem
 
@@ -83,7 +84,7 @@ def _train_candidate(
     """Train one candidate, unless that was done before; its weights are kept if no earlier one scored as high."""
     note, folder = scratch / f"candidate-{number}.json", scratch / f"candidate-{number}"
     if note.is_file():
-        return dict(json.loads(note.read_text(encoding="utf-8")))
+        return dict(parse_json(note.read_text(encoding="utf-8")))
     trajectory = recipe.train(recipe.build(), settings, folder)
     assert trajectory.score is not None
     if trajectory.score > highest:

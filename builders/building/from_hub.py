@@ -21,6 +21,7 @@ from builders.checksums import file_sha256
 from builders.hub_access import reaching_hub
 from builders.reading.places import find_file
 from builders.specs.spec import TaskSpec, upstream
+from validation.json_text import parse_json
 from validation.output_files import replace_file
 from validation.report import InvalidInput, Problem
 
@@ -288,7 +289,7 @@ def _read_record(raw: Path, slug: str) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        record: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
     except ValueError as error:
         cure = "remove it, and what was fetched beside it"
         raise InvalidInput(

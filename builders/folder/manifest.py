@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
 import pydantic
 
+from validation.json_text import parse_json
 from validation.outside import ALL_SHOWS, Change, Count, OutsideLines, OutsideText, Seed
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import SOURCE_JOINER, TaskKind
@@ -295,6 +296,19 @@ class Manifest(_Facts):
     label_key: OutsideText | None = None
 
     @pydantic.model_validator(mode="after")
+    def _paths_are_inside(self) -> "Manifest":
+        """Check that all paths that are listed, or made of names, lie in the folder's own places."""
+        for path in self.files:
+            parts = PurePosixPath(path).parts
+            if "\\" in path or "\0" in path or ".." in parts or len(parts) < 2 or parts[0] not in DATA_FOLDERS:
+                raise ValueError(f"the file {path[:200]!a} is not in one of {', '.join(DATA_FOLDERS)}")
+        for task, info in self.tasks.items():
+            for name in (task, *info.domains, *info.withheld, *info.subsets):
+                if name in ("", ".", "..") or not {"/", "\\", "\0"}.isdisjoint(name):
+                    raise ValueError(f"{name[:200]!a} is a path, not a name of a task, domain or subset")
+        return self
+
+    @pydantic.model_validator(mode="after")
     def _terms_agree(self) -> "Manifest":
         """Check that ``rebuild_only`` agrees with the licences of each domain's sources."""
         for task, info in self.tasks.items():
@@ -363,7 +377,7 @@ class Manifest(_Facts):
             cure = f"give {' or '.join(str(folder / name) for name in pair)}" if pair else _NO_MANIFEST_CURE
             raise InvalidInput(Problem("this is not a dataset folder", str(folder), f"no {MANIFEST} in it", cure))
         try:
-            content: Any = json.loads(path.read_text(encoding="utf-8"))
+            content: Any = parse_json(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise InvalidInput(
                 Problem("the manifest is not JSON", str(path), str(error), "build the folder again")

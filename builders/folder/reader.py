@@ -363,6 +363,10 @@ class DatasetFolder:
         if not files:
             what, cure = "a file of the dataset folder is missing", "build the folder again"
             raise InvalidInput(Problem(what, str(self.path / pattern), cure=cure))
+        for file in files:
+            if not file.is_file():  # a pipe, for one, would be waited for without end
+                what, cure = "a file of the dataset folder is no regular file", "build the folder again"
+                raise InvalidInput(Problem(what, str(file), cure=cure))
         return files
 
     def _read_files(self, patterns: str | Sequence[str], columns: Sequence[str] | None = None) -> pl.DataFrame:

@@ -165,7 +165,7 @@ class _Lines:
 def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         row = json_line(line)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         decode(line, path, number)  # raises where the line is not UTF-8
         raise _line_problem(path, number, "this line is not JSON", repr(line[:80]), _CUT_OFF) from error
     if not isinstance(row, dict):

@@ -10,6 +10,7 @@ import polars as pl
 
 from builders.readers.json_document import RELEASE
 from builders.specs.upstream_file import BLOCK, LONGEST_LINE, UpstreamFile
+from validation.json_text import parse_json
 from validation.report import InvalidInput, Problem
 
 _SPACE = " \t\r\n"
@@ -141,4 +142,4 @@ class _Text:
 def _refuse_half_pairs(text: str, start: int, end: int) -> None:
     """Raise InvalidInput for half a surrogate pair, which JSON can escape and no text may hold."""
     if text.find("\\u", start, end) >= 0:
-        json.dumps(json.loads(text[start:end]), ensure_ascii=False).encode()
+        json.dumps(parse_json(text[start:end]), ensure_ascii=False).encode()

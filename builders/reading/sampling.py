@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from builders.stored_rows import compact
+from validation.json_text import parse_json
 from validation.output_files import replace_file
 
 STRATUM = "_stratum"
@@ -81,7 +82,7 @@ class Reservoir:
 
         Raises: ValueError when the file was saved with another size.
         """
-        state = json.loads(pl.read_parquet_metadata(path)[_STATE])
+        state = parse_json(pl.read_parquet_metadata(path)[_STATE])
         if state["size"] != self.size:
             raise ValueError(f"{path} holds {state['size']} rows of each stratum, not {self.size}")
         self.n_taken, self.n_repeats = state["n_taken"], state["n_repeats"]

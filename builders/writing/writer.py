@@ -42,7 +42,7 @@ from builders.writing.withhold import (
     withheld_folders,
     without_gold,
 )
-from validation.output_files import check_place, replace_folder
+from validation.output_files import check_place, make_private, replace_folder
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import GOLD, PLACEBO
 
@@ -152,6 +152,7 @@ def write_folder(
         else:
             _write_whole(folder / GOLD_FOLDER, tasks, manifest, encoder, store)
             _write_public(folder / GOLD_FOLDER, folder / PUBLIC_FOLDER, manifest)
+            make_private(folder / GOLD_FOLDER)  # but for files without test labels that both folders share
     remember_folder(manifest.content_hash, out if label_key is None else out / GOLD_FOLDER)
     return manifest
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
 from leaderboard.views.html import Markup
@@ -21,8 +22,18 @@ def page_or_problems(title: str, write: Callable[[], Markup | Response], active:
     try:
         written = write()
     except InvalidInput as error:
-        return page_answer(title, box("Not found", *(str(problem) for problem in error.problems)), active, 404)
+        return problems_answer(title, error, active)
     return written if isinstance(written, Response) else page_answer(title, written, active)
+
+
+def wants_page(request: Request) -> bool:
+    """Return whether a browser asks, for a person to read; programs get words alone."""
+    return "text/html" in request.headers.get("accept", "")
+
+
+def problems_answer(title: str, error: InvalidInput, active: str = "") -> Response:
+    """Answer with a page that says what is not there, and with status 404."""
+    return page_answer(title, box("Not found", *(str(problem) for problem in error.problems)), active, 404)
 
 
 def page_answer(title: str, body: Markup, active: str = "", status: int = 200) -> Response:

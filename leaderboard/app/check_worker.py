@@ -8,7 +8,6 @@ process, not the server.
 import json
 import os
 import resource
-import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -36,7 +35,6 @@ _STATM = Path("/proc/self/statm")
 
 def main() -> None:
     """Answer requests until there are no more, or this process has grown."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which closes the input
     # Whatever prints must not print among the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)

@@ -130,6 +130,7 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **_ENVIRONMENT, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            process_group=0,  # Ctrl-C is for the server, which ends it
         )
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:

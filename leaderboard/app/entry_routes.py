@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
 
-from leaderboard.app.answers import page_answer, page_or_problems
+from leaderboard.app.answers import page_answer, page_or_problems, problems_answer, wants_page
 from leaderboard.app.archives import predictions_archive, scores_parquet
 from leaderboard.app.comparing import Comparisons
 from leaderboard.app.keeper import Keeper
@@ -23,7 +23,7 @@ from leaderboard.views.forecast_part import EntryForecast
 from leaderboard.views.html import Markup
 from leaderboard.views.released_page import released_page
 from leaderboard.views.withdrawn_page import withdrawn_page
-from validation.report import InvalidInput, Problem
+from validation.report import InvalidInput, Problem, did_you_mean
 
 GONE = 410
 SECONDS_BETWEEN_LOOKS = "2"
@@ -37,10 +37,12 @@ def add_entry_routes(app: FastAPI, keeper: Keeper) -> None:
         return page_or_problems("Entry", lambda: _entry(keeper, id, task or None))
 
     @app.get(addresses.SCORES)
-    def scores(id: str = "") -> Response:
+    def scores(request: Request, id: str = "") -> Response:
         try:
             return JSONResponse(keeper.index.scores(id).model_dump(mode="json"))
         except InvalidInput as error:
+            if wants_page(request):
+                return problems_answer("Scores", error)
             return JSONResponse({"problems": [str(problem) for problem in error.problems]}, 404)
 
     @app.get(addresses.PREDICTIONS)
@@ -53,11 +55,16 @@ def add_entry_routes(app: FastAPI, keeper: Keeper) -> None:
     def compare(request: Request) -> Response:
         ids: Sequence[str] = request.query_params.getlist("id")
         task = request.query_params.get("task")
-        body, goes_on = comparisons.page(keeper.index, ids, task)
-        answer = page_answer("Compare", body, "compare")
-        if goes_on:
-            answer.headers["Refresh"] = SECONDS_BETWEEN_LOOKS  # browsers ask again by themselves, without script
-        return answer
+
+        def answered() -> Response:
+            keeper.index.refuse_unknown([identity for identity in ids if identity], task)
+            body, goes_on = comparisons.page(keeper.index, ids, task)
+            answer = page_answer("Compare", body, "compare")
+            if goes_on:
+                answer.headers["Refresh"] = SECONDS_BETWEEN_LOOKS  # browsers ask again by themselves, without script
+            return answer
+
+        return page_or_problems("Compare", answered, "compare")
 
     @app.get(addresses.ALL_SCORES)
     def all_scores() -> Response:
@@ -115,10 +122,14 @@ def _entry(keeper: Keeper, identity: str, task: str | None) -> Markup | Response
         board = _board_of(index, entry, task)
         return _forecast_of(keeper, entry, board) if board else None
 
+    scores = index.scores(identity)
+    if task and task not in (names := [each.task for each in scores.tasks]):
+        cure = did_you_mean(task[:80], names)
+        raise InvalidInput(Problem("the entry has no such task", identity, f"'{task[:80]}'", cure))
     return entry_page(
         identity,
         entry,
-        index.scores(identity),
+        scores,
         task=task,
         folder=folder,
         examples=examples,

@@ -8,6 +8,8 @@ from collections import Counter
 
 MAX_PLACES = 100
 """Places that are told apart; faults elsewhere count as one more."""
+MAX_LINE = 300
+"""Characters of a library's message that are written: a request may be in it."""
 
 Place = tuple[str, str, int]
 
@@ -21,30 +23,53 @@ class FaultLog:
 
     def write(self, fault: BaseException) -> None:
         """Write a fault with its traceback when its place is new, and a line at its 10th, 100th, ... time."""
-        place = _place(fault)
+        if self._count(_place(fault)) == 1:
+            traceback.print_exception(fault)
+
+    def write_record(self, record: logging.LogRecord) -> None:
+        """Write what a library logs: a fault as ``write`` does, a message as one line when its place is new."""
+        if record.exc_info and record.exc_info[1] is not None:
+            self.write(record.exc_info[1])
+        elif self._count((record.name, record.pathname, record.lineno)) == 1:
+            # Such as what a visitor sent, which may hold any character.
+            text = ascii(record.getMessage()[:MAX_LINE])[1:-1]
+            print(f"{record.levelname.lower()} of {record.name}: {text}", file=sys.stderr, flush=True)
+
+    def _count(self, place: Place) -> int:
+        """Count one more at a place, with a line at the 10th, 100th, ... time; returns how many there are by now."""
         with self._lock:
             if place not in self._counts and len(self._counts) >= MAX_PLACES:
                 place = ("another fault", "elsewhere", 0)
             self._counts[place] += 1
             count = self._counts[place]
-        if count == 1:
-            traceback.print_exception(fault)
-        elif set(str(count)) <= {"1", "0"} and str(count).count("1") == 1:
+        if count > 1 and set(str(count)) <= {"1", "0"} and str(count).count("1") == 1:
             name, file, line = place
             print(f"{name} at {file}:{line}: {count:,} times by now", file=sys.stderr, flush=True)
+        return count
 
 
 class FaultHandler(logging.Handler):
-    """Writes faults that a library logs as a ``FaultLog`` does, and nothing else of what it logs."""
+    """Writes what libraries log to a ``FaultLog``: anybody may send what they warn of, as often as they like."""
 
     def __init__(self, faults: FaultLog) -> None:
-        super().__init__(logging.ERROR)
+        super().__init__(logging.WARNING)
         self._faults = faults
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record's exception, if it has one."""
-        if record.exc_info and record.exc_info[1] is not None:
-            self._faults.write(record.exc_info[1])
+        """Write a record, the first of its place."""
+        self._faults.write_record(record)
+
+
+def write_logs_to(faults: FaultLog) -> None:
+    """Have all that libraries of this process log written to a ``FaultLog``, and nowhere else.
+
+    The handler is the root logger's. Some libraries log there by name, others by ``logging.warning``, which would
+    otherwise give the root logger a handler that writes each message whole.
+    """
+    root = logging.getLogger()
+    for handler in [each for each in root.handlers if isinstance(each, FaultHandler)]:
+        root.removeHandler(handler)  # that of an earlier server of this process
+    root.addHandler(FaultHandler(faults))
 
 
 def _place(fault: BaseException) -> Place:

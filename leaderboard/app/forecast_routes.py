@@ -7,9 +7,11 @@ from leaderboard.app.answers import csv_answer, page_or_problems
 from leaderboard.app.keeper import Keeper
 from leaderboard.board import find_board
 from leaderboard.board.forecasts import ForecastsFound
+from leaderboard.forecasting.methods import TITLES
 from leaderboard.views import addresses
 from leaderboard.views.forecast_board import Shown, forecast_csv, forecast_page
 from leaderboard.views.html import Markup
+from validation.report import InvalidInput, Problem, did_you_mean
 
 
 def add_forecast_routes(app: FastAPI, keeper: Keeper) -> None:
@@ -39,5 +41,10 @@ def _resolve_request(request: Request, keeper: Keeper) -> tuple[Shown, Forecasts
     index, name = keeper.index, request.query_params.get("board")
     boards = index.boards()
     board = find_board(name, boards) if name else None
-    shown = Shown(board, boards, index.benchmarks(), request.query_params.get("method", ""))
+    method = request.query_params.get("method", "")
+    if method and method not in TITLES:
+        raise InvalidInput(
+            Problem("there is no such method", "forecast", f"'{method[:80]}'", did_you_mean(method[:80], list(TITLES)))
+        )
+    shown = Shown(board, boards, index.benchmarks(), method)
     return shown, keeper.forecasts.on([board] if board else boards)

@@ -1,7 +1,8 @@
 """Bounds on what a request may send and say, before anything reads it."""
 
 import asyncio
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -122,25 +123,47 @@ class _Body:
 
 
 class OwnAddress:
-    """ASGI middleware that tells the MCP server this server's own address, whatever a request calls it.
+    """ASGI middleware that gives the application this server's own address, whatever a request's headers name.
 
-    Gradio has tools run by a client of its own, which it sends for good to the address that the first request names:
-    anybody could have this server fetch from anywhere, and all later calls, tokens included, go there.
+    Gradio takes the address of its page and of its answers from ``X-Forwarded-Host`` and ``X-Gradio-Server``, which
+    anybody may send: ``/config`` and ``/submit`` would name any host as theirs. The host that counts is that of the
+    request itself; on a Space, one of those that the Space has (``SPACE_HOST``).
+
+    Gradio has MCP tools run by a client of its own, which it sends for good to the address that the first request
+    names: anybody could have this server fetch from anywhere, and all later calls, tokens included, go there. So these
+    requests get the address that their connection came in at.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+        hosts = (name.strip().lower() for name in os.environ.get("SPACE_HOST", "").split(","))
+        self._space_hosts = [name.encode() for name in hosts if name]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass every request on; one for the MCP server gets the address that its connection came in at."""
-        if scope["type"] == "http" and scope["path"].startswith(addresses.MCP):
-            host, port = (scope.get("server") or ("", None))[:2]
-            address = f"{f'[{host}]' if ':' in host else host}:{port or 0}"
-            other_headers = [(name, value) for name, value in scope["headers"] if name not in _NAMING_HEADERS]
-            # The address without its last slash would be answered with this server's own one, which may be hidden.
-            path = f"{addresses.MCP}/" if scope["path"] == addresses.MCP else scope["path"]
-            scope = {**scope, "path": path, "scheme": "http", "headers": [(b"host", address.encode()), *other_headers]}
+        """Pass every request on with headers that name no other address."""
+        if scope["type"] == "http":
+            is_mcp = scope["path"].startswith(addresses.MCP)
+            scope = _to_own_socket(scope) if is_mcp else {**scope, "headers": self._own_headers(scope["headers"])}
         await self.app(scope, receive, send)
+
+    def _own_headers(self, headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        """Return headers that name this server; that a proxy passed the request on can still be seen."""
+        sent = list(headers)
+        host = next((value for name, value in sent if name == b"host"), b"")
+        if self._space_hosts and host.lower() not in self._space_hosts:
+            host = self._space_hosts[0]
+        own = {b"host": host, b"x-forwarded-host": host}
+        return [(name, own.get(name, value)) for name, value in sent if name != b"x-gradio-server"]
+
+
+def _to_own_socket(scope: Scope) -> Scope:
+    """Return a request for the MCP server as one that was sent to the address that its connection came in at."""
+    host, port = (scope.get("server") or ("", None))[:2]
+    address = f"{f'[{host}]' if ':' in host else host}:{port or 0}"
+    other_headers = [(name, value) for name, value in scope["headers"] if name not in _NAMING_HEADERS]
+    # The address without its last slash would be answered with this server's own one, which may be hidden.
+    path = f"{addresses.MCP}/" if scope["path"] == addresses.MCP else scope["path"]
+    return {**scope, "path": path, "scheme": "http", "headers": [(b"host", address.encode()), *other_headers]}
 
 
 async def _refuse(send: Send, status: int, text: bytes) -> None:

@@ -3,7 +3,7 @@
 from fastapi import FastAPI, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
-from leaderboard.app.answers import csv_answer, html_answer, page_answer
+from leaderboard.app.answers import csv_answer, html_answer, page_answer, page_or_problems, problems_answer, wants_page
 from leaderboard.app.entry_routes import add_entry_routes
 from leaderboard.app.forecast_routes import add_forecast_routes
 from leaderboard.app.keeper import Keeper
@@ -33,7 +33,7 @@ def add_pages(app: FastAPI, keeper: Keeper) -> None:
 
     @app.get(addresses.DATA)
     def data(task: str = "") -> Response:
-        return page_answer("Data", data_page(keeper.index.folders, task), "data")
+        return page_or_problems("Data", lambda: data_page(keeper.index.folders, task), "data")
 
     @app.get(addresses.ABOUT)
     def about() -> Response:
@@ -44,8 +44,10 @@ def add_pages(app: FastAPI, keeper: Keeper) -> None:
         return PlainTextResponse("ok")
 
 
-def _no_such_thing(_: Request, error: Exception) -> Response:
-    """Answer what cannot be shown, such as the rows of a server without datasets."""
+def _no_such_thing(request: Request, error: Exception) -> Response:
+    """Answer for rows and files that cannot be shown, such as those of a board that is not there."""
+    if isinstance(error, InvalidInput) and wants_page(request):
+        return problems_answer("Leaderboard", error)
     return PlainTextResponse(f"{error}\n", 404)
 
 
@@ -67,8 +69,8 @@ def _add_board(app: FastAPI, keeper: Keeper) -> None:
         if entry is not None:  # the address that an entry had before it got a page of its own
             return RedirectResponse(addresses.entry_address(entry))
         if "board" in request.query_params:
-            return page_answer("", board_page(*_parse_query(request, keeper)), "board")
-        return page_answer("", overall_page(*_parse_overall_query(request, keeper)), "board")
+            return page_or_problems("", lambda: board_page(*_parse_query(request, keeper)), "board")
+        return page_or_problems("", lambda: overall_page(*_parse_overall_query(request, keeper)), "board")
 
     @app.get(addresses.ROWS)
     def rows(request: Request) -> Response:

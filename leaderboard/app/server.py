@@ -8,7 +8,6 @@ named endpoints (``leaderboard.app.endpoints``), their OpenAPI document and the 
 """
 
 import gc
-import logging
 import signal
 import socket
 import sys
@@ -21,10 +20,10 @@ from dataclasses import dataclass
 
 import gradio as gr
 import uvicorn
-from authlib.integrations.base_client.errors import OAuthError  # type: ignore[import-untyped]
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 from gradio.route_utils import FnIndexInferError
+from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Route
@@ -33,7 +32,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.app.checking import Checker
 from leaderboard.app.connections import bounded_connections
 from leaderboard.app.endpoints import add_endpoints
-from leaderboard.app.faults import FaultHandler, FaultLog
+from leaderboard.app.faults import FaultLog, write_logs_to
 from leaderboard.app.gradio_blocks import MAX_REMEMBERED_SESSIONS, GuardedBlocks
 from leaderboard.app.headers import SecurityHeaders
 from leaderboard.app.keeper import Keeper
@@ -41,7 +40,8 @@ from leaderboard.app.limits import BodyLimit, OwnAddress
 from leaderboard.app.not_found import NotFoundPages
 from leaderboard.app.pages import add_pages
 from leaderboard.app.plain_submitting import plain_submit_routes
-from leaderboard.app.signing_out import add_sign_out, not_signed_in
+from leaderboard.app.sign_ins import CurrentSignIns, SignIns
+from leaderboard.app.signing_in import sign_in_routes
 from leaderboard.app.submitting import SCORED_AT_ONCE, add_submit_page
 from leaderboard.app.theme import theme
 from leaderboard.app.uploads import Uploads, add_upload
@@ -79,6 +79,7 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
     _refuse_unguarded(folders, store, settings)
     index = Index(folders, store, background=True)
     faults, uploads, checker = FaultLog(), Uploads(), Checker(SCORED_AT_ONCE)
+    sign_ins = SignIns()
     keeper = Keeper(index, faults)
 
     @asynccontextmanager
@@ -90,12 +91,9 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
             keeper.stop()
             checker.close()
 
-    # The MCP server logs some forty lines for each request that is no JSON.
-    mcp = logging.getLogger("mcp")
-    mcp.handlers, mcp.propagate = [FaultHandler(faults)], False
+    write_logs_to(faults)
     app = FastAPI(title="shiftbench", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
     add_pages(app, keeper)
-    add_sign_out(app)
     add_upload(app, uploads)
     plain = plain_submit_routes(keeper, uploads, checker, sign_in=settings.sign_in, daily_quota=settings.daily_quota)
     with GuardedBlocks(title="Submit \N{MIDDLE DOT} shiftbench", analytics_enabled=False, fill_width=True) as blocks:
@@ -109,7 +107,7 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
     with warnings.catch_warnings():
         # It says that pages are not rendered on the server, which nobody asked for.
         warnings.filterwarnings("ignore", message="SSR mode")
-        _mount(app, blocks, plain)
+        _mount(app, blocks, [*plain, *sign_in_routes(sign_ins)], sign_ins)
     # Without it Gradio lets pages of other sites read its answers: on the Internet any, on this machine any port's.
     app.add_middleware(CORSMiddleware, allow_origins=[])
     app.add_middleware(NotFoundPages)
@@ -131,7 +129,7 @@ def _refuse_unguarded(folders: Sequence[DatasetFolder], store: Store, settings: 
         store.require_private()
 
 
-def _mount(app: FastAPI, blocks: gr.Blocks, routes: Sequence[Route]) -> None:
+def _mount(app: FastAPI, blocks: gr.Blocks, routes: Sequence[Route], sign_ins: SignIns) -> None:
     """Mount Gradio's application, which knows who has signed in, with routes of ours in it."""
     gr.mount_gradio_app(
         app,
@@ -148,7 +146,8 @@ def _mount(app: FastAPI, blocks: gr.Blocks, routes: Sequence[Route]) -> None:
         mcp_server=True,
         app_kwargs={
             "routes": list(routes),
-            "exception_handlers": {FnIndexInferError: _no_such_endpoint, OAuthError: not_signed_in},
+            "middleware": [Middleware(CurrentSignIns, sign_ins=sign_ins)],
+            "exception_handlers": {FnIndexInferError: _no_such_endpoint},
         },
     )
 

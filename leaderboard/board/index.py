@@ -21,7 +21,7 @@ from leaderboard.board.snapshot import Snapshot, Unscored
 from leaderboard.release import Released, ReleasedBoard, entry_tasks, last_release, released_tasks
 from leaderboard.scoring.shape import Scores
 from leaderboard.store import ENTRY_ID, Entry, Store, folder_of
-from validation.report import InvalidInput, Problem
+from validation.report import InvalidInput, Problem, did_you_mean
 
 READ_AT_ONCE = 500
 """Entries that are read before they are shown."""
@@ -174,8 +174,20 @@ class Index:
         """Read an entry; InvalidInput when the store has none of that id, or its card is damaged."""
         snapshot = self._snapshot
         if identity not in snapshot.ids and identity not in snapshot.unscored:
-            raise InvalidInput(Problem("there is no such entry", "leaderboard", f"'{identity[:40]}'", "see the board"))
+            raise _no_such_entry(identity)
         return self.store.entry(identity)
+
+    def refuse_unknown(self, ids: Iterable[str], task: str | None) -> None:
+        """Raise InvalidInput when there is no entry of an id, or no dataset has a task; nothing is read from disk."""
+        snapshot = self._snapshot
+        for identity in ids:
+            if identity not in snapshot.ids and identity not in snapshot.unscored:
+                raise _no_such_entry(identity)
+        tasks = list(dict.fromkeys(name for folder in self.folders for name in folder.manifest.tasks))
+        if task and tasks and task not in tasks:
+            raise InvalidInput(
+                Problem("there is no such task", "leaderboard", f"'{task[:80]}'", did_you_mean(task[:80], tasks))
+            )
 
     def withdrawn_at(self, identity: str) -> str | None:
         """Return when an entry was withdrawn (ISO 8601); None for all others, and for what is no id."""
@@ -291,6 +303,10 @@ class Index:
             return tuple(public_message(problem, self.names()) for problem in error.problems)
         traceback.print_exception(error)
         return ("its scoring failed on this server",)
+
+
+def _no_such_entry(identity: str) -> InvalidInput:
+    return InvalidInput(Problem("there is no such entry", "leaderboard", f"'{identity[:40]}'", "see the board"))
 
 
 def public_message(problem: Problem, names: dict[str, str]) -> str:

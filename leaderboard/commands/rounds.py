@@ -51,14 +51,22 @@ def release_round(
 ) -> None:
     """Close this quarter's round: rank the nominated entries on withheld labels, and publish the result for good.
 
+    Run again in the same quarter, it changes nothing and prints what the round released.
+
     Example: shiftbench release-round --store store --data build/tickets/gold
     """
     from builders.folder.reader import DatasetFolder
-    from leaderboard.release import close_round
+    from leaderboard.release import close_round, round_of_quarter
     from leaderboard.store import open_store
     from leaderboard.views.terminal import print_round
 
-    closed = close_round(open_store(store), [DatasetFolder.open(folder) for folder in data])
+    where = open_store(store)
+    folders = [DatasetFolder.open(folder) for folder in data]
+    closed = round_of_quarter(where)
+    if closed is None:
+        closed = close_round(where, folders)
+    else:
+        typer.echo(f"round {closed.name} was closed on {closed.closed_on}: nothing changes; it released this", err=True)
     if json_ != "-":
         print_round(closed, console())
     write_json(closed.model_dump(mode="json"), json_)

@@ -3,7 +3,6 @@
 ``shiftbench compare --json`` writes a claim, ``shiftbench verify`` makes it again from the files that it names.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +12,7 @@ import pydantic
 
 from leaderboard.comparing.shape import FIGURES, RECIPES, Comparison, Difference, TaskComparison, winner
 from leaderboard.metrics.multiplicity import LEVEL, MAIN_SHARE
+from validation.json_text import parse_json
 from validation.outside import OutsideText
 from validation.report import InvalidInput, Problem
 
@@ -234,7 +234,7 @@ def read_shift_values(scores: bytes) -> ShiftValues:
     """
     return {
         (task["task"], shift["source"], shift["target"], figure): (shift[figure.lower()] or {}).get("value")
-        for task in json.loads(scores)["tasks"]
+        for task in parse_json(scores)["tasks"]
         for shift in task["shifts"]
         for figure in FIGURES
     }

@@ -18,9 +18,10 @@ from leaderboard.release.halves import refuse_split_twice, released_tasks
 from leaderboard.release.history import LOOKS_A_YEAR
 from leaderboard.release.looks import TargetFeedback, feedback
 from leaderboard.release.releases import LeftOut, Released, ReleasedBoard, Round, last_release
-from leaderboard.release.rounds import close_round, entry_tasks, nominate, nominated_entries
+from leaderboard.release.rounds import close_round, entry_tasks, nominate, nominated_entries, round_of_quarter
 
 __all__ = [
     "LOOKS_A_YEAR", "LeftOut", "Released", "ReleasedBoard", "Round", "TargetFeedback", "close_round", "entry_tasks",
     "feedback", "last_release", "nominate", "nominated_entries", "refuse_split_twice", "released_tasks",
+    "round_of_quarter",
 ]  # fmt: skip

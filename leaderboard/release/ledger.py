@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from leaderboard.store import Store
+from validation.json_text import parse_json
 from validation.report import InvalidInput, Problem
 
 Record = dict[str, Any]
@@ -63,7 +64,7 @@ def record_bytes(record: Mapping[str, Any]) -> bytes:
 def parse_record(name: str, content: bytes) -> Record:
     """Parse a record; InvalidInput when it is damaged, because feedback on withheld labels depends on all records."""
     try:
-        read = json.loads(content)
+        read = parse_json(content)
     except ValueError as error:
         raise InvalidInput(Problem("a record of the store is damaged", name, cure="restore it from a copy")) from error
     return dict(read)

@@ -67,6 +67,12 @@ def entry_tasks(store: Store, entry: Entry) -> set[str]:
     return set(ids.collect()["id"])
 
 
+def round_of_quarter(store: Store, day: date | None = None) -> Round | None:
+    """Return the round of a day's quarter (default today) with all that it released; None where it is not closed."""
+    name = round_name(day or today())
+    return next((each for each in closed_rounds(store) if each.name == name), None)
+
+
 def close_round(store: Store, folders: Sequence[DatasetFolder], day: date | None = None) -> Round:
     """Rank the nominated entries on their ranking halves, and write the permanent record.
 

@@ -9,6 +9,7 @@ from leaderboard.scoring.score import SCORE_COLUMNS, Scored
 from leaderboard.scoring.shape import METRIC_VERSION, Scores
 from leaderboard.store.entries import COMPARISONS, SCORES, check_id
 from leaderboard.store.local import Files
+from validation.json_text import parse_json
 
 MadeWith = tuple[str | None, str | None]
 """Encoders of the depths and of BERTScore's tokens; None where there was none."""
@@ -77,7 +78,7 @@ def read_scores(content: bytes, made_with: MadeWith) -> Scores | None:
 def read_table(content: bytes, made_with: MadeWith) -> pl.DataFrame | None:
     """Read a long table; None when it is damaged or was made with other encoders."""
     try:
-        known = json.loads(pl.read_parquet_metadata(io.BytesIO(content)).get(_MADE_WITH, "null"))
+        known = parse_json(pl.read_parquet_metadata(io.BytesIO(content)).get(_MADE_WITH, "null"))
         table = pl.read_parquet(io.BytesIO(content))
     except (pl.exceptions.PolarsError, OSError, ValueError):
         return None

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import polars as pl
 
 from validation.cards import Card
+from validation.json_text import parse_json
 from validation.report import InvalidInput, Problem
 
 LOCAL_SUBMITTER = "local"
@@ -151,7 +152,7 @@ def entry_bytes(entry: Entry) -> bytes:
 def parse_entry(content: bytes, identity: str) -> Entry:
     """Parse an entry's card file; InvalidInput when it is damaged or another entry's."""
     try:
-        read = json.loads(content)
+        read = parse_json(content)
         card, has_validation = Card.model_validate(read["card"]), read.get("validation") is True
         entry = Entry(str(read["id"]), str(read["submitter"]), str(read["submitted_at"]), card, has_validation)
         datetime.fromisoformat(entry.submitted_at)
@@ -169,7 +170,7 @@ def _damaged(identity: str, found: str) -> InvalidInput:
 def parse_submission_record(content: bytes, identity: str) -> SubmissionRecord | None:
     """Parse an entry's submitter and day; None when its card file is damaged or another's: it counts for nobody."""
     try:
-        read = json.loads(content)
+        read = parse_json(content)
         record = SubmissionRecord(str(read["submitter"]), str(read["submitted_at"])[:10])
         return record if read["id"] == identity else None
     except (ValueError, KeyError, TypeError):
@@ -184,6 +185,6 @@ def tombstone_bytes(identity: str) -> bytes:
 def parse_tombstone(content: bytes) -> str:
     """Parse when an entry was withdrawn, as ISO 8601; empty where the tombstone is damaged."""
     try:
-        return str(json.loads(content)["withdrawn_at"])
+        return str(parse_json(content)["withdrawn_at"])
     except (ValueError, KeyError, TypeError):
         return ""

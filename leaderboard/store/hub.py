@@ -126,6 +126,7 @@ class HubPlace:
     def require_private(self) -> None:
         """Check that the repository is private, now and at every later update."""
         self._must_be_private = True
+        self._copy.require_private()
         self.refresh()
 
     def versions(self) -> set[str]:

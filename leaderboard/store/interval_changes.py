@@ -1,11 +1,12 @@
 """Changes of 95% intervals between two metric versions, board by board: their number, and their width."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from validation.json_text import parse_json
 
 Ends = tuple[float, float] | None
 Place = tuple[str, str, str]
@@ -49,7 +50,7 @@ def read_intervals(contents: Iterable[tuple[str, bytes]]) -> dict[tuple[str, str
     found: dict[tuple[str, str, str], dict[Place, Ends]] = {}
     for identity, content in contents:
         try:
-            read = json.loads(content)
+            read = parse_json(content)
             for task in read["tasks"]:
                 board = found.setdefault((read["data"], read["subset"], task["task"]), {})
                 board |= {(identity, shift, figure): ends for shift, figure, ends in _task_intervals(task)}

@@ -9,6 +9,7 @@ which takes again what was withdrawn and counts quotas anew.
 
 import os
 import shutil
+import stat
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -19,7 +20,7 @@ from typing import Protocol
 from filelock import FileLock
 
 from leaderboard.store.entries import DERIVED, ENTRIES, ENTRY_ID, RECORD, RECORDS, SCORES, VERSION, WITHDRAWN
-from validation.output_files import refuse_unwritable, replace_file, sync
+from validation.output_files import PRIVATE_FILE, PRIVATE_FOLDER, refuse_unwritable, replace_file, sync
 from validation.report import InvalidInput, Problem
 
 LOCK_SECONDS = 120
@@ -79,6 +80,7 @@ class LocalPlace:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._is_private = False
         self._threads = threading.RLock()
         self._processes = FileLock(root / ".lock", timeout=LOCK_SECONDS, poll_interval=0.01)
         self._opened: int | None = None
@@ -170,13 +172,18 @@ class LocalPlace:
             self._write({})
 
     def require_private(self) -> None:
-        """Accept any folder: the operating system controls who may read it."""
+        """Let nobody but its owner read the folder, and what is written there from now on."""
+        self._is_private = True
+        if self.root.is_dir() and self.root.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            cure = f"have its owner run: chmod -R go= {self.root}"
+            with refuse_unwritable("others may read this store of withheld labels", str(self.root), cure):
+                self.root.chmod(PRIVATE_FOLDER)
 
     def make_folder(self) -> None:
         """Make the folder where it is not there."""
         self.refresh()
         with _writing(self.root):
-            _make_folder(self.root)
+            self._make_folder(self.root)
         self._note_root()
 
     def _note_root(self) -> None:
@@ -195,7 +202,7 @@ class LocalPlace:
         """Write files; the folder of a new entry appears last, and complete."""
         scratch = self.root / ".new"
         shutil.rmtree(scratch, ignore_errors=True)
-        scratch.mkdir()
+        scratch.mkdir(self._folder_mode)
         folders: dict[PurePosixPath, dict[str, bytes]] = {}
         for path, content in files.items():
             folder = PurePosixPath(path).parent
@@ -209,31 +216,39 @@ class LocalPlace:
 
     def _write_file(self, path: str, content: bytes, scratch: Path) -> None:
         final = self.root / path
-        _make_folder(final.parent)
+        self._make_folder(final.parent)
         derived = PurePosixPath(path).parts[0] in DERIVED
         with replace_file(final, durable=not derived, scratch=scratch) as new:
-            new.write_bytes(content)
+            self._write_new(new, content)
 
     def _write_folder(self, folder: PurePosixPath, files: Files, scratch: Path) -> None:
         part, final = scratch / folder.name, self.root / folder
-        _make_folder(final.parent)
-        part.mkdir()
+        self._make_folder(final.parent)
+        part.mkdir(self._folder_mode)
         for path, content in files.items():
-            (part / PurePosixPath(path).name).write_bytes(content)
+            self._write_new(part / PurePosixPath(path).name, content)
             sync(part / PurePosixPath(path).name)
         sync(part)
         part.rename(final)
         sync(final.parent)
 
+    @property
+    def _folder_mode(self) -> int:
+        return PRIVATE_FOLDER if self._is_private else 0o777
+
+    def _write_new(self, path: Path, content: bytes) -> None:
+        path.touch(PRIVATE_FILE if self._is_private else 0o666)
+        path.write_bytes(content)
+
+    def _make_folder(self, folder: Path) -> None:
+        """Make a folder of the store durably."""
+        missing = [each for each in (folder, *folder.parents) if not each.exists()]
+        for each in reversed(missing):
+            each.mkdir(self._folder_mode if each.is_relative_to(self.root) else 0o777, exist_ok=True)
+        for each in missing:
+            sync(each.parent)
+
 
 def _writing(root: Path) -> AbstractContextManager[None]:
     cure = "check its permissions and the space on its disk"
     return refuse_unwritable("the store cannot be written", str(root), cure)
-
-
-def _make_folder(folder: Path) -> None:
-    """Make a folder durably."""
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    for each in missing:
-        sync(each.parent)

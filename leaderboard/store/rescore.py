@@ -1,6 +1,5 @@
 """Scoring every entry of a store again, and the effect on ranks: no entry keeps scores of old metrics."""
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -14,6 +13,7 @@ from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store import Store, folder_of
 from leaderboard.store.forecasts import forecast_again, kept_forecasts
 from leaderboard.store.interval_changes import IntervalChange, interval_changes, read_intervals
+from validation.json_text import parse_json
 from validation.report import InvalidInput
 
 
@@ -145,7 +145,7 @@ def _standings(store: Store, version: str) -> dict[BoardKey, dict[str, _Standing
     found: dict[BoardKey, dict[str, _Standing]] = {}
     for identity, content in store.scores_of_version(version):
         try:
-            read = json.loads(content)
+            read = parse_json(content)
             for task in read["tasks"]:
                 standing = _Standing(task["summary"]["mean_st"]["value"], _is_ranked(task))
                 found.setdefault(BoardKey(read["data"], read["subset"], task["task"]), {})[identity] = standing

@@ -112,6 +112,8 @@ class Store:
         folder = folder_of(card, folders)
         frame = checks.predictions(predictions, folder, card.subset, labels_by_index=labels_by_index)
         folder.refuse_withheld()
+        if not folder.has_public_labels:
+            self.require_private()
         refuse_candidates_alone(frame, folder, predictions)
         rows, held_out = stored_rows(frame), None
         if validation is not None:
@@ -324,9 +326,12 @@ class Store:
         self._place.check_writable()
 
     def require_private(self) -> None:
-        """Raise InvalidInput, now and at every later update, for a place on the Hub that everybody may read.
+        """Keep the place private, as withheld labels need, now and at every later update.
 
-        Raises: InvalidInput when it is public, or cannot be asked. Of a local folder the system says who may read it.
+        Of a local folder, only its owner may read what is in it. A place on the Hub is refused where everybody may
+        read it.
+
+        Raises: InvalidInput when it is public, cannot be asked, or belongs to somebody else and others may read it.
         """
         self._place.require_private()
 

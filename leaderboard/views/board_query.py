@@ -14,7 +14,6 @@ from leaderboard.views.board_columns import Column, columns_of
 from leaderboard.views.query import TableQuery, how_it_is_shown, values_by_name
 from leaderboard.views.reported import ReportedTable, reported_tables
 from validation.cards import Card
-from validation.report import InvalidInput
 
 RANKED, PARTIAL, REPORTED = 0, 1, 2
 """Groups of rows: they stand in this order however the table is sorted."""
@@ -79,16 +78,17 @@ class BoardQuery(TableQuery):
 
     @classmethod
     def parse(cls, pairs: Iterable[tuple[str, str]], index: Index) -> "BoardQuery":
-        """Read the parameters of an address; what is unknown is left out, with a note.
+        """Read the parameters of an address; an unknown way to show the board is left out, with a note.
 
         Args:
             pairs: names and values; a name may come several times (columns).
             index: its boards are the ones that can be asked for; the first with entries is the default.
+        Raises: InvalidInput when there is no such board.
         """
         given = values_by_name(pairs)
         one = {name: values[-1].strip() for name, values in given.items()}
         notes: list[str] = []
-        board = _board(one.get("board", ""), index.boards(), index, notes)
+        board = _board(one.get("board", ""), index.boards(), index)
         parsed: dict[str, Any] = {}
         for name, (label, values) in FILTERS.items():
             if one.get(name, "") in values:
@@ -214,10 +214,7 @@ def _conditions(query: BoardQuery) -> list[pl.Expr]:
     return conditions
 
 
-def _board(name: str, boards: Sequence[Board], index: Index, notes: list[str]) -> Board | None:
+def _board(name: str, boards: Sequence[Board], index: Index) -> Board | None:
     if name:
-        try:
-            return find_board(name, boards)
-        except InvalidInput as error:
-            notes.append(str(error.problems[0]).partition(": ")[2])
+        return find_board(name, boards)
     return next((board for board in boards if index.has_entries(board)), boards[0] if boards else None)

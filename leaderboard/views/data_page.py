@@ -22,7 +22,7 @@ from leaderboard.views.pictures.matrix import matrix
 from leaderboard.views.pictures.words import ARROW
 from leaderboard.views.site import box
 from leaderboard.views.task_names import plain_task_name
-from validation.report import did_you_mean
+from validation.report import InvalidInput, Problem, did_you_mean
 
 _SPLITS = ("train", "validation", "test")
 _MEDIAN = 3
@@ -35,18 +35,18 @@ def data_page(folders: Sequence[DatasetFolder], name: str) -> Markup:
     Args:
         folders: the datasets.
         name: ``benchmark/task`` (with ``@hash`` where versions differ); the first task without.
-    Returns: what stands below the page's head; for a name that is not there a page that says so, with the names that
-        are.
+    Returns: the page's body.
+    Raises: InvalidInput when there is no such task, proposing the nearest name.
     """
     tasks = _tasks(folders)
     if not tasks:
         return box("No data", "Start the server with a dataset folder: shiftbench serve --data DIR --store DIR")
     wanted = name or next(iter(tasks))
-    menu = _menu(tasks, wanted)
     if wanted not in tasks:
-        return join([menu, box("There is no such task here", did_you_mean(wanted[:80], list(tasks)))])
+        found, cure = f"'{wanted[:80]}'", did_you_mean(wanted[:80], list(tasks))
+        raise InvalidInput(Problem("there is no such task", "data", found, cure))
     folder, task = tasks[wanted]
-    return join([menu, notices([folder]), _task(folder, task)])
+    return join([_menu(tasks, wanted), notices([folder]), _task(folder, task)])
 
 
 def _tasks(folders: Sequence[DatasetFolder]) -> dict[str, tuple[DatasetFolder, str]]:

@@ -7,7 +7,6 @@ import polars as pl
 
 from leaderboard.board import Benchmark, Index, find_benchmark
 from leaderboard.views.query import TableQuery, how_it_is_shown, values_by_name
-from validation.report import InvalidInput
 
 COVERAGE, MEAN_RANK, WIN_RATE = "n_tasks", "mean_rank", "win_rate"
 
@@ -20,15 +19,16 @@ class OverallQuery(TableQuery):
 
     @classmethod
     def parse(cls, pairs: Iterable[tuple[str, str]], index: Index) -> "OverallQuery":
-        """Read the parameters of an address; what is unknown is left out, with a note.
+        """Read the parameters of an address; an unknown way to show the board is left out, with a note.
 
         Args:
             pairs: names and values.
             index: its benchmarks can be asked for; the first with entries is the default.
+        Raises: InvalidInput when there is no such benchmark.
         """
         one = {name: values[-1].strip() for name, values in values_by_name(pairs).items()}
         notes: list[str] = []
-        benchmark = _benchmark(one.get("benchmark", ""), index, notes)
+        benchmark = _benchmark(one.get("benchmark", ""), index)
         parsed = how_it_is_shown(one, sortable(benchmark) if benchmark else {"rank": "asc"}, notes)
         return cls(benchmark=benchmark.name if benchmark else "", notes=tuple(notes), **parsed)
 
@@ -63,12 +63,9 @@ def matching_lines(frame: pl.DataFrame, query: OverallQuery) -> pl.DataFrame:
     return matched.sort("complete", key, "place", descending=[True, is_down, False], nulls_last=True)
 
 
-def _benchmark(name: str, index: Index, notes: list[str]) -> Benchmark | None:
+def _benchmark(name: str, index: Index) -> Benchmark | None:
     choices = index.benchmarks()
     if name:
-        try:
-            return find_benchmark(name, choices)
-        except InvalidInput as error:
-            notes.append(str(error.problems[0]).partition(": ")[2])
+        return find_benchmark(name, choices)
     filled = (each for each in choices if any(index.has_entries(board) for board in each.boards))
     return next(filled, choices[0] if choices else None)

@@ -174,10 +174,12 @@ def test_a_server_that_does_not_answer_is_named_before_the_work(
     """Before: MLflow tried again for many minutes after the work."""
     monkeypatch.setattr("shiftbench.experiment_log.SERVER_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+        port = silent.getsockname()[1]
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://ada:s3cret@127.0.0.1:{port}")
         began = time.monotonic()
         done = run("score", sent, "--data", filled.folder.path, "--log-to", "mlflow", cwd=place)
     assert (done.returncode, done.stdout) == (1, "")
-    assert f"error: {address}: the MLflow server does not answer; found timed out; start it" in done.stderr
+    told = "the MLflow server does not answer; found timed out; start it"
+    assert f"error: http://***@127.0.0.1:{port}: {told}" in done.stderr
+    assert "s3cret" not in done.stderr
     assert time.monotonic() - began < 10

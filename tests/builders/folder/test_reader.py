@@ -1,7 +1,9 @@
 """Reading a dataset folder: what is asked for and not there is named, and damage is found."""
 
 import json
+import os
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -260,3 +262,51 @@ def test_the_content_hash_is_over_all_domains_in_any_order(mixed: DatasetFolder,
     public = public_copy(mixed, tmp_path / "public").manifest.tasks
     forgotten = {name: task.model_copy(update={"withheld": {}}) for name, task in public.items()}
     assert content_hash(public, "synthetic") == mixed.content_hash != content_hash(forgotten, "synthetic")
+
+
+@pytest.mark.parametrize("path", [TRAIN, TEST, "subsets/nli/all.parquet", "repeats/nli.parquet"])
+def test_what_is_no_regular_file_is_refused_at_once(copy: DatasetFolder, path: str) -> None:
+    """Before: a pipe in place of a file was waited for without end."""
+    (copy.path / path).unlink()
+    os.mkfifo(copy.path / path)
+    said: list[str] = []
+    checking = threading.Thread(target=lambda: said.append(damage(copy)), daemon=True)
+    checking.start()
+    checking.join(timeout=30)
+    assert not checking.is_alive()
+    assert f"{path}: a file of the dataset folder is no regular file" in said[0]
+
+
+def test_a_manifest_that_is_a_pipe_is_none(copy: DatasetFolder) -> None:
+    (copy.path / "shiftbench.json").unlink()
+    os.mkfifo(copy.path / "shiftbench.json")
+    assert "this is not a dataset folder" in damage(copy)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../other.parquet", "data/../../x.parquet", "/etc/passwd", "data/nli/../../../x", "README.md", "data", "",
+     "a\\..\\b", "data\\..\\..\\x", "data/\0"],
+)  # fmt: skip
+def test_files_outside_of_the_folder_are_not_listed(copy: DatasetFolder, path: str) -> None:
+    """Before: a manifest that listed them was sound."""
+    edit_manifest(copy, files=copy.manifest.files | {path: "0" * 64})
+    assert "the manifest is damaged" in damage(copy)
+
+
+@pytest.mark.parametrize("name", ["../nli", "a/b", "..", "", "a\\b", "/etc"])
+@pytest.mark.parametrize("of", ["task", "domain", "subset"])
+def test_a_name_is_no_path(copy: DatasetFolder, of: str, name: str) -> None:
+    content = json.loads((copy.path / "shiftbench.json").read_text())
+    task = content["tasks"]["nli"]
+    holder = {"task": content["tasks"], "domain": task["domains"], "subset": task["subsets"]}[of]
+    holder[name] = next(iter(holder.values()))
+    edit_manifest(copy, tasks=content["tasks"])
+    assert "is a path, not a name of a task, domain or subset" in damage(copy)
+
+
+@pytest.mark.parametrize("content", [b"[" * 100_000, b'{"a":' * 100_000, b"\xff", b"1" * 5_000, b"", b"[1, 2]"])
+def test_a_manifest_of_any_bytes_is_refused_in_words(copy: DatasetFolder, content: bytes) -> None:
+    """Before: a RecursionError where it nests too deep."""
+    (copy.path / "shiftbench.json").write_bytes(content)
+    assert "shiftbench.json" in damage(copy)

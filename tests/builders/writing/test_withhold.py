@@ -301,3 +301,18 @@ def test_a_pair_is_not_replaced_by_a_folder_with_labels(tmp_path: Path) -> None:
 def test_pairings_withhold_nothing(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="labels of pairings cannot be withheld"):
         build("df1", None, tmp_path, tmp_path / "out", withhold_labels=True)
+
+
+def test_nobody_else_reads_the_gold_folder(kinds: Pair) -> None:
+    """Before: whatever the user's umask allows, so as a rule everybody of the machine."""
+    public, gold = (folder.path for folder in kinds)
+    assert gold.stat().st_mode & 0o777 == 0o700
+    shared = {path.stat().st_ino for path in public.rglob("*") if path.is_file()}
+    for path in gold.rglob("*"):
+        if path.is_dir() or path.stat().st_ino not in shared:
+            assert path.stat().st_mode & 0o077 == 0, path
+    tests = [path for path in gold.rglob("test-*.parquet") if path.stat().st_mode & 0o777 == 0o600]
+    assert len(tests) == 3 * len(KINDS)
+    assert (gold / "shiftbench.json").stat().st_mode & 0o777 == 0o600
+    assert all(path.stat().st_mode & 0o400 for path in public.rglob("*"))
+    assert all(path.stat().st_mode & 0o077 for path in public.rglob("*")), "the public folder is for everybody"

@@ -1,5 +1,6 @@
 """Crafted files at the server's check: none takes more than 512 MiB or 10 s, and the next file is checked as before."""
 
+import os
 import threading
 import time
 from collections import Counter
@@ -15,7 +16,7 @@ import pytest
 from builders.building.synthetic import build_synthetic
 from builders.folder.reader import DatasetFolder
 from leaderboard.app import checking
-from leaderboard.app.checking import MEMORY_MIB, OWN_MIB, SECONDS, Checker
+from leaderboard.app.checking import MEMORY_MIB, OWN_MIB, SECONDS, Checker, _Worker
 from leaderboard.scoring.score import checked_predictions, score_predictions
 from tests.leaderboard.conftest import Filled
 from tests.validation.crafted import Target, Write, crafted
@@ -207,3 +208,12 @@ def test_a_sound_file_is_checked_at_once(filled: Filled, checker: MeasuredChecke
         checker.predictions(filled.files["good"], filled.folder)
         seconds.append(time.monotonic() - begun)
     assert min(seconds) < 1
+
+
+def test_ctrl_c_does_not_reach_a_process_that_checks() -> None:
+    """Before: one that was just starting ended with a traceback on the terminal where the server was stopped."""
+    worker = _Worker()
+    try:
+        assert os.getpgid(worker._process.pid) != os.getpgid(0)
+    finally:
+        worker.close()

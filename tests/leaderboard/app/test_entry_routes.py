@@ -119,3 +119,34 @@ def test_about_says_what_to_cite_and_when_it_was_updated(served: Served) -> None
     assert "Measuring the Robustness of {NLP} Models to Domain Shifts" in page
     assert "Entries here: 3; the newest was submitted on 20" in page
     assert '<meta name="description"' in page
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("/?board=dr/none", "there is no such board"),
+        ("/?benchmark=none", "no such benchmark"),
+        ("/rows?board=dr/none", "there is no such board"),
+        ("/rows?benchmark=none", "no such benchmark"),
+        ("/board.csv?board=dr/none", "there is no such board"),
+        ("/overall.csv?benchmark=none", "no such benchmark"),
+        ("/data?task=none", "there is no such task"),
+        ("/compare?id=nope", "there is no such entry"),
+        ("/compare?id={yes}&id=nope", "there is no such entry"),
+        ("/compare?id={yes}&id={old}&task=none", "there is no such task"),
+        ("/entry?id={yes}&task=none", "the entry has no such task"),
+        ("/entry?id=nope", "there is no such entry"),
+        ("/scores.json?id=nope", "there is no such entry"),
+        ("/predictions.parquet?id=nope", "there is no such entry"),
+        ("/forecast?board=none", "there is no such board"),
+        ("/forecast?method=none", "there is no such method"),
+        ("/forecast.csv?method=none", "there is no such method"),
+        ("/forecast.json?board=none", "there is no such board"),
+    ],
+)
+@pytest.mark.parametrize("headers", [BROWSER, {}], ids=["browser", "program"])
+def test_what_is_not_there_is_404_with_words(served: Served, address: str, words: str, headers: dict[str, str]) -> None:
+    """Before: status 200 and the first board, task or method in place of the one that was asked for."""
+    ids = {name: entry.id for name, entry in served.entries.items()}
+    answer = httpx.get(served.url + address.format(**ids), headers=headers)
+    assert (answer.status_code, words in answer.text) == (404, True), answer.text[-900:]

@@ -1,7 +1,11 @@
 """The Space: its files, its publication to a loopback Hub, and what runs in it, sign-in included."""
 
+import base64
+import hashlib
 import importlib
+import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -12,12 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import itsdangerous
 import polars as pl
 import pytest
 import yaml
 from gradio_client import Client, handle_file
 
 from builders.folder.reader import DatasetFolder
+from leaderboard.app.signing_in import own_path
 from leaderboard.app.space import ROOMS, SpaceConfig, check_names, requirements, space_files
 from tests.hub.clients import finish, start, start_publish
 from tests.hub.server import READ, LoopbackHub, running_hub
@@ -122,16 +128,20 @@ def space(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) ->
             yield url, hub
 
 
-def sign_in(url: str) -> str:
-    """Sign in as a browser would; gives the session's cookie, which is for https and so is carried by hand."""
-    address, cookie = f"{url}/login/huggingface", ""
+def sign_in(url: str, target: str = "/submit") -> tuple[str, str]:
+    """Sign in as a browser would; the session's cookie is for https and so is carried by hand.
+
+    Returns: the cookie, and the address that the sign-in led to.
+    """
+    address, cookie = f"{url}/login/huggingface?_target_url={target}", ""
     for _ in range(6):
         answer = httpx.get(address, headers={"cookie": cookie} if address.startswith(url) else {})
         cookie = answer.headers.get("set-cookie", cookie).split(";")[0]
-        if not answer.is_redirect:
-            break
-        address = str(httpx.URL(address).join(answer.headers["location"]))
-    return cookie
+        location = answer.headers["location"]
+        if "/login/callback" in address:
+            return cookie, location
+        address = str(httpx.URL(address).join(location))
+    raise AssertionError(address)
 
 
 def send(url: str, folder: DatasetFolder, path: Path, name: str, **client: Any) -> dict[str, Any]:
@@ -149,9 +159,54 @@ def test_who_says_no_is_told_so_on_a_page(space: tuple[str, LoopbackHub]) -> Non
     assert answer.status_code == 400
     assert "has not signed you in" in answer.text
     assert "by phone" not in answer.text
-    for target in ("https://evil.example", "//evil.example", "////evil.example", "/%5C%5Cevil.example"):
-        back = httpx.get(f"{url}/login/callback?state=x&_target_url={target}", headers={"cookie": sign_in(url)})
-        assert back.headers["location"].startswith("/login/huggingface?"), "a state that nobody asked for begins anew"
+    assert 'href="/login/huggingface"' in answer.text, "to begin again"
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["_nb_redirects=x", "_nb_redirects=9", "state=x", "code=x", "code=x&state=x&_target_url=%00", "", "state=%ff%fe"],
+)
+def test_any_query_of_the_way_back_is_answered(space: tuple[str, LoopbackHub], query: str) -> None:
+    """Before: status 500 where ``_nb_redirects`` was no number."""
+    url, _ = space
+    answer = httpx.get(f"{url}/login/callback?{query}")
+    assert (answer.status_code, "has not signed you in" in answer.text) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("target", "led_to"),
+    [
+        ("/submit-plain", "/submit-plain"),
+        ("/?board=dr/nli", "/?board=dr/nli"),
+        ("", "/submit"),
+        *[(evil, "/submit") for evil in ("https://evil.example", "http://[", "//evil.example")],
+        ("////evil.example", "/evil.example"),
+        ("/\\\\evil.example", "/evil.example"),
+    ],
+)
+def test_signing_in_leads_to_pages_of_this_server_alone(target: str, led_to: str) -> None:
+    assert own_path(target) == led_to
+
+
+def test_signing_out_ends_a_sign_in_on_the_server(space: tuple[str, LoopbackHub]) -> None:
+    """Before: a copy of the cookie signed in for eight more hours, and had Hugging Face's tokens to be read."""
+    url, _ = space
+    (cookie, led_to), (other, _) = sign_in(url, "/submit-plain"), sign_in(url)
+    assert led_to == "/submit-plain"
+    content = base64.b64decode(cookie.removeprefix("session=").split(".")[0])
+    assert "ada" in content.decode()
+    assert not {"access_token", "id_token", "hf_oauth", "email"} & set(re.findall(r"\w+", content.decode()))
+    log_out = httpx.post(f"{url}/logout", headers={"cookie": cookie, "origin": url})
+    assert log_out.status_code == 303
+    for each, is_signed_in in ((cookie, False), (other, True)):
+        page = httpx.get(f"{url}/submit-plain", headers={"cookie": each})
+        assert ("Signed in as <b>ada</b>" in page.text) == is_signed_in
+    # A cookie that names no sign-in of this server, as those of an earlier version, signs nobody in.
+    signer = itsdangerous.TimestampSigner(hashlib.sha256(f"{CLIENT_SECRET}-v4".encode()).hexdigest())
+    info = {"expires_at": time.time() + 60, "userinfo": {"preferred_username": "ada"}}
+    for session in ({"oauth_info": info}, {"oauth_info": info, "sign_in": ["x", 1]}):
+        old = signer.sign(base64.b64encode(json.dumps(session).encode())).decode()
+        assert "Signed in as" not in httpx.get(f"{url}/submit-plain", headers={"cookie": f"session={old}"}).text
 
 
 def test_a_space_takes_entries_of_who_signs_in(
@@ -164,7 +219,7 @@ def test_a_space_takes_entries_of_who_signs_in(
     nobody = send(url, synthetic, path, "Nobody's", token=False)
     assert not nobody["ok"]
     assert "nobody has signed in" in nobody["problems"][0]
-    cookie = sign_in(url)
+    cookie = sign_in(url)[0]
     browser = {"cookie": cookie, "origin": url}
     mine = send(url, synthetic, path, "Ada's", token=False, headers=browser)
     assert mine["ok"], mine["problems"]

@@ -262,6 +262,19 @@ def test_a_store_that_everybody_may_read_is_refused(
         assert not [path for path in hub.stored.files("org/entries") if path.startswith("records")]
 
 
+def test_nobody_else_reads_a_store_of_withheld_labels(gold: DatasetFolder, store: Store, tmp_path: Path) -> None:
+    """Before: its entries, looks and labels' keys were readable by every user of the machine."""
+    modes = {path: path.stat().st_mode & 0o777 for path in (store.root, *store.root.rglob("*")) if path.name != ".lock"}
+    assert [path for path, mode in modes.items() if mode != (0o700 if path.is_dir() else 0o600)] == []
+    assert any(path.name == "predictions.parquet" for path in modes)
+    # One that was there already, as an earlier version made it.
+    root = tmp_path / "store"
+    shutil.copytree(store.root, root)
+    root.chmod(0o755)
+    create_app([gold], Store(root), SETTINGS)
+    assert root.stat().st_mode & 0o777 == 0o700
+
+
 def test_nominating_and_closing_from_the_terminal(gold: DatasetFolder, store: Store, tmp_path: Path) -> None:
     root = tmp_path / "store"
     shutil.copytree(store.root, root)
@@ -273,3 +286,9 @@ def test_nominating_and_closing_from_the_terminal(gold: DatasetFolder, store: St
     assert [each["account"] for each in board["entries"]] == ["ada", LOCAL_SUBMITTER, "bob"]
     with pytest.raises(InvalidInput, match="the round of this quarter is closed"):
         close_round(Store(root), [gold])
+    # As after the process was killed between the commit and the answer.
+    records = sorted((path, path.read_bytes()) for path in (root / "records").iterdir())
+    again = run("release-round", "--store", root, "--data", gold.path, "--json", "-")
+    assert json.loads(again.stdout) == json.loads(done.stdout)
+    assert "nothing changes" in again.stderr
+    assert sorted((path, path.read_bytes()) for path in (root / "records").iterdir()) == records

@@ -3,11 +3,14 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from builders.folder.manifest import SourceFile
 from leaderboard.scoring.examples import sample_rows
 from leaderboard.views.data_page import data_page
 from tests.leaderboard.conftest import Filled, Visible
 from tests.leaderboard.shapes import build_dealt_folder
+from validation.report import InvalidInput
 
 
 def test_a_version_is_offered_once_and_another_one_by_its_hash(filled: Filled) -> None:
@@ -29,9 +32,8 @@ def test_every_domain_has_a_row_with_its_sizes(filled: Filled) -> None:
 
 
 def test_a_task_that_is_not_there_is_said_so_and_its_name_is_no_markup(filled: Filled) -> None:
-    page = data_page([filled.folder], "<script>alert(1)</script>")
-    assert "There is no such task here" in page
-    assert "<script>" not in page
+    with pytest.raises(InvalidInput, match="there is no such task; found '<script>"):
+        data_page([filled.folder], "<script>alert(1)</script>")
 
 
 def test_unverified_files_are_named_beside_partial(filled: Filled) -> None:

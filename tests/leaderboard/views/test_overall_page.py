@@ -20,6 +20,7 @@ from tests.leaderboard.conftest import Filled, Visible
 from tests.leaderboard.id_folder import id_predictions
 from tests.leaderboard.views.board_table import Table
 from validation.cards import Card
+from validation.report import InvalidInput
 
 HOMES = {"sa": "amazon", "ner": "few_nerd", "nli": "mnli"}
 
@@ -107,7 +108,8 @@ def test_what_depends_on_others_is_no_order(index: Index) -> None:
         found = query(index, f"sort={key}")
         assert found.sort == "rank"
         assert "cannot be sorted by" in found.notes[0]
-    assert query(index, "benchmark=bos").notes
+    with pytest.raises(InvalidInput, match=r"there is no such benchmark.*did you mean 'boss'"):
+        query(index, "benchmark=bos")
     assert query(index, "intervals=full&x=cost&q=a").address() == "/?benchmark=boss&q=a&x=cost&intervals=full"
     assert "[" in lines(index, "intervals=full")[0][2]
 
