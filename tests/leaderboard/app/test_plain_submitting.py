@@ -17,8 +17,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from leaderboard.app.callers import Callers
 from leaderboard.app.faults import FaultLog
 from leaderboard.app.keeper import Keeper
+from leaderboard.app.line import Line
 from leaderboard.app.plain_submitting import plain_submit_routes
 from leaderboard.app.server import ServerSettings, create_app
 from leaderboard.app.uploads import Uploads
@@ -143,7 +145,7 @@ def signed_in(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Itera
         }
         return Response("ok")
 
-    routes = plain_submit_routes(keeper, Uploads(), IN_THIS_PROCESS, sign_in=True, daily_quota=None)
+    routes = plain_submit_routes(keeper, Uploads(), IN_THIS_PROCESS, Line(), Callers(), sign_in=True, daily_quota=None)
     app = Starlette(
         routes=[*routes, Route("/as/{name}/{seconds:int}", sign_in)],
         middleware=[Middleware(SessionMiddleware, secret_key="secret")],
