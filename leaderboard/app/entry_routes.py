@@ -24,7 +24,7 @@ from leaderboard.store import Entry, folder_of
 from leaderboard.views import addresses
 from leaderboard.views.entry_page import entry_page
 from leaderboard.views.forecast_part import EntryForecast
-from leaderboard.views.html import Markup
+from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.released_page import released_page
 from leaderboard.views.withdrawn_page import withdrawn_page
 from validation.report import InvalidInput, Problem
@@ -130,7 +130,7 @@ def _entry(keeper: Keeper, identity: str, task: str | None) -> Markup | Response
         board = _board_of(index, entry, task)
         return _forecast_of(keeper, entry, board) if board else None
 
-    return entry_page(
+    page = entry_page(
         identity,
         entry,
         index.scores(identity),
@@ -142,6 +142,13 @@ def _entry(keeper: Keeper, identity: str, task: str | None) -> Markup | Response
         place=place,
         forecast=forecast,
     )
+    return join([*(_copy_note(index, name, first) for name, first in index.originals(identity).items()), page])
+
+
+def _copy_note(index: Index, task: str, original: str) -> Markup:
+    """Write that an entry has no row on a task's board, because an earlier one has the same predictions."""
+    link = tag("a", index.entry(original).card.name, href=addresses.entry_address(original, task))
+    return tag("p", f"{task}: the same predictions as ", link, ", which has the row on the board.", class_="sb-notice")
 
 
 def _forecast_of(keeper: Keeper, entry: Entry, board: Board) -> EntryForecast:
