@@ -176,7 +176,7 @@ class Copies:
         parts = [each.join(n_runs, on="source").filter(pl.col("run") <= pl.col("most")) for each in (first, second)]
         whole = parts[0].join(parts[1], on=["source", "run", "id"], how="full")
         equal = (whole["prediction"] == whole["prediction_right"]).sum()
-        return equal / whole.height if whole.height else 0.0
+        return float(equal / whole.height) if whole.height else 0.0
 
     def _read(self, identity: str, task: str) -> pl.DataFrame:
         """Read an entry's predictions on a task: source, number of the run, id and prediction, sorted."""
