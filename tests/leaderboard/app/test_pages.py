@@ -1,5 +1,6 @@
 """The page as a visitor sees it, in headless Chromium: no error may be logged, and no request leave this machine."""
 
+import html
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -251,11 +252,13 @@ def test_picks_survive_without_script(pages_served: tuple[str, Filled], browser:
 def test_a_script_in_a_card_is_shown_and_not_run(pages_served: tuple[str, Filled], open_page: Open) -> None:
     url, filled = pages_served
     bad, good = filled.entries["script"].id, filled.entries["good"].id
-    for path in ("/", TASK, f"/entry?id={bad}", f"/compare?id={bad}&id={good}", f"/compare?id={SCRIPT}&id={good}"):
+    for path in ("/", TASK, f"/entry?id={bad}", f"/compare?id={bad}&id={good}"):
         page = open_page(url + path)
         page.locator("main").get_by_text(SCRIPT).first.wait_for(state="attached", timeout=60_000)
         assert "shiftbench" in page.title()
         assert "owned" not in page.title()
+    unknown = httpx.get(f"{url}/compare", params={"id": [SCRIPT, good]})  # a browser notes the status as an error
+    assert (unknown.status_code, SCRIPT in unknown.text, html.escape(SCRIPT)[:20] in unknown.text) == (404, False, True)
     page = open_page(f"{url}/?q={SCRIPT}")
     assert page.locator("input[name=q]").input_value() == SCRIPT
     for field in ("board", "task", "sort", "columns", "page"):
