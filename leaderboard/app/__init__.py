@@ -3,6 +3,7 @@
 server      the whole application, and running it
 pages       the pages' addresses; endpoints, submitting and comparing: what programs and forms ask for
 checking    uploads are checked and previewed by other processes (check_worker), with bounds on memory and time
+line        the one line in which checks, scorings and comparisons wait; jobs, and callers, whose they are
 client      sends predictions over HTTP; space makes a Space of the Hub: both work without Gradio
 
 limits, connections, headers, uploads, gradio_blocks, gradio_queue and faults bound what a request may send, hold,

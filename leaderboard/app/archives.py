@@ -14,7 +14,7 @@ from leaderboard.board import Index
 from leaderboard.store import Entry, folder_of
 
 CHUNK = 1 << 20
-_PRIVATE = ("submitter", "stamp", "submitted_at")
+_PRIVATE = ("submitter", "stamp", "submitted_at", "copies", "look_alike")
 """Columns of a board's rows that are about accounts, or about this server."""
 
 

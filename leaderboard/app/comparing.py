@@ -1,15 +1,16 @@
 """From the ids that an address names to a comparison, and to the page that shows it."""
 
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 from threadpoolctl import threadpool_limits
 
 from builders.folder.reader import DatasetFolder
+from leaderboard.app.jobs import Job, Jobs
+from leaderboard.app.line import LineFullError
 from leaderboard.board import Board, Index, public_message
 from leaderboard.board.ranks import difference_interval, ranked_replicates
 from leaderboard.comparing.entries import MAX_ENTRIES, MAX_PAIRWISE, ComparedEntry, compare_in_pairs, compare_with_first
@@ -18,18 +19,11 @@ from leaderboard.store import Entry, folder_of
 from leaderboard.views.compare_page import Compared, EntryOption, MeanInterval, compare_page, comparing_page
 from leaderboard.views.html import Markup
 from leaderboard.views.pairwise_part import Pairwise
+from leaderboard.views.site import box
 from validation.report import InvalidInput, Problem
 
 MAX_CHOICES = 200
 """Entries that the page offers, best first, beside those that its address names."""
-_at_once = threading.BoundedSemaphore(2)
-"""Comparing takes seconds of both cores when it is done for the first time."""
-SECONDS_UNSEEN = 120.0
-"""How long what a comparison found waits for a page that asks again."""
-_in_line = threading.BoundedSemaphore(10)
-"""Those that compare or wait for it: each holds a thread, of which all pages together have some forty."""
-_in_long_line = threading.BoundedSemaphore(3)
-"""Those that compare many entries, which takes minutes: shorter comparisons pass them by between two pairs."""
 Progress = Callable[[int, int], None]
 """Called with the numbers of pairs that are done and of all."""
 
@@ -52,7 +46,7 @@ def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
     asked = _resolve_request(index, ids[: MAX_ENTRIES + 1], task)
     sides = [_compared_entry(index, entry) for entry in asked.entries]
     # The products are small: several threads would mostly wait for each other.
-    with _place_in(_in_line, asked.entries), _at_once, threadpool_limits(1, "blas"):
+    with threadpool_limits(1, "blas"):
         pairs = compare_with_first(sides, asked.folder, index.store, asked.task)
     downloadable = frozenset(entry.id for entry in asked.entries if entry.card.allows_download)
     intervals = _intervals(index, asked.entries, asked.task, asked.folder)
@@ -72,8 +66,8 @@ def compared_in_pairs(index: Index, ids: Sequence[str], task: str | None, progre
     """
     asked = _resolve_request(index, ids[: MAX_PAIRWISE + 1], task)
     sides = [_compared_entry(index, entry) for entry in asked.entries]
-    with _place_in(_in_long_line, asked.entries), threadpool_limits(1, "blas"):
-        pairs = compare_in_pairs(sides, asked.folder, index.store, asked.task, progress=progress, turn=_at_once)
+    with threadpool_limits(1, "blas"):
+        pairs = compare_in_pairs(sides, asked.folder, index.store, asked.task, progress=progress)
     tasks = [next(each for each in scores.tasks if each.task == asked.task) for scores in asked.scores]
     means = [each.summary.mean_st.value for each in tasks]
     by_score = sorted(
@@ -98,17 +92,6 @@ def _entry_ids(entries: Sequence[Entry]) -> str:
     return " and ".join(entry.id for entry in entries)
 
 
-@contextmanager
-def _place_in(line: threading.BoundedSemaphore, entries: Sequence[Entry]) -> Iterator[None]:
-    """Occupy one of a queue's places; InvalidInput when all are taken."""
-    if not line.acquire(blocking=False):
-        raise InvalidInput(Problem("many others are comparing now", _entry_ids(entries), cure="try again in a minute"))
-    try:
-        yield
-    finally:
-        line.release()
-
-
 def _intervals(index: Index, entries: Sequence[Entry], task: str, folder: DatasetFolder) -> list[MeanInterval | None]:
     """Return the interval of the ranked mean's difference of the first entry and each other ranked one."""
     key = (folder.content_hash, entries[0].card.subset, task)
@@ -127,82 +110,80 @@ def _intervals(index: Index, entries: Sequence[Entry], task: str, folder: Datase
     ]
 
 
+Found = Compared | Pairwise
+
+
+class ComparisonPage(NamedTuple):
+    """The body of a page, its status, and whether it is to be asked for again because the comparison goes on."""
+
+    body: Markup
+    status: int = 200
+    goes_on: bool = False
+
+
 class Comparisons:
-    """Comparisons that pages ask for: made in the background, so that a page can say how far one is.
+    """Comparisons that pages ask for: made by jobs of the line, so that a page can say how far one is.
 
     Args:
-        seconds: how long a page waits for one before it says so.
+        jobs: those of this server's comparisons.
     """
 
-    def __init__(self, seconds: float = 1.0) -> None:
-        self._seconds = seconds
-        self._jobs: dict[tuple[str, ...], _Job] = {}
-        self._lock = threading.Lock()
+    def __init__(self, jobs: Jobs[Found]) -> None:
+        self._jobs = jobs
 
-    def page(self, index: Index, ids: Sequence[str], task: str | None) -> tuple[Markup, bool]:
-        """Build the page: a comparison where the address names one that can be made, else why there is none.
+    def ask(self, index: Index, ids: Sequence[str], task: str | None, client: str) -> Job[Found] | None:
+        """Return the job that makes a comparison; None where the address names fewer than two entries.
 
-        Returns: the page, and whether it is to be asked for again because the comparison goes on.
+        Raises: InvalidInput for more entries than are compared, and for unknown ones; LineFullError where the client
+            has no place left in the line.
         """
-        named = [identity for identity in ids if identity]
-        asked, problems, comparisons = list(dict.fromkeys(named)), list[str](), None
-        if len(named) > 1:
-            job = self._job(index, named, task)
-            if not job.done.wait(self._seconds):
-                return comparing_page(len(named), time.monotonic() - job.begun, job.progress), True
-            comparisons = job.found
-            problems = [public_message(problem, index.names()) for problem in job.problems]
-        board = _board(index, asked, comparisons.task if comparisons else task)
-        choices = _choices(index, board, asked)
-        return compare_page(
-            choices, asked, comparisons, task=comparisons.task if comparisons else task, problems=problems
-        ), False
+        named = named_ids(ids)
+        if len(named) > MAX_PAIRWISE:
+            cure = f"choose 2 to {MAX_PAIRWISE} entries of one board"
+            raise InvalidInput(Problem("this many entries cannot be compared", "compare", f"{len(named):,}", cure))
+        index.refuse_unknown(named, task)
+        if len(named) < 2:
+            return None
+        known = task if any(board.task == task for board in index.boards()) else None
 
-    def _job(self, index: Index, ids: Sequence[str], task: str | None) -> "_Job":
-        """Return the job that makes a comparison: one that goes on, or has ended and was not shown, or a new one."""
-        key = (*ids, f"task {task}")
-        with self._lock:
-            for each, job in list(self._jobs.items()):
-                if job.done.is_set() and time.monotonic() - job.begun > SECONDS_UNSEEN:
-                    del self._jobs[each]
-            job = self._jobs.get(key) or _Job(index, list(ids), task)
-            if job.done.is_set():
-                del self._jobs[key]  # the pairs are kept by the store; whoever asks next has them from there
-            elif key not in self._jobs:
-                self._jobs[key] = job
-                job.start()
-            return job
+        def make(job: Job[Found]) -> Found:
+            if len(named) > MAX_ENTRIES:
+                return compared_in_pairs(index, named, known, job.report)
+            return compared(index, named, known)
+
+        return self._jobs.ask((*named, f"task {known}"), client, make)
+
+    def page(self, index: Index, ids: Sequence[str], task: str | None, job: Job[Found] | None) -> ComparisonPage:
+        """Build the page of a comparison: how far it is, else what it found, else why there is none."""
+        asked = list(dict.fromkeys(named_ids(ids)))
+        if job is not None and not job.done.is_set():
+            body = comparing_page(len(asked), time.monotonic() - job.begun, job.progress, place=job.place)
+            return ComparisonPage(body, goes_on=True)
+        found = None if job is None else job.result
+        problems = [] if job is None else [public_message(problem, index.names()) for problem in job.problems]
+        if job is not None:
+            self._jobs.forget(job)  # the store has the pairs: whoever asks next has them from there
+        task = found.task if found is not None else task
+        choices = _choices(index, _board(index, asked, task), asked)
+        return ComparisonPage(compare_page(choices, asked, found, task=task, problems=problems))
 
 
-class _Job:
-    """One comparison, made by a thread of its own."""
+def named_ids(ids: Sequence[str]) -> list[str]:
+    """Return the ids that an address names, empty ones left out."""
+    return [identity for identity in ids if identity]
 
-    def __init__(self, index: Index, ids: Sequence[str], task: str | None) -> None:
-        self.done, self.begun = threading.Event(), time.monotonic()
-        self.found: Compared | Pairwise | None = None
-        self.progress: tuple[int, int] | None = None
-        self.problems: list[Problem] = []
-        self._resolve_request = index, ids, task
 
-    def start(self) -> None:
-        threading.Thread(target=self._run, name="comparing", daemon=True).start()
+def waiting_page(error: LineFullError) -> ComparisonPage:
+    """Build the page for a client that has no place left in the line; browsers ask for it again by themselves."""
+    words = f"{error}. This page asks again by itself until there is a place in the line."
+    return ComparisonPage(box("Waiting for a place in the line", words), 503, goes_on=True)
 
-    def _run(self) -> None:
-        try:
-            if len(self._resolve_request[1]) > MAX_ENTRIES:
-                self.found = compared_in_pairs(*self._resolve_request, self._report)
-            else:
-                self.found = compared(*self._resolve_request)
-        except InvalidInput as error:
-            self.problems = error.problems
-        except Exception:
-            self.problems = [Problem("comparing failed", "compare", "a fault of this server", "try again later")]
-            raise
-        finally:
-            self.done.set()
 
-    def _report(self, n_done: int, n_pairs: int) -> None:
-        self.progress = n_done, n_pairs
+def no_comparison(index: Index, error: InvalidInput) -> ComparisonPage:
+    """Build the page for an address whose entries cannot be compared, without a form that repeats what it names."""
+    problems = [public_message(problem, index.names()) for problem in error.problems]
+    choices = _choices(index, _board(index, [], None), [])
+    return ComparisonPage(compare_page(choices, [], None, problems=problems), 404)
 
 
 def _compared_entry(index: Index, entry: Entry) -> ComparedEntry:

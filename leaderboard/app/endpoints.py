@@ -16,7 +16,9 @@ import gradio as gr
 
 from builders.checksums import file_sha256
 from leaderboard.app.comparing import compared
+from leaderboard.app.gradio_queue import LINE_ID
 from leaderboard.app.keeper import Keeper
+from leaderboard.app.line import AT_ONCE
 from leaderboard.board import Index, find_board
 from leaderboard.comparing.claims import Claim, ClaimedEntry, make_claim
 from leaderboard.scoring.shape import Scores
@@ -74,8 +76,10 @@ def add_endpoints(keeper: Keeper) -> None:
         claim: Claim = _or_error(lambda: _claim_of(compared(keeper.index, entries, task)))
         return claim.model_dump(mode="json")
 
-    for endpoint in (boards, board, scores, compare, claim):
+    for endpoint in (boards, board, scores):
         gr.api(endpoint, api_name=endpoint.__name__, concurrency_limit=4)
+    for in_line in (compare, claim):
+        gr.api(in_line, api_name=in_line.__name__, concurrency_limit=AT_ONCE, concurrency_id=LINE_ID)
 
 
 def _rows_of_page(index: Index, name: str, page: int) -> list[dict[str, Any]]:

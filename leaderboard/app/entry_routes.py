@@ -4,11 +4,15 @@ from collections.abc import Sequence
 
 from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.concurrency import run_in_threadpool
 
 from leaderboard.app.answers import page_answer, page_or_problems, problems_answer, wants_page
 from leaderboard.app.archives import predictions_archive, scores_parquet
-from leaderboard.app.comparing import Comparisons
+from leaderboard.app.callers import Callers
+from leaderboard.app.comparing import Comparisons, Found, no_comparison, waiting_page
+from leaderboard.app.jobs import Jobs
 from leaderboard.app.keeper import Keeper
+from leaderboard.app.line import Line, LineFullError
 from leaderboard.board import Board, Index
 from leaderboard.board.effective import AboveLine, effective_robustness_of
 from leaderboard.board.places import BoardPlace, place_of
@@ -20,7 +24,7 @@ from leaderboard.store import Entry, folder_of
 from leaderboard.views import addresses
 from leaderboard.views.entry_page import entry_page
 from leaderboard.views.forecast_part import EntryForecast
-from leaderboard.views.html import Markup
+from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.released_page import released_page
 from leaderboard.views.withdrawn_page import withdrawn_page
 from validation.report import InvalidInput, Problem, did_you_mean
@@ -29,8 +33,8 @@ GONE = 410
 SECONDS_BETWEEN_LOOKS = "2"
 
 
-def add_entry_routes(app: FastAPI, keeper: Keeper) -> None:
-    """Add the routes of entries; they are read only, and answer everybody alike."""
+def add_entry_routes(app: FastAPI, keeper: Keeper, line: Line, callers: Callers) -> None:
+    """Add the routes of entries; they are read only, and answer everybody alike. Comparisons wait in the line."""
 
     @app.get(addresses.ENTRY)
     def entry(id: str = "", task: str = "") -> Response:
@@ -49,22 +53,28 @@ def add_entry_routes(app: FastAPI, keeper: Keeper) -> None:
     def predictions(id: str = "") -> Response:
         return page_or_problems("Predictions", lambda: _predictions(keeper.index, id))
 
-    comparisons = Comparisons()
+    jobs: Jobs[Found] = Jobs(line, keeper.faults)
+    comparisons = Comparisons(jobs)
 
     @app.get(addresses.COMPARE)
-    def compare(request: Request) -> Response:
+    async def compare(request: Request) -> Response:
         ids: Sequence[str] = request.query_params.getlist("id")
         task = request.query_params.get("task")
-
-        def answered() -> Response:
-            keeper.index.refuse_unknown([identity for identity in ids if identity], task)
-            body, goes_on = comparisons.page(keeper.index, ids, task)
-            answer = page_answer("Compare", body, "compare")
-            if goes_on:
-                answer.headers["Refresh"] = SECONDS_BETWEEN_LOOKS  # browsers ask again by themselves, without script
-            return answer
-
-        return page_or_problems("Compare", answered, "compare")
+        index = await run_in_threadpool(lambda: keeper.index)
+        try:
+            job = await run_in_threadpool(comparisons.ask, index, ids, task, callers.of(request).name)
+        except InvalidInput as error:
+            found = await run_in_threadpool(no_comparison, index, error)
+        except LineFullError as error:
+            found = waiting_page(error)
+        else:
+            if job is not None:
+                await jobs.wait(job)
+            found = await run_in_threadpool(comparisons.page, index, ids, task, job)
+        answer = page_answer("Compare", found.body, "compare", found.status)
+        if found.goes_on:
+            answer.headers["Refresh"] = SECONDS_BETWEEN_LOOKS  # browsers ask again by themselves, without script
+        return answer
 
     @app.get(addresses.ALL_SCORES)
     def all_scores() -> Response:
@@ -126,7 +136,7 @@ def _entry(keeper: Keeper, identity: str, task: str | None) -> Markup | Response
     if task and task not in (names := [each.task for each in scores.tasks]):
         cure = did_you_mean(task[:80], names)
         raise InvalidInput(Problem("the entry has no such task", identity, f"'{task[:80]}'", cure))
-    return entry_page(
+    page = entry_page(
         identity,
         entry,
         scores,
@@ -138,6 +148,13 @@ def _entry(keeper: Keeper, identity: str, task: str | None) -> Markup | Response
         place=place,
         forecast=forecast,
     )
+    return join([*(_copy_note(index, name, first) for name, first in index.originals(identity).items()), page])
+
+
+def _copy_note(index: Index, task: str, original: str) -> Markup:
+    """Write that an entry has no row on a task's board, because an earlier one has the same predictions."""
+    link = tag("a", index.entry(original).card.name, href=addresses.entry_address(original, task))
+    return tag("p", f"{task}: the same predictions as ", link, ", which has the row on the board.", class_="sb-notice")
 
 
 def _forecast_of(keeper: Keeper, entry: Entry, board: Board) -> EntryForecast:

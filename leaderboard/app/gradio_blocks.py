@@ -11,8 +11,10 @@ from gradio.queueing import Queue
 from gradio.utils import get_function_params
 from pydantic import TypeAdapter, ValidationError
 
+from leaderboard.app.callers import Callers
 from leaderboard.app.faults import FaultLog
 from leaderboard.app.gradio_queue import GuardedQueue
+from leaderboard.app.line import Line
 from leaderboard.app.uploads import Uploads
 
 _FILES = (gr.File, gr.UploadButton)
@@ -37,6 +39,10 @@ class GuardedBlocks(gr.Blocks):  # type: ignore[misc]
     faults: FaultLog
     _queue: Queue
 
+    def __init__(self, *, line: Line, callers: Callers, **options: Any) -> None:
+        self._line, self._callers = line, callers  # for the queue, which Gradio sets up at once
+        super().__init__(**options)
+
     def queue(self, **options: Any) -> "GuardedBlocks":
         """Set the queue up as Gradio does, with bounds on what it keeps."""
         super().queue(**options)
@@ -45,7 +51,9 @@ class GuardedBlocks(gr.Blocks):  # type: ignore[misc]
             live_updates=made.live_updates,
             concurrency_count=made.max_thread_count,
             update_intervals=made.update_intervals,
-            max_size=made.max_size,
+            max_others=made.max_size,
+            line=self._line,
+            callers=self._callers,
             blocks=self,
             default_concurrency_limit=made.default_concurrency_limit,
         )

@@ -5,13 +5,22 @@ may have MiBs. It also keeps the ids of their calls, and of the last 10,000 call
 """
 
 import asyncio
+import random
 import re
 from typing import Any
 
 import fastapi
 import orjson
 from gradio.data_classes import PredictBodyInternal
-from gradio.queueing import Queue
+from gradio.queueing import Event, Queue
+
+from leaderboard.app.callers import Callers
+from leaderboard.app.line import Line, LineFullError, Ticket
+
+LINE_ID = "line"
+"""Gradio's name of the functions whose calls wait in the line."""
+_SUBMISSIONS = ("submit", "withdraw", "nominate")
+"""Beginnings of the names of functions that need a submitter."""
 
 MAX_UNREAD_BYTES = 32 * 2**20
 """Of all answers that wait for a reader, as JSON; where there are more, those that wait longest are dropped."""
@@ -26,10 +35,16 @@ _CALLS_REMEMBERED = 100
 
 
 class GuardedQueue(Queue):  # type: ignore[misc]
-    """A queue whose unread answers are bounded in all, and which refuses calls that no page or client makes."""
+    """A queue whose unread answers are bounded in all, and which refuses calls that no page or client makes.
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
+    Calls that check, score or compare wait in the server's line instead of the order in which they came; Gradio tells
+    each of them its place. Of other calls at most ``max_others`` wait.
+    """
+
+    def __init__(self, *, line: Line, callers: Callers, max_others: int, **options: Any) -> None:
+        super().__init__(max_size=None, **options)
+        self._line, self._callers, self._max_others = line, callers, max_others
+        self._tickets: dict[str, Ticket] = {}  # by event, of those that wait or run
         self.ANALYTICS_MAX_EVENTS = _CALLS_REMEMBERED
         self.pending_messages_per_session = UnreadAnswers(self.pending_event_ids_session)
 
@@ -40,13 +55,87 @@ class GuardedQueue(Queue):  # type: ignore[misc]
     async def push(
         self, body: PredictBodyInternal, request: fastapi.Request, username: str | None
     ) -> tuple[bool, Any, Any]:
-        """Take a call, or say why not: Gradio answers that with status 400."""
+        """Take a call, or say why not: Gradio answers that with status 400, or 503 where there is no place left."""
         if not SESSION_NAME.fullmatch(body.session_hash or ""):
             return False, "a session's name is up to 100 letters and digits", "error"
         if body.fn_index is not None and body.fn_index not in self.blocks.fns:
             return False, f"there is no function {body.fn_index}: /config lists them", "error"
-        taken: tuple[bool, Any, Any] = await super().push(body, request, username)
+        function = None if body.fn_index is None else self.blocks.fns[body.fn_index]
+        if function is None or function.concurrency_id != LINE_ID:
+            if len(self) - len(self._events_in_line()) >= self._max_others:
+                return False, "too many calls are waiting: try again in a minute", "queue_full"
+            others: tuple[bool, Any, Any] = await super().push(body, request, username)
+            return others
+        caller = self._callers.of(request)
+        comes_first = caller.is_signed_in and str(function.api_name).startswith(_SUBMISSIONS)
+        try:
+            ticket = self._line.enter(caller.name, _stay, comes_first=comes_first)
+        except LineFullError as error:
+            return False, f"{error}: try again when one of them is done", "queue_full"
+        taken: tuple[bool, Any, Any] = (False, "", "error")
+        try:
+            taken = await super().push(body, request, username)
+        finally:
+            if taken[0]:
+                self._tickets[taken[1]] = ticket
+            else:
+                self._line.leave(ticket)
+        self._sort()
         return taken
+
+    def get_events(self) -> tuple[list[Event], bool, str] | None:
+        """Return the next call to answer: one whose turn in the line has come, else another one."""
+        self._sort()
+        waiting = self._events_in_line()
+        for event in waiting:
+            if self._tickets[event._id].is_running:
+                waiting.remove(event)
+                return [event], False, LINE_ID
+        others = {name: each for name, each in self.event_queue_per_concurrency_id.items() if name != LINE_ID}
+        for name, each in sorted(others.items(), key=lambda _: random.random()):
+            has_slot = each.concurrency_limit is None or each.current_concurrency < each.concurrency_limit
+            if each.queue and has_slot:
+                return [each.queue.pop(0)], False, name
+        return None
+
+    async def process_events(self, events: list[Event], *arguments: Any) -> None:
+        """Answer a call, then leave the line."""
+        try:
+            await super().process_events(events, *arguments)
+        finally:
+            for event in events:
+                if (ticket := self._tickets.pop(event._id, None)) is not None:
+                    self._line.leave(ticket)
+
+    async def remove_from_queue(self, event_id: str) -> None:
+        """Remove a call that waits, from the line, too."""
+        await super().remove_from_queue(event_id)
+        self._leave_removed()
+
+    async def clean_events(self, **which: Any) -> None:
+        """Remove the calls of a session that has gone, from the line, too."""
+        await super().clean_events(**which)
+        self._leave_removed()
+
+    def _events_in_line(self) -> list[Event]:
+        queue = self.event_queue_per_concurrency_id.get(LINE_ID)
+        return queue.queue if queue is not None else []
+
+    def _sort(self) -> None:
+        """Bring the calls that Gradio shows their place in the order of the line."""
+        places = {id(ticket): place for place, ticket in enumerate(self._line.order(), start=1)}
+        self._events_in_line().sort(key=lambda event: places.get(id(self._tickets.get(event._id)), 0))
+
+    def _leave_removed(self) -> None:
+        """Leave the line for calls that neither wait nor are being answered."""
+        there = {event._id for event in self._events_in_line()}
+        there |= {event._id for job in self.active_jobs if job is not None for event in job}
+        for event_id in self._tickets.keys() - there:
+            self._line.leave(self._tickets.pop(event_id))
+
+
+def _stay(_: Ticket) -> None:
+    """Do nothing: Gradio looks for calls whose turn has come."""
 
 
 class UnreadAnswers(dict[str, "Messages"]):

@@ -20,7 +20,7 @@ class Keeper:
     def __init__(self, index: Index, faults: FaultLog | None = None) -> None:
         self._index = index
         self.forecasts = ForecastIndex(index)
-        self._faults = faults or FaultLog()
+        self.faults = faults or FaultLog()
         self._looked = time.monotonic()
         self._stopped = threading.Event()
         self._wake = threading.Event()
@@ -60,7 +60,7 @@ class Keeper:
                 self._look()
             except Exception as fault:
                 # A fault of ours must neither end all looking and scoring nor go unseen.
-                self._faults.write(fault)
+                self.faults.write(fault)
                 self._stopped.wait(SECONDS_AFTER_FAULT)
 
     def _score(self) -> None:

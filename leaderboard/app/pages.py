@@ -4,9 +4,11 @@ from fastapi import FastAPI, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
 from leaderboard.app.answers import csv_answer, html_answer, page_answer, page_or_problems, problems_answer, wants_page
+from leaderboard.app.callers import Callers
 from leaderboard.app.entry_routes import add_entry_routes
 from leaderboard.app.forecast_routes import add_forecast_routes
 from leaderboard.app.keeper import Keeper
+from leaderboard.app.line import Line
 from leaderboard.board import Index
 from leaderboard.views import addresses
 from leaderboard.views.about_page import about_page
@@ -23,11 +25,11 @@ from validation.report import InvalidInput
 A_YEAR = "public, max-age=31536000, immutable"
 
 
-def add_pages(app: FastAPI, keeper: Keeper) -> None:
+def add_pages(app: FastAPI, keeper: Keeper, line: Line, callers: Callers) -> None:
     """Add the pages' routes; they are read only, and answer everybody alike."""
     _add_static(app)
     _add_board(app, keeper)
-    add_entry_routes(app, keeper)
+    add_entry_routes(app, keeper, line, callers)
     add_forecast_routes(app, keeper)
     app.add_exception_handler(InvalidInput, _no_such_thing)
 

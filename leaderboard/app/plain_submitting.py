@@ -1,13 +1,16 @@
 """The submit form without script: a page of HTML, and the route that its one button posts file and card to.
 
-What it takes is bounded as Gradio's form is (``leaderboard.app.limits``), and goes the same way: the same checks in
-processes of their own, the same quota, the same rule about senders. Only this server's own pages may post here.
+What it takes is bounded as Gradio's form is (``leaderboard.app.limits``), and goes the same way: the same line, the
+same checks in processes of their own, the same quota, the same rule about senders. Only this server's own pages may
+post here. What takes longer than a page waits is answered with its place in the line and a secret address, at which
+the browser asks again by itself.
 Where submitters sign in, Hugging Face's page does that without script, too, and the session that Gradio keeps of it
 (a signed cookie) names the submitter here as it does there; so these routes belong to Gradio's application.
 """
 
-import threading
+import secrets
 from functools import partial
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from fastapi.responses import Response
@@ -18,27 +21,46 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from leaderboard.app.answers import page_answer
+from leaderboard.app.callers import Callers
 from leaderboard.app.card_form import card_with
 from leaderboard.app.identity import is_own_page, local_submitter, session_user, signed_in_submitter
+from leaderboard.app.jobs import Job, Jobs
 from leaderboard.app.keeper import Keeper
+from leaderboard.app.line import Line, LineFullError
 from leaderboard.app.uploads import Uploads
 from leaderboard.board.submission import SubmissionAnswer, check, refusal_answer, submit
 from leaderboard.scoring.score import FileChecks
 from leaderboard.views import addresses
 from leaderboard.views.card_fields import card_fields, only_data
+from leaderboard.views.html import tag
 from leaderboard.views.plain_submit_page import Access, plain_submit_html
 from leaderboard.views.site import box
 from validation.cards import MAX_CARD_BYTES
 from validation.report import InvalidInput, Problem
 
-SCORED_AT_ONCE = 1
-"""Files of this form that are checked or scored at the same time; another one is asked to come again."""
+SECONDS_OF_PATIENCE = 5.0
+"""How long a page waits for an answer before it says which place in the line it has."""
+SECONDS_BETWEEN_LOOKS = 2
 MAX_FIELDS, MAX_FIELD_BYTES = 40, 128 * 1024
-REFUSED, FORBIDDEN, BUSY = 422, 403, 503
+ACCEPTED, REFUSED, FORBIDDEN, GONE, BUSY = 202, 422, 403, 410, 503
+
+
+class _Answered(NamedTuple):
+    """What was sent, as the form shows it again, and the answer to it."""
+
+    values: dict[str, str]
+    answer: SubmissionAnswer
 
 
 def plain_submit_routes(
-    keeper: Keeper, uploads: Uploads, checks: FileChecks, *, sign_in: bool, daily_quota: int | None
+    keeper: Keeper,
+    uploads: Uploads,
+    checks: FileChecks,
+    line: Line,
+    callers: Callers,
+    *,
+    sign_in: bool,
+    daily_quota: int | None,
 ) -> list[Route]:
     """Return the form's routes, for the application that knows sessions.
 
@@ -46,10 +68,12 @@ def plain_submit_routes(
         keeper: the index that entries go to.
         uploads: where files that were sent are kept meanwhile.
         checks: reads and checks them.
+        line: where they wait.
+        callers: names the client of a request.
         sign_in: whether submitters sign in.
         daily_quota: entries of one submitter a UTC day; None: any number.
     """
-    free = threading.BoundedSemaphore(SCORED_AT_ONCE)
+    jobs: Jobs[_Answered] = Jobs(line, keeper.faults, SECONDS_OF_PATIENCE)
 
     def form_page(request: Request, values: dict[str, str], answer: SubmissionAnswer | None = None) -> Response:
         body = plain_submit_html(
@@ -64,46 +88,79 @@ def plain_submit_routes(
             page.headers["Cache-Control"] = "no-store"  # it may name the user who has signed in
         return page
 
-    def answered(form: FormData, request: Request) -> Response:
+    def sender(request: Request) -> str:
+        if not sign_in:
+            return _local(request)
+        user = _signed_in(request)
+        callers.learn(request.headers, user)
+        return user
+
+    def ask(form: FormData, request: Request) -> Job[_Answered] | Response:
+        """Keep what was sent, and return the job that answers it; where it cannot be read, the refusal."""
         values = {key: value for key, value in form.items() if isinstance(value, str)}
-        sender = partial(_signed_in if sign_in else _local, request)
         try:
             card = _card_text(form, values, keeper)
         except InvalidInput as error:
             return form_page(request, values, refusal_answer(keeper.index, error.problems))
-        by_index = values.get("labels_by_index") == "yes"
+        by_index, is_submission = values.get("labels_by_index") == "yes", values.get("do") == "submit"
         path, held_out = (_save_upload(form.get(name), uploads) for name in ("file", "validation"))
-        if values.get("do") == "submit":
-            answer = submit(
-                keeper.index,
-                path,
-                card,
-                sender=sender,
-                daily_quota=daily_quota,
-                checks=checks,
-                labels_by_index=by_index,
-                validation=held_out,
-            )
-        else:
-            answer = check(keeper.index, path, card, checks, labels_by_index=by_index, validation=held_out)
-        return form_page(request, {**values, "card": card}, answer)
+
+        def answer(_: Job[_Answered]) -> _Answered:
+            if is_submission:
+                found = submit(
+                    keeper.index,
+                    path,
+                    card,
+                    sender=partial(sender, request),
+                    daily_quota=daily_quota,
+                    checks=checks,
+                    labels_by_index=by_index,
+                    validation=held_out,
+                )
+            else:
+                found = check(keeper.index, path, card, checks, labels_by_index=by_index, validation=held_out)
+            return _Answered({**values, "card": card}, found)
+
+        caller = callers.of(request)
+        return jobs.ask(
+            secrets.token_urlsafe(16), caller.name, answer, comes_first=is_submission and caller.is_signed_in
+        )
+
+    async def job_page(request: Request, job: Job[_Answered]) -> Response:
+        """Show the answer to a job; while there is none, its place, and ask again."""
+        if not await jobs.wait(job):
+            where = f"Number {job.place} in line" if job.place else "It is being checked"
+            body = tag("div", box("Your file has arrived", f"{where}."), role="status")
+            page = page_answer("Submit", body, "submit", ACCEPTED)
+            address = f"{addresses.PLAIN_SUBMIT}?{urlencode({'job': job.key})}"
+            page.headers["Refresh"] = f"{SECONDS_BETWEEN_LOOKS}; url={address}"
+            return page
+        jobs.forget(job)
+        if job.result is None:
+            return page_answer("Submit", box("Not answered", *map(str, job.problems)), "submit", 500)
+        return await run_in_threadpool(form_page, request, job.result.values, job.result.answer)
 
     async def form(request: Request) -> Response:
-        return form_page(request, {})
+        key = request.query_params.get("job")
+        if key is None:
+            return form_page(request, {})
+        if (job := jobs.find(key)) is None:
+            words = "This answer was shown, or nobody came for it. A file that was accepted is on the board."
+            return page_answer("Submit", box("No answer here", words), "submit", GONE)
+        return await job_page(request, job)
 
     async def send(request: Request) -> Response:
         if not is_own_page(request.headers):  # before a byte of the body is read
             return page_answer(
-                "Submit", box("Not accepted", "Send this form from the leaderboard's own page."), "submit", 403
+                "Submit", box("Not accepted", "Send this form from the leaderboard's own page."), "submit", FORBIDDEN
             )
         async with request.form(max_files=3, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as sent:
-            if not free.acquire(blocking=False):
-                words = "Another file is being scored: send yours again in a minute."
-                return page_answer("Submit", box("Not now", words), "submit", BUSY)
             try:
-                return await run_in_threadpool(answered, sent, request)
-            finally:
-                free.release()
+                asked = await run_in_threadpool(ask, sent, request)
+            except LineFullError as error:
+                words = f"{error}: send yours again when one of them is done."
+                return page_answer("Submit", box("Not now", words), "submit", BUSY)
+        return asked if isinstance(asked, Response) else await job_page(request, asked)
 
     path = addresses.PLAIN_SUBMIT
     return [Route(path, form, methods=["GET"]), Route(path, send, methods=["POST"])]

@@ -29,6 +29,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Route
 
 from builders.folder.reader import DatasetFolder
+from leaderboard.app.callers import Callers
 from leaderboard.app.checking import Checker
 from leaderboard.app.connections import bounded_connections
 from leaderboard.app.endpoints import add_endpoints
@@ -37,12 +38,13 @@ from leaderboard.app.gradio_blocks import MAX_REMEMBERED_SESSIONS, GuardedBlocks
 from leaderboard.app.headers import SecurityHeaders
 from leaderboard.app.keeper import Keeper
 from leaderboard.app.limits import BodyLimit, OwnAddress
+from leaderboard.app.line import AT_ONCE, Line
 from leaderboard.app.not_found import NotFoundPages
 from leaderboard.app.pages import add_pages
 from leaderboard.app.plain_submitting import plain_submit_routes
 from leaderboard.app.sign_ins import CurrentSignIns, SignIns
 from leaderboard.app.signing_in import sign_in_routes
-from leaderboard.app.submitting import SCORED_AT_ONCE, add_submit_page
+from leaderboard.app.submitting import add_submit_page
 from leaderboard.app.theme import theme
 from leaderboard.app.uploads import Uploads, add_upload
 from leaderboard.board import Index
@@ -64,10 +66,13 @@ class ServerSettings:
         sign_in: submitters are Hugging Face users: they sign in (on a Space) or send a token. Without it only the
             machine itself submits.
         daily_quota: entries that one submitter may send on a UTC day; None for as many as they like.
+        proxies: addresses or networks of reverse proxies: from them alone the address that a request says it was
+            forwarded for is believed.
     """
 
     sign_in: bool = False
     daily_quota: int | None = None
+    proxies: tuple[str, ...] = ()
 
 
 def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerSettings = ServerSettings()) -> FastAPI:
@@ -78,8 +83,8 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
     """
     _refuse_unguarded(folders, store, settings)
     index = Index(folders, store, background=True)
-    faults, uploads, checker = FaultLog(), Uploads(), Checker(SCORED_AT_ONCE)
-    sign_ins = SignIns()
+    faults, uploads, checker = FaultLog(), Uploads(), Checker(AT_ONCE)
+    line, callers, sign_ins = Line(AT_ONCE), Callers(), SignIns()
     keeper = Keeper(index, faults)
 
     @asynccontextmanager
@@ -93,15 +98,18 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
 
     write_logs_to(faults)
     app = FastAPI(title="shiftbench", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
-    add_pages(app, keeper)
+    add_pages(app, keeper, line, callers)
     add_upload(app, uploads)
-    plain = plain_submit_routes(keeper, uploads, checker, sign_in=settings.sign_in, daily_quota=settings.daily_quota)
-    with GuardedBlocks(title="Submit \N{MIDDLE DOT} shiftbench", analytics_enabled=False, fill_width=True) as blocks:
+    plain = plain_submit_routes(
+        keeper, uploads, checker, line, callers, sign_in=settings.sign_in, daily_quota=settings.daily_quota
+    )
+    title = "Submit \N{MIDDLE DOT} shiftbench"
+    with GuardedBlocks(line=line, callers=callers, title=title, analytics_enabled=False, fill_width=True) as blocks:
         add_endpoints(keeper)
     blocks.uploads, blocks.faults = uploads, faults
     blocks.state_session_capacity = MAX_REMEMBERED_SESSIONS
     with blocks.route("Submit", SUBMIT):
-        add_submit_page(keeper, checker, sign_in=settings.sign_in, daily_quota=settings.daily_quota)
+        add_submit_page(keeper, checker, callers, sign_in=settings.sign_in, daily_quota=settings.daily_quota)
     # Otherwise whoever posts to /run would pass the queue, and its bound on what runs at once.
     blocks.queue(default_concurrency_limit=4, max_size=64, api_open=False)
     with warnings.catch_warnings():
@@ -160,8 +168,8 @@ async def _no_such_endpoint(_: Request, __: Exception) -> Response:
 class Server:
     """A running leaderboard; ``close`` stops it."""
 
-    def __init__(self, app: FastAPI, host: str, port: int) -> None:
-        """Start it in a thread of its own, and wait until it answers."""
+    def __init__(self, app: FastAPI, host: str, port: int, proxies: Sequence[str] = ()) -> None:
+        """Start it in a thread of its own, and wait until it answers; ``proxies`` as in ``ServerSettings``."""
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         config = uvicorn.Config(
             app,
@@ -169,6 +177,8 @@ class Server:
             port=port,
             http=bounded_connections(),
             ws="none",
+            # Otherwise uvicorn believes everybody on this machine.
+            forwarded_allow_ips=list(proxies),
             log_level="warning",
             timeout_graceful_shutdown=2,
         )
@@ -210,7 +220,7 @@ def serve(
     """
     port = usable_port(host, port)
     with _stop_event() if block else nullcontext() as stopped:
-        server = Server(create_app(folders, store, settings), host, port)
+        server = Server(create_app(folders, store, settings), host, port, settings.proxies)
         if stopped is not None:
             # What the start has made stays: collections need not look through it between requests.
             gc.freeze()

@@ -24,6 +24,8 @@ ROOMS = ("validation", "builders", "leaderboard")
 _SOURCES = (".py", ".csv", ".json", ".toml", ".bib", ".css", ".html", ".js")
 PORT = 7860
 """Where a Space expects its application, unless it says otherwise."""
+PROXIES = ("10.0.0.0/8",)
+"""Where Hugging Face's own proxy has its address: a Space is reached through it alone."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ def run_space(data: Sequence[str], store: str, *, daily_quota: int) -> None:
     folders = [download_folder(repo_id) for repo_id in data]
     for folder in folders:
         folder.refuse_withheld()
-    settings = ServerSettings(sign_in=True, daily_quota=daily_quota)
+    settings = ServerSettings(sign_in=True, daily_quota=daily_quota, proxies=PROXIES)
     host, port = os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0"), int(os.environ.get("GRADIO_SERVER_PORT", PORT))
     serve(folders, open_store(f"hf://datasets/{store}"), host=host, port=port, settings=settings)
 

@@ -16,9 +16,12 @@ import gradio as gr
 from gradio.utils import get_space
 
 from builders.folder.reader import DatasetFolder
+from leaderboard.app.callers import Callers
 from leaderboard.app.card_form import MAX_FIELD_CHARACTERS, card_with
+from leaderboard.app.gradio_queue import LINE_ID
 from leaderboard.app.identity import local_submitter, signed_in_submitter
 from leaderboard.app.keeper import Keeper
+from leaderboard.app.line import AT_ONCE
 from leaderboard.board.submission import SubmissionAnswer, check, nominate_entry, submit, withdraw
 from leaderboard.scoring.score import FileChecks
 from leaderboard.views.answer import answer_html, submit_html
@@ -27,8 +30,6 @@ from leaderboard.views.site import header
 from validation.cards import MAX_CARD_BYTES
 from validation.report import InvalidInput
 
-SCORED_AT_ONCE = 2
-"""Submissions checked or scored at the same time; others wait in the queue and see their place in it."""
 _CARD_EXAMPLE = """name: My model
 paradigm: fine-tuned
 base_model: roberta-base
@@ -37,7 +38,9 @@ data: <content hash from shiftbench.json>"""
 Sender = Callable[[gr.Request, gr.OAuthProfile | None], str]
 
 
-def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_quota: int | None) -> None:
+def add_submit_page(
+    keeper: Keeper, checks: FileChecks, callers: Callers, *, sign_in: bool, daily_quota: int | None
+) -> None:
     """Add the form and its endpoints to the page of a ``gr.Blocks`` that is being made."""
     _html(header("submit"))
     _html(submit_html(keeper.index.folders, sign_in=sign_in, daily_quota=daily_quota))
@@ -66,7 +69,7 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
     with gr.Accordion("Withdraw an entry of yours", open=False):
         entry = gr.Textbox(label="Entry", placeholder="16 hexadecimal digits", max_length=100, elem_id="withdraw-id")
         withdraw_button = gr.Button("Withdraw", scale=0, min_width=150)
-    sender = _sender(sign_in)
+    sender = _sender(callers, sign_in=sign_in)
     withheld = any(not folder.has_public_labels for folder in keeper.index.folders)
     with gr.Accordion("Nominate an entry of yours for the next round", open=False, visible=withheld):
         chosen = gr.Textbox(label="Entry", placeholder="16 hexadecimal digits", max_length=100, elem_id="nominate-id")
@@ -145,7 +148,7 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
     ]
     if withheld:
         handlers.append((nominate_button, nominate_for_round, [chosen, task], "nominate"))
-    at_once = {"concurrency_limit": SCORED_AT_ONCE, "concurrency_id": "scoring"}
+    at_once = {"concurrency_limit": AT_ONCE, "concurrency_id": LINE_ID}  # others see their place in the line
     for button, handler, inputs, name in handlers:
         gr.on([], handler, inputs, answer, api_name=name, **at_once)
         button.click(_reported(handler), inputs, report, api_visibility="private", **at_once)
@@ -164,9 +167,11 @@ def _reported(handler: Callable[..., SubmissionAnswer]) -> Callable[..., str]:
     return report
 
 
-def _sender(sign_in: bool) -> Sender:
+def _sender(callers: Callers, *, sign_in: bool) -> Sender:
     def signed_in(request: gr.Request, profile: gr.OAuthProfile | None) -> str:
-        return signed_in_submitter(profile.username if profile else None, request.headers)
+        user = signed_in_submitter(profile.username if profile else None, request.headers)
+        callers.learn(request.headers, user)
+        return user
 
     def local(request: gr.Request, profile: gr.OAuthProfile | None) -> str:
         return local_submitter(request.client.host if request.client else None, request.headers)

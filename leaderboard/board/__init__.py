@@ -9,6 +9,8 @@ overall   a benchmark's overall board: one line for each model of a submitter
 overall_ranks  ranks of the models that cover all tasks
 rows    an entry's scores as one flat row a task
 ranks   ranks and their intervals
+copies  entries with the same predictions, and with nearly the same ones
+look_alikes  names that look alike
 places  an entry's position on its board, and its rank on each later day
 rank_intervals  intervals of ranks, computed in the background from snapshots
 index_cache  rows and intervals on disk, so that a server starts without reading every entry again

@@ -8,6 +8,7 @@ import polars as pl
 
 from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
+from leaderboard.board.look_alikes import skeleton
 from leaderboard.board.rows import NO_INTERVAL, OOD, PARTS, SCHEMA
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import PLACEBO
@@ -121,6 +122,8 @@ PLACES = pl.Schema(
         "with_leader": pl.Boolean(),
         "corrected": pl.Float64(),
         "same_name": pl.String(),
+        "look_alike": pl.Boolean(),
+        "copies": pl.List(pl.String),
         "words": pl.String(),
     }
 )
@@ -130,6 +133,8 @@ PLACES = pl.Schema(
 - ``rank_low``, ``rank_high``: its 95% interval; null of partial entries, without replicates, and while it is computed.
 - ``rank_about``, ``with_leader``, ``corrected``: see ``leaderboard.board.ranks.INTERVALS``; null where those are.
 - ``same_name``: the first digits of the id where two entries have one name, else null.
+- ``look_alike``: whether an entry of another submitter has a name that looks like this one.
+- ``copies``: names and submitters of later entries with the same predictions, which have no row; null without such.
 - ``words``: what is searched, in lower case; never null.
 
 Rows: complete entries by rank, then partial ones by mean ST; equal ones by name and id.
@@ -143,18 +148,22 @@ def board_frame(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
     absent |= {f"{figure}{NO_INTERVAL}": pl.String() for figure in away}
     names = [*SCHEMA, *absent]
     mine = rows_of(board, rows)
+    absent["copies"] = PLACES["copies"]
     mine = mine.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in absent.items() if name not in mine)
+    looks = pl.Series("looks", [skeleton(name) for name in mine["name"]], pl.String)
     by_score = pl.when("complete").then("mean_st")
     folded = pl.col("name").str.to_lowercase()
     searched = [pl.col(name).fill_null("") for name in ("name", "base_model", "family", "submitter", "id")]
     return (
-        mine.select(names)
+        mine.select(*names, "copies", looks)
         .with_columns(
             rank=by_score.rank("min", descending=True).cast(pl.Int64),
             rank_low=pl.lit(None, PLACES["rank_low"]),
             **{name: pl.lit(None, PLACES[name]) for name in ("rank_high", "rank_about", "with_leader", "corrected")},
             same_name=pl.when(folded.len().over(folded) > 1).then(pl.col("id").str.head(6)),
+            look_alike=pl.col("submitter").n_unique().over("looks") > 1,
             words=pl.concat_str(searched, separator="\n").str.to_lowercase(),
         )
+        .select(*names, *PLACES)
         .sort("rank", "mean_st", folded, "id", descending=[False, True, False, False], nulls_last=True)
     )

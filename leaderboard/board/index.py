@@ -13,6 +13,7 @@ from builders.checksums import file_state
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import index_cache
 from leaderboard.board.boards import Board, board_frame, rows_of
+from leaderboard.board.copies import Copies
 from leaderboard.board.overall import Benchmark, benchmarks_of, overall_frame
 from leaderboard.board.rank_intervals import RankIntervals
 from leaderboard.board.released import released_frame
@@ -58,9 +59,10 @@ class Index:
         rows = index_cache.read_rows(store)
         known = pl.DataFrame(list(self._stamps.items()), schema={"data": pl.String, "stamp": pl.String}, orient="row")
         rows = rows.join(known, on=["data", "stamp"], how="semi")
-        self._snapshot = Snapshot(self.folders, rows, frozenset(rows["id"]), {})
+        self._copies = Copies(store)
+        self._snapshot = self._taken(rows, {})
         self._overall: dict[str, _SavedOverall] = {}
-        self._ranks = RankIntervals(store, saved=self._snapshot.ids)
+        self._ranks = RankIntervals(store, self._copies, saved=self._snapshot.ids)
         # Many entries are read while the first ones are shown.
         self._reader = threading.Thread(target=self.refresh, name="reading entries", daemon=True)
         is_more = self._read_some()
@@ -92,16 +94,22 @@ class Index:
             if not new and not gone and len(kept_out) == len(snapshot.unscored) and not snapshot.unread:
                 return False
             read, unscored = self._read_entries(new[:READ_AT_ONCE])
-            rows = snapshot.rows.filter(~pl.col("id").is_in(list(gone))) if gone else snapshot.rows
+            rows = snapshot.every.filter(~pl.col("id").is_in(list(gone))) if gone else snapshot.every
             rows = pl.concat([rows, read], how="diagonal") if not read.is_empty() else rows
             unread = max(len(new) - READ_AT_ONCE, 0)
-            self._snapshot = Snapshot(self.folders, rows, frozenset(rows["id"]), kept_out | unscored, unread)
+            self._snapshot = self._taken(rows, kept_out | unscored, unread)
             with self._scores_lock:
                 for identity in gone:
                     self._scores.pop(identity, None)
             if not unread:
                 self._ranks.start(self._snapshot)  # under the lock, so that the newest snapshot comes last
         return unread > 0
+
+    def _taken(self, every: pl.DataFrame, unscored: dict[str, Unscored], unread: int = 0) -> Snapshot:
+        """Return a snapshot of the entries with some rows."""
+        public = {folder.content_hash for folder in self.folders if self._folder(folder.content_hash).has_public_labels}
+        rows = self._copies.fold(every, public)
+        return Snapshot(self.folders, every, rows, frozenset(every["id"]), unscored, unread)
 
     @property
     def unread(self) -> int:
@@ -133,6 +141,14 @@ class Index:
                 snapshot.frames[board.name] = rows
                 snapshot.placed[board.name] = ranks
         return rows
+
+    def near_copies(self, board: Board) -> pl.DataFrame:
+        """Return which entries of a board have nearly the same predictions as an earlier one, as far as is known."""
+        return self._copies.near(board)
+
+    def originals(self, identity: str) -> dict[str, str]:
+        """Return, by task, the earlier entry that has the row on the board because an entry repeats its predictions."""
+        return {task: first for (copy, task), first in self._copies.originals.items() if copy == identity}
 
     def benchmarks(self) -> list[Benchmark]:
         """List the benchmarks, each with an overall board."""

@@ -7,6 +7,7 @@ import polars as pl
 
 from leaderboard.board import index_cache
 from leaderboard.board.boards import Board, rows_of
+from leaderboard.board.copies import Copies
 from leaderboard.board.overall import NO_RANKS, Benchmark, benchmarks_of, line_key, newest_entries
 from leaderboard.board.overall_ranks import OverallRanks
 from leaderboard.board.ranks import INTERVALS, BoardRanks, Replicates, ranked_replicates
@@ -24,11 +25,12 @@ class RankIntervals:
 
     Args:
         store: the entries; what is read and computed is kept there.
+        copies: looks for nearly the same predictions after the ranks, which are wanted sooner.
         saved: ids of the entries whose rows it keeps already.
     """
 
-    def __init__(self, store: Store, *, saved: frozenset[str]) -> None:
-        self._store = store
+    def __init__(self, store: Store, copies: Copies, *, saved: frozenset[str]) -> None:
+        self._store, self._copies = store, copies
         self._saved = saved
         self._boards: dict[tuple[str, str, str], BoardRanks] = {}
         self._found: dict[tuple[str, str, str], pl.DataFrame] = {}
@@ -100,6 +102,8 @@ class RankIntervals:
         for benchmark in benchmarks_of(snapshot.boards()):
             if benchmark.folder.has_public_labels:
                 self._update_overall(benchmark, snapshot)
+        for board in snapshot.boards():
+            self._copies.find_near(board, rows_of(board, snapshot.rows))
 
     def _update_overall(self, benchmark: Benchmark, snapshot: Snapshot) -> None:
         """Rank the lines that cover all tasks; start again when one of them has another entry now, or is gone."""
@@ -159,7 +163,7 @@ class RankIntervals:
             return
         replicates = {key: drawn for key, drawn in (self._replicates or {}).items() if key[0] in snapshot.ids}
         try:
-            index_cache.write(self._store, snapshot.rows, replicates, self._found)
+            index_cache.write(self._store, snapshot.every, replicates, self._found)
         except InvalidInput:
             return  # a store that cannot be written is still shown
         self._saved = snapshot.ids

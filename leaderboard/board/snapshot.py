@@ -28,7 +28,8 @@ class Snapshot:
 
     Attributes:
         folders: the datasets.
-        rows: the rows of all scored entries (``rows.SCHEMA``).
+        every: the rows of all scored entries (``rows.SCHEMA``).
+        rows: those of them that boards show and rank, with ``copies`` (see ``copies.Copies.fold``).
         ids: ids of the scored entries.
         unscored: the others, by id.
         unread: number of entries that are still to be read.
@@ -37,6 +38,7 @@ class Snapshot:
     """
 
     folders: Sequence[DatasetFolder]
+    every: pl.DataFrame
     rows: pl.DataFrame
     ids: frozenset[str]
     unscored: dict[str, Unscored]

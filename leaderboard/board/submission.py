@@ -134,7 +134,11 @@ def submit(
         if entry.id in index.waiting():
             note = "It is stored. Scoring generated text takes minutes: the board shows it afterwards."
             return _accepted(entry=entry.id, new=new, note=note)
-        return _accepted(index.scores(entry.id), entry.id, new=new, boards=index.boards())
+        note = " ".join(
+            f"{task}: the same predictions as entry {first}, which has the row on the board."
+            for task, first in index.originals(entry.id).items()
+        )
+        return _accepted(index.scores(entry.id), entry.id, new=new, note=note, boards=index.boards())
 
     return _answer_upload(index, (file, validation), card_text, keep, checks, labels_by_index=labels_by_index)
 

@@ -126,6 +126,15 @@ def serve(
             "--quota", metavar="N", help="Entries a submitter may send a day (UTC); needed on withheld labels.", min=1
         ),
     ] = None,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--proxy",
+            metavar="ADDRESS",
+            help="Address or network of a reverse proxy in front, whose X-Forwarded-For is believed; may be given "
+            "several times.",
+        ),
+    ] = None,
 ) -> None:
     """Serve the leaderboard as a web page on this machine. Ctrl-C stops it.
 
@@ -135,23 +144,25 @@ def serve(
     # The garbage collector would search hundreds of imported modules in vain, which takes a sixth of the start.
     gc.disable()
     try:
-        _serve(data, store, host, port, sign_in=sign_in, quota=quota)
+        _serve(data, store, host, port, sign_in=sign_in, quota=quota, proxies=proxy or [])
     finally:
         gc.enable()
 
 
-def _serve(data: list[Path], store: str, host: str, port: int, *, sign_in: bool, quota: int | None) -> None:
+def _serve(
+    data: list[Path], store: str, host: str, port: int, *, sign_in: bool, quota: int | None, proxies: list[str]
+) -> None:
     from builders.folder.reader import DatasetFolder
+    from leaderboard.app.callers import checked_networks
     from leaderboard.app.server import ServerSettings
     from leaderboard.app.server import serve as serve_page
     from leaderboard.store import open_store
 
+    settings = ServerSettings(sign_in=sign_in, daily_quota=quota, proxies=checked_networks(proxies))
     folders = [DatasetFolder.open(folder) for folder in data]
     for folder in folders:
         folder.refuse_withheld()
-    serve_page(
-        folders, open_store(store), host=host, port=port, settings=ServerSettings(sign_in=sign_in, daily_quota=quota)
-    )
+    serve_page(folders, open_store(store), host=host, port=port, settings=settings)
 
 
 def rescore(

@@ -4,7 +4,7 @@ What is kept is derived: it may be deleted, and is made again when the data, the
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -84,7 +84,6 @@ def compare_in_pairs(
     *,
     n_swaps: int = N_SWAPS,
     progress: Callable[[int, int], None] = lambda n_done, n_pairs: None,
-    turn: AbstractContextManager[object] | None = None,
 ) -> Mapping[tuple[str, str], Comparison]:
     """Compare each of several entries with each other one on a task; the tests of all pairs are one family.
 
@@ -97,8 +96,7 @@ def compare_in_pairs(
         store: where pairs are kept.
         task: the task to compare on.
         n_swaps: random swaps a shift.
-        progress: called after each pair with the numbers of pairs done and of all.
-        turn: held while a pair is computed, so that others get their turn between two pairs.
+        progress: called after each pair with the numbers of pairs done and of all; it may let others run meanwhile.
     Returns: by the ids of both entries, each pair in both directions; pairs that share no shift are left out.
     Raises: as ``compare_with_first``, but not for entries that share no shift.
     """
@@ -106,11 +104,8 @@ def compare_in_pairs(
     every = list(combinations(zip(sides, _entrants(sides, folder), strict=True), 2))
     pairs = []
     for number, ((a, first), (b, second)) in enumerate(every, start=1):
-        try:
-            with turn or nullcontext():
-                pairs.append(select_task(_pair((a, b), (first, second), store, n_swaps), task))
-        except NoSharedShift:
-            pass  # a pair without a shared shift is left out of the result
+        with suppress(NoSharedShift):  # a pair without a shared shift is left out of the result
+            pairs.append(select_task(_pair((a, b), (first, second), store, n_swaps), task))
         progress(number, len(every))
     corrected = correct_p_values(pairs)
     return {(pair.a, pair.b): pair for each in corrected for pair in (each, mirror_comparison(each))}

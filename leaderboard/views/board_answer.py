@@ -3,7 +3,7 @@
 It is made from the tests behind the ranks (max-t over all entries of the table), never from sorting alone.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -16,12 +16,6 @@ from leaderboard.views.numbers import plain_points, points
 
 Row = Mapping[str, Any]
 _NAMED = 3
-_CHIPS = (
-    ("scored", "Scored from predictions"),
-    ("intervals", "95% intervals"),
-    ("placebo", "Placebo: the same texts without a shift"),
-)
-_WITHHELD_CHIPS = (("scored", "Scored from predictions"), ("withheld", "Test labels withheld"))
 
 
 def answer(ranked: pl.DataFrame, where: str, link: Callable[[Row], Markup], *, has_public_labels: bool) -> Markup:
@@ -52,11 +46,32 @@ def answer(ranked: pl.DataFrame, where: str, link: Callable[[Row], Markup], *, h
     return join([tag("p", *parts, class_="sb-lead-words"), small])
 
 
-def chips(*, has_public_labels: bool) -> Markup:
-    """Build the short reasons to trust the figures; each leads to its part of the About page."""
-    chosen = _CHIPS if has_public_labels else _WITHHELD_CHIPS
-    links = [tag("a", words, href=f"{ABOUT}#{part}") for part, words in chosen]
-    return tag("p", *links, class_="sb-chips")
+def chips(entries: pl.DataFrame, figures: Sequence[str], *, has_public_labels: bool) -> Markup:
+    """Build the short reasons to trust the figures; each leads to its part of the About page.
+
+    Args:
+        entries: the rows of entries that are shown; without those that papers report.
+        figures: the figures that are shown of each, by their columns.
+        has_public_labels: whether anybody can load the test labels.
+    Returns: a paragraph with the reasons that hold for any of these rows; nothing where none does.
+    """
+    reasons = [
+        ("scored", "Scored from predictions", _has_value(entries, figures)),
+        ("intervals", "95% intervals", _has_value(entries, [f"{figure}.low" for figure in figures])),
+        (
+            "placebo",
+            "Placebo: the same texts without a shift",
+            _has_value(entries, [f"{figure}.placebo" for figure in figures]),
+        ),
+        ("withheld", "Test labels withheld", not has_public_labels),
+    ]
+    links = [tag("a", words, href=f"{ABOUT}#{part}") for part, words, holds in reasons if holds]
+    return tag("p", *links, class_="sb-chips") if links else Markup("")
+
+
+def _has_value(entries: pl.DataFrame, names: Sequence[str]) -> bool:
+    """Return whether a row has a value in any of some columns."""
+    return any(name in entries and entries[name].count() > 0 for name in names)
 
 
 def _lead(

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from leaderboard.board import Board
+from leaderboard.board.copies import NEAR
 from leaderboard.board.released import ROUND
 from leaderboard.board.rows import NO_INTERVAL, PARTS, SHARES
 from leaderboard.comparing.shape import RECIPES, TRAINED_MODELS
@@ -27,6 +28,7 @@ LEADING_SET = "in the leading set"
 Row = Mapping[str, Any]
 """One row of a board's table, as ``board_query.whole_table`` has it."""
 _DASH = "\N{EN DASH}"
+_COPIES_NAMED = 2
 _SIZES = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "K"))
 SCENARIO_WORDS = {
     "Classic": "SD > 0, TD > 0: the shift hurt",
@@ -110,7 +112,25 @@ def _name(row: Row, task: str) -> Markup:
         return tag("th", row["name"], *apart(notes), scope="row")
     same = [" ", tag("code", row["same_name"], title="first digits of the entry's id")] if row["same_name"] else []
     link = tag("a", row["name"], href=entry_address(row["id"], task))
-    return tag("th", link, *same, *apart(_remarks(row)), scope="row")
+    if row["look_alike"]:
+        words = "an entry of another submitter has a name that looks like this one"
+        same.extend([" ", tag("span", f"by {row['submitter']}", class_="sb-note", title=words)])
+    return tag("th", link, *same, *apart([*_remarks(row), *_copy_notes(row)]), scope="row")
+
+
+def _copy_notes(row: Row) -> list[Markup]:
+    """List what is to be said of entries with the same predictions as a row's, and with nearly the same ones."""
+    notes, copies = [], list(row["copies"] or ())
+    if copies:
+        more = f" and {len(copies) - _COPIES_NAMED:,} more" if len(copies) > _COPIES_NAMED else ""
+        words = f"same predictions as {', '.join(copies[:_COPIES_NAMED])}{more}"
+        title = "Later entries with the same predictions have no row of their own: " + ", ".join(copies[:40])
+        notes.append(tag("span", words, class_="sb-note", title=title))
+    if row.get("nearly_same_as"):
+        words = f"nearly the same predictions as {row['nearly_same_as']}"
+        title = f"at least {100 * NEAR:.1f}% of its predictions are those of that earlier entry"
+        notes.append(tag("span", words, class_="sb-note", title=title))
+    return notes
 
 
 def apart(notes: Sequence[Markup]) -> list[Markup]:

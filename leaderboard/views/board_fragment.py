@@ -8,6 +8,7 @@ import polars as pl
 
 from leaderboard.board import Board, Index, find_board
 from leaderboard.views.addresses import BOARD, BOARD_CSV, COMPARE, SUBMIT
+from leaderboard.views.board_answer import chips
 from leaderboard.views.board_cells import row_cells, scales_of, scenario_key
 from leaderboard.views.board_columns import Column, columns_of, shown_columns
 from leaderboard.views.board_query import PARTIAL, RANKED, REPORTED, BoardQuery, group_is, matching, whole_table
@@ -78,10 +79,13 @@ def rows_fragment(index: Index, query: BoardQuery) -> Markup:
     caption = tag("caption", f"{board.name}, in points", class_="sb-hidden")
     content = tag("table", caption, tag("thead", tag("tr", *heads)), *bodies, class_="sb-table sb-board")
     key = [scenario_key()] if any(column.kind == "scenarios" for column in columns) else []
+    entries = shown.filter(~group_is(REPORTED))
+    figures = [column.key for column in columns if column.is_figure]
     return join(
         [
             *notes,
             empty,
+            chips(entries, figures, has_public_labels=board.folder.has_public_labels),
             tag(
                 "div",
                 _count(matched, shown, table, page),

@@ -5,7 +5,7 @@ from typing import Any
 
 from leaderboard.board import Board, Index, find_board
 from leaderboard.views.addresses import ROWS, entry_address, forecast_address
-from leaderboard.views.board_answer import answer, chips
+from leaderboard.views.board_answer import answer
 from leaderboard.views.board_chooser import chooser
 from leaderboard.views.board_columns import columns_of, shown_columns
 from leaderboard.views.board_fragment import rows_fragment
@@ -44,7 +44,6 @@ def board_page(index: Index, query: BoardQuery) -> Markup:
         notices([board.folder]),
         tag("h1", board_name(board), tag("span", f" {_board_subject(board)}", class_="sb-soft")),
         answer(ranked, _kind_of_target(board), _link_to(board), has_public_labels=board.folder.has_public_labels),
-        chips(has_public_labels=board.folder.has_public_labels),
         _form(board, query),
     ]
     picture = scatter(ranked, query, lambda row: (row["name"], entry_address(row["id"], board.task)))

@@ -128,7 +128,7 @@ def _picks(values: Sequence[str]) -> str:
 
 def whole_table(index: Index, board: Board) -> pl.DataFrame:
     """Build the table of a board's entries and, below them, what papers report, with the group of each row."""
-    entries = index.frame(board)
+    entries = index.frame(board).join(index.near_copies(board), on="id", how="left", maintain_order="left")
     group = pl.when("complete").then(pl.lit(RANKED)).otherwise(pl.lit(PARTIAL))
     entries = entries.with_columns(group=group, reported=pl.lit(None, pl.String))
     reported = reported_frame(reported_tables(board))

@@ -170,16 +170,20 @@ def _folded(title: str, content: Markup, *, is_open: bool = False) -> Markup:
     return tag("details", tag("summary", title), content, open="" if is_open else None) if content else content
 
 
-def comparing_page(n_entries: int, seconds: float, progress: tuple[int, int] | None = None) -> Markup:
+def comparing_page(
+    n_entries: int, seconds: float, progress: tuple[int, int] | None = None, *, place: int = 0
+) -> Markup:
     """Build what is shown while a comparison is made: browsers ask for the page again by themselves.
 
     Args:
         n_entries: entries that are compared.
         seconds: since the comparison began.
         progress: pairs that are done, and all of them; None where that is not known.
+        place: its place in the line; 0 where it does not wait there.
     Returns: what stands below the page's head.
     """
-    words = (
+    words = f"Number {place} in line. " if place else ""
+    words += (
         f"{n_entries} entries, for {seconds:.0f} seconds so far. The first time "
         "takes a while. It continues if you close this page, and its result is stored."
     )

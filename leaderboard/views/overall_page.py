@@ -89,7 +89,6 @@ def overall_page(index: Index, query: OverallQuery) -> Markup:
         answer(ranked, f"on average over the {n} tasks", _model_link(benchmark), has_public_labels=is_public)
         if not ranked.is_empty()
         else _unranked_answer(index, benchmark),
-        chips(has_public_labels=is_public),
         form,
     ]
     reading = tag("ul", *(tag("li", line) for line in _READING))
@@ -130,7 +129,9 @@ def overall_fragment(index: Index, query: OverallQuery) -> Markup:
     count = tag("p", words, class_="sb-count", id="board-count")
     actions = tag("div", intervals_switch(query), csv_link(query, OVERALL_CSV), class_="sb-actions")
     above = tag("div", count, actions, class_="sb-above")
-    return join([*notes, above, scroll_box(table, "Overall table"), pager(query, page, last)])
+    figures = ["mean_st", *(f"{board.task}:mean_st" for board in benchmark.boards), "average_drop"]
+    reasons = chips(shown, figures, has_public_labels=benchmark.folder.has_public_labels)
+    return join([*notes, reasons, above, scroll_box(table, "Overall table"), pager(query, page, last)])
 
 
 def _unranked_answer(index: Index, benchmark: Benchmark) -> Markup:

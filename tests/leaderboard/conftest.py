@@ -59,12 +59,30 @@ class Filled:
         return self.entries[name].card
 
 
+def exchanged(folder: DatasetFolder, rows: pl.DataFrame) -> pl.DataFrame:
+    """Exchange two predictions on texts of one label, of which one is right: other predictions, the same scores."""
+    task = rows["id"][0].split("/")[1]
+    tests = [folder.split(task, target, "test").select("id", "label") for target in folder.task(task).domains]
+    first = rows.select(pl.first("source"), target=pl.col("id").str.split("/").list.get(2).first())
+    cell = rows.join(first, on="source").filter(pl.col("id").str.split("/").list.get(2) == pl.col("target"))
+    of_cell = cell.join(pl.concat(tests), on="id")
+    for _, same in of_cell.group_by("label", maintain_order=True):
+        said = same.unique("prediction", maintain_order=True)
+        if said.height > 1:
+            (a, b), (of_a, of_b) = said["id"][:2], said["prediction"][:2]
+            is_first = pl.col("source") == rows["source"][0]
+            swapped = pl.when(is_first & (pl.col("id") == a)).then(pl.lit(of_b))
+            swapped = swapped.when(is_first & (pl.col("id") == b)).then(pl.lit(of_a))
+            return rows.with_columns(prediction=swapped.otherwise("prediction"))
+    raise AssertionError("all predictions of the first cell are right")
+
+
 def fill(folder: DatasetFolder, root: Path) -> Filled:
-    """Submit the five entries; ``script`` has the same predictions as ``good``, so both rank first."""
+    """Submit the five entries; ``script`` differs from ``good`` in two predictions alone, so both rank first."""
     domains = list(folder.task("nli").domains)
     frames = {
         "good": predict(folder, domains, 0.1),
-        "script": predict(folder, domains, 0.1),
+        "script": exchanged(folder, predict(folder, domains, 0.1)),
         "poor": predict(folder, domains, 0.4),
         "partial": predict(folder, domains[:2], 0.05),
         "zero-shot": predict(folder, ["none"], 0.2),

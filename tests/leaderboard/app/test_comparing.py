@@ -1,13 +1,19 @@
 """Comparing entries for a page: means with their interval first, and a page that asks again while it goes on."""
 
+import contextlib
+import gc
 import threading
+import tracemalloc
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 from leaderboard.app import comparing
-from leaderboard.app.comparing import Comparisons, compared, compared_in_pairs
+from leaderboard.app.comparing import Comparisons, compared, compared_in_pairs, no_comparison
+from leaderboard.app.faults import FaultLog
+from leaderboard.app.jobs import Jobs
+from leaderboard.app.line import Line, LineFullError
 from leaderboard.board import Index
 from leaderboard.board.ranks import Replicates, difference_interval
 from leaderboard.views.numbers import drop_points, points
@@ -30,7 +36,7 @@ def test_the_means_of_both_stand_beside_their_difference_and_its_interval(index:
     ranked = next(mean for mean in found.pairs[0].means if mean.ranked)
     assert ranked.difference.value == pytest.approx(interval.value, abs=1e-6)
     assert interval.low < interval.value < interval.high
-    text = str(Comparisons(60).page(index, ids, "nli")[0])
+    text = str(finished(index, ids, "nli"))
     means = [scores.tasks[0].summary.mean_st.value for scores in found.scores]
     for value in (*map(points, means), f"[{drop_points(interval.low)}, {drop_points(interval.high)}]"):
         assert value in text[: text.index("<details")]
@@ -60,14 +66,16 @@ def test_a_long_comparison_goes_on_in_the_background(
 
     monkeypatch.setattr(comparing, "compared", slow)
     ids = [filled.entries[name].id for name in ("good", "poor")]
-    comparisons = Comparisons(0.05)
+    comparisons = waiting_in(Line())
     for _ in range(2):
-        page, goes_on = comparisons.page(index, ids, "nli")
-        assert (goes_on, "2 entries, for 0 seconds so far" in page) == (True, True)
+        job = comparisons.ask(index, ids, "nli", "somebody")
+        page = comparisons.page(index, ids, "nli", job)
+        assert (page.goes_on, "2 entries, for 0 seconds so far" in page.body) == (True, True)
     let_go.set()
-    comparisons = _patient(comparisons)
-    page, goes_on = comparisons.page(index, ids, "nli")
-    assert (goes_on, "Good model" in page, len(made)) == (False, True, 1)
+    assert job is not None
+    assert job.done.wait(60)
+    page = comparisons.page(index, ids, "nli", comparisons.ask(index, ids, "nli", "somebody"))
+    assert (page.goes_on, "Good model" in page.body, len(made)) == (False, True, 1)
 
 
 def test_more_than_four_entries_are_compared_in_pairs(index: Index, filled: Filled) -> None:
@@ -77,48 +85,123 @@ def test_more_than_four_entries_are_compared_in_pairs(index: Index, filled: Fill
     assert steps[-1] == (10, 10)
     scores = [mean for mean in found.means if mean is not None]
     assert scores == sorted(scores, reverse=True)
-    page, goes_on = Comparisons(60).page(index, ids, "nli")
-    assert not goes_on
+    page = finished(index, ids, "nli")
     assert "of 10 pairs" in page or "of 6 pairs" in page
     assert page.count('aria-label="Poor model minus ') >= 3
 
 
-def test_a_long_comparison_in_pairs_says_how_far_it_is(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    let_go = threading.Event()
+def test_a_long_comparison_in_pairs_says_how_far_it_is(
+    index: Index, filled: Filled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reported, let_go = threading.Event(), threading.Event()
 
     def slow(index: Index, ids: Sequence[str], task: str | None, progress: comparing.Progress) -> comparing.Pairwise:
         progress(3, 10)
+        reported.set()
         assert let_go.wait(30)
         raise InvalidInput(Problem("enough", "test"))
 
     monkeypatch.setattr(comparing, "compared_in_pairs", slow)
-    page, goes_on = Comparisons(0.2).page(index, [str(n) * 16 for n in range(5)], None)
+    comparisons, ids = waiting_in(Line()), [entry.id for entry in filled.entries.values()]
+    job = comparisons.ask(index, ids, None, "somebody")
+    assert reported.wait(30)
+    page = comparisons.page(index, ids, None, job)
     let_go.set()
-    assert goes_on
-    assert "3 of 10 pairs: 5 entries, for 0 seconds so far" in page
-    assert '<progress value="3" max="10"' in page
+    assert page.goes_on
+    assert "3 of 10 pairs: 5 entries, for 0 seconds so far" in page.body
+    assert '<progress value="3" max="10"' in page.body
 
 
-def test_a_full_line_of_long_comparisons_does_not_refuse_short_ones(index: Index, filled: Filled) -> None:
+def test_a_comparison_in_pairs_lets_others_run_between_two_pairs(
+    index: Index, filled: Filled, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ids = [entry.id for entry in filled.entries.values()]
-    line = comparing._in_long_line
-    taken = [line.acquire(blocking=False) for _ in range(3)]
-    try:
-        assert all(taken)
-        with pytest.raises(InvalidInput, match="many others are comparing now"):
-            compared_in_pairs(index, ids, "nli", lambda *_: None)
-        assert compared(index, ids[:2], "nli").pairs
-    finally:
-        for _ in taken:
-            line.release()
+    line = Line(at_once=1)
+    comparisons, short_is_done = waiting_in(line), list[bool]()
+    in_pairs = compared_in_pairs
+
+    def watched(index: Index, ids: Sequence[str], task: str | None, progress: comparing.Progress) -> comparing.Pairwise:
+        other = comparisons.ask(index, ids[:2], "nli", "another")
+        assert other is not None
+
+        def report(n_done: int, n_pairs: int) -> None:
+            progress(n_done, n_pairs)
+            short_is_done.append(other.done.is_set())
+
+        return in_pairs(index, ids, task, report)
+
+    monkeypatch.setattr(comparing, "compared_in_pairs", watched)
+    held = line.enter("first", lambda _: None)
+    job = comparisons.ask(index, ids, "nli", "somebody")
+    assert job is not None
+    assert "Number 1 in line" in comparisons.page(index, ids, "nli", job).body
+    line.leave(held)
+    assert job.done.wait(60)
+    assert job.problems == []
+    assert short_is_done[0]  # before the second pair began
 
 
-def test_what_cannot_be_compared_is_said_though_it_took_long(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    comparisons = _patient(Comparisons())
-    page, goes_on = comparisons.page(index, ["0" * 16, "1" * 16], None)
-    assert (goes_on, "cannot be compared" in page) == (False, True)
+def test_at_most_twelve_known_entries_get_a_job(index: Index, filled: Filled) -> None:
+    comparisons = waiting_in(Line())
+    known = [entry.id for entry in filled.entries.values()]
+    for ids, words in (
+        (["0" * 16, "1" * 16], "there is no such entry"),
+        ([*known[:2], "nope"], "there is no such entry"),
+        ([f"{number:016x}" for number in range(13)], "found 13; choose 2 to 12"),
+        (["nope"], "there is no such entry"),
+    ):
+        with pytest.raises(InvalidInput, match=words) as error:
+            comparisons.ask(index, ids, None, "somebody")
+        page = no_comparison(index, error.value)
+        assert (page.status, page.goes_on, "cannot be compared" in page.body) == (404, False, True)
+    assert comparisons.ask(index, known[:1], None, "somebody") is None
+    assert comparisons._jobs._jobs == {}
 
 
-def _patient(comparisons: Comparisons) -> Comparisons:
-    comparisons._seconds = 30
-    return comparisons
+def test_two_thousand_requests_leave_memory_as_it_was(index: Index, filled: Filled) -> None:
+    """Before: 200 requests with 5,200 invented ids each held 87 MiB."""
+    line = Line(at_once=1)
+    held = line.enter("first", lambda _: None)  # so that no job ends meanwhile
+    comparisons, known = waiting_in(line), [entry.id for entry in filled.entries.values()]
+    invented = [f"{number:016x}" for number in range(5_200)]
+
+    def ask(number: int) -> None:
+        ids = [known[number % 5], known[(number // 5) % 5], *known[: number % 4]]
+        for named in (invented, [*known, invented[number]], ids):
+            with contextlib.suppress(LineFullError, InvalidInput):
+                comparisons.ask(index, named, f"task {number}", f"client {number}")
+
+    for number in range(200):
+        ask(number)
+    gc.collect()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for number in range(200, 900):
+        ask(number)
+    gc.collect()
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    n_jobs = len(comparisons._jobs._jobs)
+    line.leave(held)
+    assert grown < 2**18
+    assert n_jobs <= 100
+
+
+def test_what_cannot_be_compared_is_said_by_the_job(index: Index, filled: Filled) -> None:
+    good = filled.entries["good"].id
+    assert "an entry cannot be compared with itself" in finished(index, [good, good], None)
+
+
+def waiting_in(line: Line) -> Comparisons:
+    return Comparisons(Jobs(line, FaultLog()))
+
+
+def finished(index: Index, ids: Sequence[str], task: str | None) -> str:
+    """Make a comparison as a page does, and return the page."""
+    comparisons = waiting_in(Line())
+    job = comparisons.ask(index, ids, task, "somebody")
+    assert job is not None
+    assert job.done.wait(60)
+    page = comparisons.page(index, ids, task, job)
+    assert not page.goes_on
+    return str(page.body)

@@ -258,6 +258,8 @@ def test_a_script_in_a_card_is_shown_and_not_run(pages_served: tuple[str, Filled
         page.locator("main").get_by_text(SCRIPT).first.wait_for(state="attached", timeout=60_000)
         assert "shiftbench" in page.title()
         assert "owned" not in page.title()
+    unknown = httpx.get(f"{url}/compare", params={"id": [SCRIPT, good]})  # a browser notes the status as an error
+    assert (unknown.status_code, SCRIPT in unknown.text, html.escape(SCRIPT)[:20] in unknown.text) == (404, False, True)
     page = open_page(f"{url}/?q={SCRIPT}")
     assert page.locator("input[name=q]").input_value() == SCRIPT
     for field in ("sort", "columns", "page"):

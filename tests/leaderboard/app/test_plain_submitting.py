@@ -17,8 +17,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from leaderboard.app import plain_submitting
+from leaderboard.app.callers import Callers
 from leaderboard.app.faults import FaultLog
 from leaderboard.app.keeper import Keeper
+from leaderboard.app.line import Line
 from leaderboard.app.plain_submitting import plain_submit_routes
 from leaderboard.app.server import ServerSettings, create_app
 from leaderboard.app.uploads import Uploads
@@ -143,7 +146,7 @@ def signed_in(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Itera
         }
         return Response("ok")
 
-    routes = plain_submit_routes(keeper, Uploads(), IN_THIS_PROCESS, sign_in=True, daily_quota=None)
+    routes = plain_submit_routes(keeper, Uploads(), IN_THIS_PROCESS, Line(), Callers(), sign_in=True, daily_quota=None)
     app = Starlette(
         routes=[*routes, Route("/as/{name}/{seconds:int}", sign_in)],
         middleware=[Middleware(SessionMiddleware, secret_key="secret")],
@@ -183,6 +186,31 @@ def test_who_has_signed_in_submits_from_the_servers_own_page(
     new = [own.store.entry(identity) for identity in set(own.store.ids()) - before]
     expected = [("ada", name)] if words == "Accepted as" else []
     assert [(entry.submitter, entry.card.name) for entry in new] == expected
+
+
+def test_who_waits_sees_the_place_in_the_line_and_then_the_answer(
+    filled: Filled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: 503 at once where another file was being scored."""
+    monkeypatch.setattr(plain_submitting, "SECONDS_OF_PATIENCE", 0.1)
+    own, line = fill(filled.folder, tmp_path), Line(at_once=1)
+    keeper = Keeper(Index([own.folder], own.store), FaultLog())
+    routes = plain_submit_routes(keeper, Uploads(), IN_THIS_PROCESS, line, Callers(), sign_in=False, daily_quota=None)
+    held = line.enter("somebody", lambda _: None)
+    line.enter("another", line.leave)
+    with TestClient(Starlette(routes=routes), "http://127.0.0.1") as client:
+        files = {"file": ("p.parquet", own.files["good"].read_bytes())}
+        fields = {"do": "check", "name": "x", "paradigm": "other", "data": own.folder.content_hash}
+        answer = client.post("/submit-plain", data=fields, files=files)
+        assert (answer.status_code, "Number 2 in line" in answer.text) == (202, True)
+        seconds, _, address = answer.headers["refresh"].partition("; url=")
+        assert (seconds, client.get(address).status_code) == ("2", 202)
+        line.leave(held)
+        deadline = time.monotonic() + 60
+        while (answer := client.get(address)).status_code == 202 and time.monotonic() < deadline:
+            pass
+        assert (answer.status_code, "nothing is stored yet" in answer.text) == (200, True)
+        assert client.get(address).status_code == 410  # it was shown
 
 
 def test_a_cookie_that_somebody_made_up_signs_nobody_in(signed_in: tuple[TestClient, Filled]) -> None:

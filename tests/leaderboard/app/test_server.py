@@ -14,7 +14,6 @@ import pytest
 from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
 
-from leaderboard.app import comparing
 from leaderboard.app.client import submit_to_url
 from leaderboard.app.keeper import Keeper
 from leaderboard.app.limits import MAX_BODY_BYTES
@@ -355,14 +354,8 @@ def test_an_old_address_of_an_entry_leads_to_its_page(served: Served) -> None:
     assert (answer.status_code, answer.headers["location"]) == (307, f"/entry?id={entry}")
 
 
-def test_who_finds_many_others_comparing_is_told_so(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They would hold the threads that all pages are answered with."""
+def test_comparisons_and_claims_are_endpoints(served: Served) -> None:
     ids = [served.filled.entries[name].id for name in ("good", "poor")]
-    monkeypatch.setattr("leaderboard.app.comparing._in_line", threading.BoundedSemaphore(1))
-    assert comparing._in_line.acquire(blocking=False)
-    with pytest.raises(AppError, match="many others are comparing now"):
-        served.ask("/compare", ids, "nli")
-    comparing._in_line.release()
     assert len(served.ask("/compare", ids, "nli")) == 1
     claim = served.ask("/claim", ids, "nli")
     assert [entry["entry"] for entry in claim["entries"]] == ids

@@ -49,12 +49,27 @@ def test_what_waits_is_computed_once_and_kept_for_the_next_server(sent: tuple[In
     assert doc.error == pytest.approx(by_target["off"].mean())
 
 
+def with_exchanged_ids(rows: pl.DataFrame, place: int) -> pl.DataFrame:
+    """Exchange what is predicted for the text of a row and for another one of its domain that has another label."""
+    target = pl.col("id").str.split("/").list.get(2)
+    one = rows.with_columns(target=target).row(place, named=True)
+    others = rows.filter(source=one["source"]).filter(
+        target == one["target"], pl.col("prediction") != one["prediction"]
+    )
+    other = others.row(0, named=True)["id"]
+    exchanged = pl.col("id").replace({one["id"]: other, other: one["id"]})
+    return rows.with_columns(id=pl.when(pl.col("source") == one["source"]).then(exchanged).otherwise("id"))
+
+
 def test_a_model_counts_once_however_often_it_was_sent(sent: tuple[Index, Entry, Entry], tmp_path: Path) -> None:
     index, sure, _ = sent
     store = index.store
-    for n in (1, 2):  # the same predictions, by another validation file or another card of the same model
+    rows = pl.read_parquet(store.predictions(sure))
+    for n in (1, 2):  # nearly the same predictions by another card of the same model
         card = sure.card.model_copy(update={"name": f"Sure {n}", "model": "Sure"})
-        last, _ = store.submit(store.predictions(sure), card, index.folders, validation=store.validation(sure))
+        path = tmp_path / f"{n}.parquet"
+        with_exchanged_ids(rows, n).write_parquet(path)
+        last, _ = store.submit(path, card, index.folders, validation=store.validation(sure))
     index = Index(index.folders, store, background=True)
     board = next(board for board in index.boards() if board.task == TASK)
     found = ForecastIndex(index)

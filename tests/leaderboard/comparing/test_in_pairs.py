@@ -1,6 +1,5 @@
 """Entries in pairs: one family of tests, the same test as a pair's own comparison, nothing computed twice."""
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,6 @@ def ranked(pair: Comparison) -> Difference:
 def test_a_pair_has_the_test_of_its_own_comparison_and_its_share_of_the_level(filled: Filled, tmp_path: Path) -> None:
     chosen = sides(filled, "good", "poor", "script", "partial")
     steps: list[tuple[int, int]] = []
-    turn = threading.Semaphore(1)
     found = compare_in_pairs(
         chosen,
         filled.folder,
@@ -30,10 +28,8 @@ def test_a_pair_has_the_test_of_its_own_comparison_and_its_share_of_the_level(fi
         "nli",
         n_swaps=SWAPS,
         progress=lambda *step: steps.append(step),
-        turn=turn,
     )
     assert steps == [(number, 6) for number in range(1, 7)]
-    assert turn.acquire(blocking=False)  # the lock was released
     assert len(found) == 12
     good, poor = (side.id for side in chosen[:2])
     alone = ranked(compare_with_first(chosen[:2], filled.folder, Store(tmp_path / "other"), "nli", n_swaps=SWAPS)[0])

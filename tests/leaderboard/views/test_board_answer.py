@@ -90,5 +90,23 @@ def test_on_withheld_labels_the_last_round_speaks() -> None:
     found = words(row("A", 0.8, **unknown), row("B", 0.7, **unknown), public=False)
     assert found == "A had the highest score of the last round, 80.0 on unseen domains."
     assert words(public=False) == "No entry is ranked yet: no round has released figures."
-    assert "/about#placebo" in Visible(chips(has_public_labels=True)).links
-    assert Visible(chips(has_public_labels=False)).links == ["/about#scored", "/about#withheld"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "public", "parts"),
+    [
+        ({}, True, []),
+        ({"mean_st": 0.8}, True, ["scored"]),
+        ({"mean_st": 0.8, "mean_st.low": 0.7}, True, ["scored", "intervals"]),
+        ({"mean_st": 0.8, "drop.placebo": 0.1}, True, ["scored", "placebo"]),
+        ({"mean_st": 0.8, "mean_st.low": 0.7, "mean_st.placebo": 0.8}, True, ["scored", "intervals", "placebo"]),
+        ({"other": 0.8, "other.low": 0.7, "other.placebo": 0.7}, True, []),  # figures that are not shown
+        ({}, False, ["withheld"]),
+        ({"mean_st": 0.8}, False, ["scored", "withheld"]),
+    ],
+)
+def test_reasons_to_trust_are_those_of_the_rows_shown(facts: dict[str, float], public: bool, parts: list[str]) -> None:
+    names = [f"{name}{part}" for name in ("mean_st", "drop", "other") for part in ("", ".low", ".placebo")]
+    frame = pl.DataFrame([dict.fromkeys(names), dict.fromkeys(names) | facts], schema=dict.fromkeys(names, pl.Float64))
+    found = Visible(chips(frame, ["mean_st", "drop"], has_public_labels=public))
+    assert found.links == [f"/about#{part}" for part in parts]

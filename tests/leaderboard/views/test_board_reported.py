@@ -100,3 +100,20 @@ def test_reported_rows_as_data(id_index: Index) -> None:
     assert entries[0]["id_score"]["four_types"] > 0.5
     assert {row["reported"] for row in printed} == {"BOSS Table 5", "BOSS Table 6"}
     assert all((row["rank"], row["id"], row["verified"]) == (None, None, False) for row in printed)
+
+
+def reasons(index: Index, asked: str) -> list[str]:
+    links = Visible(rows_fragment(index, query(index, asked))).links
+    return [link.removeprefix("/about#") for link in links if link.startswith("/about#")]
+
+
+def test_a_board_gives_only_the_reasons_to_trust_that_its_rows_have(
+    id_index: Index, id_folder: DatasetFolder, tmp_path: Path
+) -> None:
+    """The folder in the shape of BOSS has no placebos."""
+    assert reasons(id_index, "board=boss/sa") == ["scored", "intervals"]
+    assert reasons(id_index, "board=boss/sa&reported=shown") == ["scored", "intervals"]
+    assert reasons(id_index, "board=boss/sa&origin=reported") == []
+    papers_alone = Index([id_folder], Store(tmp_path / "store"))
+    assert "BOSS Table 5" in str(rows_fragment(papers_alone, query(papers_alone, "board=boss/sa&reported=shown")))
+    assert reasons(papers_alone, "board=boss/sa&reported=shown") == []

@@ -1,0 +1,238 @@
+"""Copies on a board: entries with the same predictions are one row, and entries with nearly the same ones are marked.
+
+What counts is what predictions say: for each source and run, the label or text of each test row. Order of rows, file
+format, confidences, seeds' numbers, names and cards do not. Entries with the same predictions have the same figures,
+and entries with nearly the same ones have near figures, so prediction files are read only of entries whose figures
+agree: on a board of 10,000 entries no two files are compared but those of neighbours.
+
+On withheld labels nothing is compared: it would tell of predictions that nobody may see.
+"""
+
+import hashlib
+import io
+import threading
+from collections import OrderedDict
+from collections.abc import Collection
+from contextlib import suppress
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from leaderboard.board.boards import Board
+from leaderboard.board.rows import GRID_FIGURES, ID_FIGURES
+from leaderboard.store import Store
+from validation.report import InvalidInput
+
+NEAR = 0.995
+"""Share of equal predictions from which on an entry is marked."""
+N_NEIGHBOURS = 8
+"""Entries with the nearest figures whose predictions an entry's are compared with."""
+MAX_APART = 0.02
+"""Means of the score under shift that are further apart are not of nearly the same predictions."""
+_N_READ = 64
+"""Entries and tasks whose predictions are held in memory."""
+_DIGITS = 9
+"""Figures of the same predictions in another order of rows may differ behind as many digits."""
+_BOARD = ["data", "subset", "task"]
+_FIGURES = [*GRID_FIGURES, *ID_FIGURES]
+_MEANS = ("mean_st", "mean_ood")
+_ORDER = ["submitted_at", "id"]
+Key = tuple[str, str]
+"""An entry and one of its tasks."""
+
+_SAVED = "copies"
+_FOUND = pl.Schema({"id": pl.String(), "task": pl.String(), "digest": pl.String(), "near": pl.List(pl.String)})
+"""What was found of entries and tasks: ``digest`` of the predictions, null where nobody needed it; ``near``, the
+neighbours with nearly the same predictions, null where it was not compared with its neighbours yet."""
+NEAR_COPIES = pl.Schema({"id": pl.String(), "nearly_same_as": pl.String()})
+"""Entries of a board with nearly the same predictions as an earlier one, and that one's name."""
+
+
+class Copies:
+    """Finds copies among the entries of a store. Threads may share it.
+
+    ``originals``: of each copy that ``fold`` left out, an entry and a task, the id of the earliest entry that has the
+    same predictions.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.originals: dict[Key, str] = {}
+        self._digests: dict[Key, str] = {}
+        self._runs: OrderedDict[Key, pl.DataFrame] = OrderedDict()
+        self._compared: set[Key] = set()
+        self._pairs: dict[str, set[tuple[str, str]]] = {}  # by task: near entries, whose agreement never changes
+        self._near: dict[tuple[str, str, str], pl.DataFrame] = {}
+        self._has_unsaved = False
+        self._lock = threading.Lock()
+        self._load()
+
+    def fold(self, rows: pl.DataFrame, public: Collection[str]) -> pl.DataFrame:
+        """Keep of entries with the same predictions on a board the earliest.
+
+        Args:
+            rows: rows of all entries (``leaderboard.board.rows.SCHEMA``).
+            public: content hashes of the datasets with public labels.
+        Returns: the rows that are left, with ``copies``: name and submitter of those that are not, the earliest first.
+        """
+        rounded = rows.filter(pl.col("data").is_in(list(public))).select(
+            "id", *_BOARD, *_ORDER[:1], "name", "submitter", pl.col(_FIGURES).round(_DIGITS)
+        )
+        alike = rounded.filter(pl.len().over([*_BOARD, *_FIGURES]) > 1)
+        digests = [self._digest(identity, task) for identity, task in alike.select("id", "task").iter_rows()]
+        same = alike.with_columns(pl.Series("digest", digests, pl.String)).sort(_ORDER)
+        by_digest = [*_BOARD, "digest"]
+        label = pl.concat_str("name", pl.lit(" (by "), "submitter", pl.lit(")"))
+        first = same.group_by(by_digest, maintain_order=True).agg(pl.col("id").first(), label.slice(1).alias("copies"))
+        kept = first.filter(pl.col("copies").list.len() > 0).select(*_BOARD, "id", "copies")
+        originals = first.select(*by_digest, original="id")
+        later = same.join(originals, on=by_digest).filter(pl.col("id") != pl.col("original"))
+        self.originals = {(copy, task): each for copy, task, each in later.select("id", "task", "original").iter_rows()}
+        left = rows.join(later.select(*_BOARD, "id"), on=[*_BOARD, "id"], how="anti", maintain_order="left")
+        return left.join(kept, on=[*_BOARD, "id"], how="left", maintain_order="left")
+
+    def near(self, board: Board) -> pl.DataFrame:
+        """Return what ``find_near`` found on a board, as ``NEAR_COPIES``."""
+        return self._near.get(board.key, pl.DataFrame(schema=NEAR_COPIES))
+
+    def find_near(self, board: Board, rows: pl.DataFrame) -> None:
+        """Compare the entries of a board that are new with those of near figures; takes a while with many.
+
+        Args:
+            board: the board.
+            rows: its rows.
+        """
+        if not board.folder.has_public_labels:
+            return
+        rows = rows.sort("mean_st")  # neighbours are read one after the other
+        ids, figures = rows["id"].to_list(), rows.select(_FIGURES).to_numpy()
+        new = [place for place, identity in enumerate(ids) if (identity, board.task) not in self._compared]
+        for place in new:
+            identity, pairs = ids[place], self._pairs.setdefault(board.task, set())
+            others = (ids[other] for other in _neighbours(figures, place))
+            pairs |= {(identity, other) for other in others if self._agreement(identity, other, board.task) >= NEAR}
+            self._compared.add((identity, board.task))
+        self._near[board.key] = _marks(rows, self._pairs.get(board.task, ()))
+        if new or self._has_unsaved:
+            self._has_unsaved = False
+            self._save()
+
+    def _load(self) -> None:
+        """Read what an earlier server found; nothing where that is missing, damaged or of another shape."""
+        try:
+            saved = pl.read_parquet(self._store.index_file(_SAVED))
+        except (OSError, pl.exceptions.PolarsError):
+            return
+        if saved.schema == _FOUND:
+            for identity, task, digest, near in saved.iter_rows():
+                if digest is not None:
+                    self._digests[identity, task] = digest
+                if near is not None:
+                    self._compared.add((identity, task))
+                    self._pairs.setdefault(task, set()).update((identity, other) for other in near)
+
+    def _save(self) -> None:
+        near: dict[Key, list[str]] = {key: [] for key in self._compared}
+        for task, pairs in self._pairs.items():
+            for identity, other in sorted(pairs):
+                near[identity, task].append(other)
+        digests = dict(self._digests)  # to which another thread may add
+        rows = [(*key, digests.get(key), near.get(key)) for key in sorted(near.keys() | digests.keys())]
+        content = io.BytesIO()
+        pl.DataFrame(rows, schema=_FOUND, orient="row").write_parquet(content)
+        with suppress(InvalidInput):  # a store that cannot be written is still shown
+            self._store.keep_index({_SAVED: content.getvalue()})
+
+    def _digest(self, identity: str, task: str) -> str:
+        """Return what tells predictions on a task from others; of predictions that cannot be read the entry's id."""
+        key = (identity, task)
+        if key not in self._digests:
+            try:
+                runs = self._read(identity, task)
+            except (InvalidInput, OSError, pl.exceptions.PolarsError):
+                return identity
+            content = hashlib.sha256()
+            for (source,), of_source in runs.group_by("source", maintain_order=True):
+                said = of_source.group_by("run", maintain_order=True).agg("id", "prediction").select("id", "prediction")
+                of_runs = sorted(hashlib.sha256(repr(row).encode()).hexdigest() for row in said.iter_rows())
+                content.update(repr([source, of_runs]).encode())
+            self._digests[key] = content.hexdigest()
+            self._has_unsaved = True
+        return self._digests[key]
+
+    def _agreement(self, a: str, b: str, task: str) -> float:
+        """Return the share of equal predictions, run by run, over what either of two entries predicts.
+
+        Of the entry with more runs of a source the first ones count.
+        """
+        try:
+            first, second = self._read(a, task), self._read(b, task)
+        except (InvalidInput, OSError, pl.exceptions.PolarsError):
+            return 0.0
+        n_runs = first.group_by("source").agg(n=pl.col("run").max()).join(
+            second.group_by("source").agg(m=pl.col("run").max()), on="source", how="full", coalesce=True
+        ).select("source", most=pl.min_horizontal("n", "m"))  # fmt: skip
+        parts = [each.join(n_runs, on="source").filter(pl.col("run") <= pl.col("most")) for each in (first, second)]
+        whole = parts[0].join(parts[1], on=["source", "run", "id"], how="full")
+        equal = (whole["prediction"] == whole["prediction_right"]).sum()
+        return float(equal / whole.height) if whole.height else 0.0
+
+    def _read(self, identity: str, task: str) -> pl.DataFrame:
+        """Read an entry's predictions on a task: source, number of the run, id and prediction, sorted."""
+        key = (identity, task)
+        with self._lock:
+            if key in self._runs:
+                self._runs.move_to_end(key)
+                return self._runs[key]
+        path = self._store.predictions(self._store.entry(identity))
+        rows = pl.read_parquet(path)
+        seed = pl.col("seed") if "seed" in rows.columns else pl.lit(0)
+        runs = (
+            rows.filter(pl.col("id").str.split("/").list.get(1) == task)
+            .select("source", seed.rank("dense").over("source").alias("run"), "id", "prediction")
+            .sort("source", "run", "id")
+        )
+        with self._lock:
+            self._runs[key] = runs
+            while len(self._runs) > _N_READ:
+                self._runs.popitem(last=False)
+        return runs
+
+
+def _neighbours(figures: NDArray[np.float64], place: int) -> list[int]:
+    """Return the places of the rows whose figures are nearest, where their means are near at all.
+
+    Args:
+        figures: ``_FIGURES`` of all rows, sorted by the first of ``_MEANS``; NaN where undefined.
+        place: the row.
+    """
+    first, last = 0, len(figures)
+    mean = figures[place, _FIGURES.index(_MEANS[0])]
+    if not np.isnan(mean):
+        means = figures[:, _FIGURES.index(_MEANS[0])]
+        means = np.where(np.isnan(means), -np.inf, means)  # undefined ones were sorted to the front
+        first, last = np.searchsorted(means, [mean - MAX_APART, mean + MAX_APART], side="right")
+    window = figures[first:last]
+    apart = np.abs(window - figures[place])
+    apart[np.isnan(window) & np.isnan(figures[place])] = 0.0
+    # What is missing in one of the two alone is not near.
+    is_near = (apart[:, [_FIGURES.index(name) for name in _MEANS]] <= MAX_APART).all(axis=1)
+    is_near[place - first] = False
+    (places,) = np.nonzero(is_near)
+    distance = np.nan_to_num(apart[places], nan=MAX_APART).mean(axis=1)
+    return [int(first + each) for each in places[np.argsort(distance, kind="stable")[:N_NEIGHBOURS]]]
+
+
+def _marks(rows: pl.DataFrame, pairs: Collection[tuple[str, str]]) -> pl.DataFrame:
+    """Return, of each two near entries on a board, the later one with the name of the earliest that is near it."""
+    order = {identity: number for number, identity in enumerate(rows.sort(_ORDER)["id"])}
+    names = dict(rows.select("id", "name").iter_rows())
+    earliest: dict[str, str] = {}
+    for a, b in pairs:
+        if a in order and b in order:
+            first, later = sorted((a, b), key=order.__getitem__)
+            known = earliest.get(later)
+            earliest[later] = first if known is None else min(first, known, key=order.__getitem__)
+    marks = [{"id": later, "nearly_same_as": names[first]} for later, first in earliest.items()]
+    return pl.DataFrame(marks, schema=NEAR_COPIES, orient="row")
