@@ -38,7 +38,7 @@ def spellings(labels: Iterable[str]) -> dict[str, str]:
     for label in labels:
         if (number := number_of(label)) is not None:
             by_number.setdefault(number, []).append(label)
-    chosen = {}
+    chosen: dict[str, str] = {}
     for alike in by_number.values():
         one = min(alike, key=lambda label: (len(label), label))
         chosen |= {label: one for label in alike if label != one}

@@ -294,8 +294,9 @@ def test_rows_that_came_to_lie_in_a_public_copy_are_found(
     pq.write_table(pq.read_table(path).slice(1), path)
     with pytest.raises(InvalidInput, match="a file of the dataset folder was changed"):
         publish(hub, DatasetFolder.open(copy))
-    with pytest.raises(InvalidInput, match="rows differ from the manifest"):
+    with pytest.raises(InvalidInput) as refused:
         publish(hub, DatasetFolder.unchecked(copy))
+    assert "rows differ from the manifest" in str(refused.value)
     assert hub.faults.log == []
 
 
