@@ -226,8 +226,8 @@ def build_own(
 ) -> DatasetFolder:
     """Build a dataset folder from a table of your own; the same rows and options give the same folder.
 
-    Without a column of splits the rows are dealt to train, validation and test, and scores stand on the test rows
-    alone: a line on stderr says so, with the counts. To score all rows, write 'test' for each into such a column.
+    Without a column of splits the rows are split into train, validation and test, and only the test rows are scored:
+    a line on stderr says so, with the counts. To score all rows, write 'test' for each into such a column.
 
     Args:
         frame: a polars or pandas DataFrame, a pyarrow Table, a dict of columns, or the path of a file (CSV, JSON lines,
@@ -255,7 +255,7 @@ def build_own(
     from builders.building.own_columns import Columns, find_kind
     from builders.building.own_rows import own_rows
     from builders.writing.writer import check_out
-    from shiftbench.own_data import print_dealt
+    from shiftbench.own_data import print_split_note
 
     tables = own_tables(frame, "frame")
     texts = () if text is None else (text,) if isinstance(text, str) else tuple(text)
@@ -269,5 +269,5 @@ def build_own(
         check_out(folder, overwrite=overwrite, withhold=False)
         build_rows(name, rows, tables, folder, **options)
     opened = DatasetFolder.open(folder)
-    print_dealt(opened)
+    print_split_note(opened)
     return opened

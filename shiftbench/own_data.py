@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from builders.building.own import DEALT, MIN_TEXTS, build_rows
+from builders.building.own import MIN_TEXTS, SPLIT_HERE, build_rows
 from builders.building.own_columns import Columns
 from builders.building.own_labels import respell
 from builders.building.own_rows import OwnRows, name_domains, own_rows
@@ -126,7 +126,7 @@ def open_own_data(
         out = Path(place) / "data"
         build_rows(_task_name(frame, columns), rows, tables, out, min_texts=min_texts, encoder=encoder)
         folder = DatasetFolder.open(out)
-        print_dealt(folder)
+        print_split_note(folder)
         if encoder is not None:
             _check_train_rows(folder, str(csv))
         ids = dataset_ids(rows, names, folder) if columns.id else pl.DataFrame()
@@ -176,11 +176,11 @@ def score_own_data(
         yield OwnScores(**vars(data), scores=scores, predictions=kept)
 
 
-def print_dealt(folder: DatasetFolder) -> None:
-    """Write to stderr that the rows of own data were split by the program, with the counts, where they were."""
+def print_split_note(folder: DatasetFolder) -> None:
+    """Write to stderr, where the program split the rows of own data, that it did, with the counts."""
     for task in folder.manifest.tasks.values():
         for note in task.notes:
-            if note.startswith(DEALT):
+            if note.startswith(SPLIT_HERE):
                 print(note, file=sys.stderr)
 
 

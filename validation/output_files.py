@@ -61,7 +61,7 @@ def replace_folder(out: Path) -> Iterator[Path]:
 
 
 def make_private(folder: Path) -> None:
-    """Let nobody but their owner read a folder and the files in it; a file that has a second place stays as it is."""
+    """Restrict a folder and its files to their owner; a file with a second hard link stays as it is."""
     for path in (folder, *folder.rglob("*")):
         if path.is_dir():
             path.chmod(PRIVATE_FOLDER)

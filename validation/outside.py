@@ -8,10 +8,11 @@ from validation.plain_text import refuse_invisible
 from validation.report import InvalidInput, Problem
 
 MAX_COUNT = 10**15
-"""More of anything is no count."""
+"""The largest number that a schema takes for a count."""
 MAX_NAME = 500
 """Characters of a name."""
 MAX_TEXT = 100_000
+"""Characters of any other text."""
 
 
 def _refuse_invisible_line(text: str) -> str:
@@ -32,7 +33,7 @@ OutsideLines = Annotated[str, pydantic.StringConstraints(max_length=MAX_TEXT), A
 # A number in quotes, or a yes, is not taken for a count.
 Count = Annotated[int, pydantic.Field(ge=0, le=MAX_COUNT, strict=True)]
 Change = Annotated[int, pydantic.Field(ge=-MAX_COUNT, le=MAX_COUNT, strict=True)]
-"""How many more, or fewer."""
+"""A difference of two counts."""
 Seed = Annotated[int, pydantic.Field(ge=0, lt=2**64, strict=True)]
 
 _TEXT: pydantic.TypeAdapter[str] = pydantic.TypeAdapter(OutsideText)

@@ -17,16 +17,17 @@ from validation.vocabulary import SPLITS
 Extent = Literal["whole", "part", "other"]
 """What of a release a file is; nothing can be compared of ``other``: more rows than it has, or another revision."""
 
-_RECORDED, _SPLITS = "recorded", "splits"
-_MESSAGES: Mapping[str, tuple[str, str]] = {
-    "rows": ("the number of rows after the named steps differs from the recorded one", _RECORDED),
-    "labels": ("the label counts differ from the recorded ones", _RECORDED),
-    "hashes": ("rows differ from the recorded ones", _RECORDED),
-    "overlap": ("the number of rows that are in both splits differs from the recorded one", _RECORDED),
-    "equal": ("two splits have the same rows", _SPLITS),
-    "half": ("more than half of the rows are in another split, too", _SPLITS),
+_MESSAGES = {
+    "rows": "the number of rows after the named steps differs from the recorded one",
+    "labels": "the label counts differ from the recorded ones",
+    "hashes": "rows differ from the recorded ones",
+    "overlap": "the number of rows that are in both splits differs from the recorded one",
+    "equal": "two splits have the same rows",
+    "half": "more than half of the rows are in another split, too",
 }
-"""What is said of each kind of deviation, and which cure is named."""
+"""The message of each kind of deviation."""
+_LIKELY_MIXED = ("equal", "half")
+"""Kinds that one file in place of another explains best."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ def _overlap_problems(
             if n_found != n_recorded if extent == "whole" else n_found > n_recorded:
                 words = f"{found}, recorded {n_recorded:,}"
                 yield _problem(spec, name, overlap.split, files, paths, "overlap", words)
-        one, other = (merge_fingerprints(domain.splits[name].values()) for name in (overlap.split, overlap.other))
+        one, other = (merge_fingerprints(domain.splits[split].values()) for split in (overlap.split, overlap.other))
         if 2 * overlap.repeated > overlap.rows and one != other:
             yield _problem(spec, name, overlap.split, files, paths, "half", found)
 
@@ -214,13 +215,10 @@ def _problem(
 ) -> Problem:
     files = list(files)
     sources = list(dict.fromkeys(file.source for file in files))
-    what, cure = _MESSAGES[kind]
     revisions = " and ".join(f"revision {source.revision} of {source.url}" for source in sources)
-    cures = {
-        _RECORDED: f"fetch {revisions}; if that is what is there, it is read wrongly: please report it",
-        _SPLITS: f"one file may lie in place of another: fetch {revisions}; if that is what is there, it is read "
-        "wrongly: please report it",
-    }
+    cure = f"fetch {revisions}; if that is what is there, it is read wrongly: please report it"
+    if kind in _LIKELY_MIXED:
+        cure = f"one file may lie in place of another: {cure}"
     place = f"{spec.id}.{domain}, split {split} (source {', '.join(source.slug for source in sources)})"
     where = ", ".join(dict.fromkeys(str(paths[file]) for file in files))
-    return Problem(f"{place}: {what}", where, found, cures[cure])
+    return Problem(f"{place}: {_MESSAGES[kind]}", where, found, cure)

@@ -30,8 +30,8 @@ from validation.vocabulary import GOLD, SPLITS, TaskKind, is_name
 
 MIN_TEXTS = 30
 """Test texts below which a domain of own data is left out of means."""
-DEALT = "the program dealt"
-"""How the note begins that the program, not the file, dealt rows to splits."""
+SPLIT_HERE = "the program split"
+"""The beginning of the note that the program, not the file, chose the splits of rows."""
 
 _METRICS = {
     TaskKind.CLASSIFICATION: "macro_f1",
@@ -133,8 +133,8 @@ def build_rows(
     draws, sources = secret_seed(seed, key), dict.fromkeys(parts, ("own",))
     task = assemble(spec, dict(sorted(parts.items())), sources, seed=draws, equal=False, withhold=withhold_labels)
     task.titles = {name: text for text, name in names.items() if text != name}
-    dealt = deal_note(task, parts if "split" in frame.columns else {})
-    notes = (*([dealt] if dealt else []), *rows.notes, *_small_domains(task, min_texts))
+    note = split_note(task, parts if "split" in frame.columns else {})
+    notes = (*([note] if note else []), *rows.notes, *_small_domains(task, min_texts))
     task.spec = replace(spec, notes=notes)
     source = SourceFacts(
         title=title,
@@ -200,8 +200,8 @@ def _splits(frame: pl.DataFrame, rows: OwnRows) -> Splits:
     return {str(split): part.select(columns) for (split,), part in frame.group_by("split", maintain_order=True)}
 
 
-def deal_note(task: AssembledTask, named: Mapping[str, Splits]) -> str:
-    """Format the note that rows were dealt to splits here; it is the first note of a task.
+def split_note(task: AssembledTask, named: Mapping[str, Splits]) -> str:
+    """Format the note that the program chose the splits of rows; it is the first note of a task.
 
     Args:
         task: the task.
@@ -210,15 +210,15 @@ def deal_note(task: AssembledTask, named: Mapping[str, Splits]) -> str:
     """
     counts = {split: sum(len(splits.get(split, ())) for splits in task.domains.values()) for split in SPLITS}
     sizes = ", ".join(f"{n:,} {split}" for split, n in counts.items())
-    last = f"scores stand on the {counts['test']:,} test rows alone"
+    last = f"only the {counts['test']:,} test rows are scored"
     if not named:
         cure = "to score all rows, write 'test' for each into a column 'split'"
-        return f"{DEALT} {sum(counts.values()):,} rows to splits, as no column names these: {sizes}; {last} ({cure})"
+        return f"{SPLIT_HERE} {sum(counts.values()):,} rows, as no column names their splits: {sizes}; {last} ({cure})"
     unnamed = {split for domain, splits in task.domains.items() for split in splits if split not in named[domain]}
     if not unnamed:
         return ""
     words = " and ".join(split for split in SPLITS if split in unnamed)
-    return f"{DEALT} rows to splits that the file does not name ({words}): {sizes} in all; {last}"
+    return f"{SPLIT_HERE} rows into splits that the file does not name ({words}): {sizes} in all; {last}"
 
 
 def _small_domains(task: AssembledTask, min_texts: int) -> list[str]:

@@ -1,6 +1,5 @@
 """Upstream files as a build reads them: found, looked at, compared with what is recorded of them."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +8,7 @@ import polars as pl
 
 from builders.building.from_hub import hub_revision
 from builders.building.records import facts_beside, with_records
-from builders.cache import cache_folder
+from builders.cache import cache_folder, cache_key
 from builders.folder.manifest import SourceFacts, SourceFile
 from builders.reading.forms import check_form
 from builders.reading.intake import Consumer, FileRead, Sample, read_file
@@ -118,4 +117,4 @@ class Reading:
 
 def _store_key(file: FileSpec) -> str:
     """Return a folder's name for the rows of a file as one reader takes them: others may take others from it."""
-    return hashlib.sha256(repr(file).encode()).hexdigest()[:16]
+    return cache_key({"file": repr(file)})[:16]

@@ -1,11 +1,13 @@
 """What was read of a large file, kept on disk: whole or not at all, and never used for another file or program."""
 
 import hashlib
+import re
 import shutil
 import sys
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from types import FunctionType
 
 import polars as pl
 import pydantic
@@ -19,6 +21,8 @@ from validation.output_files import replace_file
 from validation.report import first_line
 
 _STATE = "state.json"
+_PROCESS_ONLY = re.compile(r"<lambda>|<locals>| at 0x[0-9a-fA-F]+>")
+"""Of the text form of an object: that it was made in a function, or its address in memory."""
 
 
 class State(pydantic.BaseModel):
@@ -101,12 +105,24 @@ class Checkpoint:
 def checkpoint_key(path: Path, what: Iterable[object]) -> str:
     """Return the key of a reading: the file as it lies there, what is read of it, and the program that reads.
 
-    The text form of ``what`` must identify it, and be the same in every process.
+    Args:
+        path: the file.
+        what: readers, steps and options; functions are named, other objects need a text form that identifies them.
+    Returns: 64 hex digits, the same in every process.
+    Raises: TypeError for what has no such name or text form.
     """
     program = program_sha256()
     return cache_key(
-        {"path": str(path.resolve()), "state": file_state(path), "what": [*map(str, what)], "program": program}
+        {"path": str(path.resolve()), "state": file_state(path), "what": [*map(_identity, what)], "program": program}
     )
+
+
+def _identity(part: object) -> str:
+    """Return the text that identifies a part of a reading in every process: no address in memory."""
+    text = f"{part.__module__}.{part.__qualname__}" if isinstance(part, FunctionType) else str(part)
+    if _PROCESS_ONLY.search(text):
+        raise TypeError(f"{text} has no name in another process: use a function of a module, or a dataclass")
+    return text
 
 
 @cache

@@ -113,9 +113,9 @@ def read_file(
     with ExitStack() as opened:
         checkpoint = None
         if cache is not None and n_bytes >= large:
-            what = [repr(reader), *(part for consumer in consumers for part in _identity_parts(consumer))]
+            what = [reader, *(part for consumer in consumers for part in _identity_parts(consumer))]
             if (sibling := path.with_name(getattr(reader, "sibling", path.name))) != path and sibling.is_file():
-                what.append(str(file_state(sibling)))
+                what.append(file_state(sibling))
             checkpoint = opened.enter_context(Checkpoint(cache / "reads" / checkpoint_key(path, what)))
         intake = _Intake(path, consumers, checkpoint, store)
         if intake.sha256 is None:

@@ -154,8 +154,9 @@ class Copies:
                 return identity
             content = hashlib.sha256()
             for (source,), of_source in runs.group_by("source", maintain_order=True):
-                said = of_source.group_by("run", maintain_order=True).agg("id", "prediction").select("id", "prediction")
-                of_runs = sorted(hashlib.sha256(repr(row).encode()).hexdigest() for row in said.iter_rows())
+                by_run = of_source.group_by("run", maintain_order=True).agg("id", "prediction")
+                answers = by_run.select("id", "prediction").iter_rows()
+                of_runs = sorted(hashlib.sha256(repr(row).encode()).hexdigest() for row in answers)
                 content.update(repr([source, of_runs]).encode())
             self._digests[key] = content.hexdigest()
             self._has_unsaved = True

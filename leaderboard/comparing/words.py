@@ -85,6 +85,16 @@ def outside_words(task: TaskComparison, names: Names) -> str:
     )
 
 
+def apart_words(n_apart: int, n_pairs: int) -> str:
+    """Write how many of some pairs cannot be compared; empty where all can.
+
+    >>> apart_words(15, 28), apart_words(1, 3), apart_words(0, 3)
+    ('15 of 28 pairs share no shift.', '1 of 3 pairs shares no shift.', '')
+    """
+    verb = "shares" if n_apart == 1 else "share"
+    return f"{n_apart} of {counted(n_pairs, 'pair')} {verb} no shift." if n_apart else ""
+
+
 def _quoted(names: Names) -> Names:
     """Return names in quotes, so that a comma in one does not end it."""
     return f"'{names[0]}'", f"'{names[1]}'"

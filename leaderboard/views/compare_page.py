@@ -23,7 +23,7 @@ from leaderboard.comparing.shape import (
     p_text,
     winner,
 )
-from leaderboard.comparing.words import about_lines, floor_words, sentence
+from leaderboard.comparing.words import about_lines, apart_words, floor_words, sentence
 from leaderboard.scoring.shape import Scores, Shift, TaskScores
 from leaderboard.views import exports
 from leaderboard.views.addresses import predictions_address
@@ -216,12 +216,8 @@ def _answers(compared: Compared, names: Sequence[str]) -> Markup:
         holds = "training them again" if pair.about == RECIPES else "these trained models"
         lines.append(f"{words}: {names[0]} minus {name} is {gap}. This holds for {holds}.")
     if apart and len(compared.pairs) > 1:
-        apart.insert(0, f"{len(apart)} of {counted(len(compared.pairs), 'pair')} {_share(len(apart))} no shift.")
+        apart.insert(0, apart_words(len(apart), len(compared.pairs)))
     return tag("section", *(tag("p", line, class_="sb-said") for line in (*apart, *lines)))
-
-
-def _share(n: int) -> str:
-    return "shares" if n == 1 else "share"
 
 
 def _interval_text(interval: MeanInterval | None, difference: Difference) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from leaderboard.comparing.entries import ComparedEntry, distinct_names
 from leaderboard.comparing.shape import RECIPES, TRAINED_MODELS, Comparison, Difference, p_text, winner
+from leaderboard.comparing.words import apart_words
 from leaderboard.views.addresses import compare_address, entry_address
 from leaderboard.views.cells import scroll_box
 from leaderboard.views.html import Markup, join, tag
@@ -129,18 +130,15 @@ def _answer_words(pairwise: Pairwise, names: Sequence[str], differences: Mapping
     """
     compared = {ids: each for ids, each in differences.items() if each.value is not None}
     n_compared, n_pairs = len(compared) // 2, len(names) * (len(names) - 1) // 2
-    n_apart = n_pairs - n_compared
-    apart = f"{n_apart} of {counted(n_pairs, 'pair')} {'shares' if n_apart == 1 else 'share'} no shift. " * (
-        n_apart > 0
-    )
+    apart = apart_words(n_pairs - n_compared, n_pairs)
     met = {first for first, _ in compared}
     beaten = {first for (first, _), each in compared.items() if winner(each) == "b"}
     unbeaten = [name for side, name in zip(pairwise.sides, names, strict=True) if side.id in met - beaten]
     n_decided = sum(winner(each) == "a" for each in compared.values())
     decided = f"{n_decided} of {counted(n_compared, 'pair')} can be told apart"
     if not unbeaten:  # where pairs are over different shifts
-        return f"{apart}Each entry that was compared is shown to be worse than another one: {decided}."
-    return f"{apart}No entry here is shown to be better than {quote_names(unbeaten)}: {decided}."
+        return f"{apart} Each entry that was compared is shown to be worse than another one: {decided}.".lstrip()
+    return f"{apart} No entry here is shown to be better than {quote_names(unbeaten)}: {decided}.".lstrip()
 
 
 def _tests_words(pairwise: Pairwise) -> str:

@@ -3,7 +3,9 @@
 import os
 import re
 import shutil
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,12 @@ from builders.building.own_columns import Columns
 from builders.building.own_rows import own_rows
 from builders.building.own_tables import table_of
 from builders.cache import cache_key
-from builders.checksums import file_state
+from builders.checksums import file_sha256, file_state
 from builders.encoder import Encoder
+from builders.readers.with_sibling import WithSibling
 from builders.reading import checkpoint
 from builders.reading.checkpoint import checkpoint_key
+from builders.specs.upstream_file import UpstreamFile
 from validation.vocabulary import TaskKind
 
 ROOT = Path(__file__).parents[2]
@@ -153,6 +157,37 @@ def test_the_key_of_a_reading_changes_with_what_is_read_and_who_reads(
     keys = {checkpoint_key(tmp_path / "rows.csv", what) for what in (["reader"], ["other"], ["reader", "step"])}
     monkeypatch.setattr(checkpoint, "program_sha256", lambda: "another program")
     assert len({*keys, checkpoint_key(tmp_path / "rows.csv", ["reader"])}) == 4
+
+
+def test_a_reading_has_the_same_key_in_another_process(tmp_path: Path) -> None:
+    """The text form of a function has its address in memory, by which what was kept of its reading is never found."""
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b"one")
+    program = (
+        "import sys; from pathlib import Path; from builders.reading import checkpoint\n"
+        "print(checkpoint.checkpoint_key(Path(sys.argv[1]), [checkpoint.file_sha256]))"
+    )
+    command = [sys.executable, "-c", program, str(path)]
+    told = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT).stdout
+    assert told.strip() == checkpoint_key(path, [file_sha256])
+
+
+def read_rows(_: UpstreamFile) -> Iterator[pl.DataFrame]:
+    yield pl.DataFrame()
+
+
+def read_other_rows(_: UpstreamFile) -> Iterator[pl.DataFrame]:
+    yield pl.DataFrame()
+
+
+def test_functions_that_read_are_told_apart_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b"one")
+    assert checkpoint_key(path, [read_rows]) == checkpoint_key(path, [read_rows])
+    assert checkpoint_key(path, [read_rows]) != checkpoint_key(path, [read_other_rows])
+    for nameless in (lambda _: iter(()), WithSibling(read_rows, "labels.csv", read_rows, "id"), object()):
+        with pytest.raises(TypeError, match="has no name in another process"):
+            checkpoint_key(path, [nameless])
 
 
 @pytest.mark.parametrize("version", [model_version, lambda name: _files_digest(Path(name))], ids=["trained", "asked"])

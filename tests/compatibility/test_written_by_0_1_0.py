@@ -111,7 +111,7 @@ def test_the_store_is_served(written: Path) -> None:
         until = time.monotonic() + 30
         page = ""
         while "TF-IDF" not in page and time.monotonic() < until:
-            with urlopen(f"{server.url}/?board=gadgets", timeout=30) as answer:
+            with urlopen(f"{server.url}/?board=own/gadgets", timeout=30) as answer:
                 page = answer.read().decode()
         assert "TF-IDF + LR" in page
     finally:

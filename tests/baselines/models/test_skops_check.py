@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from joblib import parallel_config
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -115,7 +116,8 @@ def test_no_parameter_takes_a_path_a_cache_or_a_file() -> None:
 
 def test_honest_pipelines_predict_as_before(tmp_path: Path) -> None:
     expected = {}
-    with warnings.catch_warnings():
+    # Threads, because processes of joblib would import scikit-learn again.
+    with warnings.catch_warnings(), parallel_config("threading"):
         warnings.simplefilter("ignore")
         for name, pipeline in honest.honest_pipelines().items():
             io.dump(pipeline.fit(honest.TEXTS, honest.LABELS), tmp_path / f"{name}.skops")

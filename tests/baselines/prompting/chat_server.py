@@ -56,6 +56,8 @@ class ChatServer:
     url: str
     reply: Reply = lambda _: "positive"
     delay: float = 0.0
+    answers_only: int | None = None
+    """Requests that are answered; later ones wait until this is None."""
     asked: list[dict[str, Any]] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     authorizations: set[str] = field(default_factory=set)
@@ -93,6 +95,7 @@ def _make_app(server: ChatServer) -> FastAPI:
     async def chat(request: Request) -> Response:
         body = json.loads(await request.body())
         server.asked.append(body)
+        place = len(server.asked)
         server.paths.add(request.url.path)
         server.times.append(time.monotonic())
         server.authorizations.add(request.headers.get("authorization", ""))
@@ -100,6 +103,8 @@ def _make_app(server: ChatServer) -> FastAPI:
         server.most_under_way = max(server.most_under_way, server.under_way)
         try:
             await asyncio.sleep(server.delay)
+            while server.answers_only is not None and place > server.answers_only:
+                await asyncio.sleep(0.01)
             reply = server.reply(body)
         finally:
             server.under_way -= 1

@@ -17,7 +17,7 @@ from validation.report import InvalidInput
 N = 80
 ROWS: dict[str, Any] = {"domain": ["pub", "shop"] * (N // 2), "text": [f"visit {n}" for n in range(N)]}
 BINARY = ["1", "0", "0", "1"] * (N // 4)
-DEALT = r"the program dealt 80 rows to splits, as no column names these: (\d+) train, (\d+) validation, (\d+) test; "
+SPLIT = r"the program split 80 rows, as no column names their splits: (\d+) train, (\d+) validation, (\d+) test; "
 
 
 def test_the_same_number_is_one_label_with_a_note(tmp_path: Path) -> None:
@@ -94,18 +94,18 @@ def test_who_splits_says_so_first_with_counts(
     monkeypatch.setenv("SHIFTBENCH_CACHE", str(tmp_path / "cache"))
     for _ in range(2):  # the second time from the cache
         folder = sb.build_own(ROWS | {"label": BINARY})
-        said = re.match(DEALT, capsys.readouterr().err)
+        said = re.match(SPLIT, capsys.readouterr().err)
         assert said is not None
         train, validation, test = map(int, said.groups())
         assert (train + validation + test, test) == (N, len(folder.test("own")))
     pl.DataFrame(ROWS | {"label": BINARY}).write_csv(tmp_path / "own.csv")
     command = ["build", "own", "visits", "--raw", str(tmp_path / "own.csv"), "--out", str(tmp_path / "out")]
     result = CliRunner().invoke(app, [*command, "--no-depth"])
-    assert re.match(f"note: {DEALT}", " ".join(result.stderr.split()))
+    assert re.match(f"note: {SPLIT}", " ".join(result.stderr.split()))
     sb.build_own(ROWS | {"label": BINARY, "split": ["test"] * N})
     assert capsys.readouterr().err == ""
     sb.build_own(ROWS | {"label": BINARY, "split": ["train", "train", "test", "test"] * (N // 4)})
-    assert "dealt rows to splits that the file does not name (validation): " in capsys.readouterr().err
+    assert "split rows into splits that the file does not name (validation): " in capsys.readouterr().err
 
 
 def test_labels_and_texts_of_one_frame_are_two_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

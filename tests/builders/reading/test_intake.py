@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -237,19 +237,24 @@ def test_small_files_leave_nothing_behind_and_show_nothing(path: Path, capsys: p
     assert capsys.readouterr().err == ""
 
 
-def test_a_reader_of_whole_texts_is_never_gone_on_with(path: Path) -> None:
-    def whole(file: UpstreamFile) -> Iterator[pl.DataFrame]:
+@dataclass(frozen=True)
+class WholeTexts:
+    """A reader of a whole text, in two frames."""
+
+    stops: bool = field(default=False, repr=False)
+
+    def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
         lines = pl.read_ndjson(file.text().encode())
         yield lines[:30]
-        if stop:
+        if self.stops:
             raise KeyboardInterrupt
         yield lines[30:]
 
-    stop = True
+
+def test_a_reader_of_whole_texts_is_never_gone_on_with(path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        read(path, whole)
-    stop = False
-    same(read(path, whole), read_file(path, READ, CONSUMERS, cache=None))
+        read(path, WholeTexts(stops=True))
+    same(read(path, WholeTexts()), read_file(path, READ, CONSUMERS, cache=None))
 
 
 def test_progress_of_a_large_file_is_shown(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
