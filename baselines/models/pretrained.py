@@ -201,7 +201,7 @@ def load_pretrained(request: "LoadRequest") -> NamedModel:
     from baselines.training.options import Precision
 
     spec = request.spec
-    where = {"revision": request.revision} if request.revision else {}
+    where: dict[str, Any] = {"revision": request.revision} if request.revision else {}
     config = load_config(spec, **where)
     head = _head(config, request)
     match = _match(config, request) if head in ("ForSequenceClassification", "ForTokenClassification") else None
