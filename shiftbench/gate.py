@@ -3,7 +3,6 @@
 What ``shiftbench gate`` and the fixture ``shift_report`` run.
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -27,6 +26,7 @@ from shiftbench.inputs import prediction_file
 from shiftbench.results import capture_print
 from validation.command_line import as_fraction
 from validation.report import InvalidInput, Problem, did_you_mean
+from validation.toml_text import read_toml
 from validation.vocabulary import SOURCE_JOINER
 
 if TYPE_CHECKING:
@@ -154,8 +154,8 @@ def read_gate_settings(project: Path) -> dict[str, Any]:
     if not project.is_file():
         return {}
     try:
-        table: Any = tomllib.loads(project.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        table: Any = read_toml(project)
+    except ValueError as error:
         raise InvalidInput(Problem("this is not valid TOML", str(project), str(error))) from error
     for name in _SETTINGS:
         table = table.get(name, {}) if isinstance(table, dict) else {}

@@ -1,7 +1,6 @@
 """The grid's TOML file: a closed schema, checked whole before anything runs, and the trials that it asks for."""
 
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from baselines.runs import choose_sources
 from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
 from validation.report import InvalidInput, Problem, did_you_mean
+from validation.toml_text import read_toml
 from validation.vocabulary import NO_SOURCE
 
 Seed = Annotated[int, pydantic.Field(ge=0, lt=2**32, strict=True)]
@@ -104,12 +104,12 @@ def _read_grid_file(file: Path) -> GridFile:
     if not file.is_file():
         raise InvalidInput(Problem("there is no such grid file", str(file), cure="give the path of a TOML file"))
     try:
-        return GridFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(Problem("the grid file is not TOML", str(file), str(error), "correct it there")) from error
+        return GridFile.model_validate(read_toml(file))
     except pydantic.ValidationError as error:
         details = error.errors(include_context=False, include_url=False)
         raise InvalidInput(_problem(detail, str(file)) for detail in details) from error
+    except ValueError as error:
+        raise InvalidInput(Problem("the grid file is not TOML", str(file), str(error), "correct it there")) from error
 
 
 def _keep_tasks(grid_file: GridFile, tasks: Sequence[str]) -> GridFile:

@@ -131,12 +131,12 @@ def _load_folder(request: LoadRequest, folder: Path) -> LoadedModel:
     from baselines.models.pretrained import load_pretrained
     from baselines.models.sentence_model import find_head, load_sentence_model
 
+    if (folder / "adapter_config.json").is_file():  # it names its model, which may lie anywhere
+        cure = "merge the adapter into its model (peft: merge_and_unload) and give that folder"
+        raise InvalidInput(Problem("the folder holds an adapter without its model", request.spec, cure=cure))
     if (folder / "modules.json").is_file() and find_head(folder) is not None:
         return load_sentence_model(request, folder)
     if not (folder / "config.json").is_file():
-        if (folder / "adapter_config.json").is_file():
-            cure = "merge the adapter into its model (peft: merge_and_unload) and give that folder"
-            raise InvalidInput(Problem("the folder holds an adapter without its model", request.spec, cure=cure))
         there = ", ".join(sorted(file.name for file in folder.iterdir())[:8]) or "nothing"
         raise InvalidInput(Problem("the folder holds no model", request.spec, there, FORMS))
     return load_pretrained(request)

@@ -201,11 +201,11 @@ def load_pretrained(request: "LoadRequest") -> NamedModel:
     from baselines.training.options import Precision
 
     spec = request.spec
-    where: dict[str, Any] = {"trust_remote_code": False} | ({"revision": request.revision} if request.revision else {})
+    where: dict[str, Any] = {"revision": request.revision} if request.revision else {}
     config = load_config(spec, **where)
     head = _head(config, request)
     match = _match(config, request) if head in ("ForSequenceClassification", "ForTokenClassification") else None
-    spaced = {"add_prefix_space": True} if head == "ForTokenClassification" else {}
+    spaced: dict[str, Any] = {"add_prefix_space": True} if head == "ForTokenClassification" else {}
     tokenizer = load_tokenizer(spec, **where, **spaced)
     if tokenizer.pad_token_id is None and getattr(config, "pad_token_id", None) is not None:
         tokenizer.pad_token_id = config.pad_token_id  # classifiers that read from left to right say it there alone
@@ -260,7 +260,7 @@ def _writer(model: Any, request: "LoadRequest", common: Mapping[str, Any]) -> Pr
 
 def _head(config: Any, request: "LoadRequest") -> str:
     """Find the kind of head by the model's architecture, and refuse a head that does not suit the task."""
-    architectures = list(getattr(config, "architectures", None) or ())
+    architectures = [str(name) for name in getattr(config, "architectures", None) or ()]
     heads = [head for head in _HEADS if any(name.endswith(head) for name in architectures)]
     if not set(heads) & set(_OF_KIND[request.kind]):
         what = "the model is for another kind of task"

@@ -89,19 +89,20 @@ def load_sentence_model(request: "LoadRequest", folder: Path) -> SentenceModel:
     classes = getattr(head, "classes_", None)
     names = [] if classes is None else class_names(classes)
     own = settings.get("labels")
-    if own and all(name.isdigit() and int(name) < len(own) for name in names):
+    if isinstance(own, list) and all(name.isdigit() and int(name) < len(own) for name in names):
         names = [str(own[int(name)]) for name in names]
     match = match_labels(names, request.labels, place=request.spec, label_map=request.label_map)
     require("sentence_transformers", "encoder")
     from sentence_transformers import SentenceTransformer
 
     try:
-        body = SentenceTransformer(str(folder), local_files_only=True)
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        body = SentenceTransformer(str(folder), local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # the library does not check what a folder's files hold: any error may be theirs
         cure = "give the folder that save_pretrained wrote"
         raise InvalidInput(
             Problem("the sentence encoder cannot be loaded", request.spec, first_line(error), cure)
         ) from error
+    _check_body(body, head, request.spec)
     return SentenceModel(
         name=folder.resolve().name, inputs=request.inputs, notes=match.notes, part_rows=256,
         libraries=("sentence-transformers", "scikit-learn"),
@@ -109,6 +110,18 @@ def load_sentence_model(request: "LoadRequest", folder: Path) -> SentenceModel:
         version=folder_state(folder),
         body=body, head=head, is_normalized=bool(settings.get("normalize_embeddings")), match=match,
     )  # fmt: skip
+
+
+def _check_body(body: Any, head: Any, spec: str) -> None:
+    """Check that an encoder reads texts, and gives the vectors that a linear head reads."""
+    reads = body.max_seq_length
+    if reads is not None and (type(reads) is not int or reads < 1):
+        what, cure = "the sentence encoder's longest text is no length", "give a number of word pieces there"
+        raise InvalidInput(Problem(what, spec, f"{reads!r}"[:100], cure, key="max_seq_length"))
+    given = body.get_embedding_dimension()
+    if isinstance(head, LinearHead) and head.weight.shape[1] != given:
+        found = f"vectors of {given} numbers, and a head for {head.weight.shape[1]}"
+        raise InvalidInput(Problem("the head is another encoder's", spec, found, "save the model again"))
 
 
 def _settings(folder: Path) -> dict[str, Any]:
@@ -162,11 +175,19 @@ def _differentiable_head(path: Path, *, trust_pickle: bool) -> LinearHead:
 
 
 def _linear_head(path: Path) -> LinearHead:
+    from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    tensors = load_file(path)
+    cure = "save a linear head with 'weight' and 'bias', or another head with skops"
+    try:
+        tensors = load_file(path)
+    except (SafetensorError, KeyError, ValueError, TypeError) as error:
+        raise InvalidInput(Problem("this is no linear head", str(path), first_line(error), cure)) from error
     by_end = {name.rpartition(".")[2]: tensor for name, tensor in tensors.items()}
     if set(by_end) != {"weight", "bias"}:
-        cure = "save a linear head with 'weight' and 'bias', or another head with skops"
-        raise InvalidInput(Problem("this is no linear head", str(path), ", ".join(tensors), cure))
-    return LinearHead(by_end["weight"], by_end["bias"])
+        raise InvalidInput(Problem("this is no linear head", str(path), ", ".join(tensors)[:200], cure))
+    weight, bias = by_end["weight"], by_end["bias"]
+    if weight.ndim != 2 or bias.shape != weight.shape[:1]:
+        found = f"'weight' of shape {weight.shape} and 'bias' of shape {bias.shape}"
+        raise InvalidInput(Problem("this is no linear head", str(path), found, cure))
+    return LinearHead(weight, bias)

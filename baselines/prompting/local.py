@@ -201,8 +201,8 @@ class LocalModel:
         if self._gguf is not None:
             where, options = str(self._gguf.parent), {**options, "gguf_file": self._gguf.name}
         try:
-            return kind.from_pretrained(where, **options)
-        except (OSError, ValueError) as error:
+            return kind.from_pretrained(where, trust_remote_code=False, **options)
+        except Exception as error:  # the library does not check what a model's files hold: any error may be theirs
             cure = "give the folder of a causal language model with its tokenizer, a GGUF file, or an id on the Hub"
             raise InvalidInput(Problem("the model cannot be loaded", self._name, first_line(error), cure)) from error
 

