@@ -100,7 +100,7 @@ def test_equal_files_under_other_names_are_one_row_the_earliest(sent: Sent, pred
 def test_a_copy_of_the_same_second_is_no_original(tmp_path: Path, sender: Sender) -> None:
     """Before: of entries of one second the smallest id was first, which whoever copies could choose by the name."""
     store = Store(tmp_path)
-    first, *copies = [sender.send(store, f"model {number}", "somebody")[0].id for number in range(4)]
+    first, *copies = [sender.send(store, f"model {number}", "somebody")[0].id for number in range(8)]
     assert min(copies) < first
     assert [entry.id for entry in store.entries()] == [first, *copies]
     index = Index([sender.folder], store)
