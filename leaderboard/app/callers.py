@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from starlette.requests import HTTPConnection
 
-from leaderboard.app.identity import TOKEN_HEADERS, is_own_page, session_user
+from leaderboard.app.identity import TOKEN_HEADERS, is_mcp_call, is_own_page, session_user
 from validation.report import InvalidInput, Problem
 
 SECONDS_KNOWN = 3600.0
@@ -40,7 +40,9 @@ class Callers:
         user = user or self._token_user(request.headers)
         if user is not None:
             return Caller(f"user {user}", is_signed_in=True)
-        return Caller(address_name(request.client.host if request.client else None), is_signed_in=False)
+        host = request.client.host if request.client else None
+        # Calls by MCP come from this machine, whoever made them: its own user does not wait behind them.
+        return Caller("MCP" if is_mcp_call(host, request.headers) else address_name(host), is_signed_in=False)
 
     def learn(self, headers: Mapping[str, str], user: str) -> None:
         """Remember whom Hugging Face named for a request's token, if it has one."""

@@ -77,6 +77,8 @@ class BoundedConnection(H11Protocol):
 
     def _look(self) -> None:
         now = self.loop.time()
+        if self._next_look is not None:  # while the server was held up it read nothing that may have come
+            self._idle_since += max(0.0, now - self._next_look.when())
         if self.is_at_work():
             self._idle_since = now
         is_stuck = self._stuck_since is not None and now - self._stuck_since > STUCK_SECONDS

@@ -45,6 +45,11 @@ def local_submitter(client_host: str | None, headers: Mapping[str, str]) -> str:
     )
 
 
+def is_mcp_call(client_host: str | None, headers: Mapping[str, str]) -> bool:
+    """Return whether Gradio's MCP server passes on somebody's call, which it does from this machine alone."""
+    return client_host is not None and _is_loopback(client_host) and headers.get(MCP_CALL[0]) == MCP_CALL[1]
+
+
 def session_user(session: Mapping[str, Any]) -> str | None:
     """Return the user name that Hugging Face gave for this browser's session, while its sign-in lasts; else None.
 

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable, Iterable
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from leaderboard.app.faults import FaultLog
@@ -16,7 +17,9 @@ SECONDS_TO_BEGIN = 20.0
 BYTES_A_SECOND = 16 * 1024
 """A body has to arrive at this rate, after ``SECONDS_TO_BEGIN`` in which nothing need arrive."""
 _LOOK_AT_DISK = 2**20
-_NAMING_HEADERS = frozenset({b"host", b"x-forwarded-host", b"x-forwarded-proto", b"x-gradio-server"})
+_NAMING_HEADERS = frozenset(
+    {b"host", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-gradio-server"}
+)
 MAX_PATH_BYTES = 255
 """Of an address without its query: as many as a file's name may have, at which the system would fail."""
 _TOO_LONG = (414, b"this address is too long\n")
@@ -80,6 +83,8 @@ class BodyLimit:
         refusal = None
         try:
             await self.app(scope, body.receive, noted)
+        except ClientDisconnect:
+            pass  # the sender left, or sent what is no body: no fault of the application
         except Exception as fault:
             if body.refusal is None:  # otherwise the fault is that the body ended early
                 self._faults.write(fault)
@@ -131,7 +136,8 @@ class OwnAddress:
 
     Gradio has MCP tools run by a client of its own, which it sends for good to the address that the first request
     names: anybody could have this server fetch from anywhere, and all later calls, tokens included, go there. So these
-    requests get the address that their connection came in at.
+    requests get the address that their connection came in at. The client repeats their headers, from an address that
+    may count as a proxy's, so ``X-Forwarded-For`` names who sent them.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -161,6 +167,8 @@ def _to_own_socket(scope: Scope) -> Scope:
     host, port = (scope.get("server") or ("", None))[:2]
     address = f"{f'[{host}]' if ':' in host else host}:{port or 0}"
     other_headers = [(name, value) for name, value in scope["headers"] if name not in _NAMING_HEADERS]
+    if scope.get("client"):
+        other_headers.append((b"x-forwarded-for", scope["client"][0].encode("latin-1")))
     # The address without its last slash would be answered with this server's own one, which may be hidden.
     path = f"{addresses.MCP}/" if scope["path"] == addresses.MCP else scope["path"]
     return {**scope, "path": path, "scheme": "http", "headers": [(b"host", address.encode()), *other_headers]}

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 AT_ONCE = 3
 """Jobs that run at the same time. One client occupies at most all but one of these slots."""
 MAX_CLIENTS = 100
-"""Clients that may wait at the same time: each of them has one place for sure."""
+"""Clients that may wait at the same time: each of them has one place for sure. As many more may wait with a submission
+of a signed-in user: addresses cost nothing, so whoever has many of them could otherwise shut these users out."""
 MORE_PLACES = 100
 """Places that clients share in addition to their first one."""
 MAX_PAUSED = 16
@@ -59,7 +60,8 @@ class Line:
 
     Args:
         at_once: jobs that run at the same time.
-        max_clients: clients that may wait, each with one ticket for sure.
+        max_clients: clients that may wait, each with one ticket for sure: so many with a ticket that comes first, and
+            so many without.
         more_places: further tickets of clients that wait already. A client gets another one only while that leaves
             more of these places free than it occupies, so a single client never occupies more than half of them.
     """
@@ -81,7 +83,7 @@ class Line:
         ticket = Ticket(client, start, comes_first)
         with self._lock:
             waiting = self._waiting.get(client)
-            if waiting is None and len(self._waiting) >= self._max_clients:
+            if waiting is None and self._n_clients(comes_first=comes_first) >= self._max_clients:
                 raise LineFullError(f"{self._max_clients:,} others are waiting")
             if waiting is not None:
                 mine = len(waiting.tickets) - 1
@@ -132,6 +134,10 @@ class Line:
                 for number, ticket in enumerate(waiting.tickets)
             ]
         return [ticket for *_, ticket in sorted(in_rounds, key=lambda each: each[:3])]
+
+    def _n_clients(self, *, comes_first: bool) -> int:
+        """Count the waiting clients that have a ticket which comes first, or those that have none."""
+        return sum(any(each.comes_first for each in one.tickets) == comes_first for one in self._waiting.values())
 
     def _insert(self, ticket: Ticket, place: int | None) -> None:
         """Insert a ticket among its client's, or at their end; a client that did not wait joins behind all others."""

@@ -8,6 +8,7 @@ named endpoints (``leaderboard.app.endpoints``), their OpenAPI document and the 
 """
 
 import gc
+import json
 import signal
 import socket
 import sys
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 import gradio as gr
 import uvicorn
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from gradio.route_utils import FnIndexInferError
 from starlette.middleware import Middleware
@@ -35,6 +37,7 @@ from leaderboard.app.connections import bounded_connections
 from leaderboard.app.endpoints import add_endpoints
 from leaderboard.app.faults import FaultLog, write_logs_to
 from leaderboard.app.gradio_blocks import MAX_REMEMBERED_SESSIONS, GuardedBlocks
+from leaderboard.app.head_requests import HeadAsGet
 from leaderboard.app.headers import SecurityHeaders
 from leaderboard.app.keeper import Keeper
 from leaderboard.app.limits import BodyLimit, OwnAddress
@@ -118,6 +121,7 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
         _mount(app, blocks, [*plain, *sign_in_routes(sign_ins)], sign_ins)
     # Without it Gradio lets pages of other sites read its answers: on the Internet any, on this machine any port's.
     app.add_middleware(CORSMiddleware, allow_origins=[])
+    app.add_middleware(HeadAsGet)
     app.add_middleware(NotFoundPages)
     app.add_middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5)
     app.add_middleware(OwnAddress)
@@ -155,7 +159,10 @@ def _mount(app: FastAPI, blocks: gr.Blocks, routes: Sequence[Route], sign_ins: S
         app_kwargs={
             "routes": list(routes),
             "middleware": [Middleware(CurrentSignIns, sign_ins=sign_ins)],
-            "exception_handlers": {FnIndexInferError: _no_such_endpoint},
+            "exception_handlers": {
+                FnIndexInferError: _no_such_endpoint,
+                RequestValidationError: _invalid_request,
+            },
         },
     )
 
@@ -163,6 +170,16 @@ def _mount(app: FastAPI, blocks: gr.Blocks, routes: Sequence[Route], sign_ins: S
 async def _no_such_endpoint(_: Request, __: Exception) -> Response:
     """Answer a call to a name that there is not, for which Gradio has a fault."""
     return JSONResponse({"detail": "there is no such endpoint: /gradio_api/info lists them"}, 404)
+
+
+async def _invalid_request(_: Request, error: Exception) -> Response:
+    """Answer a request whose body or query is not as declared: what is wrong and where.
+
+    FastAPI would repeat what was sent, and fail on what JSON or UTF-8 cannot hold: infinity, half a character.
+    """
+    assert isinstance(error, RequestValidationError)
+    wrong = [{key: each[key] for key in ("type", "loc", "msg")} for each in error.errors()]
+    return Response(json.dumps({"detail": wrong}), 422, media_type="application/json")  # in ASCII
 
 
 class Server:

@@ -33,8 +33,9 @@ VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){0,3}", re.ASCII)
 class Entry:
     """One accepted submission.
 
-    ``submitted_at`` is in UTC, ISO 8601, to the second; ``has_validation`` says whether predictions on validation rows
-    lie beside its predictions.
+    ``submitted_at`` is in UTC, ISO 8601, to the microsecond (in older entries to the second), since the earlier of two
+    entries with the same predictions has the row on the board; ``has_validation`` says whether predictions on
+    validation rows lie beside its predictions.
     """
 
     id: str
@@ -129,7 +130,7 @@ def record_path(name: str) -> str:
 
 def now() -> str:
     """Return the current time in the form that entries use."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def entry_bytes(entry: Entry) -> bytes:

@@ -354,6 +354,35 @@ def test_a_body_of_two_lengths_is_refused(attacked: Attacked, path: str) -> None
         assert answer == "HTTP/1.1 400 Bad Request"
 
 
+@pytest.mark.parametrize("path", ["/", "/entry?id=0", "/compare", "/healthz", "/board.csv", "/submit", "/logout"])
+def test_head_is_answered_as_get_without_the_body(attacked: Attacked, path: str) -> None:
+    """Before: 404, as if the page were not there; 405 at ``/submit``."""
+    asked, got = (httpx.request(method, attacked.url + path) for method in ("HEAD", "GET"))
+    assert (asked.status_code, asked.content) == (got.status_code, b"")
+    assert asked.headers["content-length"] == got.headers["content-length"]
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999"])
+@pytest.mark.parametrize("endpoint", ["queue/join", "cancel", "reset"])
+def test_values_that_json_cannot_repeat_are_refused(attacked: Attacked, endpoint: str, number: str) -> None:
+    """Before: status 500."""
+    body = '{"session_hash": "\\ud800", "event_id": ' + number + ', "fn_index": ' + number + "}"
+    headers = {"content-type": "application/json"}
+    answer = httpx.post(f"{attacked.url}/gradio_api/{endpoint}", content=body, headers=headers)
+    assert answer.status_code == 422
+    assert {"type", "loc", "msg"} == set(answer.json()["detail"][0])
+
+
+def test_a_sender_who_leaves_is_no_fault(attacked: Attacked, capfd: pytest.CaptureFixture[str]) -> None:
+    head = "POST /submit-plain HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: multipart/form-data; boundary=x\r\n"
+    sent = f"{head}Content-Length: 1000\r\n\r\n--x".encode()
+    with attacks.sockets(attacked.url, 1, sent):
+        time.sleep(0.2)  # it is being read
+    time.sleep(0.2)
+    assert httpx.get(f"{attacked.url}/healthz").text == "ok"
+    assert "ClientDisconnect" not in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("letters", [256, 5_000])
 def test_addresses_that_no_file_can_have_are_refused(attacked: Attacked, letters: int) -> None:
     """Before: status 500 below /static and /assets."""

@@ -1,5 +1,6 @@
 """Who a request counts as: a user who has signed in, else an address; a forwarded one from named proxies alone."""
 
+import asyncio
 import time
 from typing import Any
 
@@ -7,9 +8,11 @@ import httpx
 import pytest
 from fastapi import FastAPI, Request
 from starlette.requests import HTTPConnection
+from starlette.types import Receive, Scope, Send
 
 from leaderboard.app import callers as module
 from leaderboard.app.callers import Caller, Callers, address_name, checked_networks
+from leaderboard.app.limits import OwnAddress
 from leaderboard.app.server import Server
 from tests.leaderboard.app.test_server import free_port
 from validation.report import InvalidInput
@@ -39,6 +42,25 @@ def request(address: str = "203.0.113.9", user: str | None = None, **headers: st
 )
 def test_an_ipv6_client_is_a_network(host: str | None, name: str) -> None:
     assert address_name(host) == name
+
+
+def test_calls_by_mcp_count_as_one_client_from_this_machine_alone() -> None:
+    callers = Callers()
+    assert callers.of(request("127.0.0.1", x_gradio_user="mcp")) == Caller("MCP", is_signed_in=False)
+    assert callers.of(request("127.0.0.1")).name == "127.0.0.1"
+    assert callers.of(request("203.0.113.9", x_gradio_user="mcp")).name == "203.0.113.9"
+
+
+def test_a_call_by_mcp_names_who_sent_it() -> None:
+    """Gradio repeats its headers from this machine, whose address may be a named proxy's."""
+    passed: list[Scope] = []
+
+    async def app(scope: Scope, _receive: Receive, _send: Send) -> None:
+        passed.append(scope)
+
+    sent = request("203.0.113.9", x_forwarded_for="198.51.100.7").scope
+    asyncio.run(OwnAddress(app)({**sent, "path": "/gradio_api/mcp/"}, None, None))  # type: ignore[arg-type]
+    assert [value for name, value in passed[0]["headers"] if name == b"x-forwarded-for"] == [b"203.0.113.9"]
 
 
 def test_a_user_counts_as_one_from_any_address() -> None:

@@ -117,6 +117,20 @@ def test_nobody_is_refused_while_there_is_room_for_one_place_a_client() -> None:
         seen.enter("one more")
 
 
+def test_addresses_shut_no_signed_in_user_out() -> None:
+    seen = Seen(at_once=1, max_clients=50)
+    for number in range(51):
+        seen.enter(f"address {number}")
+    user = seen.enter("user", comes_first=True)
+    assert seen.line.place(user) == 1
+    with pytest.raises(LineFullError, match="50 others are waiting"):
+        seen.enter("one more address")
+    for number in range(49):
+        seen.enter(f"user {number}", comes_first=True)
+    with pytest.raises(LineFullError, match="50 others are waiting"):
+        seen.enter("one more user", comes_first=True)
+
+
 def test_a_thousand_clients_leave_the_line_as_small_as_it_was() -> None:
     line = Line(at_once=1)
     held = line.enter("first", lambda _: None)

@@ -16,6 +16,7 @@ from leaderboard.board.look_alikes import skeleton
 from leaderboard.store import Store
 from leaderboard.views.board_fragment import rows_fragment
 from tests.leaderboard.conftest import Visible, predict
+from tests.leaderboard.sending import Sender
 from tests.leaderboard.views.board_table import query
 from validation.cards import Card
 
@@ -94,6 +95,16 @@ def test_equal_files_under_other_names_are_one_row_the_earliest(sent: Sent, pred
     assert names(index) == ["again", "other predictions"]
     again = sent.index()  # from its saved tables
     assert names(again) == ["again", "other predictions"]
+
+
+def test_a_copy_of_the_same_second_is_no_original(tmp_path: Path, sender: Sender) -> None:
+    """Before: of entries of one second the smallest id was first, which whoever copies could choose by the name."""
+    store = Store(tmp_path)
+    first, *copies = [sender.send(store, f"model {number}", "somebody")[0].id for number in range(8)]
+    assert min(copies) < first
+    assert [entry.id for entry in store.entries()] == [first, *copies]
+    index = Index([sender.folder], store)
+    assert {original for each in copies for original in index.originals(each).values()} == {first}
 
 
 def date_entries(store: Store, identities: Sequence[str]) -> None:
