@@ -85,10 +85,10 @@ def find_inside(name: str, claim: Path, folder: Path | None = None) -> Path | No
         folder: the folder, where also the last part of the path alone is looked up; by default the claim's own.
     Returns: the path; None where there is none that lies in the folder once links are followed.
     """
-    root = claim.parent if folder is None else folder
-    places = [Path(name), root / name, *([] if folder is None else [root / Path(name).name])]
+    outer = claim.parent if folder is None else folder
+    places = [Path(name), outer / name, *([] if folder is None else [outer / Path(name).name])]
     # Files outside are not even looked for: whether one is there is no business of the claim's.
-    inside = [place for place in places if Path(realpath(place)).is_relative_to(realpath(root))]
+    inside = [place for place in places if Path(realpath(place)).is_relative_to(realpath(outer))]
     return next((place for place in inside if place.exists()), None)
 
 

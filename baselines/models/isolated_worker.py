@@ -134,7 +134,7 @@ def write_message(stream: BinaryIO, header: Mapping[str, Any], body: bytes | mem
 
 
 def end_with_starter(lifeline: int) -> None:
-    """Have the system kill this process when the other end of a pipe closes, whatever this process is doing then."""
+    """Arrange that the system kills this process when the other end of a pipe closes, whatever it is doing."""
     import fcntl
 
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())

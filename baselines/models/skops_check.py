@@ -114,11 +114,11 @@ class _UnlistedError(Exception):
 
 
 def _damaged(place: str, error: Exception) -> Problem:
-    found = f"{type(error).__name__}: {_shown(str(error))}" if str(error) else type(error).__name__
+    found = f"{type(error).__name__}: {_short_text(str(error))}" if str(error) else type(error).__name__
     return Problem("the skops file cannot be loaded", place, found, "save it again with skops.io.dump")
 
 
-def _shown(text: str) -> str:
+def _short_text(text: str) -> str:
     """Format a text of the file for a message: no control characters, and not long."""
     is_plain = text.isascii() and text.isprintable()
     return (text if is_plain else ascii(text))[:120]
@@ -149,13 +149,13 @@ class _Check:
 
     def rewrite(self, schema: Any) -> bytes:
         """Check the schema, and write the file anew."""
-        unlisted = sorted({_shown(name) for name in _unlisted_names(schema, 0, is_left_out=False)})
+        unlisted = sorted({_short_text(name) for name in _unlisted_names(schema, 0, is_left_out=False)})
         if unlisted:
             raise _UnlistedError(
                 "the file names types or functions that are not on the list of those that need no trust", unlisted[:12]
             )
         if type(schema["protocol"]) is not int or schema["protocol"] not in PROTOCOLS:
-            raise ValueError(f"protocol {_shown(repr(schema['protocol']))}, written by a later version of skops")
+            raise ValueError(f"protocol {_short_text(repr(schema['protocol']))}, written by a later version of skops")
         root = self._node(schema) | {"protocol": schema["protocol"], "_skops_version": "0"}
         out = BytesIO()
         with zipfile.ZipFile(out, "w") as archive:
@@ -222,7 +222,7 @@ class _Check:
             items = [self._node(item) for item in node["content"]]
             return _bare(node) | {"type": "json", "content": items, "shape": self._items(shape)}
         if node["type"] != "numpy":
-            raise ValueError(f"an array of type {_shown(repr(node['type']))}")
+            raise ValueError(f"an array of type {_short_text(repr(node['type']))}")
         content = self._read(node["file"])
         array = _load_array(content, _KINDS)
         if _type_name(node) != "numpy.ndarray" and array.shape != ():
@@ -273,13 +273,13 @@ class _Check:
             if allowed is None:
                 if not (key.endswith("_") or key.startswith("_")) or key.startswith("__"):
                     raise _UnlistedError(
-                        "a part of the model has an attribute that it does not have", [_named(name, key)]
+                        "a part of the model has an attribute that it does not have", [_short_type_name(name, key)]
                     )
                 allowed = ("<parts>", "<text>")
             content[key] = _json_node(None) if "<left out>" in allowed else self._node(value)
             if not _is_allowed(content[key], allowed):
                 said = ", ".join(allowed) or "nothing"
-                found = f"{_named(name, key)} = {_value_shown(value)}, where it may be {said}"
+                found = f"{_short_type_name(name, key)} = {_value_short_text(value)}, where it may be {said}"
                 raise _UnlistedError("a part of the model has a value that needs trust", [found])
         state_node = _bare(state) | {"key_types": _text_types(len(content)), "content": content}
         return _bare(node) | {"content": state_node}
@@ -409,14 +409,14 @@ def _is_plain(node: Node) -> bool:
     return all(_is_plain(item) for item in items if isinstance(item, dict))
 
 
-def _named(name: str, key: str) -> str:
-    return f"{name.rpartition('.')[2]}.{_shown(key)}"
+def _short_type_name(name: str, key: str) -> str:
+    return f"{name.rpartition('.')[2]}.{_short_text(key)}"
 
 
-def _value_shown(node: Node) -> str:
+def _value_short_text(node: Node) -> str:
     if node.get("__loader__") == "JsonNode":
-        return _shown(str(node.get("content")))
-    return _shown(_type_name(node))
+        return _short_text(str(node.get("content")))
+    return _short_text(_type_name(node))
 
 
 def _load_array(content: bytes, kinds: str) -> NDArray[Any]:
@@ -454,7 +454,7 @@ def _check_sparse(content: bytes) -> None:
     form, shape = arrays["format"].item(), arrays["shape"]
     form = form.decode() if isinstance(form, bytes) else form
     if form not in ("csr", "csc", "dia") or shape.shape != (2,) or shape.dtype.kind != "i" or (shape < 0).any():
-        raise ValueError(f"a sparse matrix of format {_shown(str(form))}")
+        raise ValueError(f"a sparse matrix of format {_short_text(str(form))}")
     if form == "dia":
         data, offsets = arrays["data"], arrays["offsets"]
         if data.ndim != 2 or offsets.shape != (len(data),) or offsets.dtype.kind != "i":

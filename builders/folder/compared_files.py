@@ -70,7 +70,7 @@ def find_missing_files(folder: Path, manifest: Manifest, pattern: str) -> Iterat
     """
     listed = {place for place in manifest.files if fnmatchcase(place, pattern)}
     for place in sorted(listed):
-        if not (folder / place).is_file():
+        if not (folder / place).exists():
             yield Problem("a file of the dataset folder is missing", str(folder / place), cure=_CURE)
     if listed:
         for path in sorted(folder.glob(pattern)):

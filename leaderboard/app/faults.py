@@ -61,7 +61,7 @@ class FaultHandler(logging.Handler):
 
 
 def write_logs_to(faults: FaultLog) -> None:
-    """Have all that libraries of this process log written to a ``FaultLog``, and nowhere else.
+    """Write all that libraries of this process log to a ``FaultLog``, and nowhere else.
 
     The handler is the root logger's. Some libraries log there by name, others by ``logging.warning``, which would
     otherwise give the root logger a handler that writes each message whole.

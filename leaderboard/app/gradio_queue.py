@@ -122,7 +122,7 @@ class GuardedQueue(Queue):  # type: ignore[misc]
         return queue.queue if queue is not None else []
 
     def _sort(self) -> None:
-        """Bring the calls that Gradio shows their place in the order of the line."""
+        """Sort the calls that Gradio shows their place by the order of the line."""
         places = {id(ticket): place for place, ticket in enumerate(self._line.order(), start=1)}
         self._events_in_line().sort(key=lambda event: places.get(id(self._tickets.get(event._id)), 0))
 

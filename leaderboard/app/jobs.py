@@ -50,7 +50,7 @@ class Job(Generic[Result]):
         return min((place for place in places if place), default=0)
 
     def ask(self, client: str, *, comes_first: bool = False) -> None:
-        """Give the job a place in the line for a client; it runs when the first of its places comes up.
+        """Add a place for the job in the line for a client; it runs when the first of its places comes up.
 
         Otherwise a client could keep a job from others by asking for it first, behind many jobs of its own.
 

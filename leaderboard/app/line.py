@@ -95,7 +95,7 @@ class Line:
         return ticket
 
     def leave(self, ticket: Ticket) -> None:
-        """Give the ticket's slot or place back, when its job has ended or is not wanted any more. Idempotent."""
+        """Return the ticket's slot or place to the line: its job has ended or is not wanted any more. Idempotent."""
         with self._lock:
             if ticket.is_running:
                 self._stop(ticket)
@@ -106,7 +106,7 @@ class Line:
         self._start_next()
 
     def give_way(self, ticket: Ticket) -> None:
-        """Let others run in the middle of a long job: return at once where nobody waits, else when it may go on."""
+        """Wait for others in the middle of a long job: return at once where nobody waits, else when it may go on."""
         go_on = threading.Event()
         with self._lock:
             if self._n_paused >= MAX_PAUSED or not (self._waiting.keys() - {ticket.client}):

@@ -60,7 +60,7 @@ class Index:
         known = pl.DataFrame(list(self._stamps.items()), schema={"data": pl.String, "stamp": pl.String}, orient="row")
         rows = rows.join(known, on=["data", "stamp"], how="semi")
         self._copies = Copies(store)
-        self._snapshot = self._taken(rows, {})
+        self._snapshot = self._snapshot_of(rows, {})
         self._overall: dict[str, _SavedOverall] = {}
         self._ranks = RankIntervals(store, self._copies, saved=self._snapshot.ids)
         # Many entries are read while the first ones are shown.
@@ -97,7 +97,7 @@ class Index:
             rows = snapshot.every.filter(~pl.col("id").is_in(list(gone))) if gone else snapshot.every
             rows = pl.concat([rows, read], how="diagonal") if not read.is_empty() else rows
             unread = max(len(new) - READ_AT_ONCE, 0)
-            self._snapshot = self._taken(rows, kept_out | unscored, unread)
+            self._snapshot = self._snapshot_of(rows, kept_out | unscored, unread)
             with self._scores_lock:
                 for identity in gone:
                     self._scores.pop(identity, None)
@@ -105,7 +105,7 @@ class Index:
                 self._ranks.start(self._snapshot)  # under the lock, so that the newest snapshot comes last
         return unread > 0
 
-    def _taken(self, every: pl.DataFrame, unscored: dict[str, Unscored], unread: int = 0) -> Snapshot:
+    def _snapshot_of(self, every: pl.DataFrame, unscored: dict[str, Unscored], unread: int = 0) -> Snapshot:
         """Return a snapshot of the entries with some rows."""
         public = {folder.content_hash for folder in self.folders if self._folder(folder.content_hash).has_public_labels}
         rows = self._copies.fold(every, public)

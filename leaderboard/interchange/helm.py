@@ -231,11 +231,11 @@ def _generated(state: _State, adapter: _Adapter, path: Path) -> str | None:
     if state.output_mapping is None:
         return text
     if adapter.output_mapping_pattern is not None:
-        text = _found(adapter.output_mapping_pattern, text.strip(), path)
+        text = _first_match(adapter.output_mapping_pattern, text.strip(), path)
     return state.output_mapping.get(text.strip())
 
 
-def _found(pattern: str, text: str, path: Path) -> str:
+def _first_match(pattern: str, text: str, path: Path) -> str:
     """Return what a pattern finds first: its first group, or all where it has none; nothing where it finds nothing.
 
     The log names the pattern, so polars searches: its time grows with the text alone, where Python's may never end.

@@ -172,7 +172,7 @@ class LocalPlace:
             self._write({})
 
     def require_private(self) -> None:
-        """Let nobody but its owner read the folder, and what is written there from now on."""
+        """Restrict the folder, and what is written there from now on, to its owner."""
         self._is_private = True
         if self.root.is_dir() and self.root.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             cure = f"have its owner run: chmod -R go= {self.root}"

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from builders.folder.reader import DatasetFolder, subset_path
+from tests.changed_folders import open_changed
 from tests.command_line import run
 from validation.cards import Card, read_card
 
@@ -42,7 +43,7 @@ def test_models_without_a_source_and_files_of_a_subset_are_recognised(synthetic:
     shutil.copytree(synthetic.path, tmp_path / "data")
     few, label = synthetic.subset("nli", "fewshot")[::3], synthetic.task("nli").labels[0]
     few.write_parquet(tmp_path / "data" / subset_path("nli", "fewshot"))
-    synthetic = DatasetFolder.open(tmp_path / "data")
+    synthetic = open_changed(tmp_path / "data")
     frame = few.select("id", source=pl.lit("none"), prediction=pl.lit(label))
     path, out = tmp_path / "few.jsonl", tmp_path / "out.yaml"
     frame.write_ndjson(path)

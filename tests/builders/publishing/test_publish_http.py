@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from builders.building.synthetic import build_synthetic
-from builders.checksums import file_sha256
 from builders.folder.hashes import content_hash, rows_sha256
 from builders.folder.reader import DatasetFolder
 from builders.publishing.publish import default_tag
 from builders.publishing.publish_folders import publish_folders
+from tests.changed_folders import open_changed
 from tests.hub.clients import finish, load, start_publish
 from tests.hub.published import REPO, files, publish, tag_of, titles
 from tests.hub.server import READ, LoopbackHub
@@ -37,9 +37,8 @@ def changed_row(folder: DatasetFolder, out: Path) -> DatasetFolder:
     manifest = json.loads((copy / "shiftbench.json").read_text())
     facts = manifest["tasks"]["nli"]["domains"]["kitchen"]["splits"]["test"]
     facts["labels_sha256"] = rows_sha256(pl.read_parquet(path), ["label"])
-    manifest["files"][path.relative_to(copy).as_posix()] = file_sha256(path)
     (copy / "shiftbench.json").write_text(json.dumps(manifest))
-    opened = DatasetFolder.open(copy)
+    opened = open_changed(copy)
     manifest["content_hash"] = content_hash(opened.manifest.tasks, opened.manifest.benchmark)
     (copy / "shiftbench.json").write_text(json.dumps(manifest))
     return DatasetFolder.open(copy)
@@ -294,9 +293,6 @@ def test_rows_that_came_to_lie_in_a_public_copy_are_found(
     pq.write_table(pq.read_table(path).slice(1), path)
     with pytest.raises(InvalidInput, match="a file of the dataset folder was changed"):
         publish(hub, DatasetFolder.open(copy))
-    with pytest.raises(InvalidInput) as refused:
-        publish(hub, DatasetFolder.unchecked(copy))
-    assert "rows differ from the manifest" in str(refused.value)
     assert hub.faults.log == []
 
 

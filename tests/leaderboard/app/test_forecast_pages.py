@@ -15,6 +15,7 @@ from leaderboard.store import Store
 from tests.leaderboard.app.chromium import Open, violations
 from tests.leaderboard.app.test_pages import BEYOND, FAINT
 from tests.leaderboard.app.test_server import free_port
+from tests.leaderboard.app.waiting import last_answer
 from tests.leaderboard.confident import write_confident
 from tests.leaderboard.conftest import Filled
 from validation.cards import Card
@@ -77,7 +78,9 @@ def test_the_plain_form_takes_validation_rows_and_refuses_others(served: Served)
         files = {"file": ("p.parquet", served.file.read_bytes()), "validation": ("v.parquet", held_out)}
         fields = {"do": do, "name": "Sure model", "paradigm": "fine-tuned", "data": served.card.data}
         headers = {"origin": served.url}
-        return httpx.post(f"{served.url}/submit-plain", data=fields, files=files, headers=headers, timeout=60).text
+        with httpx.Client(timeout=60) as session:
+            sent = session.post(f"{served.url}/submit-plain", data=fields, files=files, headers=headers)
+            return last_answer(session, sent).text
 
     before = served.store.ids()
     test_rows = post(served.file.read_bytes(), "submit")

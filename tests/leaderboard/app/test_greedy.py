@@ -15,6 +15,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.app.server import serve
 from leaderboard.store import Store
 from tests.leaderboard.app.test_server import free_port
+from tests.leaderboard.app.waiting import last_answer
 from tests.leaderboard.conftest import predict
 from validation.cards import Card
 
@@ -25,15 +26,6 @@ BUSY = ("many others are comparing now", "Not now")
 
 def client(address: str) -> httpx.Client:
     return httpx.Client(transport=httpx.HTTPTransport(local_address=address), timeout=120)
-
-
-def until_answered(session: httpx.Client, answer: httpx.Response) -> httpx.Response:
-    """Ask again as a browser does."""
-    while "refresh" in answer.headers:
-        _, _, address = answer.headers["refresh"].partition("; url=")
-        time.sleep(0.05)
-        answer = session.get(str(answer.url.join(address)) if address else str(answer.url))
-    return answer
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +61,7 @@ def measured(
         try:
             for number in range(N_ASKED):
                 begun = time.monotonic()
-                answer = until_answered(session, ask(session, number))
+                answer = last_answer(session, ask(session, number))
                 seconds.append(time.monotonic() - begun)
                 refused += answer.status_code >= 500 or any(words in answer.text for words in BUSY)
         finally:

@@ -28,13 +28,17 @@ from leaderboard.app.uploads import Uploads
 from leaderboard.board import Index
 from leaderboard.scoring.score import IN_THIS_PROCESS
 from leaderboard.views.plain_submit_page import Access, plain_submit_html
+from tests.leaderboard.app.waiting import last_answer
 from tests.leaderboard.conftest import Filled, fill
 
 
 def post(url: str, file: Path | None, headers: dict[str, str] | None = None, **fields: str) -> httpx.Response:
     files = {"file": (file.name, file.read_bytes())} if file else {}
     origin = {"origin": url} if headers is None else headers
-    return httpx.post(f"{url}/submit-plain", data=fields, files=files or None, headers=origin, timeout=60)
+    with httpx.Client(timeout=60) as session:
+        return last_answer(
+            session, session.post(f"{url}/submit-plain", data=fields, files=files or None, headers=origin)
+        )
 
 
 def entries(filled: Filled) -> list[str]:

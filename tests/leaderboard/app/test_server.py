@@ -383,6 +383,8 @@ def test_a_fault_does_not_end_the_looking_and_scoring(filled: Filled, monkeypatc
 def test_the_page_serves_what_other_programs_add(served: Served, filled: Filled, new_file: Path) -> None:
     """The store has one truth, its folder: an entry added beside the running server is on the next board."""
     card = filled.card("poor").model_copy(update={"name": "Added beside"})
+    others = pl.read_csv(new_file).with_columns(prediction=pl.lit(filled.folder.task("sa").labels[1]))
+    others.write_csv(new_file)  # no copy of what another test sends
     entry, new = Store(served.filled.store.root).submit(new_file, card, [filled.folder])
     assert new
     time.sleep(1.1)  # the folder is looked at once a second

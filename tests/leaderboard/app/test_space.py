@@ -227,7 +227,8 @@ def test_a_space_takes_entries_of_who_signs_in(
         url, synthetic, path, "From elsewhere", token=False, headers={**browser, "origin": "https://x.example"}
     )
     assert not elsewhere["ok"]
-    by_token = send(url, synthetic, path, "By token", token=READ)
+    predict(synthetic, synthetic.task("nli").domains, 0.3).write_parquet(tmp_path / "other.parquet")
+    by_token = send(url, synthetic, tmp_path / "other.parquet", "By token", token=READ)
     assert by_token["ok"], by_token["problems"]
     board = {
         row["name"]: row["submitter"] for row in Client(url, verbose=False).predict("synthetic/nli", api_name="/board")

@@ -13,6 +13,7 @@ from builders.building import own
 from builders.folder.reader import DatasetFolder
 from leaderboard.release.halves import halves
 from leaderboard.store import Entry, Store
+from tests.changed_folders import open_changed
 from validation.cards import Card
 
 TASK = "tickets"
@@ -61,7 +62,7 @@ def with_permuted_half(folder: DatasetFolder, out: Path, *, feedback: bool, seed
         labels = rows["label"].to_numpy().copy()
         labels[chosen] = rng.permutation(labels[chosen])
         rows.with_columns(label=pl.Series(labels, dtype=rows.schema["label"])).write_parquet(path)
-    return DatasetFolder.open(out)
+    return open_changed(out)
 
 
 def gold_codes(folder: DatasetFolder, target: str) -> NDArray[np.int64]:
