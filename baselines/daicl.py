@@ -24,7 +24,7 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from baselines.program import (
+from shiftbench.baselines.program import (
     Data,
     Out,
     Probabilities,
@@ -36,18 +36,18 @@ from baselines.program import (
     make_card,
     open_work_folder,
 )
-from baselines.robust.in_context import Layout, find_nearest, label_scores
-from baselines.runs import Run, Trained, require_two_labels, train_and_predict
-from baselines.sbert_lr import EncoderName
-from baselines.training.models import determinism, model_version
-from baselines.training.options import BaseDtype, Deterministic, EvalTokens, Hyperparameters, Precision
-from baselines.training.outputs import write_trained
-from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
-from builders.folder.reader import DatasetFolder
-from validation.command_line import require
-from validation.json_text import parse_json
-from validation.output_files import replace_file
-from validation.report import InvalidInput, Problem
+from shiftbench.baselines.robust.in_context import Layout, find_nearest, label_scores
+from shiftbench.baselines.runs import Run, Trained, require_two_labels, train_and_predict
+from shiftbench.baselines.sbert_lr import EncoderName
+from shiftbench.baselines.training.models import determinism, model_version
+from shiftbench.baselines.training.options import BaseDtype, Deterministic, EvalTokens, Hyperparameters, Precision
+from shiftbench.baselines.training.outputs import write_trained
+from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.command_line import require
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.output_files import replace_file
+from shiftbench.validation.report import InvalidInput, Problem
 
 SHOTS = 3
 MOST_WORDS = 50
@@ -113,8 +113,8 @@ class Daicl:
         lora_targets: Sequence[str] = PROJECTIONS,
         eval_tokens: int | None = None,
     ) -> None:
-        from baselines.training.batches import Padding
-        from baselines.training.models import Device, load_tokenizer
+        from shiftbench.baselines.training.batches import Padding
+        from shiftbench.baselines.training.models import Device, load_tokenizer
 
         info = folder.task(task)
         lacking = [
@@ -133,7 +133,7 @@ class Daicl:
 
     def fit(self, run: Run) -> Trained:
         """Train one model per target; the trained weights of each are kept in a file."""
-        from baselines.training.models import n_parameters
+        from shiftbench.baselines.training.models import n_parameters
 
         assert run.scratch is not None
         source = self._short_rows(run.train, run.source)
@@ -151,7 +151,7 @@ class Daicl:
 
     def _adapt(self, run: Run, source: pl.DataFrame, target: str, file: Path) -> None:
         """Train on source texts, each after similar target texts, and write the trained weights."""
-        from baselines.training.trainer import Objective, n_next_tokens, save_state, train
+        from shiftbench.baselines.training.trainer import Objective, n_next_tokens, save_state, train
 
         contexts = self._short_rows(self._folder.split(self._task, target, "train").drop("label"), target)
         place = {id_: number for number, id_ in enumerate(contexts["id"])}
@@ -183,7 +183,7 @@ class Daicl:
 
     def _build_model(self, seed: int) -> Any:
         """Load the language model and add the low-rank updates that are to be trained to its attention layers."""
-        from baselines.training.models import add_low_rank_updates, load_model, seeded
+        from shiftbench.baselines.training.models import add_low_rank_updates, load_model, seeded
 
         model = load_model("AutoModelForCausalLM", self._model, seed, base_dtype=self._base_dtype)
         with seeded(seed):
@@ -194,8 +194,8 @@ class Daicl:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         from scipy.special import softmax
 
-        from baselines.training.prediction import predict_rows
-        from baselines.training.trainer import load_state
+        from shiftbench.baselines.training.prediction import predict_rows
+        from shiftbench.baselines.training.trainer import load_state
 
         fields = self._layout.fields(source)
         demonstrations = [

@@ -6,7 +6,7 @@ the weights of each encoder: what differs is the depth alone. Intervals are over
 bootstrap, weights as they are).
 
     shiftbench build df1 --raw RAW --partial --no-depth --out build/df1
-    python -m baselines.depth_encoders --data build/df1
+    python -m shiftbench.baselines.depth_encoders --data build/df1
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,15 +21,15 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from baselines import sbert_lr, tfidf_lr
-from baselines.program import Data
-from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
-from builders.folder.reader import DatasetFolder
-from builders.static_encoder import STATIC_ENCODER
-from leaderboard.metrics.correlation import spearman
-from leaderboard.metrics.depth import depth_f1, depth_weights, least_deep, q_statistic, tte_depth
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import source_parts
+from shiftbench.baselines import sbert_lr, tfidf_lr
+from shiftbench.baselines.program import Data
+from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.static_encoder import STATIC_ENCODER
+from shiftbench.leaderboard.metrics.correlation import spearman
+from shiftbench.leaderboard.metrics.depth import depth_f1, depth_weights, least_deep, q_statistic, tte_depth
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import source_parts
 
 Floats = NDArray[np.float64]
 

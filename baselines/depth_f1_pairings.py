@@ -7,7 +7,7 @@ sentiment pairings, whose sources are not at hand, and the paper's other three m
 Draws from a folder of ``dr``, whose labels are equal in number, so that each seed is another draw; a folder of ``df1``
 holds one draw of every pairing, with labels as upstream has them, which any model and ``shiftbench score`` take.
 
-    python -m baselines.depth_f1_pairings --data build/dr --seed 0 --seed 1 --seed 2
+    python -m shiftbench.baselines.depth_f1_pairings --data build/dr --seed 0 --seed 1 --seed 2
 """
 
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from baselines.program import Data, Seeds
-from baselines.sbert_lr import EncoderName, classifier
-from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.classification import accuracy, confusion_counts
-from leaderboard.metrics.depth import LAMBDAS, depth_weights, least_deep, q_statistic, tte_depth
+from shiftbench.baselines.program import Data, Seeds
+from shiftbench.baselines.sbert_lr import EncoderName, classifier
+from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.classification import accuracy, confusion_counts
+from shiftbench.leaderboard.metrics.depth import LAMBDAS, depth_weights, least_deep, q_statistic, tte_depth
 
 N_TARGET = 1000
 

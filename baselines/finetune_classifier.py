@@ -18,9 +18,9 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from baselines.models.heads import CLASSIFIER, Head
-from baselines.program import RunOptions, with_options
-from baselines.robust.method import (
+from shiftbench.baselines.models.heads import CLASSIFIER, Head
+from shiftbench.baselines.program import RunOptions, with_options
+from shiftbench.baselines.robust.method import (
     EXTRA_DATA,
     OF_DOMAINS,
     OF_FEATURES,
@@ -29,20 +29,20 @@ from baselines.robust.method import (
     Robustness,
     Synonyms,
 )
-from baselines.robust.synonyms import SynonymSource
-from baselines.runs import Predict, Run, Trained, require_two_labels
-from baselines.training.finetuner import Finetuner, Score, Stages
-from baselines.training.options import Adapter, TrainingOptions
-from baselines.training.outputs import default_name
-from baselines.training.program import finetune
-from builders.encoder import find_prompt
-from builders.folder.manifest import TaskInfo
-from leaderboard.metrics.classification import accuracy, confusion_counts, macro_f1
-from validation.report import InvalidInput, Problem
+from shiftbench.baselines.robust.synonyms import SynonymSource
+from shiftbench.baselines.runs import Predict, Run, Trained, require_two_labels
+from shiftbench.baselines.training.finetuner import Finetuner, Score, Stages
+from shiftbench.baselines.training.options import Adapter, TrainingOptions
+from shiftbench.baselines.training.outputs import default_name
+from shiftbench.baselines.training.program import finetune
+from shiftbench.builders.encoder import find_prompt
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.leaderboard.metrics.classification import accuracy, confusion_counts, macro_f1
+from shiftbench.validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
-    from baselines.training.batches import Features
-    from baselines.training.trainer import Objective
+    from shiftbench.baselines.training.batches import Features
+    from shiftbench.baselines.training.trainer import Objective
 
 Methods = Annotated[
     list[Method] | None,
@@ -110,7 +110,7 @@ class ClassifierFinetuner(Finetuner):
         require_two_labels(rows)
         self._check_rows(run, rows)
         if self._writes:
-            from baselines.training.text_to_text import decoder_tokens, label_tokens
+            from shiftbench.baselines.training.text_to_text import decoder_tokens, label_tokens
 
             self._decoder = decoder_tokens(self.config.decoder_start_token_id, self.tokenizer)
             self._words = label_tokens(self.info.labels, self.tokenizer)
@@ -139,8 +139,8 @@ class ClassifierFinetuner(Finetuner):
             raise InvalidInput(Problem(what, f"--method {chosen[0]}", f"source '{run.source}' has none", cure))
 
     def _stages(self, run: Run, rows: pl.DataFrame) -> Stages:
-        from baselines.robust.last_layer import read_features
-        from baselines.robust.stages import MethodStages
+        from shiftbench.baselines.robust.last_layer import read_features
+        from shiftbench.baselines.robust.stages import MethodStages
 
         def features(model: Any, rows: pl.DataFrame) -> NDArray[np.float32]:
             own = self._features(rows, self.eval_length)
@@ -163,7 +163,7 @@ class ClassifierFinetuner(Finetuner):
 
     def _adapt_body(self, run: Run) -> Mapping[str, Any]:
         """Train the pretrained body on the targets' train texts."""
-        from baselines.robust.dapt import adapt_body
+        from shiftbench.baselines.robust.dapt import adapt_body
 
         assert self._target_texts is not None
         texts = self._features(self._target_texts(), self.train_length)
@@ -171,7 +171,7 @@ class ClassifierFinetuner(Finetuner):
 
     def build(self, seed: int) -> Any:
         """Load a pretrained encoder with a layer that scores each label, or an encoder-decoder as it is."""
-        from baselines.training.models import load_model, prepare
+        from shiftbench.baselines.training.models import load_model, prepare
 
         if self._writes:
             return prepare(load_model("AutoModelForSeq2SeqLM", self.options.model, seed), self.options, "SEQ_2_SEQ_LM")
@@ -217,7 +217,7 @@ class ClassifierFinetuner(Finetuner):
         """Fit the temperature on the source's validation rows if the methods include it, otherwise return 1."""
         if Method.TEMPERATURE not in self._robustness.methods:
             return 1.0
-        from baselines.robust.temperature import fit_temperature
+        from shiftbench.baselines.robust.temperature import fit_temperature
 
         assert run.validation is not None
         labels = run.validation["label"].to_numpy().astype(np.int64)
@@ -225,8 +225,8 @@ class ClassifierFinetuner(Finetuner):
 
     def _predict_adapting(self, model: Any, rows: pl.DataFrame) -> NDArray[np.float64]:
         """Predict each target's rows by Tent, in the order of their ids, shape (n, C)."""
-        from baselines.robust.tent import BATCH, adapt_and_predict
-        from baselines.training.prediction import place_model
+        from shiftbench.baselines.robust.tent import BATCH, adapt_and_predict
+        from shiftbench.baselines.training.prediction import place_model
 
         place_model(model, self._device)
         logits_by_row = np.zeros((len(rows), len(self.info.labels)))
@@ -246,8 +246,8 @@ class ClassifierFinetuner(Finetuner):
         return logits_by_row
 
     def _features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
-        from baselines.training.pieces import text_features
-        from baselines.training.text_to_text import encode_form, label_form
+        from shiftbench.baselines.training.pieces import text_features
+        from shiftbench.baselines.training.text_to_text import encode_form, label_form
 
         rows = rows.with_columns((self._prompt + pl.col(self.info.inputs[0])).alias(self.info.inputs[0]))
         if not self._writes:
@@ -267,7 +267,7 @@ class ClassifierFinetuner(Finetuner):
 
     def _label_logits(self, output: Any) -> Any:
         """Read the labels' logits from a model's output, shape (n, n_labels)."""
-        from baselines.training.text_to_text import class_logits
+        from shiftbench.baselines.training.text_to_text import class_logits
 
         return class_logits(output.logits, self._words) if self._writes else output.logits
 

@@ -17,19 +17,19 @@ import numpy as np
 import polars as pl
 import typer
 
-from baselines.program import RunOptions, with_options
-from baselines.runs import Predict, Run
-from baselines.training.finetuner import Finetuner, Score
-from baselines.training.options import RECIPES, TrainingOptions
-from baselines.training.program import finetune
-from baselines.training.qa_windows import QaWindows, SpanAnswers, null_threshold, qa_windows
-from builders.folder.manifest import TaskInfo
-from leaderboard.metrics.qa import qa_scores
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import TaskKind
+from shiftbench.baselines.program import RunOptions, with_options
+from shiftbench.baselines.runs import Predict, Run
+from shiftbench.baselines.training.finetuner import Finetuner, Score
+from shiftbench.baselines.training.options import RECIPES, TrainingOptions
+from shiftbench.baselines.training.program import finetune
+from shiftbench.baselines.training.qa_windows import QaWindows, SpanAnswers, null_threshold, qa_windows
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.leaderboard.metrics.qa import qa_scores
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
-    from baselines.training.batches import Features
+    from shiftbench.baselines.training.batches import Features
 
 QA_RECIPES = {name: replace(settings, max_length=384, eval_max_length=384) for name, settings in RECIPES.items()}
 """The classifiers' settings, but windows of 384 pieces."""
@@ -49,7 +49,7 @@ class QaFinetuner(Finetuner):
 
     def build(self, seed: int) -> Any:
         """Load a pretrained encoder with a new layer that scores where an answer starts and ends."""
-        from baselines.training.models import load_model, prepare
+        from shiftbench.baselines.training.models import load_model, prepare
 
         model = load_model("AutoModelForQuestionAnswering", self.options.model, seed)
         return prepare(model, self.options, "QUESTION_ANS")
@@ -98,7 +98,7 @@ class QaFinetuner(Finetuner):
         return qa_windows(rows["question"].to_list(), rows["context"].to_list(), self.tokenizer, max_length)
 
     def _answers(self, model: Any, windows: QaWindows, description: str) -> SpanAnswers:
-        from baselines.training.prediction import starts_and_ends
+        from shiftbench.baselines.training.prediction import starts_and_ends
 
         return windows.answers(self.read(model, windows.features, starts_and_ends, description))
 

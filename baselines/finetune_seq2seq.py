@@ -17,24 +17,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import polars as pl
 import typer
 
-from baselines.program import RunOptions, with_options
-from baselines.robust.method import Robustness, Synonyms, WordMethods
-from baselines.robust.synonyms import SynonymSource
-from baselines.robust.word_training import WordFinetuner
-from baselines.runs import Predict, Run
-from baselines.training.finetuner import Score
-from baselines.training.options import GENERATION_RECIPES, GENERATION_SWEEPS, TrainingOptions
-from baselines.training.outputs import default_name
-from baselines.training.program import finetune
-from baselines.training.text_to_text import encode_form, input_form, predicted_texts, target_texts
-from builders.folder.manifest import TaskInfo
-from leaderboard.metrics.generation import rouge_l
-from leaderboard.metrics.qa import qa_scores
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import TaskKind
+from shiftbench.baselines.program import RunOptions, with_options
+from shiftbench.baselines.robust.method import Robustness, Synonyms, WordMethods
+from shiftbench.baselines.robust.synonyms import SynonymSource
+from shiftbench.baselines.robust.word_training import WordFinetuner
+from shiftbench.baselines.runs import Predict, Run
+from shiftbench.baselines.training.finetuner import Score
+from shiftbench.baselines.training.options import GENERATION_RECIPES, GENERATION_SWEEPS, TrainingOptions
+from shiftbench.baselines.training.outputs import default_name
+from shiftbench.baselines.training.program import finetune
+from shiftbench.baselines.training.text_to_text import encode_form, input_form, predicted_texts, target_texts
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.leaderboard.metrics.generation import rouge_l
+from shiftbench.leaderboard.metrics.qa import qa_scores
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
-    from baselines.training.batches import Features
+    from shiftbench.baselines.training.batches import Features
 
 MAX_TARGET = {TaskKind.GENERATION: 128, TaskKind.EXTRACTIVE_QA: 20}
 """Tokens of a written text; of an answer as in the BOSS paper."""
@@ -92,7 +92,7 @@ class Seq2seqFinetuner(WordFinetuner):
         """Load the model or draw it anew; its own generation settings are replaced by ours."""
         from transformers import GenerationConfig
 
-        from baselines.training.models import load_model, new_model, prepare
+        from shiftbench.baselines.training.models import load_model, new_model, prepare
 
         auto_class = "AutoModelForSeq2SeqLM"
         if self.options.from_scratch:

@@ -17,23 +17,23 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from baselines.models.heads import TAGGER, Head
-from baselines.program import RunOptions, with_options
-from baselines.robust.method import Robustness, Synonyms, WordMethods
-from baselines.robust.synonyms import SynonymSource
-from baselines.robust.word_training import WordFinetuner
-from baselines.runs import Predict, Run
-from baselines.training.finetuner import Score
-from baselines.training.options import TrainingOptions
-from baselines.training.outputs import default_name
-from baselines.training.program import finetune
-from baselines.training.word_pieces import WordPieces, word_pieces
-from builders.folder.manifest import TaskInfo
-from leaderboard.metrics.tagging import span_counts, span_f1, tag_notation, tag_scheme
-from validation.vocabulary import TOKENS, TaskKind
+from shiftbench.baselines.models.heads import TAGGER, Head
+from shiftbench.baselines.program import RunOptions, with_options
+from shiftbench.baselines.robust.method import Robustness, Synonyms, WordMethods
+from shiftbench.baselines.robust.synonyms import SynonymSource
+from shiftbench.baselines.robust.word_training import WordFinetuner
+from shiftbench.baselines.runs import Predict, Run
+from shiftbench.baselines.training.finetuner import Score
+from shiftbench.baselines.training.options import TrainingOptions
+from shiftbench.baselines.training.outputs import default_name
+from shiftbench.baselines.training.program import finetune
+from shiftbench.baselines.training.word_pieces import WordPieces, word_pieces
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.leaderboard.metrics.tagging import span_counts, span_f1, tag_notation, tag_scheme
+from shiftbench.validation.vocabulary import TOKENS, TaskKind
 
 if TYPE_CHECKING:
-    from baselines.training.batches import Features
+    from shiftbench.baselines.training.batches import Features
 
 _OUTSIDE = "O"
 
@@ -62,7 +62,7 @@ class TaggerFinetuner(WordFinetuner):
 
     def build(self, seed: int) -> Any:
         """Load a pretrained encoder with a layer that scores each tag: its own if its tags are the task's."""
-        from baselines.training.models import prepare
+        from shiftbench.baselines.training.models import prepare
 
         return prepare(self._head.load(self.options.model, seed), self.options, "TOKEN_CLS")
 

@@ -11,8 +11,8 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from baselines.program import RunOptions, make_card, train_runs, with_options, write_results
-from baselines.runs import Predict, Run
+from shiftbench.baselines.program import RunOptions, make_card, train_runs, with_options, write_results
+from shiftbench.baselines.runs import Predict, Run
 
 
 def fit(run: Run) -> Predict:

@@ -16,13 +16,13 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from baselines.program import RunOptions, make_card, open_work_folder, train_runs, with_options
-from baselines.runs import Run, Trained, require_two_labels
-from baselines.training.models import determinism, model_version
-from baselines.training.options import Deterministic, EvalTokens, Hyperparameters, Precision, TrainingOptions
-from baselines.training.outputs import write_trained
-from builders.folder.manifest import TaskInfo
-from validation.command_line import require
+from shiftbench.baselines.program import RunOptions, make_card, open_work_folder, train_runs, with_options
+from shiftbench.baselines.runs import Run, Trained, require_two_labels
+from shiftbench.baselines.training.models import determinism, model_version
+from shiftbench.baselines.training.options import Deterministic, EvalTokens, Hyperparameters, Precision, TrainingOptions
+from shiftbench.baselines.training.outputs import write_trained
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.validation.command_line import require
 
 WARMUP_STEPS = 200
 SETTINGS = Hyperparameters(epochs=5, batch_size=16, learning_rate=1e-5, weight_decay=0, clip=10, max_length=180)
@@ -63,9 +63,9 @@ class Mscl:
         precision: Precision,
         eval_tokens: int | None = None,
     ) -> None:
-        from baselines.training.batches import Padding
-        from baselines.training.models import Device, load_config, load_tokenizer, padding_token
-        from baselines.training.pieces import usable_token_length
+        from shiftbench.baselines.training.batches import Padding
+        from shiftbench.baselines.training.models import Device, load_config, load_tokenizer, padding_token
+        from shiftbench.baselines.training.pieces import usable_token_length
 
         self._info, self._model, self._settings = info, model, settings
         self._device, self._eval_tokens = Device.best(precision), eval_tokens
@@ -75,9 +75,9 @@ class Mscl:
 
     def fit(self, run: Run) -> Trained:
         """Train on a run's rows."""
-        from baselines.robust.contrastive import MemoryClassifier, mscl_loss
-        from baselines.training.models import load_model, seeded
-        from baselines.training.trainer import Objective, train
+        from shiftbench.baselines.robust.contrastive import MemoryClassifier, mscl_loss
+        from shiftbench.baselines.training.models import load_model, seeded
+        from shiftbench.baselines.training.trainer import Objective, train
 
         require_two_labels(run.train)
         encoder = load_model("AutoModel", self._model, run.seed)
@@ -100,14 +100,14 @@ class Mscl:
         return Trained(lambda rows: self._predict(model, rows), record=record)
 
     def _features(self, rows: pl.DataFrame) -> list[Any]:
-        from baselines.training.pieces import text_features
+        from shiftbench.baselines.training.pieces import text_features
 
         return list(text_features(self._tokenizer, rows, self._info.inputs, self._length))
 
     def _predict(self, model: Any, rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         from scipy.special import softmax
 
-        from baselines.training.prediction import logits, predict_rows
+        from shiftbench.baselines.training.prediction import logits, predict_rows
 
         features = self._features(rows)
         row_logits = predict_rows(model, features, self._padding, self._device, logits, tokens=self._eval_tokens)

@@ -12,12 +12,12 @@ import polars as pl
 import polars.selectors as cs
 import typer
 
-from baselines.runs import Fit, Results, WorkFolder, train_and_predict
-from builders.folder.reader import DatasetFolder
-from validation.cards import Card, write_card
-from validation.command_line import DataOption, PredictionOut, with_options
-from validation.output_files import check_place, refuse_folder, replace_file
-from validation.report import InvalidInput, Problem
+from shiftbench.baselines.runs import Fit, Results, WorkFolder, train_and_predict
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.cards import Card, write_card
+from shiftbench.validation.command_line import DataOption, PredictionOut, with_options
+from shiftbench.validation.output_files import check_place, refuse_folder, replace_file
+from shiftbench.validation.report import InvalidInput, Problem
 
 __all__ = [
     "Candidates", "Data", "Out", "Probabilities", "RunOptions", "Seeds", "Sources", "Targets", "TaskName", "Validation",
@@ -147,7 +147,7 @@ def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
     """Write a prediction file and, beside it, its card; both appear whole or not at all.
 
     Args:
-        predictions: columns as ``validation.schemas.prediction_schema`` has them; tags may be lists.
+        predictions: columns as ``shiftbench.validation.schemas.prediction_schema`` has them; tags may be lists.
         card: the card.
         out: the prediction file: .parquet, .jsonl or .csv.
     Returns: the card's path, ``<name>.card.yaml``.
@@ -203,9 +203,9 @@ def make_card(folder: DatasetFolder, *, libraries: Sequence[str] = (), **facts: 
 def typed_command() -> str:
     """Return the command as it was typed.
 
-    Returns: a shell command: ``shiftbench ...``, or ``python -m baselines...`` for a program alone.
+    Returns: a shell command: ``shiftbench ...``, or ``python -m shiftbench.baselines...`` for a program alone.
     """
     program = Path(sys.argv[0])
     alone = program.resolve().parent == Path(__file__).resolve().parent
-    start = ["python", "-m", f"baselines.{program.stem}"] if alone else ["shiftbench"]
+    start = ["python", "-m", f"shiftbench.baselines.{program.stem}"] if alone else ["shiftbench"]
     return shlex.join([*start, *sys.argv[1:]])

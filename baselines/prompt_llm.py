@@ -2,9 +2,9 @@
 
 The model runs on any OpenAI-compatible server or, with ``--local``, on this machine. Demonstrations are drawn from a
 source's train rows for each test row anew (DR), or once for all (BOSS). Leaves out: any choice of prompt or
-demonstrations by their scores. What differs from the papers: the wording (``baselines.prompting.instructions``), the
-256 tokens of a demonstration, counted in words, and what cannot be parsed, which is wrong here and left BOSS's
-denominator.
+demonstrations by their scores. What differs from the papers: the wording
+(``shiftbench.baselines.prompting.instructions``), the 256 tokens of a demonstration, counted in words, and what
+cannot be parsed, which is wrong here and left BOSS's denominator.
 
     shiftbench train prompt-llm nli --data build/dr --out llm.parquet --model NAME --base-url http://localhost:8000/v1
 """
@@ -15,11 +15,11 @@ from typing import Annotated
 
 import typer
 
-from baselines.program import with_options
-from baselines.prompting.demonstrations import fixed_demonstrations, random_demonstrations
-from baselines.prompting.options import PromptingOptions
-from baselines.prompting.program import PromptingProgram
-from baselines.prompting.task_prompt import PromptProtocol
+from shiftbench.baselines.program import with_options
+from shiftbench.baselines.prompting.demonstrations import fixed_demonstrations, random_demonstrations
+from shiftbench.baselines.prompting.options import PromptingOptions
+from shiftbench.baselines.prompting.program import PromptingProgram
+from shiftbench.baselines.prompting.task_prompt import PromptProtocol
 
 
 class Demonstrations(StrEnum):

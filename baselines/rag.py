@@ -16,14 +16,14 @@ from typing import Annotated
 import polars as pl
 import typer
 
-from baselines.program import with_options
-from baselines.prompting.demonstrations import ChooseDemonstrations, require_rows
-from baselines.prompting.options import PromptingOptions
-from baselines.prompting.program import PromptingProgram
-from baselines.prompting.task_prompt import PromptProtocol
-from baselines.robust.in_context import find_nearest
-from baselines.sbert_lr import EncoderName
-from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
+from shiftbench.baselines.program import with_options
+from shiftbench.baselines.prompting.demonstrations import ChooseDemonstrations, require_rows
+from shiftbench.baselines.prompting.options import PromptingOptions
+from shiftbench.baselines.prompting.program import PromptingProgram
+from shiftbench.baselines.prompting.task_prompt import PromptProtocol
+from shiftbench.baselines.robust.in_context import find_nearest
+from shiftbench.baselines.sbert_lr import EncoderName
+from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,13 @@ import polars as pl
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from builders.cache import cache_key
-from builders.folder.manifest import TaskInfo
-from builders.folder.reader import DatasetFolder
-from validation.json_text import parse_json
-from validation.output_files import replace_file
-from validation.report import InvalidInput, Problem, did_you_mean
-from validation.vocabulary import SOURCE_JOINER, TaskKind, source_parts
+from shiftbench.builders.cache import cache_key
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.output_files import replace_file
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.validation.vocabulary import SOURCE_JOINER, TaskKind, source_parts
 
 RawAnswers = tuple[NDArray[np.int64] | Sequence[Any], NDArray[np.float64] | None]
 """What a model says of n rows: label codes, tag codes (a list a row) or texts; and confidences in [0, 1], shape (n,),

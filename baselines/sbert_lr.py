@@ -15,10 +15,10 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from baselines.program import RunOptions, make_card, train_runs, with_options, write_results
-from baselines.runs import Fit, FittedClassifier, Predict, Run, require_two_labels
-from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts, find_prompt
-from builders.static_encoder import STATIC_ENCODER
+from shiftbench.baselines.program import RunOptions, make_card, train_runs, with_options, write_results
+from shiftbench.baselines.runs import Fit, FittedClassifier, Predict, Run, require_two_labels
+from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts, find_prompt
+from shiftbench.builders.static_encoder import STATIC_ENCODER
 
 EncoderName = Annotated[
     str, typer.Option("--encoder", metavar="NAME", help="Hub id or path of a sentence encoder, or 'wordllama'.")

@@ -17,14 +17,14 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from baselines.program import RunOptions, make_card, open_work_folder, train_runs, with_options
-from baselines.runs import FittedClassifier, Run, Trained, require_two_labels
-from baselines.sbert_lr import EncoderName
-from baselines.training.models import determinism, model_version, seeded
-from baselines.training.options import Deterministic
-from baselines.training.outputs import write_trained
-from builders.encoder import DEFAULT_ENCODER, MAX_WINDOW, encoder_texts, offline_weights
-from validation.command_line import require
+from shiftbench.baselines.program import RunOptions, make_card, open_work_folder, train_runs, with_options
+from shiftbench.baselines.runs import FittedClassifier, Run, Trained, require_two_labels
+from shiftbench.baselines.sbert_lr import EncoderName
+from shiftbench.baselines.training.models import determinism, model_version, seeded
+from shiftbench.baselines.training.options import Deterministic
+from shiftbench.baselines.training.outputs import write_trained
+from shiftbench.builders.encoder import DEFAULT_ENCODER, MAX_WINDOW, encoder_texts, offline_weights
+from shiftbench.validation.command_line import require
 
 _LIBRARIES = ("sentence-transformers", "scikit-learn", "torch", "transformers", "accelerate")
 _PREDICTION_ROWS = 64

@@ -11,9 +11,9 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from baselines.program import RunOptions, make_card, train_runs, with_options, write_results
-from baselines.runs import Fit, FittedClassifier, Predict, Run, require_two_labels
-from validation.report import InvalidInput, Problem
+from shiftbench.baselines.program import RunOptions, make_card, train_runs, with_options, write_results
+from shiftbench.baselines.runs import Fit, FittedClassifier, Predict, Run, require_two_labels
+from shiftbench.validation.report import InvalidInput, Problem
 
 
 def fit_on(inputs: tuple[str, ...]) -> Fit:

@@ -11,3 +11,6 @@ specs, encoder               the vocabulary of specs; sentence vectors
 folder                       the dataset folder, which other rooms import
 tables, cache, checksums, hub_access, stored_rows   the ground floor
 """
+
+if __name__ != "shiftbench.builders":
+    raise ImportError("this folder is the package shiftbench.builders; import it under that name", name=__name__)

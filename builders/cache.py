@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from validation.output_files import check_folder
+from shiftbench.validation.output_files import check_folder
 
 
 def cache_folder() -> Path:
@@ -26,7 +26,7 @@ def cache_key(inputs: Mapping[str, Any]) -> str:
     """Return the identity of a result that is kept: every key of a cache is made here.
 
     A key must change with everything that the result depends on. Files are named by their content, or by
-    ``builders.checksums.file_state``; programs by a version or by the checksum of their source.
+    ``shiftbench.builders.checksums.file_state``; programs by a version or by the checksum of their source.
 
     Args:
         inputs: all that the result depends on by name, as JSON data; the order of names is of no meaning.

@@ -23,7 +23,7 @@ def file_state(path: Path) -> list[int]:
 
     Args:
         path: the file; of a link the file that it leads to.
-    Returns: whole numbers, as JSON data, for ``builders.cache.cache_key``.
+    Returns: whole numbers, as JSON data, for ``shiftbench.builders.cache.cache_key``.
     """
     facts = path.stat()
     return [facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns]

@@ -17,14 +17,14 @@ import polars as pl
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from builders.cache import cache_folder, cache_key, recall_model, remember_model
-from builders.checksums import folder_state
-from builders.folder.manifest import EncoderFacts
-from builders.hub_access import reaching_hub
-from builders.static_encoder import StaticEncoder, static_files, static_folder
-from validation.json_text import parse_json
-from validation.report import InvalidInput, Problem, did_you_mean
-from validation.vocabulary import TOKENS
+from shiftbench.builders.cache import cache_folder, cache_key, recall_model, remember_model
+from shiftbench.builders.checksums import folder_state
+from shiftbench.builders.folder.manifest import EncoderFacts
+from shiftbench.builders.hub_access import reaching_hub
+from shiftbench.builders.static_encoder import StaticEncoder, static_files, static_folder
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.validation.vocabulary import TOKENS
 
 DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 BATCH_ROWS = 32

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from validation.report import InvalidInput, Problem, first_line
-from validation.retries import draw_wait, read_retry_after
+from shiftbench.validation.report import InvalidInput, Problem, first_line
+from shiftbench.validation.retries import draw_wait, read_retry_after
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from validation.command_line import require
+from shiftbench.validation.command_line import require
 
 STATIC_ENCODER = "wordllama"
 _WEIGHTS = "weights/l2_supercat_256.safetensors"

@@ -13,3 +13,6 @@ store, comparing             entries that never change; tests between two models
 scoring                      a prediction file to its scores
 metrics                      pure functions
 """
+
+if __name__ != "shiftbench.leaderboard":
+    raise ImportError("this folder is the package shiftbench.leaderboard; import it under that name", name=__name__)

@@ -11,17 +11,15 @@ Nothing heavier than this file is imported until a name is first used.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from shiftbench.rooms import check_rooms
-
 if TYPE_CHECKING:
-    from builders.folder.dataset_builder import dataset_builder
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.scoring.score import score_file
     from shiftbench import metrics
     from shiftbench.api import build_own, compare, open_dataset, score, submit, validate
+    from shiftbench.builders.folder.dataset_builder import dataset_builder
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.scoring.score import score_file
     from shiftbench.results import ComparisonResult, ScoreResult
-    from validation.cards import Card
-    from validation.report import InvalidInput
+    from shiftbench.validation.cards import Card
+    from shiftbench.validation.report import InvalidInput
 
     __version__: str
 
@@ -44,23 +42,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Card": "validation.cards",
+    "Card": "shiftbench.validation.cards",
     "ComparisonResult": "shiftbench.results",
-    "DatasetFolder": "builders.folder.reader",
-    "InvalidInput": "validation.report",
+    "DatasetFolder": "shiftbench.builders.folder.reader",
+    "InvalidInput": "shiftbench.validation.report",
     "ScoreResult": "shiftbench.results",
     "build_own": "shiftbench.api",
     "compare": "shiftbench.api",
-    "dataset_builder": "builders.folder.dataset_builder",
+    "dataset_builder": "shiftbench.builders.folder.dataset_builder",
     "open_dataset": "shiftbench.api",
     "score": "shiftbench.api",
-    "score_file": "leaderboard.scoring.score",
+    "score_file": "shiftbench.leaderboard.scoring.score",
     "submit": "shiftbench.api",
     "validate": "shiftbench.api",
 }
 """The module that each name is imported from on first use."""
-
-check_rooms()
 
 
 def __getattr__(name: str) -> Any:

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from builders.cache import cache_folder
-from builders.encoder import DEFAULT_ENCODER, Encoder
-from builders.folder.reader import DatasetFolder
-from leaderboard.comparing.files import Entrant, compare_first
-from leaderboard.metrics.comparison import N_SWAPS
-from leaderboard.scoring.replicates import N_DRAWS
-from leaderboard.scoring.score import checked_predictions, score_file, token_encoder
-from leaderboard.store import folder_of
+from shiftbench.builders.cache import cache_folder
+from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.inputs import as_card, as_folder, as_path, own_tables, prediction_file
+from shiftbench.leaderboard.comparing.files import Entrant, compare_first
+from shiftbench.leaderboard.metrics.comparison import N_SWAPS
+from shiftbench.leaderboard.scoring.replicates import N_DRAWS
+from shiftbench.leaderboard.scoring.score import checked_predictions, score_file, token_encoder
+from shiftbench.leaderboard.store import folder_of
 from shiftbench.results import ComparisonResult, ScoreResult
-from validation.cards import Card, card_beside
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import UNPARSED
+from shiftbench.validation.cards import Card, card_beside
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import UNPARSED
 
 if TYPE_CHECKING:
     from shiftbench.inputs import Table
@@ -194,7 +194,7 @@ def submit(
         whose ``tasks`` have the name of their ``board`` and ``why_unranked``, what keeps the entry from being ranked.
     Raises: InvalidInput with every problem; nothing is stored then. TypeError for a wrong type.
     """
-    from leaderboard.app.client import send
+    from shiftbench.leaderboard.app.client import send
 
     checked = as_card(card)
     several = [] if data is None else data if isinstance(data, Sequence) and not isinstance(data, str) else [data]
@@ -251,10 +251,10 @@ def build_own(
     Raises: InvalidInput with every problem when a column is missing, a value empty, or ``out`` is taken; TypeError for
         a wrong type.
     """
-    from builders.building.own import build_rows, own_key
-    from builders.building.own_columns import Columns, find_kind
-    from builders.building.own_rows import own_rows
-    from builders.writing.writer import check_out
+    from shiftbench.builders.building.own import build_rows, own_key
+    from shiftbench.builders.building.own_columns import Columns, find_kind
+    from shiftbench.builders.building.own_rows import own_rows
+    from shiftbench.builders.writing.writer import check_out
     from shiftbench.own_data import print_split_note
 
     tables = own_tables(frame, "frame")

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leaderboard.commands.server import DataFoldersOption, StoreOption
-from validation.command_line import JsonOption, write_json
+from shiftbench.leaderboard.commands.server import DataFoldersOption, StoreOption
+from shiftbench.validation.command_line import JsonOption, write_json
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from builders.folder.configs import Config
+    from shiftbench.builders.folder.configs import Config
 
 _TITLE = "Predictions and scores under domain shift"
 
@@ -29,10 +29,10 @@ def archive(
 
     Example: shiftbench archive --store store --data build/dr --out archive
     """
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.interchange.open_archive import write_archive
-    from leaderboard.store import open_store
-    from validation.report import InvalidInput, Problem
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.interchange.open_archive import write_archive
+    from shiftbench.leaderboard.store import open_store
+    from shiftbench.validation.report import InvalidInput, Problem
 
     folders = [DatasetFolder.open(folder) for folder in data]
     opened = open_store(store)
@@ -47,8 +47,8 @@ def archive(
 
 def _describe(configs: "Sequence[Config]", entries: "pl.DataFrame") -> dict[str, str]:
     """Write dataset card and Croissant of an archive."""
-    from builders.writing.croissant import CROISSANT, croissant_text
-    from builders.writing.writer import README
+    from shiftbench.builders.writing.croissant import CROISSANT, croissant_text
+    from shiftbench.builders.writing.writer import README
 
     boards = entries.group_by("benchmark", "data", "subset").len().sort("benchmark", "data", "subset")
     summary = (
@@ -77,7 +77,7 @@ def _describe(configs: "Sequence[Config]", entries: "pl.DataFrame") -> dict[str,
 
 
 def _front_matter(configs: "Sequence[Config]") -> str:
-    from builders.writing.front_matter import fence_yaml, loading_keys, size_category
+    from shiftbench.builders.writing.front_matter import fence_yaml, loading_keys, size_category
 
     return fence_yaml(
         {

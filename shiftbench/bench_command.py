@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from validation.command_line import JsonOption, console, write_json
+from shiftbench.validation.command_line import JsonOption, console, write_json
 
 
 class Bench(StrEnum):
@@ -48,14 +48,14 @@ def bench(
     from collections.abc import Iterator
     from dataclasses import asdict
 
-    from baselines.prompting.bench import run_prompt_bench
-    from baselines.training.bench import run_training_bench
-    from builders.building.bench import run_read_bench
-    from builders.building.bench_builds import run_build_bench
-    from leaderboard.bench.app import run_app_bench
-    from leaderboard.bench.scores import run_bench
+    from shiftbench.baselines.prompting.bench import run_prompt_bench
+    from shiftbench.baselines.training.bench import run_training_bench
+    from shiftbench.builders.building.bench import run_read_bench
+    from shiftbench.builders.building.bench_builds import run_build_bench
     from shiftbench.check_bench import run_check_bench
-    from validation.timing import Timing, peak_memory, print_timing
+    from shiftbench.leaderboard.bench.app import run_app_bench
+    from shiftbench.leaderboard.bench.scores import run_bench
+    from shiftbench.validation.timing import Timing, peak_memory, print_timing
 
     def read_and_build(scale: float) -> Iterator[Timing]:
         yield from run_read_bench(scale)

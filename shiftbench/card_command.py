@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from validation.command_line import DataOption, PredictionsArgument, writable_file
+from shiftbench.validation.command_line import DataOption, PredictionsArgument, writable_file
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from builders.folder.reader import DatasetFolder
+    from shiftbench.builders.folder.reader import DatasetFolder
 
 _GUESSED = ("name", "paradigm", "data", "subset")
 
@@ -28,8 +28,8 @@ def card(
 
     Example: shiftbench card preds.csv --data build/dr
     """
-    from builders.folder.reader import DatasetFolder
-    from validation.report import InvalidInput, Problem
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.validation.report import InvalidInput, Problem
 
     place = out or predictions.with_name(f"{predictions.stem}.card.yaml")
     if place.exists():
@@ -46,11 +46,11 @@ def _sources_and_ids(path: Path, folder: "DatasetFolder") -> "tuple[set[str], pl
     """Return the sources of a file, and its known ids with their tasks and targets."""
     import polars as pl
 
-    from leaderboard.scoring.score import prediction_tasks
-    from validation.prediction_files import PredictionFile
-    from validation.predictions import most_rows
-    from validation.report import InvalidInput, Problem
-    from validation.runs import KnownIds
+    from shiftbench.leaderboard.scoring.score import prediction_tasks
+    from shiftbench.validation.prediction_files import PredictionFile
+    from shiftbench.validation.predictions import most_rows
+    from shiftbench.validation.report import InvalidInput, Problem
+    from shiftbench.validation.runs import KnownIds
 
     tasks = prediction_tasks(folder)
     parts = PredictionFile(path, most_rows(tasks)).parts(["source", "id"])
@@ -66,8 +66,8 @@ def _sources_and_ids(path: Path, folder: "DatasetFolder") -> "tuple[set[str], pl
 
 def _subset(given: "pl.DataFrame", folder: "DatasetFolder") -> str:
     """Return the subset whose test ids a file has in all its tasks; ``all`` where there is none."""
-    from leaderboard.scoring.score import prediction_tasks
-    from validation.prediction_problems import covered_subsets
+    from shiftbench.leaderboard.scoring.score import prediction_tasks
+    from shiftbench.validation.prediction_problems import covered_subsets
 
     covered = covered_subsets(given, prediction_tasks(folder))
     names = {covered.get(task, "all") for task in given["task"].unique()}
@@ -78,8 +78,8 @@ def _card_text(name: str, sources: set[str], subset: str, data: str) -> str:
     """Build the text of the card, which is checked as any card is."""
     import yaml
 
-    from validation.cards import Card, parse_card
-    from validation.vocabulary import NO_SOURCE
+    from shiftbench.validation.cards import Card, parse_card
+    from shiftbench.validation.vocabulary import NO_SOURCE
 
     paradigm = "zero-shot" if sources == {NO_SOURCE} else "fine-tuned"
     reason = "no prediction names a source" if paradigm == "zero-shot" else "the predictions name sources"

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from baselines.training.bench import texts
-from builders.encoder import DEFAULT_ENCODER
-from validation.command_line import require
-from validation.timing import Timing
+from shiftbench.baselines.training.bench import texts
+from shiftbench.builders.encoder import DEFAULT_ENCODER
+from shiftbench.validation.command_line import require
+from shiftbench.validation.timing import Timing
 
 N_PAIRS, N_ROWS, N_DOMAINS, ROUNDS = 10_000, 1_000_000, 5, 3
 _LABELS = ("entailment", "neutral", "contradiction")
@@ -71,7 +71,7 @@ def _write_pairs(path: Path, n: int) -> pl.DataFrame:
 
 def _write_model(place: Path) -> Path:
     """Write a MiniLM with an untrained head, as somebody's own classifier would lie there."""
-    from baselines.training.models import load_model, load_tokenizer
+    from shiftbench.baselines.training.models import load_model, load_tokenizer
 
     labels = dict(enumerate(_LABELS))
     head = "AutoModelForSequenceClassification"

@@ -8,15 +8,22 @@ import typer
 
 from shiftbench.data_options import load_encoder
 from shiftbench.experiment_log import LogToOption, check_tracker, log_scores
-from validation.command_line import DomainByOption, JsonOption, TrustPickle, console, writable_file, write_json
+from shiftbench.validation.command_line import (
+    DomainByOption,
+    JsonOption,
+    TrustPickle,
+    console,
+    writable_file,
+    write_json,
+)
 
 if TYPE_CHECKING:
-    from baselines.models import LoadedModel
-    from builders.encoder import Encoder
-    from leaderboard.forecasting.shape import Forecasts
-    from leaderboard.scoring.domain_shape import DomainCheck
-    from leaderboard.scoring.shape import Scores
+    from shiftbench.baselines.models import LoadedModel
+    from shiftbench.builders.encoder import Encoder
     from shiftbench.check_data import CheckData
+    from shiftbench.leaderboard.forecasting.shape import Forecasts
+    from shiftbench.leaderboard.scoring.domain_shape import DomainCheck
+    from shiftbench.leaderboard.scoring.shape import Scores
 
 REPORT = Path("report.html")
 
@@ -124,11 +131,11 @@ def check(
 
     Example: shiftbench check ./my-model --data mine.csv --domain-column site --label-column label --trained-on books
     """
-    from builders.building.own import MIN_TEXTS
-    from builders.building.own_columns import Columns, find_kind
-    from leaderboard.views.check_terminal import print_check
+    from shiftbench.builders.building.own import MIN_TEXTS
+    from shiftbench.builders.building.own_columns import Columns, find_kind
     from shiftbench.check_data import DataOptions, check_data
-    from validation.vocabulary import ELSEWHERE
+    from shiftbench.leaderboard.views.check_terminal import print_check
+    from shiftbench.validation.vocabulary import ELSEWHERE
 
     check_tracker(log_to)
     columns = Columns(
@@ -166,7 +173,7 @@ def _unlabelled_path(report: Path) -> Path:
 
 def _read_label_map(given: list[str] | None) -> dict[str, str]:
     """Read pairs as typed, or from files with a pair a line."""
-    from baselines.models import parse_label_map
+    from shiftbench.baselines.models import parse_label_map
 
     pairs: list[str] = []
     for each in given or ():
@@ -187,7 +194,7 @@ class _ModelOptions:
     revision: str | None
 
     def load(self, rows: "CheckData") -> "LoadedModel":
-        from baselines.models import load_model
+        from shiftbench.baselines.models import load_model
 
         return load_model(
             self.spec,
@@ -226,10 +233,10 @@ class _CheckedModel:
         cls, asked: _ModelOptions, rows: "CheckData", report: Path, probe_encoder: "Encoder | None"
     ) -> "_CheckedModel":
         """Predict and score the rows with one model; with ``probe_encoder`` train probes, too."""
-        from leaderboard.scoring.by_domain import check_domains
-        from leaderboard.scoring.score import score_predictions, token_encoder
-        from leaderboard.views.titles import domain_titles
         from shiftbench.check_predictions import model_warnings, predict_rows
+        from shiftbench.leaderboard.scoring.by_domain import check_domains
+        from shiftbench.leaderboard.scoring.score import score_predictions, token_encoder
+        from shiftbench.leaderboard.views.titles import domain_titles
 
         place = report.with_name(f"{report.stem}.predictions.parquet")
         model = asked.load(rows)
@@ -253,8 +260,8 @@ class _CheckedModel:
 
     def write(self, report: Path, data: str) -> None:
         """Write the report."""
-        from leaderboard.views.check_page import CheckShown, check_html
-        from leaderboard.views.titles import domain_titles, with_titles
+        from shiftbench.leaderboard.views.check_page import CheckShown, check_html
+        from shiftbench.leaderboard.views.titles import domain_titles, with_titles
 
         for warning in self.warnings:
             typer.echo(f"warning: {warning}", err=True)
@@ -275,9 +282,9 @@ def _wrong_examples(done: _CheckedModel) -> dict[str, Any]:
     """Return texts that were predicted wrong, by the file's names of their domains."""
     from dataclasses import replace
 
-    from leaderboard.scoring.examples import wrong_examples
-    from leaderboard.views.titles import domain_titles
-    from validation.vocabulary import ELSEWHERE
+    from shiftbench.leaderboard.scoring.examples import wrong_examples
+    from shiftbench.leaderboard.views.titles import domain_titles
+    from shiftbench.validation.vocabulary import ELSEWHERE
 
     rows, titles = done.rows, domain_titles(done.rows.folder)
     examples = {}

@@ -8,21 +8,21 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from builders.building.own import build_rows
-from builders.building.own_columns import Columns, FoundColumns
-from builders.building.own_labels import respell
-from builders.building.own_rows import OwnRows, name_domains, own_rows
-from builders.building.own_tables import OwnTable, read_tables
-from builders.encoder import Encoder
-from builders.folder.manifest import TaskInfo
-from builders.folder.reader import DatasetFolder
-from builders.statistics.duplicates import input_text
-from builders.statistics.leaks import find_leaks
-from leaderboard.scoring.domain_shape import Leaks
+from shiftbench.builders.building.own import build_rows
+from shiftbench.builders.building.own_columns import Columns, FoundColumns
+from shiftbench.builders.building.own_labels import respell
+from shiftbench.builders.building.own_rows import OwnRows, name_domains, own_rows
+from shiftbench.builders.building.own_tables import OwnTable, read_tables
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.statistics.duplicates import input_text
+from shiftbench.builders.statistics.leaks import find_leaks
+from shiftbench.leaderboard.scoring.domain_shape import Leaks
 from shiftbench.own_data import TASK, dataset_ids
 from shiftbench.unlabelled_rows import UnlabelledRows, set_unlabelled_apart
-from validation.report import InvalidInput, Problem, did_you_mean
-from validation.vocabulary import ELSEWHERE, GOLD, TaskKind
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.validation.vocabulary import ELSEWHERE, GOLD, TaskKind
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import polars as pl
 
-from baselines.models import LoadedModel
-from leaderboard.forecasting.files import forecast_predictions
-from leaderboard.forecasting.shape import Forecasts
-from leaderboard.views.titles import domain_titles, with_forecast_titles
+from shiftbench.baselines.models import LoadedModel
 from shiftbench.check_data import CheckData
 from shiftbench.check_predictions import predict_unlabelled
+from shiftbench.leaderboard.forecasting.files import forecast_predictions
+from shiftbench.leaderboard.forecasting.shape import Forecasts
+from shiftbench.leaderboard.views.titles import domain_titles, with_forecast_titles
 
 
 def forecast_unlabelled(

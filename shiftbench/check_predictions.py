@@ -9,15 +9,15 @@ from pathlib import Path
 import polars as pl
 import typer
 
-from baselines.models import LoadedModel, TextCounts, permutation_warning, predict_in_parts
-from baselines.runs import WorkFolder
+from shiftbench.baselines.models import LoadedModel, TextCounts, permutation_warning, predict_in_parts
+from shiftbench.baselines.runs import WorkFolder
 from shiftbench.check_data import CheckData
-from validation.json_text import parse_json
-from validation.output_files import replace_file
-from validation.prediction_task import PredictionTask
-from validation.predictions import check_predictions
-from validation.report import counted
-from validation.vocabulary import ELSEWHERE, TaskKind
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.output_files import replace_file
+from shiftbench.validation.prediction_task import PredictionTask
+from shiftbench.validation.predictions import check_predictions
+from shiftbench.validation.report import counted
+from shiftbench.validation.vocabulary import ELSEWHERE, TaskKind
 
 _SETTINGS, _COUNTS = "shiftbench.check", "shiftbench.counts"
 """Keys of the prediction file's own record: what it was made with, and what of the texts could not be read whole."""
@@ -31,7 +31,7 @@ def predict_rows(model: LoadedModel, label_map: Mapping[str, str], data: CheckDa
         label_map: the data's labels by the model's, as it was loaded with.
         data: the rows.
         place: the prediction file; parts of it wait in a folder beside it until all are there.
-    Returns: rows as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
+    Returns: rows as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
     Raises: InvalidInput naming the row where the model fails; what it predicted before is kept.
     """
     facts = replace(data.folder.prediction_task(data.task), sources=tuple(data.info.domains))

@@ -13,13 +13,13 @@ import polars as pl
 import typer
 from tqdm import tqdm
 
-from baselines import sbert_lr, tfidf_lr
-from baselines.runs import FittedClassifier
-from builders.encoder import Encoder
-from leaderboard.scoring.by_domain import ProbePredictions, Probes
+from shiftbench.baselines import sbert_lr, tfidf_lr
+from shiftbench.baselines.runs import FittedClassifier
+from shiftbench.builders.encoder import Encoder
 from shiftbench.check_data import CheckData
-from validation.report import InvalidInput, Problem, counted
-from validation.vocabulary import TaskKind
+from shiftbench.leaderboard.scoring.by_domain import ProbePredictions, Probes
+from shiftbench.validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.vocabulary import TaskKind
 
 FOLDS = 5
 MIN_TEXTS = 100

@@ -6,16 +6,16 @@ from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from builders.checksums import file_sha256
-from leaderboard.comparing.claims import Claim, ClaimedEntry, ShiftValues, make_claim, read_shift_values
-from leaderboard.comparing.files import Entrant, compare_first
-from leaderboard.scoring.score import token_encoder
+from shiftbench.builders.checksums import file_sha256
 from shiftbench.data_options import OpenedData
-from validation.command_line import sound_card
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.comparing.claims import Claim, ClaimedEntry, ShiftValues, make_claim, read_shift_values
+from shiftbench.leaderboard.comparing.files import Entrant, compare_first
+from shiftbench.leaderboard.scoring.score import token_encoder
+from shiftbench.validation.command_line import sound_card
+from shiftbench.validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
-    from leaderboard.store import Store
+    from shiftbench.leaderboard.store import Store
 
 
 class NamedFile(NamedTuple):

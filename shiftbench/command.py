@@ -13,15 +13,11 @@ import typer
 from typer.core import TyperGroup
 
 import shiftbench
-from baselines.attack import commands as attack
-from baselines.grid.commands import grid
-from builders.building.commands import build
-from leaderboard.commands.plan import plan
-from leaderboard.commands.rounds import nominate, release_round
-from leaderboard.commands.scores import analyse, coverage, protocol, validate
-from leaderboard.commands.server import publish_space, rescore, serve, submit, withdraw
 from shiftbench.archive_command import archive
+from shiftbench.baselines.attack import commands as attack
+from shiftbench.baselines.grid.commands import grid
 from shiftbench.bench_command import bench
+from shiftbench.builders.building.commands import build
 from shiftbench.card_command import card
 from shiftbench.check_command import check
 from shiftbench.compare_command import compare
@@ -33,6 +29,10 @@ from shiftbench.forecast_command import forecast, score_forecasts
 from shiftbench.gate_command import gate
 from shiftbench.import_command import import_logs
 from shiftbench.label_command import label
+from shiftbench.leaderboard.commands.plan import plan
+from shiftbench.leaderboard.commands.rounds import nominate, release_round
+from shiftbench.leaderboard.commands.scores import analyse, coverage, protocol, validate
+from shiftbench.leaderboard.commands.server import publish_space, rescore, serve, submit, withdraw
 from shiftbench.predict_command import predict
 from shiftbench.publish_command import publish
 from shiftbench.score_command import score
@@ -57,7 +57,7 @@ class _Programs(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in PROGRAMS:
             return None
-        program = importlib.import_module(f"baselines.{cmd_name.replace('-', '_')}")
+        program = importlib.import_module(f"shiftbench.baselines.{cmd_name.replace('-', '_')}")
         command = typer.Typer(**_PLAIN)
         command.command(cmd_name)(with_log_option(program.main, _files_of_training))
         return typer.main.get_command(command)
@@ -70,7 +70,7 @@ def _files_of_training(given: Mapping[str, Any]) -> tuple[list[Path], Path]:
 
 def _files_of_grid(given: Mapping[str, Any]) -> tuple[list[Path], Path]:
     """Return the prediction files that a grid wrote, one of each model on each task, and its dataset folder."""
-    from baselines.grid.plan import read_plan
+    from shiftbench.baselines.grid.plan import read_plan
 
     plan = read_plan(given["file"], given["context"].find_root().command.commands["train"], given["task"])
     out = given["out"] or plan.out
@@ -127,7 +127,7 @@ app.command("import")(import_logs)
 
 def main() -> None:
     """Run the command. Exit code 0: done; 1: refused input; 2: wrong usage; 3: a failed gate or claim; 130: Ctrl-C."""
-    from validation.plain_streams import plain_streams
+    from shiftbench.validation.plain_streams import plain_streams
 
     with plain_streams():
         _run()
@@ -136,7 +136,7 @@ def main() -> None:
 def _run() -> None:
     import sqlite3
 
-    from validation.report import InvalidInput, UnknownChoice
+    from shiftbench.validation.report import InvalidInput, UnknownChoice
 
     try:
         app(standalone_mode=True)
@@ -156,7 +156,7 @@ def _run() -> None:
         typer.echo(f"error: {named}{failed.strerror or failed}", err=True)
         sys.exit(1)
     except sqlite3.DatabaseError as failed:
-        from builders.cache import cache_folder
+        from shiftbench.builders.cache import cache_folder
 
         typer.echo(f"error: {cache_folder()}: {failed}; free it, or set SHIFTBENCH_CACHE to another folder", err=True)
         sys.exit(1)

@@ -14,7 +14,7 @@ from shiftbench.data_options import (
     opened_data,
     parse_names,
 )
-from validation.command_line import (
+from shiftbench.validation.command_line import (
     JsonOption,
     MarginOption,
     SubsetOption,
@@ -53,8 +53,8 @@ def compare(
 
     The JSON is a claim that 'shiftbench verify' checks: hypotheses, entries with checksums, data hash, all tests.
     """
-    from leaderboard.views.terminal import print_comparisons
-    from leaderboard.views.titles import with_comparison_titles
+    from shiftbench.leaderboard.views.terminal import print_comparisons
+    from shiftbench.leaderboard.views.titles import with_comparison_titles
 
     if len(others) > 3:
         raise typer.BadParameter("give 2 to 4 prediction files")

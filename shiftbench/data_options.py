@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from validation.command_line import require
-from validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.command_line import require
+from shiftbench.validation.report import InvalidInput, Problem, counted
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from builders.building.own_columns import Columns
-    from builders.encoder import Encoder
-    from builders.folder.reader import DatasetFolder
+    from shiftbench.builders.building.own_columns import Columns
+    from shiftbench.builders.encoder import Encoder
+    from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.own_data import OwnData
-    from validation.vocabulary import TaskKind
+    from shiftbench.validation.vocabulary import TaskKind
 
 AnyDataOption = Annotated[
     Path, typer.Option("--data", metavar="DIR_OR_FILE", help="Dataset folder, or a file of your own.")
@@ -66,7 +66,7 @@ def parse_names(typed: str | None, files: Sequence[Path]) -> list[str]:
 class OwnOptions:
     """Options about a file of one's own; all None or empty where ``--data`` is a dataset folder.
 
-    Commands take its fields as options of their own (``validation.command_line.with_options``).
+    Commands take its fields as options of their own (``shiftbench.validation.command_line.with_options``).
     """
 
     domain_column: Annotated[
@@ -115,7 +115,7 @@ class OwnOptions:
     @property
     def columns(self) -> "Columns":
         """Return which columns hold what."""
-        from builders.building.own_columns import Columns
+        from shiftbench.builders.building.own_columns import Columns
 
         texts = tuple(self.text_column or ())
         return Columns(self.domain_column, self.label_column, texts, self.id_column, self.split_column)
@@ -123,14 +123,14 @@ class OwnOptions:
     @property
     def task_kind(self) -> "TaskKind | None":
         """Return what is predicted; InvalidInput lists the kinds where there is no such one."""
-        from builders.building.own_columns import find_kind
+        from shiftbench.builders.building.own_columns import find_kind
 
         return find_kind(self.kind)
 
     @property
     def least_texts(self) -> int:
         """Return the number of test texts below which a domain is left out of means."""
-        from builders.building.own import MIN_TEXTS
+        from shiftbench.builders.building.own import MIN_TEXTS
 
         return MIN_TEXTS if self.min_texts is None else self.min_texts
 
@@ -140,7 +140,7 @@ def load_encoder(name: str | None = None) -> "Encoder":
 
     Raises: InvalidInput when the extra 'encoder' is not installed, or the weights cannot be read or fetched.
     """
-    from builders.building.commands import sentence_encoder
+    from shiftbench.builders.building.commands import sentence_encoder
 
     require("sentence_transformers", "encoder")
     return sentence_encoder(name)
@@ -177,7 +177,7 @@ class OpenedData:
 
     def checked(self, predictions: Path) -> "pl.DataFrame":
         """Read and check a prediction file; InvalidInput with every problem found in it."""
-        from leaderboard.scoring.score import checked_predictions
+        from shiftbench.leaderboard.scoring.score import checked_predictions
 
         if self.own is not None:
             return self.own.checked(predictions)
@@ -185,7 +185,7 @@ class OpenedData:
 
     def domain(self, name: str) -> str:
         """Return a domain's name, or a joined source's, which may be typed as the file writes it."""
-        from leaderboard.views.titles import untitled
+        from shiftbench.leaderboard.views.titles import untitled
 
         if self.own is not None:
             return self.own.domain(name)
@@ -215,10 +215,10 @@ def opened_data(
         min_domains: fewest domains of a file.
     Raises: InvalidInput when it cannot be read; typer.BadParameter for options that do not fit.
     """
-    from leaderboard.views.titles import domain_titles
+    from shiftbench.leaderboard.views.titles import domain_titles
 
     if not is_own_file(data):
-        from builders.folder.reader import DatasetFolder
+        from shiftbench.builders.folder.reader import DatasetFolder
 
         refuse_options(options.given)
         folder = DatasetFolder.open(data)

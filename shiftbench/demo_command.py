@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builders.building.commands import sentence_encoder
-from leaderboard.commands.server import serve
-from validation.command_line import PortOption, console, require
+from shiftbench.builders.building.commands import sentence_encoder
+from shiftbench.leaderboard.commands.server import serve
+from shiftbench.validation.command_line import PortOption, console, require
 
 if TYPE_CHECKING:
-    from builders.encoder import Encoder
-    from leaderboard.scoring.shape import Scores
+    from shiftbench.builders.encoder import Encoder
+    from shiftbench.leaderboard.scoring.shape import Scores
 
     Shown = tuple[list[Path], Path, list[tuple[str, Scores]]]
     """Dataset folders, a store's folder, and the scores in it by name."""
@@ -66,13 +66,13 @@ def demo(
     if door is Door.CHECK:
         _demo_check(raw, out)
         return
-    from builders.cache import check_cache
-    from leaderboard.views.terminal import print_board
+    from shiftbench.builders.cache import check_cache
+    from shiftbench.leaderboard.views.terminal import print_board
 
     check_cache()
     if not no_serve:
         require("gradio", "app")
-        from leaderboard.app.server import usable_port
+        from shiftbench.leaderboard.app.server import usable_port
 
         port = usable_port("127.0.0.1", port)
     data, store, results = _demo_results(raw, out) if door is Door.RESULTS else _demo_board(raw, out)
@@ -86,9 +86,9 @@ def demo(
 
 def _demo_results(raw: list[Path], out: Path) -> "Shown":
     """Store the reference results of this checkout."""
-    from leaderboard.store import Store
     from shiftbench.demo_results import build_folders, stored_results
-    from validation.report import InvalidInput, Problem
+    from shiftbench.leaderboard.store import Store
+    from shiftbench.validation.report import InvalidInput, Problem
 
     if not raw:
         cure = "give --raw, the folder of upstream files that 'shiftbench build --check' lists"
@@ -106,10 +106,10 @@ def _demo_results(raw: list[Path], out: Path) -> "Shown":
 
 def _demo_board(raw: list[Path], out: Path) -> "Shown":
     """Build one task, train the programs that are quick, and put them into a store."""
-    from builders.building.synthetic import build_synthetic
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.store import Store
-    from validation.cards import read_card
+    from shiftbench.builders.building.synthetic import build_synthetic
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.store import Store
+    from shiftbench.validation.cards import read_card
 
     data = out / "dr"
     if not _build_real(data, raw, out / "raw", sentence_encoder()):
@@ -132,8 +132,8 @@ def _demo_board(raw: list[Path], out: Path) -> "Shown":
 
 def _shared_folders() -> list[Path]:
     """Find the folders of upstream files beside the checkout, if they have any of MultiNLI."""
-    from builders.dr.inference import NLI
-    from builders.reading.places import find_file
+    from shiftbench.builders.dr.inference import NLI
+    from shiftbench.builders.reading.places import find_file
 
     places = {file.path for domain in NLI.domains for files in domain.files.values() for file in files}
     return list(SHARED) if any(find_file(SHARED, place) for place in places) else []
@@ -141,8 +141,8 @@ def _shared_folders() -> list[Path]:
 
 def _demo_check(raw: list[Path], out: Path) -> None:
     """Fine-tune the packaged MiniLM on one domain, and run ``check`` on a CSV of all domains."""
-    from builders.building.synthetic import build_synthetic
-    from builders.folder.reader import DatasetFolder
+    from shiftbench.builders.building.synthetic import build_synthetic
+    from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.demo_rows import write_rows
 
     require("peft", "train")
@@ -190,9 +190,9 @@ def _build_real(data: Path, raw: list[Path], fetched: Path, encoder: "Encoder | 
 
     Returns: False where there is no folder and the Hub cannot be reached, which is printed.
     """
-    from builders.building.build import build as build_benchmark
-    from builders.hub_access import cause, is_transient
-    from validation.report import InvalidInput
+    from shiftbench.builders.building.build import build as build_benchmark
+    from shiftbench.builders.hub_access import cause, is_transient
+    from shiftbench.validation.report import InvalidInput
 
     options: dict[str, Any] = {"partial": True, "overwrite": True, "placebo": False, "encoder": encoder}
     steps = 4 if encoder else 3

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import typer
 
-import baselines
-from baselines.grid.collect import by_entry, collect
-from baselines.grid.trial import RECORD, Trial
-from builders.building.build import build
-from builders.building.commands import sentence_encoder
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.validation_rows import validation_file
-from leaderboard.store import Entry, Store
-from leaderboard.store.forecasts import forecast_again, kept_forecasts
-from validation.cards import read_card
-from validation.report import InvalidInput, Problem
+from shiftbench import baselines
+from shiftbench.baselines.grid.collect import by_entry, collect
+from shiftbench.baselines.grid.trial import RECORD, Trial
+from shiftbench.builders.building.build import build
+from shiftbench.builders.building.commands import sentence_encoder
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.validation_rows import validation_file
+from shiftbench.leaderboard.store import Entry, Store
+from shiftbench.leaderboard.store.forecasts import forecast_again, kept_forecasts
+from shiftbench.validation.cards import read_card
+from shiftbench.validation.report import InvalidInput, Problem
 
 RESULTS = Path(baselines.__file__).parent / "results"
 BENCHMARKS = ("dr", "boss", "df1")

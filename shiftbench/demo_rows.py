@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.reader import DatasetFolder
 
 N_TEST = 1_000
 """Test texts of a domain in the CSV, at most."""

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from validation.command_line import require
-from validation.credentials import WithoutCredentials
-from validation.report import InvalidInput, Problem, first_line
+from shiftbench.validation.command_line import require
+from shiftbench.validation.credentials import WithoutCredentials
+from shiftbench.validation.report import InvalidInput, Problem, first_line
 
 if TYPE_CHECKING:
-    from leaderboard.scoring.shape import Scores
-    from validation.cards import Card
+    from shiftbench.leaderboard.scoring.shape import Scores
+    from shiftbench.validation.cards import Card
 
 PROJECT = "shiftbench"
 """The experiment (MLflow) or project (Trackio) of the runs, unless the environment names another."""
@@ -130,7 +130,7 @@ def log_scores(
 
 def score_metrics(scores: "Scores") -> dict[str, float]:
     """Return all figures of scores and the ends of their intervals, by names that trackers take."""
-    from leaderboard.interchange.figures import figures_of
+    from shiftbench.leaderboard.interchange.figures import figures_of
 
     metrics = {}
     for figure in figures_of(scores):
@@ -227,9 +227,9 @@ def log_files(tracker: Tracker, files: Sequence[Path], data: Path) -> None:
         files: the prediction files; one that is not there is passed over, as of a batch that waits.
         data: the dataset folder.
     """
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.scoring.score import score_file, token_encoder
-    from validation.command_line import sound_card
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.scoring.score import score_file, token_encoder
+    from shiftbench.validation.command_line import sound_card
 
     folder = DatasetFolder.open(data)
     for path in files:

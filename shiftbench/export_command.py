@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from validation.command_line import SubsetOption
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import GOLD, TOKENS, TaskKind
+from shiftbench.validation.command_line import SubsetOption
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import GOLD, TOKENS, TaskKind
 
 if TYPE_CHECKING:
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.interchange.prompted_task import PromptedTask
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.interchange.prompted_task import PromptedTask
 
 
 class ExportTool(StrEnum):
@@ -38,10 +38,10 @@ def export(
 
     Example: shiftbench export build/dr --to lm-eval --out tasks --task nli
     """
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.interchange.inspect_task import write_inspect
-    from leaderboard.interchange.lm_eval_task import write_lm_eval
-    from leaderboard.interchange.prompted_task import check_export_folder
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.interchange.inspect_task import write_inspect
+    from shiftbench.leaderboard.interchange.lm_eval_task import write_lm_eval
+    from shiftbench.leaderboard.interchange.prompted_task import check_export_folder
 
     folder = DatasetFolder.open(data)
     folder.refuse_withheld()
@@ -65,8 +65,8 @@ def _build_prompted_task(folder: "DatasetFolder", name: str, subset: str) -> "Pr
     """Build a task with its test rows and prompts."""
     import polars as pl
 
-    from baselines.prompting.task_prompt import TaskPrompt
-    from leaderboard.interchange.prompted_task import GOLD_ANSWER, PromptedTask
+    from shiftbench.baselines.prompting.task_prompt import TaskPrompt
+    from shiftbench.leaderboard.interchange.prompted_task import GOLD_ANSWER, PromptedTask
 
     info, prompt = folder.task(name), TaskPrompt.of(folder, name)
     rows = folder.test(name, subset)

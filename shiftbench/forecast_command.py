@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shiftbench.data_options import AnyDataOption, OwnOptions, load_encoder
-from validation.command_line import (
+from shiftbench.validation.command_line import (
     JsonOption,
     PredictionsArgument,
     ReportOption,
@@ -19,7 +19,7 @@ from validation.command_line import (
 )
 
 if TYPE_CHECKING:
-    from leaderboard.forecasting.shape import Forecasts, MethodComparison
+    from shiftbench.leaderboard.forecasting.shape import Forecasts, MethodComparison
 
 TextEncoderOption = Annotated[
     str | None,
@@ -58,12 +58,12 @@ def forecast(
 
     Predictions on validation rows of the source (NAME.validation.parquet, train --validation) are read beside the file.
     """
-    from leaderboard.forecasting.files import forecast_predictions
-    from leaderboard.forecasting.run import chosen_methods
-    from leaderboard.views.forecast_page import forecast_html
-    from leaderboard.views.forecast_terminal import print_forecasts
-    from leaderboard.views.titles import with_forecast_titles
     from shiftbench.forecast_data import forecast_data, titled_problems
+    from shiftbench.leaderboard.forecasting.files import forecast_predictions
+    from shiftbench.leaderboard.forecasting.run import chosen_methods
+    from shiftbench.leaderboard.views.forecast_page import forecast_html
+    from shiftbench.leaderboard.views.forecast_terminal import print_forecasts
+    from shiftbench.leaderboard.views.titles import with_forecast_titles
 
     chosen_methods(method)  # before any work
     vectors = None if encoder is None else load_encoder(encoder)
@@ -151,14 +151,14 @@ def score_forecasts(
         raise typer.BadParameter("give --predictions, --store, or both")
     if forecasts is not None and (len(predictions or ()) != 1 or store is not None):
         raise typer.BadParameter("your own forecasts are of one prediction file: give one --predictions, no --store")
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.forecasting.comparison import compare_methods
-    from leaderboard.forecasting.own_forecasts import add_own_forecasts
-    from leaderboard.forecasting.run import chosen_methods
-    from leaderboard.store import open_store
-    from leaderboard.views.forecast_comparison import print_method_comparison
-    from leaderboard.views.forecast_page import comparison_html
+    from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.forecast_entries import forecast_entrants, read_files, read_store
+    from shiftbench.leaderboard.forecasting.comparison import compare_methods
+    from shiftbench.leaderboard.forecasting.own_forecasts import add_own_forecasts
+    from shiftbench.leaderboard.forecasting.run import chosen_methods
+    from shiftbench.leaderboard.store import open_store
+    from shiftbench.leaderboard.views.forecast_comparison import print_method_comparison
+    from shiftbench.leaderboard.views.forecast_page import comparison_html
 
     chosen = chosen_methods(method)
     folders = [DatasetFolder.open(path) for path in data]

@@ -9,17 +9,17 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from builders.building.own_tables import read_tables
-from builders.folder.reader import DatasetFolder
-from leaderboard.forecasting.files import Unlabelled, read_validation_beside
-from leaderboard.scoring.score import checked_predictions
+from shiftbench.builders.building.own_tables import read_tables
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.data_options import OwnOptions, is_own_file, opened_data
 from shiftbench.inputs import renamed_problems
+from shiftbench.leaderboard.forecasting.files import Unlabelled, read_validation_beside
+from shiftbench.leaderboard.scoring.score import checked_predictions
 from shiftbench.unlabelled_rows import set_unlabelled_apart
-from validation.prediction_files import read_predictions
-from validation.predictions import check_predictions
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import SOURCE_JOINER
+from shiftbench.validation.prediction_files import read_predictions
+from shiftbench.validation.predictions import check_predictions
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import SOURCE_JOINER
 
 _QUOTED = re.compile("'([^']+)'")
 

@@ -9,22 +9,22 @@ from typing import NamedTuple
 import polars as pl
 from tqdm import tqdm
 
-from baselines.grid.collect import by_entry
-from baselines.grid.trial import PREDICTIONS, RECORD, Trial, card_of, is_whole
-from builders.encoder import Encoder
-from builders.folder.reader import DatasetFolder
-from leaderboard.forecasting.comparison import Forecasted
-from leaderboard.forecasting.files import read_validation_beside
-from leaderboard.forecasting.run import forecast_task
-from leaderboard.forecasting.samples import TaskSamples, reason_against_forecasts, task_samples
-from leaderboard.forecasting.text_vectors import TextVectors
-from leaderboard.scoring.score import checked_predictions
-from leaderboard.scoring.validation_rows import validation_file
-from leaderboard.store import Store, folder_of
-from validation.cards import Card, read_card
-from validation.probabilities import PROBABILITIES
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import PLACEBO
+from shiftbench.baselines.grid.collect import by_entry
+from shiftbench.baselines.grid.trial import PREDICTIONS, RECORD, Trial, card_of, is_whole
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.forecasting.comparison import Forecasted
+from shiftbench.leaderboard.forecasting.files import read_validation_beside
+from shiftbench.leaderboard.forecasting.run import forecast_task
+from shiftbench.leaderboard.forecasting.samples import TaskSamples, reason_against_forecasts, task_samples
+from shiftbench.leaderboard.forecasting.text_vectors import TextVectors
+from shiftbench.leaderboard.scoring.score import checked_predictions
+from shiftbench.leaderboard.scoring.validation_rows import validation_file
+from shiftbench.leaderboard.store import Store, folder_of
+from shiftbench.validation.cards import Card, read_card
+from shiftbench.validation.probabilities import PROBABILITIES
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import PLACEBO
 
 
 class Entrant(NamedTuple):

@@ -11,23 +11,31 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pydantic
 
-from builders.folder.manifest import TaskInfo
-from leaderboard.comparing.files import Entrant
-from leaderboard.comparing.regression import regression_tests
-from leaderboard.scoring.floors import constant_runs, is_at_floor, task_floors
-from leaderboard.scoring.gaps import small_domains
-from leaderboard.scoring.limits import GateReport, Limits, LimitTest, decide, drop_tests, refuse_limits, score_tests
-from leaderboard.scoring.precision import Precision
-from leaderboard.scoring.replicates import task_values
-from leaderboard.scoring.score import token_encoder
-from leaderboard.views.gate import print_gate, renamed
+from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.data_options import OpenedData, OwnOptions, opened_data
 from shiftbench.inputs import prediction_file
+from shiftbench.leaderboard.comparing.files import Entrant
+from shiftbench.leaderboard.comparing.regression import regression_tests
+from shiftbench.leaderboard.scoring.floors import constant_runs, is_at_floor, task_floors
+from shiftbench.leaderboard.scoring.gaps import small_domains
+from shiftbench.leaderboard.scoring.limits import (
+    GateReport,
+    Limits,
+    LimitTest,
+    decide,
+    drop_tests,
+    refuse_limits,
+    score_tests,
+)
+from shiftbench.leaderboard.scoring.precision import Precision
+from shiftbench.leaderboard.scoring.replicates import task_values
+from shiftbench.leaderboard.scoring.score import token_encoder
+from shiftbench.leaderboard.views.gate import print_gate, renamed
 from shiftbench.results import capture_print
-from validation.command_line import as_fraction
-from validation.report import InvalidInput, Problem, did_you_mean
-from validation.toml_text import read_toml
-from validation.vocabulary import SOURCE_JOINER
+from shiftbench.validation.command_line import as_fraction
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.validation.toml_text import read_toml
+from shiftbench.validation.vocabulary import SOURCE_JOINER
 
 if TYPE_CHECKING:
     from shiftbench.inputs import Table

@@ -9,7 +9,7 @@ from shiftbench.data_options import (
     AnyDataOption,
     OwnOptions,
 )
-from validation.command_line import (
+from shiftbench.validation.command_line import (
     JsonOption,
     PredictionsArgument,
     SubsetOption,
@@ -94,9 +94,9 @@ def gate(
 
     Limits are in points. Tests are corrected over all domains and limits (Holm), and hold for these trained models.
     """
-    from leaderboard.scoring.limits import Limits
-    from leaderboard.views.gate import junit_xml, markdown_summary, print_gate
     from shiftbench.gate import run_gate
+    from shiftbench.leaderboard.scoring.limits import Limits
+    from shiftbench.leaderboard.views.gate import junit_xml, markdown_summary, print_gate
 
     limits = Limits(as_fraction(max_drop), as_fraction(min_score), as_fraction(max_regression))
     more = {"baseline": baseline, "trained_on": trained_on, "subset": subset, "task": task}

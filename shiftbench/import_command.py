@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from validation.command_line import DataOption, LabelMap, PredictionOut, SubsetOption
-from validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
-from validation.vocabulary import ELSEWHERE, NO_SOURCE, TOKENS, ExampleId, TaskKind
+from shiftbench.validation.command_line import DataOption, LabelMap, PredictionOut, SubsetOption
+from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
+from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE, TOKENS, ExampleId, TaskKind
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.interchange.log import EvaluationLog
-    from leaderboard.interchange.predictions import AnswerRules
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.interchange.log import EvaluationLog
+    from shiftbench.leaderboard.interchange.predictions import AnswerRules
 
 FilesArgument = Annotated[
     list[Path],
@@ -59,17 +59,17 @@ def import_logs(
 
     Example: shiftbench import lm-eval results/*/samples_*.jsonl --data build/dr --out preds.parquet
     """
-    from baselines.program import check_out_path, make_card, write_outputs
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.interchange.log import TOOLS
-    from leaderboard.interchange.predictions import (
+    from shiftbench.baselines.program import check_out_path, make_card, write_outputs
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.interchange.log import TOOLS
+    from shiftbench.leaderboard.interchange.predictions import (
         joined_predictions,
         log_predictions,
         public_model_name,
         reading_notes,
         run_facts,
     )
-    from leaderboard.interchange.reader import read_log
+    from shiftbench.leaderboard.interchange.reader import read_log
 
     if tool not in TOOLS:
         raise UnknownChoice(Problem("logs of this tool cannot be read", "TOOL", f"'{tool}'", did_you_mean(tool, TOOLS)))
@@ -107,8 +107,8 @@ def _warn_of_partial_domains(imported: set[str], tests: set[str]) -> None:
 
 def _find_task(log: "EvaluationLog", folder: "DatasetFolder") -> str:
     """Find the task whose rows a log is about, by the id of its first item."""
-    from leaderboard.interchange.log import refuse_log
-    from leaderboard.interchange.predictions import OWN_IDS
+    from shiftbench.leaderboard.interchange.log import refuse_log
+    from shiftbench.leaderboard.interchange.predictions import OWN_IDS
 
     first = log.samples["id"][0]
     try:
@@ -127,9 +127,9 @@ def _test_rows(folder: "DatasetFolder", task: str, subset: str) -> "pl.DataFrame
 
 
 def _answer_rules(folder: "DatasetFolder", task: str, log: "EvaluationLog", label_map: Sequence[str]) -> "AnswerRules":
-    from baselines.models.labels import match_labels, parse_label_map
-    from baselines.prompting.task_prompt import TaskPrompt
-    from leaderboard.interchange.predictions import AnswerRules
+    from shiftbench.baselines.models.labels import match_labels, parse_label_map
+    from shiftbench.baselines.prompting.task_prompt import TaskPrompt
+    from shiftbench.leaderboard.interchange.predictions import AnswerRules
 
     info, mapped = folder.task(task), parse_label_map(label_map)
     prompt = TaskPrompt.of(folder, task)
@@ -142,7 +142,7 @@ def _answer_rules(folder: "DatasetFolder", task: str, log: "EvaluationLog", labe
 
 
 def _log_source(source: str | None, log: "EvaluationLog", folder: "DatasetFolder", task: str) -> str:
-    from baselines.runs import choose_sources
+    from shiftbench.baselines.runs import choose_sources
 
     if source is None and log.facts.shots:
         what, cure = "the prompts in the log have demonstrations", f"name the domain they are from, or '{ELSEWHERE}'"

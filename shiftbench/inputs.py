@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import polars as pl
 
-from builders.building.own_tables import OwnTable, read_tables, table_of
-from builders.folder.hub_folder import download_folder, names_repository
-from builders.folder.reader import DatasetFolder
-from validation.cards import Card, parse_card, read_card
-from validation.report import InvalidInput, Problem, first_line
+from shiftbench.builders.building.own_tables import OwnTable, read_tables, table_of
+from shiftbench.builders.folder.hub_folder import download_folder, names_repository
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.cards import Card, parse_card, read_card
+from shiftbench.validation.report import InvalidInput, Problem, first_line
 
 if TYPE_CHECKING:
     import pandas as pd

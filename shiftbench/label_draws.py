@@ -9,8 +9,9 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from builders.building.own_tables import read_tables
-from leaderboard.metrics.label_sampling import (
+from shiftbench.builders.building.own_tables import read_tables
+from shiftbench.label_rows import LabelRows
+from shiftbench.leaderboard.metrics.label_sampling import (
     UNIFORM_SHARE,
     confidence_correlation,
     draw_groups,
@@ -18,10 +19,9 @@ from leaderboard.metrics.label_sampling import (
     enough_expected,
     expected_width,
 )
-from shiftbench.label_rows import LabelRows
-from validation.csv_export import guarded_cell, guarded_csv
-from validation.output_files import replace_file
-from validation.report import InvalidInput, Problem, and_more, did_you_mean, first_line
+from shiftbench.validation.csv_export import guarded_cell, guarded_csv
+from shiftbench.validation.output_files import replace_file
+from shiftbench.validation.report import InvalidInput, Problem, and_more, did_you_mean, first_line
 
 PROBABILITY = "draw_probability"
 """Column of the file to be labelled."""

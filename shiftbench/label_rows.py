@@ -7,16 +7,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.building.own_columns import Columns, FoundColumns, infer_kind
-from builders.building.own_tables import OwnTable
-from builders.specs.transforms import as_texts
-from leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature
+from shiftbench.builders.building.own_columns import Columns, FoundColumns, infer_kind
+from shiftbench.builders.building.own_tables import OwnTable
+from shiftbench.builders.specs.transforms import as_texts
+from shiftbench.leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature
 from shiftbench.unlabelled_rows import is_blank
-from validation.prediction_files import read_predictions
-from validation.prediction_task import PredictionTask
-from validation.predictions import check_predictions
-from validation.report import InvalidInput, Problem, and_more
-from validation.vocabulary import GOLD, TaskKind, source_parts
+from shiftbench.validation.prediction_files import read_predictions
+from shiftbench.validation.prediction_task import PredictionTask
+from shiftbench.validation.predictions import check_predictions
+from shiftbench.validation.report import InvalidInput, Problem, and_more
+from shiftbench.validation.vocabulary import GOLD, TaskKind, source_parts
 
 LEAST_LABELLED = 50
 """Labelled rows below which confidences are taken as they are: a temperature from fewer is mostly chance."""

@@ -1,18 +1,24 @@
-"""The pure functions of ``leaderboard.metrics`` under one name: arrays in, numbers out, fractions throughout.
+"""The pure functions of ``shiftbench.leaderboard.metrics`` under one name: arrays in, numbers out, fractions
+throughout.
 
 What each module is about, and why it computes as it does: ``leaderboard/metrics/README.md``.
 """
 
-from leaderboard.metrics.agreement import annotator_tables
-from leaderboard.metrics.baseline_line import against_others, baseline_line, effective_interval, one_against_others
-from leaderboard.metrics.bootstrap import (
+from shiftbench.leaderboard.metrics.agreement import annotator_tables
+from shiftbench.leaderboard.metrics.baseline_line import (
+    against_others,
+    baseline_line,
+    effective_interval,
+    one_against_others,
+)
+from shiftbench.leaderboard.metrics.bootstrap import (
     interval,
     sampling_spread,
     scenario_support,
     split_half_worst,
     training_spread,
 )
-from leaderboard.metrics.calibration import (
+from shiftbench.leaderboard.metrics.calibration import (
     bin_counts,
     brier_scores,
     equal_mass_bins,
@@ -20,11 +26,18 @@ from leaderboard.metrics.calibration import (
     squared_calibration_error,
     top_label_brier_scores,
 )
-from leaderboard.metrics.classification import accuracy, confusion_counts, macro_f1, per_class_f1
-from leaderboard.metrics.comparison import flip_signs, holm, rank_stability, swap_test
-from leaderboard.metrics.correlation import effective_robustness, fit_line, id_ood_shape, pearson, r_squared, spearman
-from leaderboard.metrics.crossed import crossed_test, influences, paired_influences, residual_variance
-from leaderboard.metrics.depth import (
+from shiftbench.leaderboard.metrics.classification import accuracy, confusion_counts, macro_f1, per_class_f1
+from shiftbench.leaderboard.metrics.comparison import flip_signs, holm, rank_stability, swap_test
+from shiftbench.leaderboard.metrics.correlation import (
+    effective_robustness,
+    fit_line,
+    id_ood_shape,
+    pearson,
+    r_squared,
+    spearman,
+)
+from shiftbench.leaderboard.metrics.crossed import crossed_test, influences, paired_influences, residual_variance
+from shiftbench.leaderboard.metrics.depth import (
     depth_f1,
     depth_weights,
     effective_size,
@@ -36,32 +49,37 @@ from leaderboard.metrics.depth import (
     tte_depth,
     weighted_score,
 )
-from leaderboard.metrics.depth_slope import depth_slope, mean_slope
-from leaderboard.metrics.difficulty_verdict import difficulty_verdict
-from leaderboard.metrics.divergence import divergence_correlations, frequent_words, js_divergence, js_divergence_matrix
-from leaderboard.metrics.drop_comparison import average_over_models, drops_by_difficulty, theorem_one
-from leaderboard.metrics.equivalence import check_margin, equivalence_p
-from leaderboard.metrics.forecast_errors import interval_score, mean_by_domain, paired_test, skill
-from leaderboard.metrics.forecasts.agreement_line import agreement_on_the_line
-from leaderboard.metrics.forecasts.average import average_forecast
-from leaderboard.metrics.forecasts.average_confidence import average_confidence
-from leaderboard.metrics.forecasts.black_box_shift import accuracy_at_shares, black_box_shares, joint_counts
-from leaderboard.metrics.forecasts.depth_curve import score_by_depth
-from leaderboard.metrics.forecasts.difference_of_confidences import difference_of_confidences
-from leaderboard.metrics.forecasts.disagreement import agreement_of_seeds
-from leaderboard.metrics.forecasts.divergence_line import score_by_divergence
-from leaderboard.metrics.forecasts.expected_confusion import expected_confusion, expected_macro_f1
-from leaderboard.metrics.forecasts.importance_weighting import importance_weighted, importance_weights
-from leaderboard.metrics.forecasts.mean_drop import less_mean_drop
-from leaderboard.metrics.forecasts.nuclear_norm import accuracy_by_norm, nuclear_norm
-from leaderboard.metrics.forecasts.optimal_transport import transported_confidence
-from leaderboard.metrics.forecasts.prior_by_em import shares_by_em
-from leaderboard.metrics.forecasts.source_accuracy import source_accuracy
-from leaderboard.metrics.forecasts.thresholded_confidence import thresholded_confidence
-from leaderboard.metrics.generation import bert_score, rouge_l
-from leaderboard.metrics.hierarchical_conformal import coverage_by_domain, domain_quantile, interval_level
-from leaderboard.metrics.home_advantage import home_advantage, home_weights, on_scale
-from leaderboard.metrics.label_sampling import (
+from shiftbench.leaderboard.metrics.depth_slope import depth_slope, mean_slope
+from shiftbench.leaderboard.metrics.difficulty_verdict import difficulty_verdict
+from shiftbench.leaderboard.metrics.divergence import (
+    divergence_correlations,
+    frequent_words,
+    js_divergence,
+    js_divergence_matrix,
+)
+from shiftbench.leaderboard.metrics.drop_comparison import average_over_models, drops_by_difficulty, theorem_one
+from shiftbench.leaderboard.metrics.equivalence import check_margin, equivalence_p
+from shiftbench.leaderboard.metrics.forecast_errors import interval_score, mean_by_domain, paired_test, skill
+from shiftbench.leaderboard.metrics.forecasts.agreement_line import agreement_on_the_line
+from shiftbench.leaderboard.metrics.forecasts.average import average_forecast
+from shiftbench.leaderboard.metrics.forecasts.average_confidence import average_confidence
+from shiftbench.leaderboard.metrics.forecasts.black_box_shift import accuracy_at_shares, black_box_shares, joint_counts
+from shiftbench.leaderboard.metrics.forecasts.depth_curve import score_by_depth
+from shiftbench.leaderboard.metrics.forecasts.difference_of_confidences import difference_of_confidences
+from shiftbench.leaderboard.metrics.forecasts.disagreement import agreement_of_seeds
+from shiftbench.leaderboard.metrics.forecasts.divergence_line import score_by_divergence
+from shiftbench.leaderboard.metrics.forecasts.expected_confusion import expected_confusion, expected_macro_f1
+from shiftbench.leaderboard.metrics.forecasts.importance_weighting import importance_weighted, importance_weights
+from shiftbench.leaderboard.metrics.forecasts.mean_drop import less_mean_drop
+from shiftbench.leaderboard.metrics.forecasts.nuclear_norm import accuracy_by_norm, nuclear_norm
+from shiftbench.leaderboard.metrics.forecasts.optimal_transport import transported_confidence
+from shiftbench.leaderboard.metrics.forecasts.prior_by_em import shares_by_em
+from shiftbench.leaderboard.metrics.forecasts.source_accuracy import source_accuracy
+from shiftbench.leaderboard.metrics.forecasts.thresholded_confidence import thresholded_confidence
+from shiftbench.leaderboard.metrics.generation import bert_score, rouge_l
+from shiftbench.leaderboard.metrics.hierarchical_conformal import coverage_by_domain, domain_quantile, interval_level
+from shiftbench.leaderboard.metrics.home_advantage import home_advantage, home_weights, on_scale
+from shiftbench.leaderboard.metrics.label_sampling import (
     confidence_correlation,
     draw_groups,
     draw_probabilities,
@@ -69,31 +87,31 @@ from leaderboard.metrics.label_sampling import (
     expected_width,
     group_values,
 )
-from leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature, label_shift_parts
-from leaderboard.metrics.ledger import flip_counts, flip_ledger
-from leaderboard.metrics.limits import exact_p, limit_p
-from leaderboard.metrics.mover import combined_interval, p_of_interval, replicate_correlation, worst_interval
-from leaderboard.metrics.multiplicity import draw_sizes, least_draws, normal_sizes, pass_on, step_down
-from leaderboard.metrics.new_domain import next_domain
-from leaderboard.metrics.placebo import placebo_domains
-from leaderboard.metrics.power import (
+from shiftbench.leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature, label_shift_parts
+from shiftbench.leaderboard.metrics.ledger import flip_counts, flip_ledger
+from shiftbench.leaderboard.metrics.limits import exact_p, limit_p
+from shiftbench.leaderboard.metrics.mover import combined_interval, p_of_interval, replicate_correlation, worst_interval
+from shiftbench.leaderboard.metrics.multiplicity import draw_sizes, least_draws, normal_sizes, pass_on, step_down
+from shiftbench.leaderboard.metrics.new_domain import next_domain
+from shiftbench.leaderboard.metrics.placebo import placebo_domains
+from shiftbench.leaderboard.metrics.power import (
     mean_drop_variance,
     minimum_detectable,
     source_drop_variance,
     target_drop_variance,
 )
-from leaderboard.metrics.priors import (
+from shiftbench.leaderboard.metrics.priors import (
     counts_at_prior,
     prior_fixed_accuracy,
     prior_fixed_macro_f1,
     prior_fixed_mean,
     prior_fixed_qa,
 )
-from leaderboard.metrics.qa import normalise_answers, qa_scores
-from leaderboard.metrics.ranking import rank_intervals, run_spread
-from leaderboard.metrics.resampling import group_weights, half_weights, replicate_counts
-from leaderboard.metrics.resolution import resolved_scenario
-from leaderboard.metrics.robustness import (
+from shiftbench.leaderboard.metrics.qa import normalise_answers, qa_scores
+from shiftbench.leaderboard.metrics.ranking import rank_intervals, run_spread
+from shiftbench.leaderboard.metrics.resampling import group_weights, half_weights, replicate_counts
+from shiftbench.leaderboard.metrics.resolution import resolved_scenario
+from shiftbench.leaderboard.metrics.robustness import (
     in_domain_difference,
     reference_target_drop,
     scenario,
@@ -103,11 +121,11 @@ from leaderboard.metrics.robustness import (
     summarise,
     target_drop,
 )
-from leaderboard.metrics.sampled_accuracy import sampled_accuracy
-from leaderboard.metrics.selective import excess_aurc, failure_auroc, risk_coverage
-from leaderboard.metrics.significance import bonferroni, order_chi_square, scenario_chi_square
-from leaderboard.metrics.tagging import span_counts, span_f1, spans, tag_notation, tag_scheme
-from leaderboard.metrics.wilson import (
+from shiftbench.leaderboard.metrics.sampled_accuracy import sampled_accuracy
+from shiftbench.leaderboard.metrics.selective import excess_aurc, failure_auroc, risk_coverage
+from shiftbench.leaderboard.metrics.significance import bonferroni, order_chi_square, scenario_chi_square
+from shiftbench.leaderboard.metrics.tagging import span_counts, span_f1, spans, tag_notation, tag_scheme
+from shiftbench.leaderboard.metrics.wilson import (
     effective_n,
     intraclass_correlation,
     relative_square,
@@ -116,7 +134,7 @@ from leaderboard.metrics.wilson import (
     square_of_mean,
     wilson_interval,
 )
-from leaderboard.metrics.worst import posterior_worst
+from shiftbench.leaderboard.metrics.worst import posterior_worst
 
 __all__ = [
     "accuracy",

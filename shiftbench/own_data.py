@@ -14,22 +14,22 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from builders.building.own import MIN_TEXTS, SPLIT_HERE, build_rows
-from builders.building.own_columns import Columns
-from builders.building.own_labels import respell
-from builders.building.own_rows import OwnRows, name_domains, own_rows
-from builders.building.own_tables import read_tables
-from builders.encoder import Encoder
-from builders.folder.reader import DatasetFolder
-from builders.specs.transforms import as_texts
-from leaderboard.scoring.score import score_predictions
-from leaderboard.scoring.shape import Scores
-from leaderboard.views.report_page import report_html
-from validation.cards import Card
-from validation.prediction_files import read_predictions
-from validation.predictions import check_predictions
-from validation.report import InvalidInput, Problem, and_more
-from validation.vocabulary import GOLD, OUTSIDE_SOURCES, SOURCE_JOINER, TaskKind, is_name
+from shiftbench.builders.building.own import MIN_TEXTS, SPLIT_HERE, build_rows
+from shiftbench.builders.building.own_columns import Columns
+from shiftbench.builders.building.own_labels import respell
+from shiftbench.builders.building.own_rows import OwnRows, name_domains, own_rows
+from shiftbench.builders.building.own_tables import read_tables
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.specs.transforms import as_texts
+from shiftbench.leaderboard.scoring.score import score_predictions
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.leaderboard.views.report_page import report_html
+from shiftbench.validation.cards import Card
+from shiftbench.validation.prediction_files import read_predictions
+from shiftbench.validation.predictions import check_predictions
+from shiftbench.validation.report import InvalidInput, Problem, and_more
+from shiftbench.validation.vocabulary import GOLD, OUTSIDE_SOURCES, SOURCE_JOINER, TaskKind, is_name
 
 TASK = "own"
 """What the task is called where ids do not say."""
@@ -63,7 +63,7 @@ class OwnData:
     def checked(self, predictions: Path) -> pl.DataFrame:
         """Read and check a prediction file in the file's own words.
 
-        Returns: rows with the dataset's ids, as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
+        Returns: rows with the dataset's ids, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
         Raises: InvalidInput when predictions do not fit the rows.
         """
         frame = read_predictions(predictions, labels_by_index=self.labels_by_index)

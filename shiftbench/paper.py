@@ -5,15 +5,22 @@ from pathlib import Path
 
 import polars as pl
 
-from leaderboard.comparing.files import Entrant, compare_entrants
-from leaderboard.comparing.shape import Comparison, NoSharedShift, correct_p_values
-from leaderboard.metrics.comparison import N_SWAPS
-from leaderboard.scoring.score import score_predictions, token_encoder
-from leaderboard.scoring.shape import Scores
-from leaderboard.views.paper_table import PaperTable, best_model, paper_csv, paper_latex, paper_markdown, paper_table
-from leaderboard.views.titles import with_titles
 from shiftbench.data_options import OpenedData, TableFormat
-from validation.report import InvalidInput
+from shiftbench.leaderboard.comparing.files import Entrant, compare_entrants
+from shiftbench.leaderboard.comparing.shape import Comparison, NoSharedShift, correct_p_values
+from shiftbench.leaderboard.metrics.comparison import N_SWAPS
+from shiftbench.leaderboard.scoring.score import score_predictions, token_encoder
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.leaderboard.views.paper_table import (
+    PaperTable,
+    best_model,
+    paper_csv,
+    paper_latex,
+    paper_markdown,
+    paper_table,
+)
+from shiftbench.leaderboard.views.titles import with_titles
+from shiftbench.validation.report import InvalidInput
 
 WRITERS = {
     TableFormat.MARKDOWN: paper_markdown,

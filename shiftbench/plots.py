@@ -12,13 +12,13 @@ from matplotlib import colormaps
 from matplotlib.colors import Normalize, to_rgb
 from matplotlib.figure import Figure
 
-from leaderboard.analysis.canvas import SCENARIO_COLOURS
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.shape import Scores, Shift, TaskScores
-from leaderboard.views.numbers import drop_points, metric_name, points
-from leaderboard.views.pictures.words import SD_NAME, TD_NAME, source_name, sources, with_drops
-from validation.png import picture_style
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.leaderboard.analysis.canvas import SCENARIO_COLOURS
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.shape import Scores, Shift, TaskScores
+from shiftbench.leaderboard.views.numbers import drop_points, metric_name, points
+from shiftbench.leaderboard.views.pictures.words import SD_NAME, TD_NAME, source_name, sources, with_drops
+from shiftbench.validation.png import picture_style
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

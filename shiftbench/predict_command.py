@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from baselines.models.options import ModelArgument, ModelOptions
-from validation.command_line import DataOption, PredictionOut, SubsetOption, with_options
-from validation.report import InvalidInput, Problem, UnknownChoice, counted, did_you_mean
-from validation.vocabulary import ELSEWHERE, GOLD, NO_SOURCE, SPLITS, TaskKind
+from shiftbench.baselines.models.options import ModelArgument, ModelOptions
+from shiftbench.validation.command_line import DataOption, PredictionOut, SubsetOption, with_options
+from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, counted, did_you_mean
+from shiftbench.validation.vocabulary import ELSEWHERE, GOLD, NO_SOURCE, SPLITS, TaskKind
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from baselines.models import LoadedModel
-    from builders.folder.reader import DatasetFolder
+    from shiftbench.baselines.models import LoadedModel
+    from shiftbench.builders.folder.reader import DatasetFolder
 
 TaskOption = Annotated[
     str | None, typer.Option("--task", metavar="NAME", help="Task of the folder. Default: the only one.")
@@ -70,10 +70,10 @@ def predict(
 
     Example: shiftbench predict ./my-model --data build/dr --task nli --source fiction --out preds.parquet
     """
-    from baselines.models import predict_in_parts
-    from baselines.program import check_out_path, make_card, open_work_folder, write_outputs
-    from baselines.prompting.task_prompt import TaskPrompt
-    from builders.folder.reader import DatasetFolder
+    from shiftbench.baselines.models import predict_in_parts
+    from shiftbench.baselines.program import check_out_path, make_card, open_work_folder, write_outputs
+    from shiftbench.baselines.prompting.task_prompt import TaskPrompt
+    from shiftbench.builders.folder.reader import DatasetFolder
 
     check_out_path(out)
     folder = DatasetFolder.open(data)
@@ -126,7 +126,7 @@ def _only_task(folder: "DatasetFolder") -> str:
 
 
 def _check_source(folder: "DatasetFolder", task: str, source: str) -> str:
-    from baselines.runs import choose_sources
+    from shiftbench.baselines.runs import choose_sources
 
     return source if source in (NO_SOURCE, ELSEWHERE) else choose_sources(folder, task, [source])[0]
 
@@ -158,7 +158,7 @@ def _rows_to_predict(
 
 def _warn_of_mixed_labels(rows: "pl.DataFrame", predictions: "pl.DataFrame", labels: tuple[str, ...]) -> None:
     """Warn where another order of labels would score far better; withheld labels are not looked at."""
-    from baselines.models import permutation_warning
+    from shiftbench.baselines.models import permutation_warning
 
     gold = rows[GOLD[TaskKind.CLASSIFICATION]]
     if gold.null_count() or not len(gold):

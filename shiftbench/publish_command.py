@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from validation.command_line import JsonOption, write_json
+from shiftbench.validation.command_line import JsonOption, write_json
 
 if TYPE_CHECKING:
-    from builders.folder.manifest import Manifest
+    from shiftbench.builders.folder.manifest import Manifest
 
 
 def publish(
@@ -37,7 +37,7 @@ def publish(
 
     Example: shiftbench publish build/dr --repo-id ORG/domain-robustness --dry-run
     """
-    from builders.publishing.publish_folders import publish_folders
+    from shiftbench.builders.publishing.publish_folders import publish_folders
 
     content = publish_folders(
         folder,
@@ -54,8 +54,8 @@ def publish(
 
 def benchmark_file(manifest: "Manifest") -> dict[str, str]:
     """Return the file that makes a dataset a benchmark of the Hub, by its name; none where it could hold no task."""
-    from baselines.prompting.instructions import numbered_wording
-    from leaderboard.interchange.eval_yaml import EVAL_YAML, eval_yaml
+    from shiftbench.baselines.prompting.instructions import numbered_wording
+    from shiftbench.leaderboard.interchange.eval_yaml import EVAL_YAML, eval_yaml
 
     text = eval_yaml(manifest, lambda task: numbered_wording(manifest.benchmark, task, manifest.tasks[task]))
     return {} if text is None else {EVAL_YAML: text}

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from leaderboard.comparing.shape import Comparison
-from leaderboard.scoring.shape import Scores
-from leaderboard.views import exports
-from leaderboard.views.plain_tables import (
+from shiftbench.leaderboard.comparing.shape import Comparison
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.leaderboard.views import exports
+from shiftbench.leaderboard.views.plain_tables import (
     PlainTable,
     comparison_table,
     html,
@@ -19,9 +19,9 @@ from leaderboard.views.plain_tables import (
     shifts_table,
     summary_table,
 )
-from leaderboard.views.terminal import print_comparisons, print_scores, warnings
+from shiftbench.leaderboard.views.terminal import print_comparisons, print_scores, warnings
 from shiftbench.tables import COMPARISON_TABLES, SCORE_TABLES, Rows, Schema
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 from pydantic import BaseModel
 
-from builders.building.own_columns import Columns
-from builders.building.own_tables import read_tables
-from leaderboard.metrics.label_sampling import ENOUGH
-from leaderboard.metrics.sampled_accuracy import sampled_accuracy
-from leaderboard.scoring.intervals import none_if_nan
-from leaderboard.views.numbers import points
-from leaderboard.views.terminal import print_table
+from shiftbench.builders.building.own_columns import Columns
+from shiftbench.builders.building.own_tables import read_tables
 from shiftbench.label_draws import DomainDraw, Draw, group_codes, read_draw, read_labels
 from shiftbench.label_rows import join_predictions, read_rows
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.metrics.label_sampling import ENOUGH
+from shiftbench.leaderboard.metrics.sampled_accuracy import sampled_accuracy
+from shiftbench.leaderboard.scoring.intervals import none_if_nan
+from shiftbench.leaderboard.views.numbers import points
+from shiftbench.leaderboard.views.terminal import print_table
+from shiftbench.validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
     from rich.console import Console

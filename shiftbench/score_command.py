@@ -19,7 +19,7 @@ from shiftbench.data_options import (
     refuse_options,
 )
 from shiftbench.experiment_log import LogToOption, Tracker, check_tracker, log_scores
-from validation.command_line import (
+from shiftbench.validation.command_line import (
     JsonOption,
     LabelsByIndexOption,
     MarginOption,
@@ -34,7 +34,7 @@ from validation.command_line import (
 )
 
 if TYPE_CHECKING:
-    from leaderboard.scoring.shape import Scores
+    from shiftbench.leaderboard.scoring.shape import Scores
 
 
 @with_options
@@ -91,8 +91,8 @@ def score(
     With --sampled: accuracy by domain from the few texts that were labelled, beside what a random sample of the same
     size would give.
     """
-    from leaderboard.views.terminal import print_scores
-    from leaderboard.views.titles import with_titles
+    from shiftbench.leaderboard.views.terminal import print_scores
+    from shiftbench.leaderboard.views.titles import with_titles
 
     if sampled is not None:
         others = {
@@ -180,7 +180,7 @@ def _score_several(
     labels_by_index: bool,
 ) -> "dict[str, Scores]":
     """Score several files and print one table of them; returns their scores by name."""
-    from leaderboard.views.paper_table import print_paper_table
+    from shiftbench.leaderboard.views.paper_table import print_paper_table
     from shiftbench.paper import format_table, models_table
 
     with opened_data(data, options, files[0], subset, labels_by_index=labels_by_index) as opened:
@@ -208,10 +208,10 @@ def _score_folder(
 
     Returns: the scores, and titles of domains by their names.
     """
-    from builders.encoder import DEFAULT_ENCODER
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.scoring.score import score_file, token_encoder
-    from leaderboard.views.titles import domain_titles
+    from shiftbench.builders.encoder import DEFAULT_ENCODER
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.scoring.score import score_file, token_encoder
+    from shiftbench.leaderboard.views.titles import domain_titles
 
     folder = DatasetFolder.open(data)
     tokens = token_encoder(folder, encoder or DEFAULT_ENCODER)
@@ -225,7 +225,7 @@ def _score_folder(
         labels_by_index=labels_by_index,
     )
     if report is not None:
-        from leaderboard.views.folder_report import folder_report
+        from shiftbench.leaderboard.views.folder_report import folder_report
 
         card = sound_card(predictions)
         write_report(report, lambda: folder_report(predictions, scores, folder, card, labels_by_index=labels_by_index))
@@ -233,7 +233,7 @@ def _score_folder(
 
 
 def _depth_encoder_name(encoder: str | None, depth: bool) -> str | None:
-    from builders.encoder import DEFAULT_ENCODER
+    from shiftbench.builders.encoder import DEFAULT_ENCODER
 
     return encoder or (DEFAULT_ENCODER if depth else None)
 
@@ -252,7 +252,7 @@ def _score_file(
 
     Returns: the scores, and what the file calls its domains by their names.
     """
-    from leaderboard.views.titles import domain_titles
+    from shiftbench.leaderboard.views.titles import domain_titles
     from shiftbench.own_data import own_report, score_own_data
 
     vectors = load_encoder(encoder) if encoder is not None else None

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from validation.command_line import JsonOption, write_json
+from shiftbench.validation.command_line import JsonOption, write_json
 
 if TYPE_CHECKING:
-    from leaderboard.interchange.every_eval_ever import Evaluator
+    from shiftbench.leaderboard.interchange.every_eval_ever import Evaluator
 
 
 class ShareFormat(StrEnum):
@@ -88,7 +88,7 @@ def share(
     --model ORG/model --out shared
     """
     from shiftbench.shared_files import open_shared, send_shared, write_shared
-    from validation.output_files import check_new_folder, replace_folder
+    from shiftbench.validation.output_files import check_new_folder, replace_folder
 
     if out is None and not create_pr:
         raise typer.BadParameter("give --out, a folder to write, or --create-pr")
@@ -111,7 +111,7 @@ def share(
 
 
 def _evaluator(to: ShareFormat, organization: str | None, evaluator: EvaluatorIs) -> "Evaluator | None":
-    from leaderboard.interchange.every_eval_ever import Evaluator
+    from shiftbench.leaderboard.interchange.every_eval_ever import Evaluator
 
     if to is not ShareFormat.EVERY_EVAL_EVER:
         if organization is not None:

@@ -10,21 +10,21 @@ from typing import Any
 import polars as pl
 import pydantic
 
-from builders.folder.hub_folder import check_repository, names_repository
-from builders.folder.reader import DatasetFolder
-from leaderboard.interchange.eval_results import eval_results, tasks_left_out
-from leaderboard.interchange.every_eval_ever import DATASTORE, Evaluator, every_eval_results, place_of
-from leaderboard.interchange.every_eval_samples import why_no_samples, write_samples
-from leaderboard.interchange.model_index import model_index, model_index_metadata
-from leaderboard.interchange.pull_request import send_files, send_metadata
-from leaderboard.interchange.scores_csv import scores_csv
-from leaderboard.interchange.shared_entry import SharedEntry, made_with
-from leaderboard.scoring.score import checked_predictions, score_predictions, token_encoder
-from leaderboard.scoring.shape import Scores
-from leaderboard.store import ENTRY_ID, folder_of, open_store
+from shiftbench.builders.folder.hub_folder import check_repository, names_repository
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.inputs import as_folder
-from validation.cards import Card, Url, card_beside, read_card
-from validation.report import InvalidInput, Problem, first_line
+from shiftbench.leaderboard.interchange.eval_results import eval_results, tasks_left_out
+from shiftbench.leaderboard.interchange.every_eval_ever import DATASTORE, Evaluator, every_eval_results, place_of
+from shiftbench.leaderboard.interchange.every_eval_samples import why_no_samples, write_samples
+from shiftbench.leaderboard.interchange.model_index import model_index, model_index_metadata
+from shiftbench.leaderboard.interchange.pull_request import send_files, send_metadata
+from shiftbench.leaderboard.interchange.scores_csv import scores_csv
+from shiftbench.leaderboard.interchange.shared_entry import SharedEntry, made_with
+from shiftbench.leaderboard.scoring.score import checked_predictions, score_predictions, token_encoder
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.leaderboard.store import ENTRY_ID, folder_of, open_store
+from shiftbench.validation.cards import Card, Url, card_beside, read_card
+from shiftbench.validation.report import InvalidInput, Problem, first_line
 
 _HUB = "https://huggingface.co/"
 _NO_MODELS = ("datasets", "spaces", "papers", "collections")

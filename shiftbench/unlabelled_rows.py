@@ -4,16 +4,16 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from builders.building.own_columns import Columns, FoundColumns, infer_kind
-from builders.building.own_rows import name_domains
-from builders.building.own_tables import OwnTable
-from builders.encoder import encoder_texts
-from builders.folder.reader import DatasetFolder
-from leaderboard.forecasting.files import Unlabelled
-from leaderboard.forecasting.samples import Run, Sample, make_sample
-from validation.prediction_task import PredictionTask
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import GOLD, TaskKind
+from shiftbench.builders.building.own_columns import Columns, FoundColumns, infer_kind
+from shiftbench.builders.building.own_rows import name_domains
+from shiftbench.builders.building.own_tables import OwnTable
+from shiftbench.builders.encoder import encoder_texts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.forecasting.files import Unlabelled
+from shiftbench.leaderboard.forecasting.samples import Run, Sample, make_sample
+from shiftbench.validation.prediction_task import PredictionTask
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import GOLD, TaskKind
 
 
 @dataclass(frozen=True)

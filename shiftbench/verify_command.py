@@ -7,7 +7,7 @@ import typer
 
 from shiftbench.data_options import OwnOptions, opened_data
 from shiftbench.gate_command import FAILED
-from validation.command_line import JsonOption, console, with_options, write_json
+from shiftbench.validation.command_line import JsonOption, console, with_options, write_json
 
 
 @with_options
@@ -39,10 +39,10 @@ def verify(
 
     Exit code 0: it holds; 3: a figure differs, or a conclusion falls with other metrics; 1: it cannot be checked.
     """
-    from leaderboard.comparing.claims import check_against_scores, check_claim, read_claim
-    from leaderboard.store import open_store
-    from leaderboard.views.claims import print_claim_check
     from shiftbench.claims import find_files, find_inside, read_recorded_values, repeat_claim
+    from shiftbench.leaderboard.comparing.claims import check_against_scores, check_claim, read_claim
+    from shiftbench.leaderboard.store import open_store
+    from shiftbench.leaderboard.views.claims import print_claim_check
 
     claimed = read_claim(claim)
     data = data or (find_inside(claimed.data, claim) if claimed.data else None)

@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from builders.checksums import file_sha256
-from builders.folder.manifest import MANIFEST
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.checksums import file_sha256
+from shiftbench.builders.folder.manifest import MANIFEST
+from shiftbench.builders.folder.reader import DatasetFolder
 
 
 def open_changed(folder: Path) -> DatasetFolder:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from builders.building.synthetic import build_synthetic
-from builders.encoder import Vectors
-from builders.folder.manifest import EncoderFacts
-from builders.folder.reader import DatasetFolder
-from builders.writing import writer
+from shiftbench.builders.building.synthetic import build_synthetic
+from shiftbench.builders.encoder import Vectors
+from shiftbench.builders.folder.manifest import EncoderFacts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.writing import writer
 
 SHARED = Path(__file__).parents[2] / "shared"
 

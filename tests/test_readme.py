@@ -10,9 +10,9 @@ import pytest
 import typer
 import yaml
 
-from builders.folder.papers import DEPTH_F1, PAPERS
-from leaderboard.scoring.shape import Shift
+from shiftbench.builders.folder.papers import DEPTH_F1, PAPERS
 from shiftbench.command import app
+from shiftbench.leaderboard.scoring.shape import Shift
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("validation", "builders", "baselines", "leaderboard", "shiftbench")

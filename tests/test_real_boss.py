@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from builders.building.build import Built, build
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.building.build import Built, build
+from shiftbench.builders.folder.reader import DatasetFolder
 
 pytestmark = pytest.mark.real
 RAW = Path(__file__).parents[2] / "shared" / "data" / "raw"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from builders.building.build import Built, build
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.building.build import Built, build
+from shiftbench.builders.folder.reader import DatasetFolder
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real-df1")]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from builders.building.build import Built, build
-from builders.folder.reader import DatasetFolder
-from validation.report import InvalidInput
-from validation.vocabulary import PLACEBO, SPLITS
+from shiftbench.builders.building.build import Built, build
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import PLACEBO, SPLITS
 
 pytestmark = pytest.mark.real
 

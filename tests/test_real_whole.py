@@ -6,13 +6,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from builders import boss
-from builders.building import build as build_module
-from builders.building.build import Built, build
-from builders.building.check import check_files
-from builders.folder.paper_sizes import paper_sizes
-from builders.folder.reader import DatasetFolder
-from validation.report import InvalidInput
+from shiftbench.builders import boss
+from shiftbench.builders.building import build as build_module
+from shiftbench.builders.building.build import Built, build
+from shiftbench.builders.building.check import check_files
+from shiftbench.builders.folder.paper_sizes import paper_sizes
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.report import InvalidInput
 
 pytestmark = pytest.mark.real
 

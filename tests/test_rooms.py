@@ -10,41 +10,41 @@ import pytest
 ROOT = Path(__file__).parents[1]
 ROOMS = ("validation", "builders", "baselines", "leaderboard", "shiftbench")
 WRONG = {
-    "validation": "builders.cache",
-    "builders.specs": "builders.readers.squad",
-    "builders.folder": "builders.writing.writer",
-    "builders.reading": "builders.building.build",
-    "builders.statistics": "builders.writing.writer",
-    "builders.readers": "builders.assembling.cut",
-    "builders.assembling": "builders.writing.writer",
-    "builders.writing": "builders.boss",
-    "builders.dr": "builders.boss",
-    "builders.boss": "builders.building.build",
-    "builders.df1": "baselines.majority",
-    "builders.publishing": "leaderboard.store",
-    "builders.building": "leaderboard.scoring.score",
-    "builders.tables": "builders.folder.reader",
-    "baselines": "leaderboard.scoring.score",
-    "baselines.grid": "builders.writing.writer",
-    "baselines.prompting": "builders.building.build",
-    "baselines.training": "builders.specs.spec",
-    "baselines.robust": "shiftbench.command",
-    "baselines.attack": "builders.readers.squad",
-    "baselines.models": "leaderboard.views.site",
-    "leaderboard.metrics": "validation.report",
-    "leaderboard.scoring": "leaderboard.store",
-    "leaderboard.forecasting": "leaderboard.store",
-    "leaderboard.store": "leaderboard.board",
-    "leaderboard.comparing": "leaderboard.store",
-    "leaderboard.release": "leaderboard.board",
-    "leaderboard.board": "leaderboard.views.site",
-    "leaderboard.views": "leaderboard.app.pages",
-    "leaderboard.interchange": "leaderboard.app.pages",
-    "leaderboard.app": "leaderboard.protocol.run",
-    "leaderboard.protocol": "leaderboard.analysis.figures",
-    "leaderboard.analysis": "builders.writing.writer",
-    "leaderboard.bench": "leaderboard.commands.server",
-    "leaderboard.commands": "builders.building.build",
+    "shiftbench.validation": "shiftbench.builders.cache",
+    "shiftbench.builders.specs": "shiftbench.builders.readers.squad",
+    "shiftbench.builders.folder": "shiftbench.builders.writing.writer",
+    "shiftbench.builders.reading": "shiftbench.builders.building.build",
+    "shiftbench.builders.statistics": "shiftbench.builders.writing.writer",
+    "shiftbench.builders.readers": "shiftbench.builders.assembling.cut",
+    "shiftbench.builders.assembling": "shiftbench.builders.writing.writer",
+    "shiftbench.builders.writing": "shiftbench.builders.boss",
+    "shiftbench.builders.dr": "shiftbench.builders.boss",
+    "shiftbench.builders.boss": "shiftbench.builders.building.build",
+    "shiftbench.builders.df1": "shiftbench.baselines.majority",
+    "shiftbench.builders.publishing": "shiftbench.leaderboard.store",
+    "shiftbench.builders.building": "shiftbench.leaderboard.scoring.score",
+    "shiftbench.builders.tables": "shiftbench.builders.folder.reader",
+    "shiftbench.baselines": "shiftbench.leaderboard.scoring.score",
+    "shiftbench.baselines.grid": "shiftbench.builders.writing.writer",
+    "shiftbench.baselines.prompting": "shiftbench.builders.building.build",
+    "shiftbench.baselines.training": "shiftbench.builders.specs.spec",
+    "shiftbench.baselines.robust": "shiftbench.command",
+    "shiftbench.baselines.attack": "shiftbench.builders.readers.squad",
+    "shiftbench.baselines.models": "shiftbench.leaderboard.views.site",
+    "shiftbench.leaderboard.metrics": "shiftbench.validation.report",
+    "shiftbench.leaderboard.scoring": "shiftbench.leaderboard.store",
+    "shiftbench.leaderboard.forecasting": "shiftbench.leaderboard.store",
+    "shiftbench.leaderboard.store": "shiftbench.leaderboard.board",
+    "shiftbench.leaderboard.comparing": "shiftbench.leaderboard.store",
+    "shiftbench.leaderboard.release": "shiftbench.leaderboard.board",
+    "shiftbench.leaderboard.board": "shiftbench.leaderboard.views.site",
+    "shiftbench.leaderboard.views": "shiftbench.leaderboard.app.pages",
+    "shiftbench.leaderboard.interchange": "shiftbench.leaderboard.app.pages",
+    "shiftbench.leaderboard.app": "shiftbench.leaderboard.protocol.run",
+    "shiftbench.leaderboard.protocol": "shiftbench.leaderboard.analysis.figures",
+    "shiftbench.leaderboard.analysis": "shiftbench.builders.writing.writer",
+    "shiftbench.leaderboard.bench": "shiftbench.leaderboard.commands.server",
+    "shiftbench.leaderboard.commands": "shiftbench.builders.building.build",
 }
 """Room -> a module that it may not import."""
 
@@ -67,10 +67,10 @@ def refusals(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What the contracts say of a copy of the project with one wrong import a room."""
     copy = tmp_path_factory.mktemp("rooms")
     for room in ROOMS:
-        shutil.copytree(ROOT / room, copy / room, ignore=lambda _, names: [n for n in names if n == "__pycache__"])
+        shutil.copytree(ROOT / room, copy / room, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", copy)
     for place, wrong in WRONG.items():
-        file = copy / place.replace(".", "/") / "wrong_import.py"
+        file = copy / place.removeprefix("shiftbench.").replace(".", "/") / "wrong_import.py"
         file.write_text(f'"""A wrong import."""\n\nimport {wrong}\n', encoding="utf-8")
     return lint(copy)
 
@@ -82,9 +82,13 @@ def test_a_wrong_import_is_refused(place: str, refusals: str) -> None:
 
 def test_every_room_has_a_wrong_import_here() -> None:
     packages = {
-        ".".join(path.parent.relative_to(ROOT).parts)
+        ".".join(("shiftbench", *path.parent.relative_to(ROOT).parts))
         for room in ROOMS[:-1]
         for path in ROOT.glob(f"{room}/*/__init__.py")
     }
-    inner = {"leaderboard.views.reported", "leaderboard.views.pictures", "leaderboard.metrics.forecasts"}
+    inner = {
+        "shiftbench.leaderboard.views.reported",
+        "shiftbench.leaderboard.views.pictures",
+        "shiftbench.leaderboard.metrics.forecasts",
+    }
     assert packages - inner <= set(WRONG), packages - set(WRONG)

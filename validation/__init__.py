@@ -3,3 +3,6 @@
 In: files and frames from outside. Out: typed rows and cards, or every problem with its place and cure.
 Beside them stand helpers that all rooms share: ``command_line``, ``output_files``, ``png``, ``retries``, ``timing``.
 """
+
+if __name__ != "shiftbench.validation":
+    raise ImportError("this folder is the package shiftbench.validation; import it under that name", name=__name__)

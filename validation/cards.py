@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 import pydantic
 import yaml
 
-from validation.outside import ALL_LINES_SHOW, ALL_SHOWS, MAX_NAME, Count
-from validation.plain_text import refuse_deceptive_host, refuse_invisible
-from validation.report import InvalidInput, Problem, did_you_mean
-from validation.yaml_text import MAX_BYTES, parse_mapping
+from shiftbench.validation.outside import ALL_LINES_SHOW, ALL_SHOWS, MAX_NAME, Count
+from shiftbench.validation.plain_text import refuse_deceptive_host, refuse_invisible
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.validation.yaml_text import MAX_BYTES, parse_mapping
 
 MAX_CARD_BYTES = MAX_BYTES
 
@@ -143,7 +143,7 @@ def card_beside(predictions: Path) -> tuple[Card | None, list[Problem]]:
 
 
 def parse_card(text: str, file: str = "card") -> Card:
-    """Parse the text of a YAML or JSON card, within the bounds of ``validation.yaml_text``.
+    """Parse the text of a YAML or JSON card, within the bounds of ``shiftbench.validation.yaml_text``.
 
     Args:
         text: the card, at most 64 KiB.

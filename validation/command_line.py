@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from validation.output_files import check_file
-from validation.plain_text import escape_in_json
-from validation.report import InvalidInput, Problem
+from shiftbench.validation.output_files import check_file
+from shiftbench.validation.plain_text import escape_in_json
+from shiftbench.validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from validation.cards import Card
+    from shiftbench.validation.cards import Card
 
 DataOption = Annotated[
     Path, typer.Option("--data", metavar="DIR", help="Dataset folder that 'shiftbench build' wrote.")
@@ -114,7 +114,7 @@ PortOption = Annotated[
 
 def sound_card(predictions: Path) -> "Card | None":
     """Return the card beside a prediction file; an invalid one is left out, with a warning that says why."""
-    from validation.cards import card_beside
+    from shiftbench.validation.cards import card_beside
 
     card, problems = card_beside(predictions)
     for problem in problems:
@@ -172,7 +172,7 @@ def console(*, stderr: bool = False) -> "Console":
         stderr: open standard error.
     Returns: a console; a pipe has no width of its own and gets 120 columns.
     """
-    from validation.plain_console import open_console
+    from shiftbench.validation.plain_console import open_console
 
     return open_console(stderr=stderr)
 

@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 
-from validation.plain_text import escape_invisible
+from shiftbench.validation.plain_text import escape_invisible
 
 Cell = str | int | float | None
 _FORMULA = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]*[=+@\t\r\uff1d\uff0b\uff0d\uff20-]")

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from validation.limits import check_column_count, check_row_count, line_too_long
-from validation.report import InvalidInput, Problem
+from shiftbench.validation.limits import check_column_count, check_row_count, line_too_long
+from shiftbench.validation.report import InvalidInput, Problem
 
 BLOCK_BYTES = 4 * 2**20
 _CURE = "export it again as comma-separated UTF-8 text, without opening it in a spreadsheet"

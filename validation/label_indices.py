@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from validation.prediction_task import PredictionTask
-from validation.report import Problem, counted
-from validation.vocabulary import TaskKind
+from shiftbench.validation.prediction_task import PredictionTask
+from shiftbench.validation.report import Problem, counted
+from shiftbench.validation.vocabulary import TaskKind
 
 MAX_TABLE = 20
 """Labels that a problem lists with their numbers."""

@@ -1,7 +1,7 @@
 """How much a prediction file may hold: what no sound file needs is refused before it takes memory."""
 
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import TaskKind
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import TaskKind
 
 MAX_ROWS = 20_000_000
 MAX_FILE_BYTES = 2**30

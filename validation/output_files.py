@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from validation.report import InvalidInput, Problem
+from shiftbench.validation.report import InvalidInput, Problem
 
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 """Permissions of what only its owner may read, such as withheld labels."""

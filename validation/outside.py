@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import pydantic
 
-from validation.plain_text import refuse_invisible
-from validation.report import InvalidInput, Problem
+from shiftbench.validation.plain_text import refuse_invisible
+from shiftbench.validation.report import InvalidInput, Problem
 
 MAX_COUNT = 10**15
 """The largest number that a schema takes for a count."""

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from validation import parquet_pages
-from validation.limits import (
+from shiftbench.validation import parquet_pages
+from shiftbench.validation.limits import (
     MAX_CHARACTERS,
     MAX_LIST_ELEMENTS,
     MAX_PROBABILITIES,
@@ -29,8 +29,8 @@ from validation.limits import (
     too_long,
     too_much_text,
 )
-from validation.parquet_pages import RowGroup
-from validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.parquet_pages import RowGroup
+from shiftbench.validation.report import InvalidInput, Problem, counted
 
 MAGIC = b"PAR1"
 BATCH_ROWS = 131_072

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.segment import Segment
 
-from validation.plain_text import escape_invisible
+from shiftbench.validation.plain_text import escape_invisible
 
 
 class PlainConsole(Console):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from validation.plain_text import escape_invisible
+from shiftbench.validation.plain_text import escape_invisible
 
 _MOVES = re.compile(r"\n*(?:\x1b\[A)*")
 """How bars of progress reach their line."""

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import polars as pl
 
-from validation.csv_text import CsvCaps, csv_batches, repeated_columns
-from validation.limits import MAX_LINE_BYTES, MAX_ROWS, MAX_TEXT_BYTES, check_size
-from validation.parquet_file import MAGIC, ParquetFile
-from validation.prediction_lines import json_batches
-from validation.prediction_values import (
+from shiftbench.validation.csv_text import CsvCaps, csv_batches, repeated_columns
+from shiftbench.validation.limits import MAX_LINE_BYTES, MAX_ROWS, MAX_TEXT_BYTES, check_size
+from shiftbench.validation.parquet_file import MAGIC, ParquetFile
+from shiftbench.validation.prediction_lines import json_batches
+from shiftbench.validation.prediction_values import (
     DTYPES,
     OPTIONAL,
     REQUIRED,
@@ -25,8 +25,8 @@ from validation.prediction_values import (
     convert_values,
     number_problem,
 )
-from validation.probabilities import PROBABILITIES
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.validation.probabilities import PROBABILITIES
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 EXCEL_ROWS = 1_048_575  # data rows that fit a worksheet under a header
 HEAD_BYTES = 4096

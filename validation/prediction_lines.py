@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from validation.json_text import json_line
-from validation.limits import MAX_LINE_BYTES, check_column_count, check_row_count, line_too_long
-from validation.report import InvalidInput, Problem
+from shiftbench.validation.json_text import json_line
+from shiftbench.validation.limits import MAX_LINE_BYTES, check_column_count, check_row_count, line_too_long
+from shiftbench.validation.report import InvalidInput, Problem
 
 BATCH_LINES = 100_000
 BATCH_BYTES = 4 * 2**20

@@ -5,13 +5,13 @@ from itertools import pairwise
 
 import polars as pl
 
-from validation.label_indices import ClassNumbers
-from validation.prediction_files import EXCEL_ROWS
-from validation.prediction_task import PredictionTask
-from validation.prediction_values import format_value
-from validation.report import Problem, and_more, counted, did_you_mean
-from validation.runs import KnownIds, RunLedger
-from validation.vocabulary import OUTSIDE_SOURCES, SOURCE_JOINER, UNPARSED, ExampleId, source_parts
+from shiftbench.validation.label_indices import ClassNumbers
+from shiftbench.validation.prediction_files import EXCEL_ROWS
+from shiftbench.validation.prediction_task import PredictionTask
+from shiftbench.validation.prediction_values import format_value
+from shiftbench.validation.report import Problem, and_more, counted, did_you_mean
+from shiftbench.validation.runs import KnownIds, RunLedger
+from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, SOURCE_JOINER, UNPARSED, ExampleId, source_parts
 
 MAX_LISTED = 8
 """Sources, labels and runs that are named one by one; of more there is a count."""

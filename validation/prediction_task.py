@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from validation.vocabulary import TaskKind
+from shiftbench.validation.vocabulary import TaskKind
 
 
 @dataclass(frozen=True)

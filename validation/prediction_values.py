@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from validation.limits import MAX_CHARACTERS, too_long
-from validation.probabilities import LISTS, PROBABILITIES, WORDS, Bad, read_lists, read_values
-from validation.report import Problem, counted
+from shiftbench.validation.limits import MAX_CHARACTERS, too_long
+from shiftbench.validation.probabilities import LISTS, PROBABILITIES, WORDS, Bad, read_lists, read_values
+from shiftbench.validation.report import Problem, counted
 
 REQUIRED = ("source", "id", "prediction")
 KEYS = ("source", "id", "seed")

@@ -6,23 +6,29 @@ from pathlib import Path
 
 import polars as pl
 
-from validation.label_indices import ClassNumbers, name_labels
-from validation.limits import (
+from shiftbench.validation.label_indices import ClassNumbers, name_labels
+from shiftbench.validation.limits import (
     MAX_ROWS,
     MAX_TEXT_BYTES,
     MEAN_TEXT_BYTES,
     SPARE_TEXT_BYTES,
     too_much_text,
 )
-from validation.prediction_files import PredictionFile
-from validation.prediction_problems import short_runs, unknown_ids, unknown_labels, unknown_sources, wrong_tags
-from validation.prediction_task import PredictionTask
-from validation.prediction_values import KEYS, Faults, number_problem
-from validation.probabilities import PROBABILITIES, ProbabilityChecks
-from validation.report import InvalidInput, Problem, and_more, counted
-from validation.runs import KnownIds, Run, RunLedger
-from validation.schemas import check_rows, prediction_schema
-from validation.vocabulary import TaskKind
+from shiftbench.validation.prediction_files import PredictionFile
+from shiftbench.validation.prediction_problems import (
+    short_runs,
+    unknown_ids,
+    unknown_labels,
+    unknown_sources,
+    wrong_tags,
+)
+from shiftbench.validation.prediction_task import PredictionTask
+from shiftbench.validation.prediction_values import KEYS, Faults, number_problem
+from shiftbench.validation.probabilities import PROBABILITIES, ProbabilityChecks
+from shiftbench.validation.report import InvalidInput, Problem, and_more, counted
+from shiftbench.validation.runs import KnownIds, Run, RunLedger
+from shiftbench.validation.schemas import check_rows, prediction_schema
+from shiftbench.validation.vocabulary import TaskKind
 
 CHECKED_PREDICTIONS = pl.Schema(
     {
@@ -38,9 +44,9 @@ CHECKED_PREDICTIONS = pl.Schema(
 )
 """Predictions of a file that was checked, in file order: all test ids of every (task, source, target, seed).
 
-The first six are those of ``validation.schemas.prediction_schema``; ``confidence`` and ``probabilities`` are there
-where the file has them, and ``probabilities`` is null for unusable outputs and tasks without labels; of the others
-``confidence`` alone may be null. ``target`` is the domain of the id, ``task`` its task.
+The first six are those of ``shiftbench.validation.schemas.prediction_schema``; ``confidence`` and ``probabilities``
+are there where the file has them, and ``probabilities`` is null for unusable outputs and tasks without labels; of the
+others ``confidence`` alone may be null. ``target`` is the domain of the id, ``task`` its task.
 """
 MAX_RUNS, MIN_RUNS = 20, 100
 _CURES = {

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from validation.limits import MAX_CHARACTERS, MAX_LIST_ELEMENTS, MAX_PROBABILITIES
-from validation.report import Problem, and_more
-from validation.vocabulary import UNPARSED
+from shiftbench.validation.limits import MAX_CHARACTERS, MAX_LIST_ELEMENTS, MAX_PROBABILITIES
+from shiftbench.validation.report import Problem, and_more
+from shiftbench.validation.vocabulary import UNPARSED
 
 PROBABILITIES = "probabilities"
 LISTS = pl.List(pl.Float64)

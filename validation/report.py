@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from unicodedata import is_normalized, normalize
 
-from validation.credentials import without_credentials
+from shiftbench.validation.credentials import without_credentials
 
 
 @dataclass(frozen=True)

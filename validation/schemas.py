@@ -10,8 +10,8 @@ import pandera.polars as pa
 import polars as pl
 from pandera.errors import SchemaErrors
 
-from validation.report import InvalidInput, Problem, and_more
-from validation.vocabulary import GOLD, TOKENS, TaskKind
+from shiftbench.validation.report import InvalidInput, Problem, and_more
+from shiftbench.validation.vocabulary import GOLD, TOKENS, TaskKind
 
 ANSWERS = pl.Struct({"text": pl.List(pl.String), "answer_start": pl.List(pl.Int32)})
 """Accepted answers and the characters where they begin, as in SQuAD; empty lists where there is no answer."""

@@ -16,8 +16,8 @@ from yaml.reader import Reader, ReaderError
 from yaml.resolver import BaseResolver
 from yaml.scanner import Scanner
 
-from validation.json_text import refuse_repeated_keys
-from validation.report import InvalidInput, Problem
+from shiftbench.validation.json_text import refuse_repeated_keys
+from shiftbench.validation.report import InvalidInput, Problem
 
 MAX_BYTES = 64 * 1024
 MAX_NESTING = 20

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from tqdm import tqdm
 
-from baselines.attack.search import DECIMALS, Attacked, Example, SearchLimits, attack_texts
-from baselines.attack.victims import Victim
+from shiftbench.baselines.attack.search import DECIMALS, Attacked, Example, SearchLimits, attack_texts
+from shiftbench.baselines.attack.victims import Victim
 
 WAVE = 32
 """Texts that are attacked at once: enough to fill the batches of a large model, few enough that Ctrl-C loses little."""

@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from validation.command_line import DataOption, JsonOption, LabelMap, TrustPickle, console, write_json
-from validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.command_line import DataOption, JsonOption, LabelMap, TrustPickle, console, write_json
+from shiftbench.validation.report import InvalidInput, Problem, counted
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from baselines.attack.campaign import Outcome
-    from builders.folder.manifest import TaskInfo
-    from builders.folder.reader import DatasetFolder
+    from shiftbench.baselines.attack.campaign import Outcome
+    from shiftbench.builders.folder.manifest import TaskInfo
+    from shiftbench.builders.folder.reader import DatasetFolder
 
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help="Task of the dataset folder, such as 'td'.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that is already at --out.")]
@@ -75,13 +75,13 @@ def make(
     import tempfile
     from dataclasses import asdict
 
-    from baselines.attack.campaign import Campaign
-    from baselines.attack.perturb import vocabulary
-    from baselines.attack.review import check_new_file, review_table, write_whole
-    from baselines.attack.search import SearchLimits
-    from baselines.attack.victims import TRAINED, load_victim
-    from baselines.models import parse_label_map
-    from builders.folder.reader import DatasetFolder
+    from shiftbench.baselines.attack.campaign import Campaign
+    from shiftbench.baselines.attack.perturb import vocabulary
+    from shiftbench.baselines.attack.review import check_new_file, review_table, write_whole
+    from shiftbench.baselines.attack.search import SearchLimits
+    from shiftbench.baselines.attack.victims import TRAINED, load_victim
+    from shiftbench.baselines.models import parse_label_map
+    from shiftbench.builders.folder.reader import DatasetFolder
 
     if encoder is not None and victim != "sbert-lr":
         raise typer.BadParameter("--encoder is for the victim sbert-lr")
@@ -138,8 +138,8 @@ def collect(
 
     Example: shiftbench attack collect td --data build/boss --reviewed review.csv --out adv_civil.tsv
     """
-    from baselines.attack.review import check_new_file, read_review, release_file, write_whole
-    from builders.folder.reader import DatasetFolder
+    from shiftbench.baselines.attack.review import check_new_file, read_review, release_file, write_whole
+    from shiftbench.builders.folder.reader import DatasetFolder
 
     check_new_file(out, overwrite=overwrite)
     folder = DatasetFolder.open(data)
@@ -157,7 +157,7 @@ def collect(
 
 def _text_task(folder: "DatasetFolder", task: str) -> "TaskInfo":
     """Return a task's manifest entry; refuse a task that is not classification of a single text."""
-    from validation.vocabulary import TaskKind
+    from shiftbench.validation.vocabulary import TaskKind
 
     info = folder.task(task)
     if info.kind is not TaskKind.CLASSIFICATION or info.inputs != ("text",):

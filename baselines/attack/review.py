@@ -13,10 +13,10 @@ from pathlib import Path
 
 import polars as pl
 
-from baselines.attack.search import Attacked
-from validation.csv_text import csv_text, repeated_columns
-from validation.output_files import check_file, replace_file
-from validation.report import InvalidInput, Problem, and_more
+from shiftbench.baselines.attack.search import Attacked
+from shiftbench.validation.csv_text import csv_text, repeated_columns
+from shiftbench.validation.output_files import check_file, replace_file
+from shiftbench.validation.report import InvalidInput, Problem, and_more
 
 COLUMNS = (
     "id",

@@ -15,7 +15,14 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.attack.perturb import attackable_words, distractions, leave_out, list_typos, replace_word, split_words
+from shiftbench.baselines.attack.perturb import (
+    attackable_words,
+    distractions,
+    leave_out,
+    list_typos,
+    replace_word,
+    split_words,
+)
 
 Probabilities = NDArray[np.float64]
 """The victim's probability of each label, shape (n_texts, n_labels)."""

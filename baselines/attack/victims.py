@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from baselines import sbert_lr, tfidf_lr
-from baselines.models import LoadedModel, load_model, predict_in_parts
-from baselines.runs import FittedClassifier
-from builders.encoder import DEFAULT_ENCODER, Encoder
-from validation.probabilities import PROBABILITIES
-from validation.report import InvalidInput, Problem, did_you_mean
-from validation.vocabulary import TaskKind
+from shiftbench.baselines import sbert_lr, tfidf_lr
+from shiftbench.baselines.models import LoadedModel, load_model, predict_in_parts
+from shiftbench.baselines.runs import FittedClassifier
+from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
+from shiftbench.validation.probabilities import PROBABILITIES
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.validation.vocabulary import TaskKind
 
 TRAINED = ("tfidf-lr", "sbert-lr")
 """Victims that are trained here, on the train split of the domain that is attacked."""
@@ -47,7 +47,8 @@ def load_victim(
     """Train or load a victim.
 
     Args:
-        name: one of ``TRAINED``, or what ``baselines.models.load_model`` takes: a folder, ``module:callable``, ...
+        name: one of ``TRAINED``, or what ``shiftbench.baselines.models.load_model`` takes: a folder,
+            ``module:callable``, ...
         train: rows with ``text``, ``label`` (codes) and ``domain``; only used by victims that are trained.
         labels: the task's labels.
         seed: of the training.
@@ -89,7 +90,7 @@ class TrainedVictim:
 
 
 class ModelVictim:
-    """A model of any kind that ``baselines.models`` loads and that gives probabilities.
+    """A model of any kind that ``shiftbench.baselines.models`` loads and that gives probabilities.
 
     Rows of like length are asked about together, so that a text's probabilities hardly depend on the others.
     """

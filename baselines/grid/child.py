@@ -2,7 +2,7 @@
 
 Leaves out: everything that a trial is; that is the command's.
 
-    python -m baselines.grid.child FOLDER train majority nli --data build/dr --out FOLDER/predictions.parquet
+    python -m shiftbench.baselines.grid.child FOLDER train majority nli --data build/dr --out FOLDER/predictions.parquet
 """
 
 import os

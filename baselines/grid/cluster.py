@@ -22,7 +22,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from baselines.grid.trial import (
+from shiftbench.baselines.grid.trial import (
     LOG,
     PREDICTIONS,
     EndedTrial,
@@ -33,11 +33,11 @@ from baselines.grid.trial import (
     start_trial,
     stop_trials,
 )
-from builders.cache import cache_folder
-from builders.folder.manifest import MANIFEST
-from builders.folder.reader import DatasetFolder
-from validation.output_files import replace_file
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.cache import cache_folder
+from shiftbench.builders.folder.manifest import MANIFEST
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.output_files import replace_file
+from shiftbench.validation.report import InvalidInput, Problem
 
 _TRIES_MORE = 3
 _ANSWER_WITHIN = 10.0

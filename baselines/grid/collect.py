@@ -8,12 +8,12 @@ from typing import Any
 import polars as pl
 import typer
 
-from baselines.grid.trial import PREDICTIONS, Trial, card_of, is_whole
-from baselines.program import typed_command, write_outputs
-from validation.cards import Card, read_card
-from validation.json_text import parse_json
-from validation.report import counted
-from validation.vocabulary import PLACEBO
+from shiftbench.baselines.grid.trial import PREDICTIONS, Trial, card_of, is_whole
+from shiftbench.baselines.program import typed_command, write_outputs
+from shiftbench.validation.cards import Card, read_card
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.report import counted
+from shiftbench.validation.vocabulary import PLACEBO
 
 TRAINING = "predictions.training.json"
 _STEM = Path(PREDICTIONS).stem

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from validation.command_line import require
-from validation.report import InvalidInput, Problem, UnknownChoice, counted, did_you_mean
+from shiftbench.validation.command_line import require
+from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, counted, did_you_mean
 
 
 class Engine(StrEnum):
@@ -72,9 +72,9 @@ def grid(
     elif address is not None:
         cure = "add --engine ray, or leave it out"
         raise InvalidInput(Problem("only a Ray cluster has an address", "--address", f"'{address}'", cure))
-    from baselines.grid.local import run_local, visible_gpus
-    from baselines.grid.plan import read_plan
-    from baselines.grid.progress import collect_done, run_grid
+    from shiftbench.baselines.grid.local import run_local, visible_gpus
+    from shiftbench.baselines.grid.plan import read_plan
+    from shiftbench.baselines.grid.progress import collect_done, run_grid
 
     root: Any = context.find_root().command
     plan = read_plan(file, root.commands["train"], task)
@@ -85,7 +85,7 @@ def grid(
         cure = "add --dry-run, or leave it out"
         raise InvalidInput(Problem("this is for an estimate only", "--gpu, --price", cure=cure))
     if gpu is not None:
-        from baselines.training.gpus import PEAK_FLOPS, is_listed
+        from shiftbench.baselines.training.gpus import PEAK_FLOPS, is_listed
 
         if not is_listed(gpu):
             raise UnknownChoice(
@@ -95,9 +95,9 @@ def grid(
     threads = plan.threads or max(1, (os.cpu_count() or 1) // at_once)
 
     if dry_run:
-        from baselines.grid.display import print_estimates
-        from baselines.grid.estimate import estimate
-        from baselines.grid.progress import not_done
+        from shiftbench.baselines.grid.display import print_estimates
+        from shiftbench.baselines.grid.estimate import estimate
+        from shiftbench.baselines.grid.progress import not_done
 
         waiting = not_done(plan.trials, (out or plan.out) / "runs")
         estimates = estimate(
@@ -113,7 +113,7 @@ def grid(
         return run_local(trials, plan.data, runs, slots=at_once, threads=threads, watch=watch)
 
     def ray(trials: Any, runs: Path, watch: Any) -> Any:
-        from baselines.grid.cluster import run_on_ray
+        from shiftbench.baselines.grid.cluster import run_on_ray
 
         watch(f"{counted(len(trials), 'trial')} on the cluster")
         return run_on_ray(trials, plan.data, runs, threads=threads, address=address)

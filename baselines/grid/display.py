@@ -14,10 +14,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.table import Table
 from rich.text import Text
 
-from baselines.grid.estimate import CALIBRATION_STEPS, GridEstimate
-from baselines.training.gpus import UTILISATION
-from validation.plain_console import open_console
-from validation.report import counted
+from shiftbench.baselines.grid.estimate import CALIBRATION_STEPS, GridEstimate
+from shiftbench.baselines.training.gpus import UTILISATION
+from shiftbench.validation.plain_console import open_console
+from shiftbench.validation.report import counted
 
 _UNKNOWN = "the time left is known once a trial is done"
 

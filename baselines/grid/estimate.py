@@ -17,10 +17,10 @@ import polars as pl
 import typer
 from typer.core import TyperGroup
 
-from baselines.grid.collect import TRAINING, by_entry
-from baselines.grid.trial import LOG, Trial, failure_reason, start_trial, stop_trials
-from baselines.training.gpus import UTILISATION, peak_flops, prediction_flops, training_flops
-from baselines.training.options import (
+from shiftbench.baselines.grid.collect import TRAINING, by_entry
+from shiftbench.baselines.grid.trial import LOG, Trial, failure_reason, start_trial, stop_trials
+from shiftbench.baselines.training.gpus import UTILISATION, peak_flops, prediction_flops, training_flops
+from shiftbench.baselines.training.options import (
     GENERATION_RECIPES,
     GENERATION_SWEEPS,
     RECIPES,
@@ -28,10 +28,10 @@ from baselines.training.options import (
     Hyperparameters,
     TrainingOptions,
 )
-from builders.folder.reader import DatasetFolder
-from validation.json_text import parse_json
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import source_parts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import source_parts
 
 CALIBRATION_STEPS = 50
 CHARACTERS_A_TOKEN = 4.2
@@ -120,7 +120,7 @@ def estimate(
         data: the dataset folder.
         programs: the command whose sub-commands are the programs (``shiftbench train``).
         threads: of each trial.
-        gpu: a GPU of ``baselines.training.gpus`` to count for; None: this machine, which is measured.
+        gpu: a GPU of ``shiftbench.baselines.training.gpus`` to count for; None: this machine, which is measured.
         parameters: of each model by its name in the grid, for ``gpu``.
     Returns: an estimate for each entry, in the grid's order.
     Raises: InvalidInput when a short training fails, or a model's parameters are not known for ``gpu``.

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
-from baselines.grid.trial import EndedTrial, Trial, failure_reason, start_trial, stop_trials
+from shiftbench.baselines.grid.trial import EndedTrial, Trial, failure_reason, start_trial, stop_trials
 
 _LOOK_EVERY = 0.05
 

@@ -11,13 +11,13 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from baselines.grid.trial import Trial, installed_versions
-from baselines.runs import choose_sources
-from builders.folder.manifest import TaskInfo
-from builders.folder.reader import DatasetFolder
-from validation.report import InvalidInput, Problem, did_you_mean
-from validation.toml_text import read_toml
-from validation.vocabulary import NO_SOURCE
+from shiftbench.baselines.grid.trial import Trial, installed_versions
+from shiftbench.baselines.runs import choose_sources
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.validation.toml_text import read_toml
+from shiftbench.validation.vocabulary import NO_SOURCE
 
 Seed = Annotated[int, pydantic.Field(ge=0, lt=2**32, strict=True)]
 Positive = Annotated[int, pydantic.Field(gt=0, strict=True)]

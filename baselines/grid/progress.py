@@ -10,11 +10,11 @@ from pathlib import Path
 import filelock
 import typer
 
-from baselines.grid.collect import by_entry, collect
-from baselines.grid.display import GridProgress
-from baselines.grid.trial import LOG, PREDICTIONS, EndedTrial, Trial, is_whole
-from validation.report import InvalidInput, Problem, counted
-from validation.vocabulary import PLACEBO
+from shiftbench.baselines.grid.collect import by_entry, collect
+from shiftbench.baselines.grid.display import GridProgress
+from shiftbench.baselines.grid.trial import LOG, PREDICTIONS, EndedTrial, Trial, is_whole
+from shiftbench.validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.vocabulary import PLACEBO
 
 Engine = Callable[[Sequence[Trial], Path, Callable[[str], None]], Generator[EndedTrial, None, None]]
 """Runs trials, each in its own folder among the runs, reports what runs, and yields each as it ends; closing it stops

@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import polars as pl
 
-from validation.cards import read_card
-from validation.json_text import parse_json
-from validation.report import InvalidInput
-from validation.vocabulary import NO_SOURCE
+from shiftbench.validation.cards import read_card
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import NO_SOURCE
 
 PREDICTIONS, LOG, RECORD = "predictions.parquet", "log.txt", "trial.json"
 PROGRAM_VERSION = 1
@@ -152,7 +152,7 @@ def start_trial(
         log.write(f"$ {shlex.join(['shiftbench', *arguments])}\n".encode())
         log.flush()
         return subprocess.Popen(
-            [sys.executable, "-m", "baselines.grid.child", str(folder.absolute()), *arguments],
+            [sys.executable, "-m", "shiftbench.baselines.grid.child", str(folder.absolute()), *arguments],
             stdin=subprocess.PIPE,  # closed when this process ends, however it ends
             stdout=log,
             stderr=subprocess.STDOUT,

@@ -11,11 +11,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from baselines.models.labels import parse_label_map
-    from baselines.models.loaded import LoadedModel, RowFailure, TextCounts
-    from baselines.models.loading import load_model
-    from baselines.models.parts import predict_in_parts
-    from baselines.models.permutation import permutation_warning
+    from shiftbench.baselines.models.labels import parse_label_map
+    from shiftbench.baselines.models.loaded import LoadedModel, RowFailure, TextCounts
+    from shiftbench.baselines.models.loading import load_model
+    from shiftbench.baselines.models.parts import predict_in_parts
+    from shiftbench.baselines.models.permutation import permutation_warning
 
 __all__ = [
     "LoadedModel",
@@ -42,5 +42,5 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     """Import a name on first use."""
     if name not in _HOMES:
-        raise AttributeError(f"module 'baselines.models' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"baselines.models.{_HOMES[name]}"), name)
+        raise AttributeError(f"module 'shiftbench.baselines.models' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"shiftbench.baselines.models.{_HOMES[name]}"), name)

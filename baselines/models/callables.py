@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from baselines.models.classes import class_names
-from baselines.models.labels import match_labels, match_tags, resolve_label
-from baselines.models.loaded import NamedModel, RowFailure, describe_error, refuse_row
-from baselines.models.outputs import array_by_name, frame_of_probabilities
-from validation.report import InvalidInput, Problem, did_you_mean
-from validation.vocabulary import UNPARSED, TaskKind
+from shiftbench.baselines.models.classes import class_names
+from shiftbench.baselines.models.labels import match_labels, match_tags, resolve_label
+from shiftbench.baselines.models.loaded import NamedModel, RowFailure, describe_error, refuse_row
+from shiftbench.baselines.models.outputs import array_by_name, frame_of_probabilities
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.validation.vocabulary import UNPARSED, TaskKind
 
 if TYPE_CHECKING:
-    from baselines.models.loading import LoadRequest
+    from shiftbench.baselines.models.loading import LoadRequest
 
 CALL_ROWS = 256
 """Rows of one call."""

@@ -9,8 +9,8 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from baselines.models.labels import resolve_label
-from validation.report import InvalidInput, Problem
+from shiftbench.baselines.models.labels import resolve_label
+from shiftbench.validation.report import InvalidInput, Problem
 
 CLASSIFIER = ("ForSequenceClassification", "AutoModelForSequenceClassification")
 TAGGER = ("ForTokenClassification", "AutoModelForTokenClassification")
@@ -68,7 +68,7 @@ class Head:
         Returns: a model of transformers.
         Raises: InvalidInput as ``training.models.load_model``, or when the outputs cannot be put into order.
         """
-        from baselines.training.models import load_model, new_model
+        from shiftbench.baselines.training.models import load_model, new_model
 
         id2label = dict(enumerate(self.labels))
         label2id = {label: code for code, label in id2label.items()}

@@ -20,8 +20,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.models.isolated_worker import read_message, write_message
-from validation.report import InvalidInput, Problem, first_line
+from shiftbench.baselines.models.isolated_worker import read_message, write_message
+from shiftbench.validation.report import InvalidInput, Problem, first_line
 
 MAX_FILE = 2 * 2**30
 MEMORY_MIB = 8_192
@@ -150,7 +150,7 @@ def _start_worker(path: Path) -> tuple["subprocess.Popen[bytes]", int]:
     theirs, ours = os.pipe()
     try:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "baselines.models.isolated_worker", str(theirs), str(path)],
+            [sys.executable, "-P", "-m", "shiftbench.baselines.models.isolated_worker", str(theirs), str(path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -3,7 +3,7 @@
 It reads messages from its standard input and answers each on its standard output: a line of JSON, then as many bytes as
 that says. Numbers and texts come back, never an object.
 
-    python -m baselines.models.isolated_worker LIFELINE PLACE
+    python -m shiftbench.baselines.models.isolated_worker LIFELINE PLACE
 """
 
 import json
@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from io import BytesIO
 from typing import Any, BinaryIO
 
-from baselines.models.confinement import leave_network, limit, refuse_in_python, refuse_writing
+from shiftbench.baselines.models.confinement import leave_network, limit, refuse_in_python, refuse_writing
 
 MAX_WARNINGS = 10
 
@@ -51,7 +51,7 @@ def _load(
     request: Mapping[str, Any], content: bytes, place: str, *, has_left_network: bool
 ) -> tuple[Any, dict[str, Any]]:
     """Check and load a file; what comes after the check can only compute."""
-    from baselines.models.skops_check import check_skops
+    from shiftbench.baselines.models.skops_check import check_skops
 
     limit(request["memory_mib"], request["seconds"])
     checked = check_skops(content, place)
@@ -59,7 +59,7 @@ def _load(
     from joblib import cpu_count
     from skops import io
 
-    from baselines.models.classes import class_names, classes_of
+    from shiftbench.baselines.models.classes import class_names, classes_of
 
     cpu_count(only_physical_cores=True)  # runs a program, whose answer joblib keeps
     notes = refuse_writing(has_left_network=has_left_network)
@@ -84,7 +84,7 @@ def _predict(estimator: Any, request: Mapping[str, Any], content: bytes) -> tupl
     """Predict one message's rows."""
     import numpy as np
 
-    from baselines.models.classes import class_names
+    from shiftbench.baselines.models.classes import class_names
 
     rows: Any
     if request["form"] == "vectors":
@@ -103,7 +103,7 @@ def _predict(estimator: Any, request: Mapping[str, Any], content: bytes) -> tupl
 
 def _failure(error: BaseException) -> dict[str, Any]:
     """Describe an error for the process that asked."""
-    from validation.report import InvalidInput, first_line
+    from shiftbench.validation.report import InvalidInput, first_line
 
     if isinstance(error, InvalidInput):
         problem = error.problems[0]

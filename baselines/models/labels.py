@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from validation.report import InvalidInput, Problem, did_you_mean, quote_names
-from validation.vocabulary import UNPARSED
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean, quote_names
+from shiftbench.validation.vocabulary import UNPARSED
 
 _NUMBERED = re.compile(r"(?:LABEL_)?\d+")
 """Names that say no more than a position."""

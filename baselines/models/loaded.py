@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from validation.report import InvalidInput, Problem, did_you_mean, first_line
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean, first_line
 
 
 @dataclass

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from baselines.models.loaded import LoadedModel
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import TaskKind
+from shiftbench.baselines.models.loaded import LoadedModel
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
-    from baselines.prompting.task_prompt import TaskPrompt
+    from shiftbench.baselines.prompting.task_prompt import TaskPrompt
 
 PICKLES = (".pkl", ".pickle", ".joblib")
 _CALLABLE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
@@ -105,31 +105,31 @@ def _load(request: LoadRequest) -> LoadedModel:
     """Load a model by the kind that its spec names; what lies on this machine comes before the Hub."""
     spec, path = request.spec, Path(request.spec)
     if is_url(spec):
-        from baselines.models.served import load_served
+        from shiftbench.baselines.models.served import load_served
 
         return load_served(request)
     if path.suffix in (".skops", *PICKLES) or (path.is_file() and request.trust_pickle):
-        from baselines.models.pipelines import load_pipeline_file
+        from shiftbench.baselines.models.pipelines import load_pipeline_file
 
         return load_pipeline_file(request, path)
     if path.is_dir():
         return _load_folder(request, path)
     if _CALLABLE.fullmatch(spec):
-        from baselines.models.callables import load_callable
+        from shiftbench.baselines.models.callables import load_callable
 
         return load_callable(request)
     if path.is_file():
         raise InvalidInput(Problem("this file holds no model", spec, f"the ending '{path.suffix}'", FORMS))
     if not _HUB_ID.fullmatch(spec):
         raise InvalidInput(Problem("there is no such model", spec, cure=FORMS))
-    from baselines.models.pretrained import load_pretrained
+    from shiftbench.baselines.models.pretrained import load_pretrained
 
     return load_pretrained(request)
 
 
 def _load_folder(request: LoadRequest, folder: Path) -> LoadedModel:
-    from baselines.models.pretrained import load_pretrained
-    from baselines.models.sentence_model import find_head, load_sentence_model
+    from shiftbench.baselines.models.pretrained import load_pretrained
+    from shiftbench.baselines.models.sentence_model import find_head, load_sentence_model
 
     if (folder / "adapter_config.json").is_file():  # it names its model, which may lie anywhere
         cure = "merge the adapter into its model (peft: merge_and_unload) and give that folder"

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from validation.command_line import LabelMap, TrustPickle
-from validation.vocabulary import TaskKind
+from shiftbench.validation.command_line import LabelMap, TrustPickle
+from shiftbench.validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
-    from baselines.models.loaded import LoadedModel
-    from baselines.prompting.task_prompt import TaskPrompt
+    from shiftbench.baselines.models.loaded import LoadedModel
+    from shiftbench.baselines.prompting.task_prompt import TaskPrompt
 
 ModelArgument = Annotated[
     str,
@@ -90,8 +90,8 @@ class ModelOptions:
         prompt: "TaskPrompt | None" = None,
     ) -> "LoadedModel":
         """Load the model that a spec names; see ``load_model``."""
-        from baselines.models.labels import parse_label_map
-        from baselines.models.loading import load_model
+        from shiftbench.baselines.models.labels import parse_label_map
+        from shiftbench.baselines.models.loading import load_model
 
         return load_model(
             spec, kind=kind, inputs=inputs, labels=labels, prompt=prompt,

@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from baselines.models.labels import LabelMatch
-from baselines.models.loaded import refuse_row
-from validation.probabilities import SUM_TOLERANCE
-from validation.vocabulary import UNPARSED
+from shiftbench.baselines.models.labels import LabelMatch
+from shiftbench.baselines.models.loaded import refuse_row
+from shiftbench.validation.probabilities import SUM_TOLERANCE
+from shiftbench.validation.vocabulary import UNPARSED
 
 
 def frame_of_probabilities(values_by_row: Any, match: LabelMatch, name: str) -> pl.DataFrame:

@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 from tqdm import tqdm
 
-from baselines.models.loaded import LoadedModel, RowFailure, TextCounts
-from baselines.runs import WorkFolder
-from validation.report import Problem
-from validation.vocabulary import TOKENS
+from shiftbench.baselines.models.loaded import LoadedModel, RowFailure, TextCounts
+from shiftbench.baselines.runs import WorkFolder
+from shiftbench.validation.report import Problem
+from shiftbench.validation.vocabulary import TOKENS
 
 _PLACE = "row_of_all"
 

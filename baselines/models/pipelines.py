@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from baselines.models.classes import class_names, classes_of
-from baselines.models.labels import LabelMatch, match_labels
-from baselines.models.loaded import NamedModel, describe_error
-from baselines.models.outputs import frame_of_labels, frame_of_probabilities
-from builders.checksums import file_state
-from validation.command_line import require
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import TaskKind
+from shiftbench.baselines.models.classes import class_names, classes_of
+from shiftbench.baselines.models.labels import LabelMatch, match_labels
+from shiftbench.baselines.models.loaded import NamedModel, describe_error
+from shiftbench.baselines.models.outputs import frame_of_labels, frame_of_probabilities
+from shiftbench.builders.checksums import file_state
+from shiftbench.validation.command_line import require
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
-    from baselines.models.loading import LoadRequest
+    from shiftbench.baselines.models.loading import LoadRequest
 
 
 @dataclass
@@ -79,7 +79,7 @@ def load_estimator(path: Path, *, trust_pickle: bool) -> Any:
         raise InvalidInput(Problem("there is no such file", str(path), cure="give the path of a file on this machine"))
     if path.suffix == ".skops":
         require("skops", "models")
-        from baselines.models.isolated import IsolatedClassifier
+        from shiftbench.baselines.models.isolated import IsolatedClassifier
 
         return IsolatedClassifier(path)
     import joblib

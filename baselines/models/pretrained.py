@@ -13,14 +13,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from baselines.models.labels import LabelMatch, match_labels, match_tags, resolve_label
-from baselines.models.loaded import NamedModel, refuse_row
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import TOKENS, UNPARSED, TaskKind
+from shiftbench.baselines.models.labels import LabelMatch, match_labels, match_tags, resolve_label
+from shiftbench.baselines.models.loaded import NamedModel, refuse_row
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import TOKENS, UNPARSED, TaskKind
 
 if TYPE_CHECKING:
-    from baselines.models.loading import LoadRequest
-    from baselines.training.batches import Features
+    from shiftbench.baselines.models.loading import LoadRequest
+    from shiftbench.baselines.training.batches import Features
 
 USUAL_LENGTH = 512
 """Word pieces that are read of a text by a model without a maximum length, such as one with relative positions."""
@@ -62,7 +62,7 @@ class Pretrained(NamedModel):
 
     def read(self, rows: "Sequence[Features]", read: Any) -> list[Any]:
         """Run the model over features, one value a row."""
-        from baselines.training.prediction import predict_rows
+        from shiftbench.baselines.training.prediction import predict_rows
 
         # A tokenizer without special tokens makes no pieces of an empty text, and a model needs at least one.
         one_piece = {"input_ids": [self.tokenizer.pad_token_id], "attention_mask": [1]}
@@ -86,8 +86,8 @@ class PretrainedClassifier(Pretrained):
     def _predict(self, rows: pl.DataFrame) -> pl.DataFrame:
         from scipy.special import softmax
 
-        from baselines.training.pieces import text_features
-        from baselines.training.prediction import logits
+        from shiftbench.baselines.training.pieces import text_features
+        from shiftbench.baselines.training.prediction import logits
 
         if rows.is_empty():
             return self.match.frame(np.zeros((0, len(self.match.codes))))
@@ -116,7 +116,7 @@ class PretrainedTagger(Pretrained):
     match: LabelMatch = field(default_factory=lambda: LabelMatch((), ()))
 
     def _predict(self, rows: pl.DataFrame) -> pl.DataFrame:
-        from baselines.training.word_pieces import word_pieces
+        from shiftbench.baselines.training.word_pieces import word_pieces
 
         pieces = word_pieces(rows[TOKENS].to_list(), self.tokenizer, self.max_length)
         self.counts.add_truncated(0)  # windows show every word
@@ -143,8 +143,8 @@ class PretrainedReader(Pretrained):
     may_abstain: bool = False
 
     def _predict(self, rows: pl.DataFrame) -> pl.DataFrame:
-        from baselines.training.prediction import starts_and_ends
-        from baselines.training.qa_windows import QUESTION_SHARE, qa_windows
+        from shiftbench.baselines.training.prediction import starts_and_ends
+        from shiftbench.baselines.training.qa_windows import QUESTION_SHARE, qa_windows
 
         questions = [question.strip() for question in rows["question"].to_list()]
         windows = qa_windows(questions, rows["context"].to_list(), self.tokenizer, self.max_length)
@@ -172,7 +172,7 @@ class PretrainedWriter(Pretrained):
     label_map: Mapping[str, str] = field(default_factory=dict)
 
     def _predict(self, rows: pl.DataFrame) -> pl.DataFrame:
-        from baselines.training.text_to_text import encode_form, predicted_texts
+        from shiftbench.baselines.training.text_to_text import encode_form, predicted_texts
 
         names = [name for name in rows.columns if f"{{{name}}}" in self.form]
         whole = [self.form.format_map(row) for row in rows.select(names).iter_rows(named=True)]
@@ -196,9 +196,16 @@ class PretrainedWriter(Pretrained):
 
 def load_pretrained(request: "LoadRequest") -> NamedModel:
     """Load a model of transformers by folder or Hub id; see ``load_model``."""
-    from baselines.training.batches import Padding
-    from baselines.training.models import Device, load_config, load_model, load_tokenizer, model_version, padding_token
-    from baselines.training.options import Precision
+    from shiftbench.baselines.training.batches import Padding
+    from shiftbench.baselines.training.models import (
+        Device,
+        load_config,
+        load_model,
+        load_tokenizer,
+        model_version,
+        padding_token,
+    )
+    from shiftbench.baselines.training.options import Precision
 
     spec = request.spec
     where: dict[str, Any] = {"revision": request.revision} if request.revision else {}
@@ -244,7 +251,7 @@ def load_pretrained(request: "LoadRequest") -> NamedModel:
 
 
 def _writer(model: Any, request: "LoadRequest", common: Mapping[str, Any]) -> PretrainedWriter:
-    from baselines.training.text_to_text import input_form
+    from shiftbench.baselines.training.text_to_text import input_form
 
     own = model.generation_config.max_length
     usual = own if own not in (None, _GENERIC_MAX_LENGTH) else MAX_TARGET[request.kind]
@@ -296,8 +303,8 @@ def _match(config: Any, request: "LoadRequest") -> LabelMatch:
 
 def _max_length(config: Any, tokenizer: Any, head: str, request: "LoadRequest") -> int:
     """Return how many word pieces the model reads: those asked for, within its positions and its tokenizer's limit."""
-    from baselines.training.options import TrainingOptions
-    from baselines.training.pieces import usable_token_length
+    from shiftbench.baselines.training.options import TrainingOptions
+    from shiftbench.baselines.training.pieces import usable_token_length
 
     endless = 10**9
     limit = min(usable_token_length(config, TrainingOptions(model=request.spec), endless), tokenizer.model_max_length)

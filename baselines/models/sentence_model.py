@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from baselines.models.classes import class_names
-from baselines.models.labels import LabelMatch, match_labels
-from baselines.models.loaded import NamedModel
-from baselines.models.outputs import frame_of_labels, frame_of_probabilities
-from baselines.models.pipelines import load_estimator, reading_pickle
-from builders.checksums import folder_state
-from validation.command_line import require
-from validation.json_text import parse_json
-from validation.report import InvalidInput, Problem, first_line
-from validation.vocabulary import TaskKind
+from shiftbench.baselines.models.classes import class_names
+from shiftbench.baselines.models.labels import LabelMatch, match_labels
+from shiftbench.baselines.models.loaded import NamedModel
+from shiftbench.baselines.models.outputs import frame_of_labels, frame_of_probabilities
+from shiftbench.baselines.models.pipelines import load_estimator, reading_pickle
+from shiftbench.builders.checksums import folder_state
+from shiftbench.validation.command_line import require
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.report import InvalidInput, Problem, first_line
+from shiftbench.validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
-    from baselines.models.loading import LoadRequest
+    from shiftbench.baselines.models.loading import LoadRequest
 
 HEADS = ("model_head.skops", "model_head.safetensors", "model_head.pkl")
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from tqdm import tqdm
 
-from baselines.models.loaded import NamedModel
-from validation.command_line import require
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import TaskKind
+from shiftbench.baselines.models.loaded import NamedModel
+from shiftbench.validation.command_line import require
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
-    from baselines.models.loading import LoadRequest
-    from baselines.prompting.server import ModelServer
-    from baselines.prompting.task_prompt import TaskPrompt
+    from shiftbench.baselines.models.loading import LoadRequest
+    from shiftbench.baselines.prompting.server import ModelServer
+    from shiftbench.baselines.prompting.task_prompt import TaskPrompt
 
 
 @dataclass
@@ -25,8 +25,8 @@ class ServedModel(NamedModel):
     prompt: "TaskPrompt | None" = None
 
     def _predict(self, rows: pl.DataFrame) -> pl.DataFrame:
-        from baselines.prompting.asking import Asker, Budget, Prices
-        from baselines.prompting.cache import AnswerStore
+        from shiftbench.baselines.prompting.asking import Asker, Budget, Prices
+        from shiftbench.baselines.prompting.cache import AnswerStore
 
         prompt, server = self.prompt, self.server
         assert prompt is not None
@@ -44,10 +44,10 @@ class ServedModel(NamedModel):
 
 def load_served(request: "LoadRequest") -> ServedModel:
     """Build a model behind a server; nothing is asked yet. See ``load_model``."""
-    from baselines.prompting.instructions import general_wording
-    from baselines.prompting.options import API_KEY_ENV, OPENAI, server_address, server_key
-    from baselines.prompting.server import ModelServer
-    from baselines.prompting.task_prompt import PromptProtocol, TaskPrompt
+    from shiftbench.baselines.prompting.instructions import general_wording
+    from shiftbench.baselines.prompting.options import API_KEY_ENV, OPENAI, server_address, server_key
+    from shiftbench.baselines.prompting.server import ModelServer
+    from shiftbench.baselines.prompting.task_prompt import PromptProtocol, TaskPrompt
 
     if not request.served_model:
         cure = "name the one to use with --model"

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from validation.json_text import refuse_repeated_keys
-from validation.report import InvalidInput, Problem
+from shiftbench.validation.json_text import refuse_repeated_keys
+from shiftbench.validation.report import InvalidInput, Problem
 
 SCHEMA = "schema.json"
 MAX_SCHEMA = 512 * 2**20

@@ -6,9 +6,9 @@ from typing import Any
 
 from tqdm import tqdm
 
-from baselines.prompting.cache import AnswerStore, answer_key
-from baselines.prompting.models import LanguageModel, ModelAnswer, Request
-from validation.report import InvalidInput, Problem, counted
+from shiftbench.baselines.prompting.cache import AnswerStore, answer_key
+from shiftbench.baselines.prompting.models import LanguageModel, ModelAnswer, Request
+from shiftbench.validation.report import InvalidInput, Problem, counted
 
 _AGAIN = "answers are kept: the same command continues from there"
 

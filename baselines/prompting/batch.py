@@ -13,14 +13,14 @@ from typing import Any
 
 import typer
 
-from baselines.prompting.asking import Asker, Budget, Prices
-from baselines.prompting.cache import AnswerStore
-from baselines.prompting.models import ModelAnswer, Request
-from baselines.prompting.server import ModelServer
-from baselines.prompting.wire import Api
-from validation.json_text import parse_json
-from validation.output_files import replace_file
-from validation.report import InvalidInput, Problem, counted, first_line
+from shiftbench.baselines.prompting.asking import Asker, Budget, Prices
+from shiftbench.baselines.prompting.cache import AnswerStore
+from shiftbench.baselines.prompting.models import ModelAnswer, Request
+from shiftbench.baselines.prompting.server import ModelServer
+from shiftbench.baselines.prompting.wire import Api
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.output_files import replace_file
+from shiftbench.validation.report import InvalidInput, Problem, counted, first_line
 
 MOST_REQUESTS = 50_000
 MOST_BYTES = 190_000_000

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from baselines.prompting.asking import Asker, Budget, Prices
-from baselines.prompting.cache import AnswerStore
-from baselines.prompting.models import Request
-from baselines.prompting.options import NEAR_CONCURRENCY
-from baselines.prompting.server import ModelServer
-from validation.command_line import require
-from validation.timing import Timing, compare_rates
+from shiftbench.baselines.prompting.asking import Asker, Budget, Prices
+from shiftbench.baselines.prompting.cache import AnswerStore
+from shiftbench.baselines.prompting.models import Request
+from shiftbench.baselines.prompting.options import NEAR_CONCURRENCY
+from shiftbench.baselines.prompting.server import ModelServer
+from shiftbench.validation.command_line import require
+from shiftbench.validation.timing import Timing, compare_rates
 
 N_REQUESTS, N_SCORED, ROUNDS = 2000, 64, 5
 _VOCABULARY = 8000
@@ -145,7 +145,7 @@ def _model() -> Any:
     """Build a decoder of 19 million random weights."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    from baselines.training.models import seeded
+    from shiftbench.baselines.training.models import seeded
 
     config = LlamaConfig(
         vocab_size=_VOCABULARY, hidden_size=384, intermediate_size=1024, num_hidden_layers=8, num_attention_heads=6,
@@ -164,7 +164,7 @@ def _prompts(n: int, rng: np.random.Generator) -> list[list[int]]:
 
 def score_together(model: Any, prompts: Sequence[Sequence[int]]) -> list[list[float]]:
     """Score labels as ``--local --score-labels`` does."""
-    from baselines.prompting.label_scores import score_labels
+    from shiftbench.baselines.prompting.label_scores import score_labels
 
     return [scores for batch in score_labels(model, prompts, _LABELS, _BATCH) for scores in batch]
 

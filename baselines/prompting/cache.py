@@ -7,8 +7,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from baselines.prompting.models import ModelAnswer
-from builders.cache import cache_folder, cache_key
+from shiftbench.baselines.prompting.models import ModelAnswer
+from shiftbench.builders.cache import cache_folder, cache_key
 
 
 def answer_key(identity: Mapping[str, Any]) -> bytes:

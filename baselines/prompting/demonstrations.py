@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import polars as pl
 
-from validation.report import InvalidInput, Problem
+from shiftbench.validation.report import InvalidInput, Problem
 
 ChooseDemonstrations = Callable[[pl.DataFrame, pl.DataFrame, int], Sequence[Sequence[int]]]
 """Train rows, test rows and seed in; for each test row the places of its demonstrations in train, in order, out."""

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from validation.command_line import require
-from validation.report import InvalidInput, Problem
+from shiftbench.validation.command_line import require
+from shiftbench.validation.report import InvalidInput, Problem
 
 GGUF_SUFFIX = ".gguf"
 

@@ -8,8 +8,8 @@ words of the task with its labels, or of its kind.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from builders.folder.manifest import TaskInfo
-from validation.vocabulary import PLACEBO, TaskKind
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.validation.vocabulary import PLACEBO, TaskKind
 
 NO_ANSWER = "No answer"
 """What a model says where a question has no answer in its context."""

@@ -8,14 +8,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from baselines.prompting.gguf import find_gguf
-from baselines.prompting.models import KeepAnswer, Message, ModelAnswer, Request
-from baselines.prompting.wire import plain_text
-from baselines.training.options import Precision
-from builders.cache import cache_key
-from builders.checksums import file_state, folder_state
-from validation.command_line import require
-from validation.report import InvalidInput, Problem, first_line
+from shiftbench.baselines.prompting.gguf import find_gguf
+from shiftbench.baselines.prompting.models import KeepAnswer, Message, ModelAnswer, Request
+from shiftbench.baselines.prompting.wire import plain_text
+from shiftbench.baselines.training.options import Precision
+from shiftbench.builders.cache import cache_key
+from shiftbench.builders.checksums import file_state, folder_state
+from shiftbench.validation.command_line import require
+from shiftbench.validation.report import InvalidInput, Problem, first_line
 
 BATCH = 8
 
@@ -66,7 +66,7 @@ class LocalModel:
 
     def _score(self, requests: Sequence[tuple[int, Request]], keep: KeepAnswer) -> None:
         """Score the labels of requests; requests with the same labels go together, long prompts first."""
-        from baselines.prompting.label_scores import score_labels
+        from shiftbench.baselines.prompting.label_scores import score_labels
 
         context_length = getattr(self._model.config, "max_position_embeddings", None) or 10**9
         prompts = {place: self._tokens(request.messages, ends_open=request.ends_open) for place, request in requests}

@@ -10,17 +10,17 @@ from urllib.parse import urlsplit
 
 import typer
 
-from baselines.program import Data, Out, Probabilities, Seeds, Sources, Targets, TaskName
-from baselines.prompting.batch import BatchStage
-from baselines.prompting.gguf import GGUF_SUFFIX
-from baselines.prompting.local import LocalModel
-from baselines.prompting.server import ModelServer
-from baselines.prompting.wire import Api, Guided
-from baselines.training.options import Precision
-from validation.command_line import require
-from validation.json_text import parse_json
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import TaskKind
+from shiftbench.baselines.program import Data, Out, Probabilities, Seeds, Sources, Targets, TaskName
+from shiftbench.baselines.prompting.batch import BatchStage
+from shiftbench.baselines.prompting.gguf import GGUF_SUFFIX
+from shiftbench.baselines.prompting.local import LocalModel
+from shiftbench.baselines.prompting.server import ModelServer
+from shiftbench.baselines.prompting.wire import Api, Guided
+from shiftbench.baselines.training.options import Precision
+from shiftbench.validation.command_line import require
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import TaskKind
 
 OPENAI = "https://api.openai.com/v1"
 API_KEY_ENV = "OPENAI_API_KEY"

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
-from baselines.prompting.instructions import NO_ANSWER
-from validation.limits import MAX_CHARACTERS
+from shiftbench.baselines.prompting.instructions import NO_ANSWER
+from shiftbench.validation.limits import MAX_CHARACTERS
 
 OUTSIDE = "O"
 """The tag of a word that is part of nothing."""

@@ -6,20 +6,27 @@ from typing import Any
 
 import polars as pl
 
-from baselines.program import check_out_path, make_card, write_outputs
-from baselines.prompting.asking import Asker, Budget, Prices
-from baselines.prompting.batch import BatchStage, RequestCollector, collect_batch, print_stage, send_batch, write_batch
-from baselines.prompting.cache import AnswerStore
-from baselines.prompting.demonstrations import ChooseDemonstrations
-from baselines.prompting.local import LocalModel
-from baselines.prompting.models import Request
-from baselines.prompting.options import PromptingOptions
-from baselines.prompting.run import choose_subset, print_account, prompt_and_predict
-from baselines.prompting.server import ModelServer
-from baselines.prompting.task_prompt import PromptProtocol, TaskPrompt
-from builders.cache import check_cache
-from builders.folder.reader import DatasetFolder
-from validation.report import InvalidInput, Problem, counted
+from shiftbench.baselines.program import check_out_path, make_card, write_outputs
+from shiftbench.baselines.prompting.asking import Asker, Budget, Prices
+from shiftbench.baselines.prompting.batch import (
+    BatchStage,
+    RequestCollector,
+    collect_batch,
+    print_stage,
+    send_batch,
+    write_batch,
+)
+from shiftbench.baselines.prompting.cache import AnswerStore
+from shiftbench.baselines.prompting.demonstrations import ChooseDemonstrations
+from shiftbench.baselines.prompting.local import LocalModel
+from shiftbench.baselines.prompting.models import Request
+from shiftbench.baselines.prompting.options import PromptingOptions
+from shiftbench.baselines.prompting.run import choose_subset, print_account, prompt_and_predict
+from shiftbench.baselines.prompting.server import ModelServer
+from shiftbench.baselines.prompting.task_prompt import PromptProtocol, TaskPrompt
+from shiftbench.builders.cache import check_cache
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.report import InvalidInput, Problem, counted
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,15 @@ import polars as pl
 import typer
 from tqdm import tqdm
 
-from baselines.prompting.asking import Asker
-from baselines.prompting.calibration import CONTENT_FREE, calibrated_scores
-from baselines.prompting.demonstrations import ChooseDemonstrations
-from baselines.prompting.task_prompt import TaskPrompt
-from baselines.runs import choose_sources
-from builders.folder.reader import DatasetFolder
-from validation.json_text import parse_json
-from validation.report import InvalidInput, Problem, counted, did_you_mean
-from validation.vocabulary import NO_SOURCE, UNPARSED, source_parts
+from shiftbench.baselines.prompting.asking import Asker
+from shiftbench.baselines.prompting.calibration import CONTENT_FREE, calibrated_scores
+from shiftbench.baselines.prompting.demonstrations import ChooseDemonstrations
+from shiftbench.baselines.prompting.task_prompt import TaskPrompt
+from shiftbench.baselines.runs import choose_sources
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.report import InvalidInput, Problem, counted, did_you_mean
+from shiftbench.validation.vocabulary import NO_SOURCE, UNPARSED, source_parts
 
 FEWSHOT = "fewshot"
 

@@ -5,11 +5,11 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from baselines.prompting.models import KeepAnswer, ModelAnswer, Request
-from baselines.prompting.wire import Api, Guided, UnscoredError, read_answer, request_body
-from validation.credentials import without_credentials
-from validation.report import InvalidInput, Problem, first_line
-from validation.retries import draw_wait, read_retry_after
+from shiftbench.baselines.prompting.models import KeepAnswer, ModelAnswer, Request
+from shiftbench.baselines.prompting.wire import Api, Guided, UnscoredError, read_answer, request_body
+from shiftbench.validation.credentials import without_credentials
+from shiftbench.validation.report import InvalidInput, Problem, first_line
+from shiftbench.validation.retries import draw_wait, read_retry_after
 
 TRIES = 5
 """How often a request is made that the server fails at: an error of its own, no answer in time, no connection."""

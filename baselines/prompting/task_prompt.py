@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from baselines.prompting.calibration import CONTENT_FREE
-from baselines.prompting.instructions import NO_ANSWER, Wording, wording, wordings
-from baselines.prompting.models import Message, Request
-from baselines.prompting.parsing import (
+from shiftbench.baselines.prompting.calibration import CONTENT_FREE
+from shiftbench.baselines.prompting.instructions import NO_ANSWER, Wording, wording, wordings
+from shiftbench.baselines.prompting.models import Message, Request
+from shiftbench.baselines.prompting.parsing import (
     OUTSIDE,
     entity_lists,
     entity_types,
@@ -24,8 +24,8 @@ from baselines.prompting.parsing import (
     tag_sequence,
     usable_text,
 )
-from builders.folder.reader import DatasetFolder
-from validation.vocabulary import TOKENS, UNPARSED, TaskKind
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.vocabulary import TOKENS, UNPARSED, TaskKind
 
 Row = Mapping[str, Any]
 """One row of a split, as ``DataFrame.row(named=True)`` gives it."""

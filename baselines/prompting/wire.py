@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from baselines.prompting.models import Message, ModelAnswer, Request
-from validation.json_text import parse_json
+from shiftbench.baselines.prompting.models import Message, ModelAnswer, Request
+from shiftbench.validation.json_text import parse_json
 
 TOP = 20
 """Alternatives of an answer's first token that a chat is asked for: the most that OpenAI's servers give."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from validation.json_text import parse_json
+from shiftbench.validation.json_text import parse_json
 
 RESULTS = Path(__file__).parent
 REPORTED = RESULTS.parents[1] / "leaderboard" / "views" / "reported"

@@ -15,7 +15,7 @@ from typing import Annotated
 import polars as pl
 import typer
 
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.reader import DatasetFolder
 
 N_TEST, N_TRAIN = 200, 300
 SEED = 0

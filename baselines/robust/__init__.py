@@ -8,5 +8,6 @@ Depth F1's two: MSCL's classifier and contrastive loss (``contrastive``), DAICL'
 (``in_context``). ``README.md`` lists what differs from the authors' code, and tells how to add a method.
 
 In: train rows as polars frames, batches as tensors, and models of transformers.
-Out: train rows with copies added, and objectives that ``baselines.training`` minimises. Only WordNet is read.
+Out: train rows with copies added, and objectives that ``shiftbench.baselines.training`` minimises. Only WordNet is
+    read.
 """

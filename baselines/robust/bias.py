@@ -13,9 +13,9 @@ from torch.nn import functional
 from torch.nn.utils import skip_init
 from tqdm import tqdm
 
-from baselines.robust.losses import ReadLogits, cross_entropy, inputs_of, logits_of
-from baselines.training.trainer import Batch
-from validation.report import InvalidInput, Problem
+from shiftbench.baselines.robust.losses import ReadLogits, cross_entropy, inputs_of, logits_of
+from shiftbench.baselines.training.trainer import Batch
+from shiftbench.validation.report import InvalidInput, Problem
 
 WORDS = 5_000
 TREES = 100

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from baselines.robust.losses import cross_entropy, inputs_of
-from baselines.training.trainer import Batch
+from shiftbench.baselines.robust.losses import cross_entropy, inputs_of
+from shiftbench.baselines.training.trainer import Batch
 
 DIMENSIONS = 256
 MEMORY = 128

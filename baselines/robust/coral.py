@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from baselines.robust.last_layer import logits_and_features
-from baselines.robust.losses import cross_entropy
-from baselines.training.trainer import Batch
+from shiftbench.baselines.robust.last_layer import logits_and_features
+from shiftbench.baselines.robust.losses import cross_entropy
+from shiftbench.baselines.training.trainer import Batch
 
 WEIGHT = 1.0
 

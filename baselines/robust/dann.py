@@ -9,9 +9,9 @@ from torch.nn import functional
 from torch.nn.utils import skip_init
 from transformers import TrainerCallback
 
-from baselines.robust.last_layer import logits_and_features
-from baselines.robust.losses import cross_entropy
-from baselines.training.trainer import Batch
+from shiftbench.baselines.robust.last_layer import logits_and_features
+from shiftbench.baselines.robust.losses import cross_entropy
+from shiftbench.baselines.training.trainer import Batch
 
 HIDDEN = 256
 STEEPNESS = 10.0

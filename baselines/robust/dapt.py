@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from baselines.robust.losses import IGNORED, cross_entropy, inputs_of
-from baselines.training.options import Hyperparameters
-from baselines.training.trainer import Batch, Objective, train
-from validation.output_files import replace_file
-from validation.report import InvalidInput, Problem
+from shiftbench.baselines.robust.losses import IGNORED, cross_entropy, inputs_of
+from shiftbench.baselines.training.options import Hyperparameters
+from shiftbench.baselines.training.trainer import Batch, Objective, train
+from shiftbench.validation.output_files import replace_file
+from shiftbench.validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
-    from baselines.training.batches import Features, Padding
-    from baselines.training.models import Device
+    from shiftbench.baselines.training.batches import Features, Padding
+    from shiftbench.baselines.training.models import Device
 
 SETTINGS = Hyperparameters(epochs=3, batch_size=16, learning_rate=5e-5)
 MASKED, BY_MASK, BY_ANY = 0.15, 0.8, 0.1
@@ -45,7 +45,7 @@ def adapt_body(
     Raises: InvalidInput when the tokenizer has no mask.
     Source: Gururangan et al. 2020, sec. 3; masks as in Devlin et al. 2019, app. A.1. Three epochs here, at 5e-5.
     """
-    from baselines.training.models import load_model
+    from shiftbench.baselines.training.models import load_model
 
     file = None if scratch is None else scratch / "adapted.pt"
     if file is not None and file.is_file():

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.robust.last_layer import fit_layer
-from validation.report import InvalidInput, Problem
+from shiftbench.baselines.robust.last_layer import fit_layer
+from shiftbench.validation.report import InvalidInput, Problem
 
 DRAWS = 10
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from baselines.robust.synonyms import Synonyms
+from shiftbench.baselines.robust.synonyms import Synonyms
 
 SHARE = 0.1
 

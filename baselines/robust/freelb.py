@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from baselines.training.trainer import Batch, Loss
-from validation.report import InvalidInput, Problem
+from shiftbench.baselines.training.trainer import Batch, Loss
+from shiftbench.validation.report import InvalidInput, Problem
 
 
 def freelb_step(

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from baselines.robust.losses import ReadLogits, inputs_of, logits_of
-from baselines.training.trainer import Batch
+from shiftbench.baselines.robust.losses import ReadLogits, inputs_of, logits_of
+from shiftbench.baselines.training.trainer import Batch
 
 STEP_SIZE = 0.01
 

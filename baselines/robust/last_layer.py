@@ -9,10 +9,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from baselines.robust.losses import inputs_of, logits_of
-from baselines.training.prediction import HEADS
-from baselines.training.trainer import Batch
-from validation.report import InvalidInput, Problem
+from shiftbench.baselines.robust.losses import inputs_of, logits_of
+from shiftbench.baselines.training.prediction import HEADS
+from shiftbench.baselines.training.trainer import Batch
+from shiftbench.validation.report import InvalidInput, Problem
 
 
 def last_layer(model: Any) -> nn.Linear:

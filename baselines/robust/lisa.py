@@ -7,8 +7,8 @@ from torch import Tensor
 from torch.distributions import Beta
 from torch.nn import functional
 
-from baselines.robust.last_layer import last_layer, logits_and_features
-from baselines.training.trainer import Batch
+from shiftbench.baselines.robust.last_layer import last_layer, logits_and_features
+from shiftbench.baselines.training.trainer import Batch
 
 ALPHA = 2.0
 SAME_LABEL = 0.5

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from baselines.training.trainer import Batch, Loss
+from shiftbench.baselines.training.trainer import Batch, Loss
 
 LogitsLoss = Callable[[Tensor, Tensor], Tensor]
 """Logits (..., classes) and labels (...) in, their mean loss out; labels of ``IGNORED`` count for nothing."""

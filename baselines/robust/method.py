@@ -10,13 +10,13 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from baselines.robust.synonyms import SynonymSource
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import TOKENS
+from shiftbench.baselines.robust.synonyms import SynonymSource
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import TOKENS
 
 if TYPE_CHECKING:
-    from baselines.robust.losses import ReadLogits
-    from baselines.training.trainer import Objective
+    from shiftbench.baselines.robust.losses import ReadLogits
+    from shiftbench.baselines.training.trainer import Objective
 
 
 class Method(StrEnum):
@@ -118,7 +118,7 @@ class Robustness:
                 cure = f"leave one of them out; '{Method.EDA}' and '{Method.FREELB}' go with either"
                 raise InvalidInput(Problem(what, "--method", f"'{Method.ENSEMBLE}' with '{other}'", cure))
         if Method.EDA in chosen and synonyms is SynonymSource.WORDNET:
-            from baselines.robust.synonyms import wordnet
+            from shiftbench.baselines.robust.synonyms import wordnet
 
             wordnet()
         return cls(chosen, synonyms)
@@ -137,9 +137,9 @@ class Robustness:
         """
         from functools import partial
 
-        from baselines.robust.freelb import freelb_step
-        from baselines.robust.losses import cross_entropy, logits_of, loss_of
-        from baselines.training.trainer import Objective, plain_step
+        from shiftbench.baselines.robust.freelb import freelb_step
+        from shiftbench.baselines.robust.losses import cross_entropy, logits_of, loss_of
+        from shiftbench.baselines.training.trainer import Objective, plain_step
 
         gamma = FOCAL_GAMMA if Method.FOCAL in self.methods else 0.0
         epsilon = SMOOTHING_EPSILON if Method.SMOOTHING in self.methods else 0.0
@@ -169,7 +169,7 @@ class Robustness:
         rows = self.add_copies(rows, inputs, seed, embeddings, tokenizer)
         log_bias = None
         if Method.ENSEMBLE in self.methods:
-            from baselines.robust.bias import cross_fitted_bias
+            from shiftbench.baselines.robust.bias import cross_fitted_bias
 
             log_bias = cross_fitted_bias(rows, inputs, n_classes, seed)
         return PreparedTraining(rows, self, log_bias, seed)
@@ -195,8 +195,8 @@ class Robustness:
         """
         if Method.EDA not in self.methods:
             return rows
-        from baselines.robust.eda import add_noisy_copies, add_noisy_tagged_copies, words_of
-        from baselines.robust.synonyms import nearest_pieces, wordnet
+        from shiftbench.baselines.robust.eda import add_noisy_copies, add_noisy_tagged_copies, words_of
+        from shiftbench.baselines.robust.synonyms import nearest_pieces, wordnet
 
         column = inputs[-1]
         if self.synonyms is SynonymSource.WORDNET:
@@ -244,11 +244,11 @@ class PreparedTraining:
         if own is None:
             return objective
         if own is Method.CORAL:
-            from baselines.robust.coral import coral_loss
+            from shiftbench.baselines.robust.coral import coral_loss
 
             return replace(objective, loss=coral_loss)
         if own is Method.LISA:
-            from baselines.robust.lisa import lisa_loss
+            from shiftbench.baselines.robust.lisa import lisa_loss
 
             return replace(objective, loss=lisa_loss)
         if hasattr(model, "peft_config"):
@@ -259,23 +259,23 @@ class PreparedTraining:
 
     def _loss_with_state(self, method: Method, model: Any, read: "ReadLogits | None") -> Any:
         """Build a loss that learns beside the model, so that its state belongs into checkpoints."""
-        from baselines.robust.losses import logits_of
+        from shiftbench.baselines.robust.losses import logits_of
 
         read, n_domains = read or logits_of, self.rows["domain"].n_unique() if "domain" in self.rows.columns else 1
         if method is Method.GROUP_DRO:
-            from baselines.robust.group_dro import GroupDro
+            from shiftbench.baselines.robust.group_dro import GroupDro
 
             return GroupDro(n_domains, read)
         if method is Method.IRM:
-            from baselines.robust.irm import Irm
+            from shiftbench.baselines.robust.irm import Irm
 
             return Irm(read)
         if method is Method.DANN:
-            from baselines.robust.dann import Dann
-            from baselines.robust.last_layer import last_layer
+            from shiftbench.baselines.robust.dann import Dann
+            from shiftbench.baselines.robust.last_layer import last_layer
 
             return Dann(last_layer(model).in_features, n_domains, self.seed)
-        from baselines.robust.bias import LearnedMixin
+        from shiftbench.baselines.robust.bias import LearnedMixin
 
         assert self.log_bias is not None
         return LearnedMixin(self.log_bias, model.config.hidden_size, self.seed, read)

@@ -10,9 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 from transformers import TrainerCallback
 
-from baselines.robust.method import Method
-from baselines.training.trainer import Trajectory
-from validation.report import InvalidInput, Problem
+from shiftbench.baselines.robust.method import Method
+from shiftbench.baselines.training.trainer import Trajectory
+from shiftbench.validation.report import InvalidInput, Problem
 
 _DFR_STREAM = 2
 """Added to the seed of DFR's draws, so that they are independent of other draws of the same seed."""
@@ -51,8 +51,8 @@ class MethodStages:
             if mismatch.unexpected_keys:
                 raise ValueError(f"the classifier's body has no {mismatch.unexpected_keys[0]}")
         if Method.WISE_FT in self.methods:
-            from baselines.robust.averages import copy_state
-            from baselines.robust.last_layer import fit_layer, set_last_layer
+            from shiftbench.baselines.robust.averages import copy_state
+            from shiftbench.baselines.robust.last_layer import fit_layer, set_last_layer
 
             labels = self.rows["label"].to_numpy()
             known = np.unique(labels)
@@ -68,12 +68,12 @@ class MethodStages:
         """Build SWAD's callback, which gathers mean weights, and DANN's, which sets how far the training is."""
         callbacks: list[TrainerCallback] = []
         if Method.DANN in self.methods:
-            from baselines.robust.dann import Progress
+            from shiftbench.baselines.robust.dann import Progress
 
             callbacks.append(Progress(model.own_loss))
         if Method.SWAD not in self.methods:
             return callbacks
-        from baselines.robust.swad import Stretches
+        from shiftbench.baselines.robust.swad import Stretches
 
         if hasattr(model, "peft_config") or folder is None:
             what = "checkpoints of an adapter hold nothing else, so a stopped training would lose SWAD's means"
@@ -93,13 +93,13 @@ class MethodStages:
             del model.stretch_mean
             model.load_state_dict(mean, strict=False)
         if Method.WISE_FT in self.methods:
-            from baselines.robust.averages import copy_state, wise_ft
+            from shiftbench.baselines.robust.averages import copy_state, wise_ft
 
             finetuned = {name: value for name, value in copy_state(model).items() if name in self._probe}
             model.load_state_dict(wise_ft(self._probe, finetuned), strict=False)
         if Method.DFR in self.methods:
-            from baselines.robust.dfr import fit_balanced_layer
-            from baselines.robust.last_layer import set_last_layer
+            from shiftbench.baselines.robust.dfr import fit_balanced_layer
+            from shiftbench.baselines.robust.last_layer import set_last_layer
 
             assert self.validation is not None
             domains = self.validation["domain"].rank("dense").to_numpy().astype(np.int64) - 1
@@ -113,8 +113,8 @@ class MethodStages:
         """Load the greedy soup of the kept states into the model."""
         import torch
 
-        from baselines.robust.averages import State, greedy_soup
-        from baselines.training.trainer import state_name
+        from shiftbench.baselines.robust.averages import State, greedy_soup
+        from shiftbench.baselines.training.trainer import state_name
 
         model, score = trajectory.model, self.score
         assert score is not None

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from transformers import TrainerCallback
 
-from baselines.robust.averages import mean_state
-from validation.output_files import replace_file
+from shiftbench.baselines.robust.averages import mean_state
+from shiftbench.validation.output_files import replace_file
 
 LOOKS = 20
 """How often in a training the validation loss is looked at."""

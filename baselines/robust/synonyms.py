@@ -5,7 +5,7 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from validation.report import InvalidInput, Problem
+from shiftbench.validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
     from torch import Tensor

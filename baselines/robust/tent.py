@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from baselines.training.trainer import Batch
-from validation.report import InvalidInput, Problem
+from shiftbench.baselines.training.trainer import Batch
+from shiftbench.validation.report import InvalidInput, Problem
 
 BATCH = 64
 LEARNING_RATE = 1e-3

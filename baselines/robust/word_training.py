@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from baselines.robust.method import Robustness
-from baselines.runs import Run, Trained
-from baselines.training.finetuner import Finetuner, Stages
+from shiftbench.baselines.robust.method import Robustness
+from shiftbench.baselines.runs import Run, Trained
+from shiftbench.baselines.training.finetuner import Finetuner, Stages
 
 if TYPE_CHECKING:
-    from baselines.training.trainer import Objective
+    from shiftbench.baselines.training.trainer import Objective
 
 
 class WordFinetuner(Finetuner):

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from baselines.training.options import Precision
-from builders.encoder import DEFAULT_ENCODER
-from validation.command_line import require
-from validation.timing import Timing, compare_rates
+from shiftbench.baselines.training.options import Precision
+from shiftbench.builders.encoder import DEFAULT_ENCODER
+from shiftbench.validation.command_line import require
+from shiftbench.validation.timing import Timing, compare_rates
 
 if TYPE_CHECKING:
-    from baselines.training.models import Device
+    from shiftbench.baselines.training.models import Device
 
 N_TRAIN, N_PREDICTED, ROUNDS = 1024, 4096, 3
 _LABELS = 3
@@ -136,7 +136,7 @@ def run_training_bench(scale: float = 1.0) -> Iterator[Timing]:
     Raises: InvalidInput when the extra 'train' is not installed.
     """
     require("peft", "train")
-    from baselines.training.models import Device, load_tokenizer
+    from shiftbench.baselines.training.models import Device, load_tokenizer
 
     device, tokenizer = Device.best(Precision.AUTO), load_tokenizer(DEFAULT_ENCODER)
     pairs = texts(max(64, int(N_PREDICTED * scale)), np.random.default_rng(0))
@@ -168,22 +168,22 @@ def texts(n: int, rng: np.random.Generator) -> pl.DataFrame:
 
 
 def _model() -> Any:
-    from baselines.training.models import load_model
+    from shiftbench.baselines.training.models import load_model
 
     return load_model("AutoModelForSequenceClassification", DEFAULT_ENCODER, 0, num_labels=_LABELS)
 
 
 def _features(tokenizer: Any, rows: pl.DataFrame) -> list[dict[str, Any]]:
-    from baselines.training.pieces import text_features
+    from shiftbench.baselines.training.pieces import text_features
 
     features = text_features(tokenizer, rows, ("premise", "hypothesis"), _MAX_LENGTH)
     return [{**row, "labels": label} for row, label in zip(features, rows["label"], strict=True)]
 
 
 def _our_training(tokenizer: Any, rows: pl.DataFrame, device: "Device") -> float:
-    from baselines.training.batches import Padding
-    from baselines.training.options import Hyperparameters
-    from baselines.training.trainer import train
+    from shiftbench.baselines.training.batches import Padding
+    from shiftbench.baselines.training.options import Hyperparameters
+    from shiftbench.baselines.training.trainer import train
 
     padding = Padding(tokenizer.pad_token_id, multiple=8 if device.name == "cuda" else 1)
     settings = Hyperparameters(epochs=1, batch_size=8, warmup=0)  # the Trainer's default batch
@@ -216,9 +216,9 @@ def _their_training(tokenizer: Any, rows: pl.DataFrame, device: "Device", strate
 
 
 def _our_prediction(tokenizer: Any, device: "Device") -> Callable[[pl.DataFrame], float]:
-    from baselines.training.batches import Padding
-    from baselines.training.pieces import text_features
-    from baselines.training.prediction import logits, predict_rows
+    from shiftbench.baselines.training.batches import Padding
+    from shiftbench.baselines.training.pieces import text_features
+    from shiftbench.baselines.training.prediction import logits, predict_rows
 
     model = _model()
     padding = Padding(tokenizer.pad_token_id, multiple=8 if device.name == "cuda" else 1)

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
-from baselines.runs import Predict, Run, Trained
-from baselines.training.options import RECIPES, SWEEPS, Adapter, Hyperparameters, TrainingOptions
-from builders.folder.manifest import TaskInfo
-from validation.report import InvalidInput, Problem
+from shiftbench.baselines.runs import Predict, Run, Trained
+from shiftbench.baselines.training.options import RECIPES, SWEEPS, Adapter, Hyperparameters, TrainingOptions
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
     from transformers import TrainerCallback
 
-    from baselines.training.batches import Features
-    from baselines.training.trainer import Objective, Trajectory
+    from shiftbench.baselines.training.batches import Features
+    from shiftbench.baselines.training.trainer import Objective, Trajectory
 
 Score = Callable[[Any], float]
 """How good a model is on validation rows, higher is better."""
@@ -58,8 +58,8 @@ class Finetuner(ABC):
         sweeps: Mapping[str, tuple[Mapping[str, Any], ...]] = SWEEPS,
         **tokenizer: Any,
     ) -> None:
-        from baselines.training.batches import Padding
-        from baselines.training.models import Device, load_config, load_tokenizer, padding_token
+        from shiftbench.baselines.training.batches import Padding
+        from shiftbench.baselines.training.models import Device, load_config, load_tokenizer, padding_token
 
         options.check()
         self.info, self.options = info, options
@@ -87,7 +87,7 @@ class Finetuner(ABC):
 
     def fit(self, run: Run) -> Trained:
         """Train on a run's rows, with the best of the candidate settings."""
-        from baselines.training.tuning import cut_rows
+        from shiftbench.baselines.training.tuning import cut_rows
 
         rows = cut_rows(run.train, self.options, run.seed)
         trained = self.train_on_rows(run, rows)
@@ -108,7 +108,7 @@ class Finetuner(ABC):
             objective: what the training of a model minimises; default the model's own loss.
             stages: what is done to a model before and after each training.
         """
-        from baselines.training.tuning import Recipe, train_candidates
+        from shiftbench.baselines.training.tuning import Recipe, train_candidates
 
         held_out = run.validation if self.options.select else None
         score = None if held_out is None else self.scorer(run, held_out)
@@ -142,7 +142,7 @@ class Finetuner(ABC):
 
     def embeddings(self) -> Any:
         """Load the pretrained model's input embeddings, in which words used alike lie near each other."""
-        from baselines.training.models import load_model
+        from shiftbench.baselines.training.models import load_model
 
         return load_model("AutoModel", self.options.model, 0).get_input_embeddings().weight.detach()
 
@@ -164,13 +164,13 @@ class Finetuner(ABC):
         description: str,
     ) -> list[Any]:
         """Run a model over features; arguments as for ``predict_rows``."""
-        from baselines.training.prediction import predict_rows
+        from shiftbench.baselines.training.prediction import predict_rows
 
         return predict_rows(model, rows, self._padding, self._device, read, description, self.options.eval_tokens)
 
     def _build_with_padding(self, seed: int) -> Any:
         """Build the model and set its padding token; the seed also draws an adapter's weights."""
-        from baselines.training.models import seeded, set_padding
+        from shiftbench.baselines.training.models import seeded, set_padding
 
         with seeded(seed):
             model = self.build(seed)
@@ -188,7 +188,7 @@ class Finetuner(ABC):
         objective: "Callable[[Any], Objective] | None",
         stages: "Stages | None",
     ) -> "Trajectory":
-        from baselines.training.trainer import train
+        from shiftbench.baselines.training.trainer import train
 
         trajectory = train(
             model,
@@ -206,6 +206,6 @@ class Finetuner(ABC):
         return stages.finish(trajectory) if stages else trajectory
 
     def _token_length(self, asked: int) -> int:
-        from baselines.training.pieces import usable_token_length
+        from shiftbench.baselines.training.pieces import usable_token_length
 
         return usable_token_length(self.config, self.options, asked)

@@ -8,11 +8,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from baselines.training.options import Adapter, BaseDtype, Precision, TrainingOptions
-from builders.checksums import folder_state
-from builders.encoder import offline_weights
-from validation.command_line import require
-from validation.report import InvalidInput, Problem, first_line
+from shiftbench.baselines.training.options import Adapter, BaseDtype, Precision, TrainingOptions
+from shiftbench.builders.checksums import folder_state
+from shiftbench.builders.encoder import offline_weights
+from shiftbench.validation.command_line import require
+from shiftbench.validation.report import InvalidInput, Problem, first_line
 
 
 def model_path(name: str) -> str:
@@ -81,8 +81,8 @@ def model_version(name: str) -> Any:
 
     Args:
         name: Hub id or path.
-    Returns: JSON data: a folder's files by their states (``builders.checksums.file_state``), or a Hub revision; None
-            where neither is known.
+    Returns: JSON data: a folder's files by their states (``shiftbench.builders.checksums.file_state``), or a Hub
+            revision; None where neither is known.
     """
     folder = Path(model_path(name))
     if not folder.is_dir():

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from builders.encoder import DEFAULT_ENCODER
-from validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
+from shiftbench.builders.encoder import DEFAULT_ENCODER
+from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 
 
 class Adapter(StrEnum):

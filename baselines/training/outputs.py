@@ -6,14 +6,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from baselines.program import RunOptions, make_card, open_work_folder, write_outputs, write_results
-from baselines.runs import Results, WorkFolder
-from baselines.training.models import model_version
-from baselines.training.options import Adapter, TrainingOptions
-from builders.folder.reader import DatasetFolder
-from validation.cards import Card
-from validation.command_line import require
-from validation.output_files import replace_file
+from shiftbench.baselines.program import RunOptions, make_card, open_work_folder, write_outputs, write_results
+from shiftbench.baselines.runs import Results, WorkFolder
+from shiftbench.baselines.training.models import model_version
+from shiftbench.baselines.training.options import Adapter, TrainingOptions
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.cards import Card
+from shiftbench.validation.command_line import require
+from shiftbench.validation.output_files import replace_file
 
 _LIBRARIES = ("torch", "transformers", "accelerate", "peft")
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from baselines.training.batches import Features
-from baselines.training.options import Adapter, TrainingOptions
+from shiftbench.baselines.training.batches import Features
+from shiftbench.baselines.training.options import Adapter, TrainingOptions
 
 _OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "longformer", "mpnet")
 """Model types whose positions begin after the padding token's id."""

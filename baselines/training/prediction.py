@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from baselines.training.batches import Features, Padding
-from baselines.training.models import Device, enough_memory
+from shiftbench.baselines.training.batches import Features, Padding
+from shiftbench.baselines.training.models import Device, enough_memory
 
 _TOKENS = {"cpu": 4096, "cuda": 32768}
 """Tokens a forward pass: enough to keep a device busy, little enough for its caches or memory."""

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from baselines.program import RunOptions, train_runs
-from baselines.training.finetuner import Finetuner
-from baselines.training.models import determinism
-from baselines.training.options import TrainingOptions
-from baselines.training.outputs import training_work, write_training
-from builders.folder.manifest import TaskInfo
-from validation.vocabulary import TaskKind
+from shiftbench.baselines.program import RunOptions, train_runs
+from shiftbench.baselines.training.finetuner import Finetuner
+from shiftbench.baselines.training.models import determinism
+from shiftbench.baselines.training.options import TrainingOptions
+from shiftbench.baselines.training.outputs import training_work, write_training
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.validation.vocabulary import TaskKind
 
 Options = TypeVar("Options", bound=TrainingOptions)
 _NOTHING: Mapping[str, Any] = MappingProxyType({})

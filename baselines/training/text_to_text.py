@@ -14,8 +14,8 @@ from typing import Any
 
 import polars as pl
 
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import GOLD, TaskKind
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import GOLD, TaskKind
 
 NO_ANSWER = "No answer"
 """What a model writes where a question has no answer: the papers' words for it."""

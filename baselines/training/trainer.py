@@ -24,11 +24,11 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 from transformers.trainer_utils import IntervalStrategy, SaveStrategy
 
-from baselines.training.batches import BatchParts, EpochLoader, FeatureRows, Features, LengthBatches, Padding
-from baselines.training.models import Device, enough_memory, n_parameters, seeded
-from baselines.training.options import Hyperparameters
-from validation.json_text import parse_json
-from validation.output_files import replace_file
+from shiftbench.baselines.training.batches import BatchParts, EpochLoader, FeatureRows, Features, LengthBatches, Padding
+from shiftbench.baselines.training.models import Device, enough_memory, n_parameters, seeded
+from shiftbench.baselines.training.options import Hyperparameters
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.output_files import replace_file
 
 Batch = dict[str, Tensor]
 Loss = Callable[[Any, Batch], Tensor]

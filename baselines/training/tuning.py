@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from baselines.runs import Predict, Run, Trained
-from baselines.training.options import Hyperparameters, TrainingOptions
-from baselines.training.trainer import Trajectory, load_state, save_state, state_name
-from validation.json_text import parse_json
-from validation.output_files import replace_file
-from validation.report import InvalidInput, Problem
+from shiftbench.baselines.runs import Predict, Run, Trained
+from shiftbench.baselines.training.options import Hyperparameters, TrainingOptions
+from shiftbench.baselines.training.trainer import Trajectory, load_state, save_state, state_name
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.output_files import replace_file
+from shiftbench.validation.report import InvalidInput, Problem
 
 
 @dataclass(frozen=True)

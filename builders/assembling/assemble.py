@@ -8,15 +8,15 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.assembling.cut import Size, Splits, fill_to_sizes, take_per_label, take_share
-from builders.assembling.votes import count_annotators, upstream_votes
-from builders.folder.manifest import Pairing, SplitOverlap, TransformCount, UpstreamRows
-from builders.folder.reader import SUBSET_IDS
-from builders.folder.statistics import Annotators
-from builders.reading.intake import add_file_name
-from builders.reading.sampling import STRATUM, Reservoir
-from builders.specs.spec import DomainSpec, TaskSpec
-from builders.specs.transforms import (
+from shiftbench.builders.assembling.cut import Size, Splits, fill_to_sizes, take_per_label, take_share
+from shiftbench.builders.assembling.votes import count_annotators, upstream_votes
+from shiftbench.builders.folder.manifest import Pairing, SplitOverlap, TransformCount, UpstreamRows
+from shiftbench.builders.folder.reader import SUBSET_IDS
+from shiftbench.builders.folder.statistics import Annotators
+from shiftbench.builders.reading.intake import add_file_name
+from shiftbench.builders.reading.sampling import STRATUM, Reservoir
+from shiftbench.builders.specs.spec import DomainSpec, TaskSpec
+from shiftbench.builders.specs.transforms import (
     VOTES,
     as_texts,
     conflicting_rows_leave,
@@ -25,10 +25,10 @@ from builders.specs.transforms import (
     repeated_inputs_leave,
     repeated_rows_leave,
 )
-from builders.stored_rows import Rows, RowWriter, Sorter, StoredRows, frame_bytes, in_memory, slices_of
-from validation.report import InvalidInput, Problem
-from validation.schemas import check_examples
-from validation.vocabulary import GOLD, SPLITS, TaskKind
+from shiftbench.builders.stored_rows import Rows, RowWriter, Sorter, StoredRows, frame_bytes, in_memory, slices_of
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.schemas import check_examples
+from shiftbench.validation.vocabulary import GOLD, SPLITS, TaskKind
 
 
 @dataclass
@@ -77,7 +77,8 @@ def assemble(
             up to the paper's sizes. Tasks that keep rows as upstream has them are never cut to one size; pairings
             have the paper's sizes, or fewer rows where there are no more.
         counts: counts of the named steps that the rows have been through already.
-        withhold: drop repeats whatever their gold, because test labels are withheld (``builders.writing.withhold``).
+        withhold: drop repeats whatever their gold, because test labels are withheld
+            (``shiftbench.builders.writing.withhold``).
         store: a folder for finished rows of a task that keeps what upstream has, so that no more than a part of them
             is in memory; None returns frames.
     Returns: splits with ids and label codes, sorted by id, checked against the schema.

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from builders.specs.balances import by_label
-from builders.specs.spec import COMMON, Balance, TaskSpec
-from builders.specs.transforms import as_texts
-from validation.vocabulary import SPLITS
+from shiftbench.builders.specs.balances import by_label
+from shiftbench.builders.specs.spec import COMMON, Balance, TaskSpec
+from shiftbench.builders.specs.transforms import as_texts
+from shiftbench.validation.vocabulary import SPLITS
 
 Splits = dict[str, pl.DataFrame]
 Supply = dict[int, int]

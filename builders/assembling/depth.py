@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from builders.assembling.assemble import AssembledTask
-from builders.encoder import Encoder, Vectors, encoder_texts
-from builders.stored_rows import in_memory
-from leaderboard.metrics.depth import Floats, depth_weights, tte_depth
-from validation.schemas import check_rows, depth_schema
-from validation.vocabulary import SOURCE_JOINER
+from shiftbench.builders.assembling.assemble import AssembledTask
+from shiftbench.builders.encoder import Encoder, Vectors, encoder_texts
+from shiftbench.builders.stored_rows import in_memory
+from shiftbench.leaderboard.metrics.depth import Floats, depth_weights, tte_depth
+from shiftbench.validation.schemas import check_rows, depth_schema
+from shiftbench.validation.vocabulary import SOURCE_JOINER
 
 
 def depth_tables(task: AssembledTask, encoder: Encoder) -> Iterator[tuple[str, str, pl.DataFrame]]:
@@ -23,10 +23,10 @@ def depth_tables(task: AssembledTask, encoder: Encoder) -> Iterator[tuple[str, s
     Args:
         task: a task with all its rows.
         encoder: makes the vectors; each text is embedded once.
-    Yields: source, target, and a table as ``validation.schemas.depth_schema`` has it: first the source's own train
-        texts (each left out of its own depth), then the target's test texts, then its train texts unless they are the
-        source's. Weights are those of the test texts; null elsewhere, and for all texts of a target that lies no
-        further out than the deepest source text.
+    Yields: source, target, and a table as ``shiftbench.validation.schemas.depth_schema`` has it: first the source's
+        own train texts (each left out of its own depth), then the target's test texts, then its train texts unless
+        they are the source's. Weights are those of the test texts; null elsewhere, and for all texts of a target that
+        lies no further out than the deepest source text.
     """
     vectors: dict[tuple[str, str], Vectors] = {}
     for domain, splits in task.domains.items():

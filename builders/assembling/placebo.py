@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.assembling.assemble import AssembledTask, add_subsets, check_schema, finish_rows
-from builders.assembling.cut import fill_to_sizes
-from builders.folder.manifest import TransformCount
-from builders.specs.spec import COMMON, Balance, TaskSpec
-from builders.stored_rows import Rows, RowWriter, in_memory, slices_of
-from leaderboard.metrics.placebo import placebo_domains
-from validation.vocabulary import PLACEBO, SPLITS, TaskKind
+from shiftbench.builders.assembling.assemble import AssembledTask, add_subsets, check_schema, finish_rows
+from shiftbench.builders.assembling.cut import fill_to_sizes
+from shiftbench.builders.folder.manifest import TransformCount
+from shiftbench.builders.specs.spec import COMMON, Balance, TaskSpec
+from shiftbench.builders.stored_rows import Rows, RowWriter, in_memory, slices_of
+from shiftbench.leaderboard.metrics.placebo import placebo_domains
+from shiftbench.validation.vocabulary import PLACEBO, SPLITS, TaskKind
 
 
 def placebo_task(

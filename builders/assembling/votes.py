@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from builders.folder.statistics import Annotators
-from builders.specs.spec import TaskSpec
-from builders.specs.transforms import VOTES
-from builders.stored_rows import Rows, slices_of
-from leaderboard.metrics.agreement import annotator_tables
-from leaderboard.metrics.classification import accuracy, macro_f1
-from validation.vocabulary import TaskKind
+from shiftbench.builders.folder.statistics import Annotators
+from shiftbench.builders.specs.spec import TaskSpec
+from shiftbench.builders.specs.transforms import VOTES
+from shiftbench.builders.stored_rows import Rows, slices_of
+from shiftbench.leaderboard.metrics.agreement import annotator_tables
+from shiftbench.leaderboard.metrics.classification import accuracy, macro_f1
+from shiftbench.validation.vocabulary import TaskKind
 
 
 def upstream_votes(spec: TaskSpec, splits: Mapping[str, Rows]) -> pl.DataFrame | None:

@@ -7,11 +7,11 @@ agree with the code, the code is followed.
 In: nothing; these are decisions. Out: ``TASKS``, the specs that ``building`` carries out.
 """
 
-from builders.boss.answering import EQA, EQA_CANDIDATES
-from builders.boss.entities import NER, NER_CANDIDATES
-from builders.boss.inference import NLI, NLI_CANDIDATES
-from builders.boss.sentiment import SA, SA_CANDIDATES
-from builders.boss.toxicity import TD, TD_CANDIDATES
+from shiftbench.builders.boss.answering import EQA, EQA_CANDIDATES
+from shiftbench.builders.boss.entities import NER, NER_CANDIDATES
+from shiftbench.builders.boss.inference import NLI, NLI_CANDIDATES
+from shiftbench.builders.boss.sentiment import SA, SA_CANDIDATES
+from shiftbench.builders.boss.toxicity import TD, TD_CANDIDATES
 
 TITLE = "BOSS: a benchmark suite for out-of-distribution robustness"
 TASKS = (SA, TD, NLI, NER, EQA, SA_CANDIDATES, TD_CANDIDATES, NLI_CANDIDATES, NER_CANDIDATES, EQA_CANDIDATES)

@@ -1,13 +1,13 @@
 """BOSS EQA: SQuAD; OOD questions written against models, about news, and from a quiz with search results."""
 
-from builders.boss.differences import find_differences
-from builders.folder.manifest import Provenance
-from builders.readers.mrqa import mrqa
-from builders.readers.squad import squad
-from builders.specs.sources import find_source
-from builders.specs.spec import DomainSpec, FileSpec, TaskSpec
-from builders.specs.transforms import group_by, group_by_text, keep_filled, select
-from validation.vocabulary import TaskKind
+from shiftbench.builders.boss.differences import find_differences
+from shiftbench.builders.folder.manifest import Provenance
+from shiftbench.builders.readers.mrqa import mrqa
+from shiftbench.builders.readers.squad import squad
+from shiftbench.builders.specs.sources import find_source
+from shiftbench.builders.specs.spec import DomainSpec, FileSpec, TaskSpec
+from shiftbench.builders.specs.transforms import group_by, group_by_text, keep_filled, select
+from shiftbench.validation.vocabulary import TaskKind
 
 SQUAD = find_source("squad_v1")
 ADVQA = find_source("advqa")

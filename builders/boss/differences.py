@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pydantic
 
-from builders.folder.manifest import Difference
+from shiftbench.builders.folder.manifest import Difference
 
 _FILE = Path(__file__).parent / "differences.toml"
 

@@ -1,14 +1,14 @@
 """BOSS NER: Wikipedia; OOD news, filings to the stock exchange authority, and posts."""
 
-from builders.boss import tag_maps
-from builders.boss.differences import find_differences
-from builders.folder.manifest import Provenance
-from builders.readers.token_lines import token_lines
-from builders.specs.sources import find_source
-from builders.specs.spec import DomainSpec, FileSpec, TaskSpec
-from builders.specs.tagging import bio_tags
-from builders.specs.transforms import group_by, group_by_text, keep_tokens, select
-from validation.vocabulary import TaskKind
+from shiftbench.builders.boss import tag_maps
+from shiftbench.builders.boss.differences import find_differences
+from shiftbench.builders.folder.manifest import Provenance
+from shiftbench.builders.readers.token_lines import token_lines
+from shiftbench.builders.specs.sources import find_source
+from shiftbench.builders.specs.spec import DomainSpec, FileSpec, TaskSpec
+from shiftbench.builders.specs.tagging import bio_tags
+from shiftbench.builders.specs.transforms import group_by, group_by_text, keep_tokens, select
+from shiftbench.validation.vocabulary import TaskKind
 
 LABELS = ("O", *(f"{begins}-{type_}" for type_ in tag_maps.TYPES for begins in "BI"))
 

@@ -2,17 +2,17 @@
 
 import polars as pl
 
-from builders.boss.differences import find_differences
-from builders.boss.steps import AS_UPSTREAM
-from builders.dr.inference import MATCHED_GENRES, MULTINLI
-from builders.folder.manifest import Provenance
-from builders.readers.contract_nli import contract_nli
-from builders.readers.delimited import quoted_csv
-from builders.readers.json_lines import json_lines
-from builders.readers.json_list import json_list
-from builders.specs.sources import find_source
-from builders.specs.spec import DomainSpec, FileSpec, TaskSpec, Transform
-from builders.specs.transforms import (
+from shiftbench.builders.boss.differences import find_differences
+from shiftbench.builders.boss.steps import AS_UPSTREAM
+from shiftbench.builders.dr.inference import MATCHED_GENRES, MULTINLI
+from shiftbench.builders.folder.manifest import Provenance
+from shiftbench.builders.readers.contract_nli import contract_nli
+from shiftbench.builders.readers.delimited import quoted_csv
+from shiftbench.builders.readers.json_lines import json_lines
+from shiftbench.builders.readers.json_list import json_list
+from shiftbench.builders.specs.sources import find_source
+from shiftbench.builders.specs.spec import DomainSpec, FileSpec, TaskSpec, Transform
+from shiftbench.builders.specs.transforms import (
     group_by,
     group_by_text,
     keep_filled,
@@ -23,7 +23,7 @@ from builders.specs.transforms import (
     rename,
     select,
 )
-from validation.vocabulary import TaskKind
+from shiftbench.validation.vocabulary import TaskKind
 
 LABELS = ("entailment", "neutral", "contradiction")
 NOT_ENTAILMENT = "not_entailment"

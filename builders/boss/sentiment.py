@@ -1,16 +1,16 @@
 """BOSS SA: product reviews; OOD reviews written against a model, tweets, and sentences of film reviews."""
 
-from builders.boss.differences import find_differences
-from builders.boss.steps import AS_UPSTREAM, LABELLED_TEXT, TEXT
-from builders.folder.manifest import Provenance
-from builders.readers.delimited import N_FIELDS, quoted_csv, raw_tsv
-from builders.readers.json_lines import json_lines
-from builders.readers.text_folder import tar_texts
-from builders.readers.trees import trees
-from builders.specs.balances import by_label
-from builders.specs.sources import find_source
-from builders.specs.spec import DomainSpec, Draw, FileSpec, TaskSpec
-from builders.specs.transforms import (
+from shiftbench.builders.boss.differences import find_differences
+from shiftbench.builders.boss.steps import AS_UPSTREAM, LABELLED_TEXT, TEXT
+from shiftbench.builders.folder.manifest import Provenance
+from shiftbench.builders.readers.delimited import N_FIELDS, quoted_csv, raw_tsv
+from shiftbench.builders.readers.json_lines import json_lines
+from shiftbench.builders.readers.text_folder import tar_texts
+from shiftbench.builders.readers.trees import trees
+from shiftbench.builders.specs.balances import by_label
+from shiftbench.builders.specs.sources import find_source
+from shiftbench.builders.specs.spec import DomainSpec, Draw, FileSpec, TaskSpec
+from shiftbench.builders.specs.transforms import (
     group_by,
     keep_filled,
     keep_in,
@@ -20,7 +20,7 @@ from builders.specs.transforms import (
     one_space,
     rename,
 )
-from validation.vocabulary import TaskKind
+from shiftbench.validation.vocabulary import TaskKind
 
 LABELS = ("negative", "positive", "neutral")
 

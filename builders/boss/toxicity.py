@@ -2,17 +2,17 @@
 
 import polars as pl
 
-from builders.boss.differences import find_differences
-from builders.boss.steps import AS_UPSTREAM, LABELLED_TEXT, TEXT
-from builders.folder.manifest import Provenance
-from builders.readers.delimited import quoted_csv, raw_tsv
-from builders.readers.parquet_rows import parquet_rows
-from builders.readers.text_folder import listed_texts
-from builders.readers.with_sibling import WithSibling
-from builders.specs.balances import by_label
-from builders.specs.sources import find_source
-from builders.specs.spec import DomainSpec, Draw, FileSpec, TaskSpec, Transform
-from builders.specs.transforms import (
+from shiftbench.builders.boss.differences import find_differences
+from shiftbench.builders.boss.steps import AS_UPSTREAM, LABELLED_TEXT, TEXT
+from shiftbench.builders.folder.manifest import Provenance
+from shiftbench.builders.readers.delimited import quoted_csv, raw_tsv
+from shiftbench.builders.readers.parquet_rows import parquet_rows
+from shiftbench.builders.readers.text_folder import listed_texts
+from shiftbench.builders.readers.with_sibling import WithSibling
+from shiftbench.builders.specs.balances import by_label
+from shiftbench.builders.specs.sources import find_source
+from shiftbench.builders.specs.spec import DomainSpec, Draw, FileSpec, TaskSpec, Transform
+from shiftbench.builders.specs.transforms import (
     clean_tweets,
     group_by,
     keep_filled,
@@ -21,7 +21,7 @@ from builders.specs.transforms import (
     one_space,
     rename,
 )
-from validation.vocabulary import TaskKind
+from shiftbench.validation.vocabulary import TaskKind
 
 LABELS = ("benign", "toxic")
 

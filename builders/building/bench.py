@@ -1,8 +1,8 @@
 """How fast a large file of JSON lines is read and sampled, beside decompressing and parsing it alone.
 
 What ``shiftbench bench build`` runs. The file is invented: rows with the keys of TLDR-17, 2 GB of them before
-compression. Every reading is done in a process of its own (``python -m builders.building.bench JOB FILE``), so that its
-peak memory can be measured.
+compression. Every reading is done in a process of its own (``python -m shiftbench.builders.building.bench JOB
+FILE``), so that its peak memory can be measured.
 """
 
 import gzip
@@ -19,13 +19,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from builders.dr.posts import AS
-from builders.reading.intake import Consumer, Sample, read_file
-from builders.specs.spec import Transform
-from builders.specs.transforms import rename
-from builders.specs.upstream_file import BLOCK
-from builders.tables import subreddits
-from validation.timing import Timing, peak_memory
+from shiftbench.builders.dr.posts import AS
+from shiftbench.builders.reading.intake import Consumer, Sample, read_file
+from shiftbench.builders.specs.spec import Transform
+from shiftbench.builders.specs.transforms import rename
+from shiftbench.builders.specs.upstream_file import BLOCK
+from shiftbench.builders.tables import subreddits
+from shiftbench.validation.timing import Timing, peak_memory
 
 FULL = 2_000_000_000
 """Bytes of the file at scale 1, before compression."""
@@ -177,7 +177,7 @@ _NEEDS = {"polars in blocks": "polars", "polars scan": "polars", "orjson": "orjs
 
 
 def _in_own_process(name: str, path: Path) -> _Run:
-    command = [sys.executable, "-m", "builders.building.bench", name, str(path)]
+    command = [sys.executable, "-m", "shiftbench.builders.building.bench", name, str(path)]
     printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
     return _Run(**json.loads(printed))
 

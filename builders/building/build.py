@@ -4,18 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from builders import boss, df1, dr
-from builders.building.from_hub import fetch_from_hub
-from builders.building.names import find_known, find_tasks
-from builders.building.read_tasks import raise_if_any, read_tasks, select_domain
-from builders.building.reading import Reading
-from builders.encoder import Encoder
-from builders.folder.manifest import Manifest
-from builders.specs.spec import TaskSpec, upstream
-from builders.stored_rows import scratch_folder
-from builders.writing.withhold import label_key, secret_seed
-from builders.writing.writer import check_out, write_folder
-from validation.report import InvalidInput, Problem
+from shiftbench.builders import boss, df1, dr
+from shiftbench.builders.building.from_hub import fetch_from_hub
+from shiftbench.builders.building.names import find_known, find_tasks
+from shiftbench.builders.building.read_tasks import raise_if_any, read_tasks, select_domain
+from shiftbench.builders.building.reading import Reading
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.manifest import Manifest
+from shiftbench.builders.specs.spec import TaskSpec, upstream
+from shiftbench.builders.stored_rows import scratch_folder
+from shiftbench.builders.writing.withhold import label_key, secret_seed
+from shiftbench.builders.writing.writer import check_out, write_folder
+from shiftbench.validation.report import InvalidInput, Problem
 
 BENCHMARKS: Mapping[str, tuple[str, tuple[TaskSpec, ...]]] = {
     "dr": (dr.TITLE, dr.TASKS),

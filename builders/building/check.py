@@ -7,15 +7,15 @@ from typing import Literal, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from builders.building.build import choose_tasks
-from builders.building.records import facts_beside
-from builders.cache import cache_folder
-from builders.checksums import file_sha256
-from builders.reading.intake import read_file
-from builders.reading.places import find_file
-from builders.specs.sources import SourceSpec
-from builders.specs.spec import FileFacts, FileSpec, TotalFacts, Upstream, upstream
-from validation.report import InvalidInput
+from shiftbench.builders.building.build import choose_tasks
+from shiftbench.builders.building.records import facts_beside
+from shiftbench.builders.cache import cache_folder
+from shiftbench.builders.checksums import file_sha256
+from shiftbench.builders.reading.intake import read_file
+from shiftbench.builders.reading.places import find_file
+from shiftbench.builders.specs.sources import SourceSpec
+from shiftbench.builders.specs.spec import FileFacts, FileSpec, TotalFacts, Upstream, upstream
+from shiftbench.validation.report import InvalidInput
 
 State = Literal["whole", "there", "unverified", "missing", "closed"]
 """``there``: it lies there, but is not the whole file that is recorded. ``closed``: it is missing, and its terms do

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from validation.command_line import DomainByOption, JsonOption, console, writable_file, write_json
+from shiftbench.validation.command_line import DomainByOption, JsonOption, console, writable_file, write_json
 
 if TYPE_CHECKING:
-    from builders.encoder import Encoder
-    from builders.folder.manifest import Manifest
-    from validation.report import Problem
+    from shiftbench.builders.encoder import Encoder
+    from shiftbench.builders.folder.manifest import Manifest
+    from shiftbench.validation.report import Problem
 
 
 def build(
@@ -158,13 +158,13 @@ def build(
 
     Own data: shiftbench build own tickets --raw tickets.csv --out build/tickets
     """
-    from builders.building.build import BENCHMARKS, check_benchmark, list_domains
-    from builders.building.build import build as build_benchmark
-    from builders.building.report import print_build
-    from builders.building.synthetic import build_synthetic
-    from builders.cache import check_cache
-    from builders.folder.manifest import GOLD_FOLDER, PUBLIC_FOLDER
-    from validation.report import InvalidInput
+    from shiftbench.builders.building.build import BENCHMARKS, check_benchmark, list_domains
+    from shiftbench.builders.building.build import build as build_benchmark
+    from shiftbench.builders.building.report import print_build
+    from shiftbench.builders.building.synthetic import build_synthetic
+    from shiftbench.builders.cache import check_cache
+    from shiftbench.builders.folder.manifest import GOLD_FOLDER, PUBLIC_FOLDER
+    from shiftbench.validation.report import InvalidInput
 
     if list_:
         typer.echo("\n".join(list_domains(benchmark)))
@@ -227,8 +227,8 @@ def _build_own(
     task: str | None, raw: list[Path], out: Path, of_own: dict[str, Any], common: dict[str, Any]
 ) -> "Manifest":
     """Build own data from the options of the command line."""
-    from builders.building.own import MIN_TEXTS, build_own
-    from builders.building.own_columns import Columns, find_kind
+    from shiftbench.builders.building.own import MIN_TEXTS, build_own
+    from shiftbench.builders.building.own_columns import Columns, find_kind
 
     if task is None:
         raise typer.BadParameter("name your task: shiftbench build own NAME --raw FILE --out DIR")
@@ -247,7 +247,7 @@ def _build_own(
 
 def _check(benchmark: str | None, task: str | None, raw: list[Path] | None, json_: str | None) -> None:
     """Print the table of upstream files; the exit status is 1 where one is there and not as recorded."""
-    from builders.building.check import check_files, print_check
+    from shiftbench.builders.building.check import check_files, print_check
 
     if not raw:
         raise typer.BadParameter("give --raw, the folder of upstream files")
@@ -273,6 +273,6 @@ def sentence_encoder(name: str | None = None) -> "Encoder":
     Returns: the encoder; its model is loaded when it is first used.
     Raises: InvalidInput when its weights cannot be read or fetched.
     """
-    from builders.encoder import DEFAULT_ENCODER, Encoder
+    from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
 
     return Encoder(name or DEFAULT_ENCODER)

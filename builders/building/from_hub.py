@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from builders.checksums import file_sha256
-from builders.hub_access import reaching_hub
-from builders.reading.places import find_file
-from builders.specs.spec import TaskSpec, upstream
-from validation.json_text import parse_json
-from validation.output_files import replace_file
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.checksums import file_sha256
+from shiftbench.builders.hub_access import reaching_hub
+from shiftbench.builders.reading.places import find_file
+from shiftbench.builders.specs.spec import TaskSpec, upstream
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.output_files import replace_file
+from shiftbench.validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

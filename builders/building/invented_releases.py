@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from builders.boss.sentiment import CATEGORIES
+from shiftbench.builders.boss.sentiment import CATEGORIES
 
 _SYLLABLES = [a + b for a in "bcdfglmnprstvw" for b in ("a", "e", "i", "o", "u", "er", "in", "on")]
 _N_WORDS = 1_000_000

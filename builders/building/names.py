@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from builders.specs.spec import TaskSpec
-from validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
+from shiftbench.builders.specs.spec import TaskSpec
+from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 
 CANDIDATES = "candidates"
 """Names all tasks of data sets that a benchmark might have been made of."""

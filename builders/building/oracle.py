@@ -6,13 +6,21 @@ from itertools import combinations
 from pathlib import Path
 from typing import Literal
 
-from builders.folder.manifest import SourceFile, SplitOverlap
-from builders.reading.fingerprint import N_HASHES, count_overlap, merge_fingerprints
-from builders.reading.intake import FileRead
-from builders.specs.spec import DomainRecord, DomainSpec, FileFacts, FileSpec, Fingerprint, TaskSpec, Upstream
-from builders.stored_rows import Rows
-from validation.report import Problem, counted
-from validation.vocabulary import SPLITS
+from shiftbench.builders.folder.manifest import SourceFile, SplitOverlap
+from shiftbench.builders.reading.fingerprint import N_HASHES, count_overlap, merge_fingerprints
+from shiftbench.builders.reading.intake import FileRead
+from shiftbench.builders.specs.spec import (
+    DomainRecord,
+    DomainSpec,
+    FileFacts,
+    FileSpec,
+    Fingerprint,
+    TaskSpec,
+    Upstream,
+)
+from shiftbench.builders.stored_rows import Rows
+from shiftbench.validation.report import Problem, counted
+from shiftbench.validation.vocabulary import SPLITS
 
 Extent = Literal["whole", "part", "other"]
 """What of a release a file is; nothing can be compared of ``other``: more rows than it has, or another revision."""

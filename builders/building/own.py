@@ -1,7 +1,7 @@
 """Your own data becomes a dataset folder like any other: labels, tags, answers or generated texts of several domains.
 
-Files are CSV, JSON lines, JSON, Parquet or lines of tokens (``builders.building.own_tables``); columns are found by
-their usual names or as they are named (``builders.building.own_columns``).
+Files are CSV, JSON lines, JSON, Parquet or lines of tokens (``shiftbench.builders.building.own_tables``); columns are
+found by their usual names or as they are named (``shiftbench.builders.building.own_columns``).
 """
 
 import hashlib
@@ -11,22 +11,22 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.assembling.assemble import AssembledTask, assemble
-from builders.assembling.cut import Splits
-from builders.building.own_columns import Columns
-from builders.building.own_rows import OwnRows, name_domains, own_rows, tag_names
-from builders.building.own_tables import OwnTable, read_tables
-from builders.cache import cache_key
-from builders.checksums import file_sha256
-from builders.encoder import Encoder
-from builders.folder.manifest import Manifest, SourceFacts, SourceFile
-from builders.reading.checkpoint import program_sha256
-from builders.specs.spec import TaskSpec
-from builders.specs.transforms import as_texts
-from builders.writing.withhold import label_key, secret_seed
-from builders.writing.writer import check_out, write_folder
-from validation.report import InvalidInput, Problem, counted
-from validation.vocabulary import GOLD, SPLITS, TaskKind, is_name
+from shiftbench.builders.assembling.assemble import AssembledTask, assemble
+from shiftbench.builders.assembling.cut import Splits
+from shiftbench.builders.building.own_columns import Columns
+from shiftbench.builders.building.own_rows import OwnRows, name_domains, own_rows, tag_names
+from shiftbench.builders.building.own_tables import OwnTable, read_tables
+from shiftbench.builders.cache import cache_key
+from shiftbench.builders.checksums import file_sha256
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.manifest import Manifest, SourceFacts, SourceFile
+from shiftbench.builders.reading.checkpoint import program_sha256
+from shiftbench.builders.specs.spec import TaskSpec
+from shiftbench.builders.specs.transforms import as_texts
+from shiftbench.builders.writing.withhold import label_key, secret_seed
+from shiftbench.builders.writing.writer import check_out, write_folder
+from shiftbench.validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.vocabulary import GOLD, SPLITS, TaskKind, is_name
 
 MIN_TEXTS = 30
 """Test texts below which a domain of own data is left out of means."""

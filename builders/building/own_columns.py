@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from builders.building.own_tables import OwnTable
-from validation.report import Problem, UnknownChoice, did_you_mean
-from validation.schemas import ANSWERS
-from validation.vocabulary import GOLD, TOKENS, TaskKind
+from shiftbench.builders.building.own_tables import OwnTable
+from shiftbench.validation.report import Problem, UnknownChoice, did_you_mean
+from shiftbench.validation.schemas import ANSWERS
+from shiftbench.validation.vocabulary import GOLD, TOKENS, TaskKind
 
 KINDS = {
     "labels": TaskKind.CLASSIFICATION,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from validation.report import InvalidInput, Problem, and_more
+from shiftbench.validation.report import InvalidInput, Problem, and_more
 
 _FORMATS: Mapping[str, str] = {
     "%Y-%m-%d": "2024-03-31",

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from builders.building.own_dates import count_spans, look_like_dates
-from builders.building.own_labels import spellings
-from builders.specs.transforms import as_texts
-from validation.vocabulary import GOLD, TaskKind
+from shiftbench.builders.building.own_dates import count_spans, look_like_dates
+from shiftbench.builders.building.own_labels import spellings
+from shiftbench.builders.specs.transforms import as_texts
+from shiftbench.validation.vocabulary import GOLD, TaskKind
 
 SHOWN = 8
 """Row numbers that are listed."""
@@ -43,7 +43,7 @@ def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> It
     """Find what is odd about sound rows and stops no build.
 
     Args:
-        frame: rows as ``builders.building.own_rows.OwnRows`` has them.
+        frame: rows as ``shiftbench.builders.building.own_rows.OwnRows`` has them.
         inputs: the input columns.
         kind: what is predicted.
     Returns: a line for each oddity, with its rows.

@@ -7,17 +7,17 @@ from typing import NamedTuple
 
 import polars as pl
 
-from builders.building.own_columns import START, Columns, FoundColumns, infer_kind
-from builders.building.own_dates import group_dates
-from builders.building.own_labels import spelling_note, spellings
-from builders.building.own_notes import SHOWN, date_cure, odd_rows, row_list
-from builders.building.own_tables import OwnTable
-from builders.specs.transforms import as_texts, text_digest
-from leaderboard.metrics.tagging import tag_notation, tag_scheme
-from validation.outside import check_text
-from validation.report import InvalidInput, Problem, first_line
-from validation.schemas import ANSWERS
-from validation.vocabulary import GOLD, OUTSIDE_SOURCES, SPLITS, TOKENS, TaskKind
+from shiftbench.builders.building.own_columns import START, Columns, FoundColumns, infer_kind
+from shiftbench.builders.building.own_dates import group_dates
+from shiftbench.builders.building.own_labels import spelling_note, spellings
+from shiftbench.builders.building.own_notes import SHOWN, date_cure, odd_rows, row_list
+from shiftbench.builders.building.own_tables import OwnTable
+from shiftbench.builders.specs.transforms import as_texts, text_digest
+from shiftbench.leaderboard.metrics.tagging import tag_notation, tag_scheme
+from shiftbench.validation.outside import check_text
+from shiftbench.validation.report import InvalidInput, Problem, first_line
+from shiftbench.validation.schemas import ANSWERS
+from shiftbench.validation.vocabulary import GOLD, OUTSIDE_SOURCES, SPLITS, TOKENS, TaskKind
 
 MAX_DOMAINS = 1_000
 """Every domain is a row and a column of the grid of shifts: more of them are ids in the wrong column."""

@@ -12,13 +12,13 @@ from typing import Any
 
 import polars as pl
 
-from builders.readers.squad import squad
-from builders.readers.token_lines import token_lines
-from builders.specs.upstream_file import UpstreamFile
-from validation.csv_text import csv_text, repeated_columns
-from validation.report import InvalidInput, Problem, and_more, first_line
-from validation.schemas import ANSWERS
-from validation.vocabulary import SPLITS, TaskKind
+from shiftbench.builders.readers.squad import squad
+from shiftbench.builders.readers.token_lines import token_lines
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.csv_text import csv_text, repeated_columns
+from shiftbench.validation.report import InvalidInput, Problem, and_more, first_line
+from shiftbench.validation.schemas import ANSWERS
+from shiftbench.validation.vocabulary import SPLITS, TaskKind
 
 _JSON_LINES = (".jsonl", ".ndjson", ".jsonlines")
 _TOKENS = (".conll", ".bio", ".iob", ".iob2", ".txt", ".tsv")

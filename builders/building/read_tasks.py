@@ -6,18 +6,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from builders.assembling.assemble import AssembledTask, assemble
-from builders.assembling.placebo import placebo_task
-from builders.building.oracle import find_deviations, find_extent, measure_domains
-from builders.building.reading import Reading
-from builders.building.records import differences, upstream_rows
-from builders.folder.manifest import SplitOverlap, TransformCount
-from builders.reading.intake import FileRead, StepCount, Taken, add_file_name
-from builders.specs.spec import DomainSpec, Draw, FileSpec, TaskSpec
-from builders.specs.transforms import equal_inputs_leave, repeated_rows_leave
-from builders.stored_rows import Rows, concat_rows, in_memory
-from builders.writing.withhold import label_leaks
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.assembling.assemble import AssembledTask, assemble
+from shiftbench.builders.assembling.placebo import placebo_task
+from shiftbench.builders.building.oracle import find_deviations, find_extent, measure_domains
+from shiftbench.builders.building.reading import Reading
+from shiftbench.builders.building.records import differences, upstream_rows
+from shiftbench.builders.folder.manifest import SplitOverlap, TransformCount
+from shiftbench.builders.reading.intake import FileRead, StepCount, Taken, add_file_name
+from shiftbench.builders.specs.spec import DomainSpec, Draw, FileSpec, TaskSpec
+from shiftbench.builders.specs.transforms import equal_inputs_leave, repeated_rows_leave
+from shiftbench.builders.stored_rows import Rows, concat_rows, in_memory
+from shiftbench.builders.writing.withhold import label_leaks
+from shiftbench.validation.report import InvalidInput, Problem
 
 
 class _NoFilesError(InvalidInput):
@@ -122,7 +122,7 @@ def _read_task(
         raise_if_any(differences(spec, reading.files, reading.rows, paths, reading.records, other_revisions=others))
     tally = list(counts.values())
     if spec.as_upstream:
-        # Withheld test labels must not decide which copies leave (see builders.writing.withhold).
+        # Withheld test labels must not decide which copies leave (see shiftbench.builders.writing.withhold).
         alike = [*spec.inputs, "group"] if withhold else None
         tally += _drop_copies(domains, [(file, takers[file]) for file in paths], alike, f"{reading.seed}/{spec.id}")
     overlaps = _check_splits(spec, reading, found_in, paths, domains, partial=partial)

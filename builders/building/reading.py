@@ -6,16 +6,16 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.building.from_hub import hub_revision
-from builders.building.records import facts_beside, with_records
-from builders.cache import cache_folder, cache_key
-from builders.folder.manifest import SourceFacts, SourceFile
-from builders.reading.forms import check_form
-from builders.reading.intake import Consumer, FileRead, Sample, read_file
-from builders.reading.places import find_file
-from builders.specs.sources import SourceSpec
-from builders.specs.spec import DomainRecord, DomainSpec, FileFacts, FileSpec, TaskSpec, Upstream
-from validation.report import Problem
+from shiftbench.builders.building.from_hub import hub_revision
+from shiftbench.builders.building.records import facts_beside, with_records
+from shiftbench.builders.cache import cache_folder, cache_key
+from shiftbench.builders.folder.manifest import SourceFacts, SourceFile
+from shiftbench.builders.reading.forms import check_form
+from shiftbench.builders.reading.intake import Consumer, FileRead, Sample, read_file
+from shiftbench.builders.reading.places import find_file
+from shiftbench.builders.specs.sources import SourceSpec
+from shiftbench.builders.specs.spec import DomainRecord, DomainSpec, FileFacts, FileSpec, TaskSpec, Upstream
+from shiftbench.validation.report import Problem
 
 
 @dataclass

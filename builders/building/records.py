@@ -4,11 +4,11 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from builders.checksums import file_sha256
-from builders.folder.manifest import SourceFile, UpstreamRows
-from builders.specs.sources import SourceSpec
-from builders.specs.spec import FileFacts, FileSpec, TaskSpec, TotalFacts, Upstream
-from validation.report import Problem
+from shiftbench.builders.checksums import file_sha256
+from shiftbench.builders.folder.manifest import SourceFile, UpstreamRows
+from shiftbench.builders.specs.sources import SourceSpec
+from shiftbench.builders.specs.spec import FileFacts, FileSpec, TaskSpec, TotalFacts, Upstream
+from shiftbench.validation.report import Problem
 
 PARTIAL = "fetch the whole file, or give --partial to build what there is"
 _SURPLUS = "rows of another file may be appended: fetch the file again, or give --partial to build what there is"

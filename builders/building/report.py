@@ -6,12 +6,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from builders.folder.manifest import Manifest, TaskInfo
-from builders.folder.paper_sizes import paper_sizes
-from builders.folder.statistics import read_statistics
-from builders.statistics.assumptions import check_assumptions, print_assumptions
-from builders.writing.dataset_card import OVERLAP_COLUMNS, OVERLAP_TITLE, overlap_cells, pairing_lines
-from validation.vocabulary import PLACEBO, SPLITS
+from shiftbench.builders.folder.manifest import Manifest, TaskInfo
+from shiftbench.builders.folder.paper_sizes import paper_sizes
+from shiftbench.builders.folder.statistics import read_statistics
+from shiftbench.builders.statistics.assumptions import check_assumptions, print_assumptions
+from shiftbench.builders.writing.dataset_card import OVERLAP_COLUMNS, OVERLAP_TITLE, overlap_cells, pairing_lines
+from shiftbench.validation.vocabulary import PLACEBO, SPLITS
 
 _WORDS = ("data set", "domain", "split", "step", "why", "rows of", "also in")
 """Columns that hold words; the others hold numbers."""

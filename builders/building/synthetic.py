@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from builders.assembling.assemble import AssembledTask, assemble
-from builders.assembling.cut import Splits
-from builders.encoder import Encoder
-from builders.folder.manifest import Manifest, SourceFacts
-from builders.specs.spec import TaskSpec
-from builders.specs.transforms import text_digest
-from builders.writing.withhold import label_key, secret_seed
-from builders.writing.writer import check_out, write_folder
-from validation.vocabulary import TaskKind
+from shiftbench.builders.assembling.assemble import AssembledTask, assemble
+from shiftbench.builders.assembling.cut import Splits
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.manifest import Manifest, SourceFacts
+from shiftbench.builders.specs.spec import TaskSpec
+from shiftbench.builders.specs.transforms import text_digest
+from shiftbench.builders.writing.withhold import label_key, secret_seed
+from shiftbench.builders.writing.writer import check_out, write_folder
+from shiftbench.validation.vocabulary import TaskKind
 
 TITLE = "Synthetic demo (generated texts)"
 LABEL_NOISE = 0.08

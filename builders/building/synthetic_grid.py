@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from builders.assembling.assemble import assemble
-from builders.assembling.cut import Splits
-from builders.building.synthetic import write_generated
-from builders.encoder import Encoder, Vectors
-from builders.folder.manifest import Manifest
-from builders.folder.reader import DatasetFolder
-from builders.specs.spec import TaskSpec
-from builders.writing.writer import check_out
-from validation.vocabulary import GOLD, UNPARSED, TaskKind
+from shiftbench.builders.assembling.assemble import assemble
+from shiftbench.builders.assembling.cut import Splits
+from shiftbench.builders.building.synthetic import write_generated
+from shiftbench.builders.encoder import Encoder, Vectors
+from shiftbench.builders.folder.manifest import Manifest
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.specs.spec import TaskSpec
+from shiftbench.builders.writing.writer import check_out
+from shiftbench.validation.vocabulary import GOLD, UNPARSED, TaskKind
 
 TITLE = "Synthetic grid (random words)"
 _HEADS = ["ba", "co", "de", "fi", "gu", "ha", "jo", "ku", "le", "mi", "no", "pu", "ra", "so", "ti", "vu"]
@@ -170,7 +170,7 @@ def noisy_predictions(folder: DatasetFolder, *, seed: int = 0, n_runs: int = 1) 
         folder: a dataset folder of any task kinds.
         seed: decides the errors.
         n_runs: runs of each model, numbered from 0 in the column ``seed``.
-    Returns: a frame as ``validation.schemas.prediction_schema`` has it, without ``confidence``.
+    Returns: a frame as ``shiftbench.validation.schemas.prediction_schema`` has it, without ``confidence``.
     """
     parts = []
     for name, task in folder.manifest.tasks.items():

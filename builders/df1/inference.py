@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from builders.df1.pairing import pairing_task
-from builders.dr.inference import LABELS, genre
-from builders.folder.manifest import Pairing
-from builders.specs.spec import DomainSpec, TaskSpec
+from shiftbench.builders.df1.pairing import pairing_task
+from shiftbench.builders.dr.inference import LABELS, genre
+from shiftbench.builders.folder.manifest import Pairing
+from shiftbench.builders.specs.spec import DomainSpec, TaskSpec
 
 
 def _part(name: str, split: str) -> DomainSpec:

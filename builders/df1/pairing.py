@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from builders.folder.manifest import Pairing
-from builders.specs.spec import DomainSpec, TaskSpec
-from validation.vocabulary import TaskKind
+from shiftbench.builders.folder.manifest import Pairing
+from shiftbench.builders.specs.spec import DomainSpec, TaskSpec
+from shiftbench.validation.vocabulary import TaskKind
 
 Part = Callable[[str, str], DomainSpec]
 """Name and split of a domain -> what of it is read."""

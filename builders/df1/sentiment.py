@@ -1,11 +1,11 @@
 """The pairings of the Depth F1 paper in sentiment: reviews of films, businesses and two kinds of products, 1 to 5."""
 
-from builders.df1.pairing import pairing_task
-from builders.folder.manifest import Pairing
-from builders.readers.aligned_lines import rated_texts
-from builders.specs.sources import find_source
-from builders.specs.spec import DomainSpec, FileSpec, TaskSpec
-from builders.specs.transforms import group_by_text, keep_filled, label_from, rename
+from shiftbench.builders.df1.pairing import pairing_task
+from shiftbench.builders.folder.manifest import Pairing
+from shiftbench.builders.readers.aligned_lines import rated_texts
+from shiftbench.builders.specs.sources import find_source
+from shiftbench.builders.specs.spec import DomainSpec, FileSpec, TaskSpec
+from shiftbench.builders.specs.transforms import group_by_text, keep_filled, label_from, rename
 
 LABELS = ("1", "2", "3", "4", "5")
 

@@ -5,12 +5,12 @@ Source: Domain Robustness paper, sec. 4, Table 2 (sizes), appendix D (processing
 In: nothing; these are decisions. Out: ``TASKS``, the specs that ``building`` carries out.
 """
 
-from builders.dr.aspects import AB
-from builders.dr.inference import NLI
-from builders.dr.posts import AS
-from builders.dr.questions import QA, QA_IMBALANCED, QG
-from builders.dr.sentiment import SA
-from builders.dr.titles import TG
+from shiftbench.builders.dr.aspects import AB
+from shiftbench.builders.dr.inference import NLI
+from shiftbench.builders.dr.posts import AS
+from shiftbench.builders.dr.questions import QA, QA_IMBALANCED, QG
+from shiftbench.builders.dr.sentiment import SA
+from shiftbench.builders.dr.titles import TG
 
 TITLE = "Domain Robustness (DR)"
 TASKS = (SA, NLI, AB, QA, QA_IMBALANCED, QG, AS, TG)

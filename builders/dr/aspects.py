@@ -1,11 +1,11 @@
 """DR AB: aspect terms and their polarity, a tag a word."""
 
-from builders.readers.aspect_terms import aspect_terms
-from builders.readers.tagged_text import tagged_text
-from builders.specs.sources import find_source
-from builders.specs.spec import DomainSpec, FileSpec, TaskSpec
-from builders.specs.transforms import group_by_text, keep_tagged, keep_tokens, rename, untagged_words_outside
-from validation.vocabulary import TaskKind
+from shiftbench.builders.readers.aspect_terms import aspect_terms
+from shiftbench.builders.readers.tagged_text import tagged_text
+from shiftbench.builders.specs.sources import find_source
+from shiftbench.builders.specs.spec import DomainSpec, FileSpec, TaskSpec
+from shiftbench.builders.specs.transforms import group_by_text, keep_tagged, keep_tokens, rename, untagged_words_outside
+from shiftbench.validation.vocabulary import TaskKind
 
 LABELS = ("O", "T-POS", "T-NEG", "T-NEU")
 

@@ -1,11 +1,11 @@
 """DR NLI: the five genres of MultiNLI."""
 
-from builders.readers.json_lines import json_lines
-from builders.specs.balances import equal_labels
-from builders.specs.sources import find_source
-from builders.specs.spec import DomainSpec, FileSpec, TaskSpec
-from builders.specs.transforms import group_by_text, keep_in, keep_labelled, rename
-from validation.vocabulary import TaskKind
+from shiftbench.builders.readers.json_lines import json_lines
+from shiftbench.builders.specs.balances import equal_labels
+from shiftbench.builders.specs.sources import find_source
+from shiftbench.builders.specs.spec import DomainSpec, FileSpec, TaskSpec
+from shiftbench.builders.specs.transforms import group_by_text, keep_in, keep_labelled, rename
+from shiftbench.validation.vocabulary import TaskKind
 
 LABELS = ("entailment", "neutral", "contradiction")
 MATCHED_GENRES = ("fiction", "government", "slate", "telephone", "travel")

@@ -1,12 +1,19 @@
 """DR AS: summaries that the authors of Reddit posts gave them, by the topic of the subreddit."""
 
-from builders.readers.json_lines import json_lines
-from builders.specs.balances import common_lengths
-from builders.specs.sources import find_source
-from builders.specs.spec import DomainSpec, FileSpec, TaskSpec
-from builders.specs.transforms import group_by, keep_filled, keep_in, keep_words_between, keep_words_found, rename
-from builders.tables import subreddits
-from validation.vocabulary import TaskKind
+from shiftbench.builders.readers.json_lines import json_lines
+from shiftbench.builders.specs.balances import common_lengths
+from shiftbench.builders.specs.sources import find_source
+from shiftbench.builders.specs.spec import DomainSpec, FileSpec, TaskSpec
+from shiftbench.builders.specs.transforms import (
+    group_by,
+    keep_filled,
+    keep_in,
+    keep_words_between,
+    keep_words_found,
+    rename,
+)
+from shiftbench.builders.tables import subreddits
+from shiftbench.validation.vocabulary import TaskKind
 
 TLDR = find_source("tldr17")
 _READ = json_lines("author", "content", "summary", optional=("subreddit",))

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from builders.readers.squad import squad
-from builders.specs.balances import ANSWERED, common_lengths
-from builders.specs.sources import find_source
-from builders.specs.spec import NATURAL, Balance, DomainSpec, FileSpec, TaskSpec, Transform
-from builders.specs.transforms import first_answer, group_by, keep_answered, keep_in, rename
-from builders.tables import squad_titles
-from validation.vocabulary import TaskKind
+from shiftbench.builders.readers.squad import squad
+from shiftbench.builders.specs.balances import ANSWERED, common_lengths
+from shiftbench.builders.specs.sources import find_source
+from shiftbench.builders.specs.spec import NATURAL, Balance, DomainSpec, FileSpec, TaskSpec, Transform
+from shiftbench.builders.specs.transforms import first_answer, group_by, keep_answered, keep_in, rename
+from shiftbench.builders.tables import squad_titles
+from shiftbench.validation.vocabulary import TaskKind
 
 SQUAD = find_source("squad_v2")
 _FILES = (

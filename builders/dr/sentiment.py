@@ -1,12 +1,12 @@
 """DR SA: reviews of five Amazon categories and of airlines, negative or positive."""
 
-from builders.readers.delimited import quoted_csv
-from builders.readers.json_lines import json_lines
-from builders.specs.balances import equal_labels
-from builders.specs.sources import find_source
-from builders.specs.spec import DomainSpec, FileSpec, TaskSpec
-from builders.specs.transforms import group_by, keep_filled, label_from, remove_links, rename
-from validation.vocabulary import TaskKind
+from shiftbench.builders.readers.delimited import quoted_csv
+from shiftbench.builders.readers.json_lines import json_lines
+from shiftbench.builders.specs.balances import equal_labels
+from shiftbench.builders.specs.sources import find_source
+from shiftbench.builders.specs.spec import DomainSpec, FileSpec, TaskSpec
+from shiftbench.builders.specs.transforms import group_by, keep_filled, label_from, remove_links, rename
+from shiftbench.validation.vocabulary import TaskKind
 
 LABELS = ("negative", "positive")
 

@@ -1,11 +1,11 @@
 """DR TG: titles that reviewers gave their Amazon reviews, by product category."""
 
-from builders.readers.delimited import raw_tsv
-from builders.specs.balances import common_lengths
-from builders.specs.sources import find_source
-from builders.specs.spec import DomainSpec, FileSpec, TaskSpec
-from builders.specs.transforms import group_by, keep_filled, keep_words_between, keep_words_found, rename
-from validation.vocabulary import TaskKind
+from shiftbench.builders.readers.delimited import raw_tsv
+from shiftbench.builders.specs.balances import common_lengths
+from shiftbench.builders.specs.sources import find_source
+from shiftbench.builders.specs.spec import DomainSpec, FileSpec, TaskSpec
+from shiftbench.builders.specs.transforms import group_by, keep_filled, keep_words_between, keep_words_found, rename
+from shiftbench.validation.vocabulary import TaskKind
 
 REVIEWS = find_source("amazon_us")
 _READ = raw_tsv("product_parent", "review_headline", "review_body")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 _FILE = Path(__file__).parent / "citations.bib"
 

@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from builders.cache import recall_files, remember_files
-from builders.checksums import file_sha256, file_state
-from builders.folder.manifest import DATA_FOLDERS, Manifest
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.cache import recall_files, remember_files
+from shiftbench.builders.checksums import file_sha256, file_state
+from shiftbench.builders.folder.manifest import DATA_FOLDERS, Manifest
+from shiftbench.validation.report import InvalidInput, Problem
 
 _AT_ONCE = 4
 """Files that are hashed at a time."""

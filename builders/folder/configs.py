@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from builders.folder.manifest import Manifest, TaskInfo
-from validation.vocabulary import GOLD, SPLITS, TOKENS, TaskKind, source_parts
+from shiftbench.builders.folder.manifest import Manifest, TaskInfo
+from shiftbench.validation.vocabulary import GOLD, SPLITS, TOKENS, TaskKind, source_parts
 
 LABEL = "label"
 """The type of a column that holds codes into a task's labels."""

@@ -16,15 +16,15 @@ import datasets
 from datasets.data_files import DataFilesPatternsDict
 from datasets.packaged_modules.parquet.parquet import Parquet, ParquetConfig
 
-from builders.cache import cache_key
-from builders.checksums import file_state
-from builders.folder.compared_files import compare_files
-from builders.folder.configs import LABEL, Column, Config, config_name, configs
-from builders.folder.hub_folder import names_repository
-from builders.folder.manifest import MANIFEST, Manifest
-from builders.folder.papers import papers_to_cite
-from builders.hub_access import reaching_hub
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.builders.cache import cache_key
+from shiftbench.builders.checksums import file_state
+from shiftbench.builders.folder.compared_files import compare_files
+from shiftbench.builders.folder.configs import LABEL, Column, Config, config_name, configs
+from shiftbench.builders.folder.hub_folder import names_repository
+from shiftbench.builders.folder.manifest import MANIFEST, Manifest
+from shiftbench.builders.folder.papers import papers_to_cite
+from shiftbench.builders.hub_access import reaching_hub
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 _SHARD = re.compile(r"(?P<split>data/[^/]+/[^/]+/[^/]+)-(?P<number>[0-9]{5})-of-(?P<of>[0-9]{5})\.parquet$")
 

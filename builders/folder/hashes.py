@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from builders.checksums import file_sha256
-from builders.folder.manifest import DATA_FOLDERS, FORMAT_VERSION, TaskInfo
-from builders.stored_rows import Rows, in_memory
+from shiftbench.builders.checksums import file_sha256
+from shiftbench.builders.folder.manifest import DATA_FOLDERS, FORMAT_VERSION, TaskInfo
+from shiftbench.builders.stored_rows import Rows, in_memory
 
 _HASHED_AT_ONCE = 10_000
 

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from builders.folder.reader import DatasetFolder
-from builders.hub_access import reaching_hub
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.hub_access import reaching_hub
+from shiftbench.validation.report import InvalidInput, Problem
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 

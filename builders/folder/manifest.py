@@ -7,17 +7,18 @@ from typing import Annotated, Any
 
 import pydantic
 
-from validation.json_text import parse_json
-from validation.outside import ALL_SHOWS, Change, Count, OutsideLines, OutsideText, Seed
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import SOURCE_JOINER, TaskKind
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.outside import ALL_SHOWS, Change, Count, OutsideLines, OutsideText, Seed
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import SOURCE_JOINER, TaskKind
 
 FORMAT_VERSION = 2
 MANIFEST = "shiftbench.json"
 DATA_FOLDERS = ("data", "depth", "subsets", "repeats")
 """Folders of a dataset folder whose files the manifest lists with their checksums."""
 PUBLIC_FOLDER, GOLD_FOLDER = "public", "gold"
-"""The two dataset folders in one that was built with test labels withheld (see ``builders.writing.withhold``)."""
+"""The two dataset folders in one that was built with test labels withheld (see
+``shiftbench.builders.writing.withhold``)."""
 
 
 class _Facts(pydantic.BaseModel):
@@ -170,8 +171,8 @@ class TaskInfo(_Facts):
     here, so that a person who builds them can compare. ``notes`` list differences from the papers, ``differences``
     those from their authors' code; other benchmarks and older folders have none of these. Where there is an
     ``id_domain``, models are trained on it, and all other domains are out of distribution. ``candidates_for`` and
-    ``label_folds`` are as in ``builders.specs.spec.TaskSpec``. Models of a ``pairing`` are trained on its joined
-    source.
+    ``label_folds`` are as in ``shiftbench.builders.specs.spec.TaskSpec``. Models of a ``pairing`` are trained on its
+    joined source.
     """
 
     title: OutsideText

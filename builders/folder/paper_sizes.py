@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from builders.folder.manifest import DomainFacts, Manifest, TaskInfo, TransformCount, UpstreamRows
+from shiftbench.builders.folder.manifest import DomainFacts, Manifest, TaskInfo, TransformCount, UpstreamRows
 
 CUT, COPIES, FILL = "test_inputs_leave_train", "copies_leave", "fill_to_size"
 """Steps that only this program takes: after a cut of its own, among files in part, and to sizes that domains share."""

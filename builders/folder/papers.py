@@ -1,6 +1,6 @@
 """What the dataset card says of a benchmark itself, read off its papers: citation, taxonomy, Hub tags."""
 
-from builders.folder.citations import cite
+from shiftbench.builders.folder.citations import cite
 
 PAPERS = {"dr": "calderon-etal-2024-measuring", "boss": "yuan-etal-2023-revisiting"}
 """Key in ``citations.bib`` of the paper of a benchmark, by its name."""

@@ -7,7 +7,7 @@ def split_path(task: str, domain: str, split: str) -> str:
     Args:
         task: its name.
         domain: one of its domains.
-        split: one of ``validation.vocabulary.SPLITS``.
+        split: one of ``shiftbench.validation.vocabulary.SPLITS``.
     Returns: a relative path with slashes, a glob over the split's shards.
     """
     return f"data/{task}/{domain}/{split}-*.parquet"

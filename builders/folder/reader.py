@@ -8,20 +8,20 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from builders.folder.compared_files import compare_files, find_changed_files, find_missing_files
-from builders.folder.hashes import content_hash, labels_sha256, rows_sha256
-from builders.folder.manifest import MANIFEST, Manifest, SplitFacts, TaskInfo
-from builders.folder.paths import depth_path, repeats_path, split_path, subset_path
-from validation.prediction_task import PredictionTask
-from validation.report import InvalidInput, Problem, did_you_mean
-from validation.schemas import check_examples, check_rows, depth_schema
-from validation.vocabulary import GOLD, PLACEBO, TOKENS, TaskKind
+from shiftbench.builders.folder.compared_files import compare_files, find_changed_files, find_missing_files
+from shiftbench.builders.folder.hashes import content_hash, labels_sha256, rows_sha256
+from shiftbench.builders.folder.manifest import MANIFEST, Manifest, SplitFacts, TaskInfo
+from shiftbench.builders.folder.paths import depth_path, repeats_path, split_path, subset_path
+from shiftbench.validation.prediction_task import PredictionTask
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.validation.schemas import check_examples, check_rows, depth_schema
+from shiftbench.validation.vocabulary import GOLD, PLACEBO, TOKENS, TaskKind
 
 SUBSET_IDS = pl.Schema({"id": pl.String()})
 """The ids of a subset's test rows, each once and none null, sorted."""
 REPEATED_TESTS = pl.Schema({"id": pl.String(), "near": pl.Boolean(), "exact": pl.Boolean()})
 """Test rows that repeat a train text of their own domain, sorted by id, none null: whether one of another group is
-similar (``builders.folder.statistics.SIMILAR``), and whether one is equal; at least one of the two."""
+similar (``shiftbench.builders.folder.statistics.SIMILAR``), and whether one is equal; at least one of the two."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,9 @@ class DatasetFolder:
 
     @property
     def has_public_labels(self) -> bool:
-        """Return whether the test labels are public; otherwise only ``leaderboard.release`` may report on them."""
+        """Return whether the test labels are public; otherwise only ``shiftbench.leaderboard.release`` may report on
+        them.
+        """
         return self.manifest.has_public_labels
 
     @cached_property
@@ -96,9 +98,9 @@ class DatasetFolder:
         Args:
             task: its name.
             domain: one of its domains.
-            split: one of ``validation.vocabulary.SPLITS``.
-        Returns: rows as ``validation.schemas.example_schema`` has them, sorted by id; gold that the folder withholds is
-            null (see ``refuse_withheld``).
+            split: one of ``shiftbench.validation.vocabulary.SPLITS``.
+        Returns: rows as ``shiftbench.validation.schemas.example_schema`` has them, sorted by id; gold that the folder
+            withholds is null (see ``refuse_withheld``).
         Raises: InvalidInput when there is no such task, domain or split, or the domain may not be published and is not
             here.
         """
@@ -120,8 +122,8 @@ class DatasetFolder:
             task: its name.
             subset: ``all``, or another subset of the task.
             columns: the columns to read, ``id`` among them; None reads all.
-        Returns: rows as ``validation.schemas.example_schema`` has them, domain by domain in the manifest's order, each
-            sorted by id.
+        Returns: rows as ``shiftbench.validation.schemas.example_schema`` has them, domain by domain in the manifest's
+            order, each sorted by id.
         Raises: InvalidInput when there is no such task or subset, or the subset needs rows that are not here.
         """
         ids = self.subset(task, subset)
@@ -188,7 +190,7 @@ class DatasetFolder:
             task: its name.
             source: a training domain, or several joined by ``+``.
             target: a domain.
-        Returns: rows as ``validation.schemas.depth_schema`` has them.
+        Returns: rows as ``shiftbench.validation.schemas.depth_schema`` has them.
         """
         return self._read_files(depth_path(task, source, target))
 
@@ -199,7 +201,7 @@ class DatasetFolder:
             task: its name.
             sources: training domains.
             target: a domain.
-        Returns: by source the columns id, source and depth of ``validation.schemas.depth_schema``.
+        Returns: by source the columns id, source and depth of ``shiftbench.validation.schemas.depth_schema``.
         """
         rows = self._read_files([depth_path(task, source, target) for source in sources], ["id", "source", "depth"])
         return {str(source): part for (source,), part in rows.partition_by("source", as_dict=True).items()}

@@ -1,13 +1,13 @@
 """A task's statistics as a dataset folder keeps them: the records, where they lie, and reading them back.
 
-What computes them is ``builders.statistics``.
+What computes them is ``shiftbench.builders.statistics``.
 """
 
 from pathlib import Path
 
 import pydantic
 
-from validation.vocabulary import TaskKind
+from shiftbench.validation.vocabulary import TaskKind
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 """Quantiles given of every length."""
@@ -123,7 +123,8 @@ class SplitStatistics(_Facts):
 
 
 class Annotators(_Facts):
-    """What single annotators score on test texts, where upstream has their votes (``leaderboard.metrics.agreement``).
+    """What single annotators score on test texts, where upstream has their votes
+    (``shiftbench.leaderboard.metrics.agreement``).
 
     Attributes:
         texts: test texts with two votes or more.

@@ -1,8 +1,8 @@
 """What the Hub calls the kinds of tasks."""
 
-from builders.folder.manifest import Manifest
-from builders.folder.papers import PAPERS, SUMMARIES
-from validation.vocabulary import PLACEBO, TaskKind
+from shiftbench.builders.folder.manifest import Manifest
+from shiftbench.builders.folder.papers import PAPERS, SUMMARIES
+from shiftbench.validation.vocabulary import PLACEBO, TaskKind
 
 _CATEGORIES = {
     TaskKind.CLASSIFICATION: "text-classification",

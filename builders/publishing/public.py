@@ -7,13 +7,13 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.folder.manifest import Manifest, TaskInfo
-from builders.folder.paths import depth_path, repeats_path, split_path, subset_path
-from builders.folder.reader import DatasetFolder
-from builders.folder.statistics import picture_path, read_statistics
-from builders.writing.writer import place_file, write_data, write_facts, write_ids
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import PLACEBO
+from shiftbench.builders.folder.manifest import Manifest, TaskInfo
+from shiftbench.builders.folder.paths import depth_path, repeats_path, split_path, subset_path
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.statistics import picture_path, read_statistics
+from shiftbench.builders.writing.writer import place_file, write_data, write_facts, write_ids
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import PLACEBO
 
 
 def closed_domains(manifest: Manifest) -> dict[str, str]:

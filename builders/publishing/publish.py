@@ -12,16 +12,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from builders.folder.hashes import content_hash
-from builders.folder.manifest import DATA_FOLDERS, MANIFEST
-from builders.folder.reader import DatasetFolder
-from builders.folder.statistics import data_path, picture_path
-from builders.hub_access import cause, retry, writing_to_hub
-from builders.publishing.public import refuse_closed
-from builders.publishing.repository import HASHING_THREADS, LocalFile, Target, changed_files, local_files, read_remote
-from builders.writing.croissant import CROISSANT
-from builders.writing.writer import README
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.folder.hashes import content_hash
+from shiftbench.builders.folder.manifest import DATA_FOLDERS, MANIFEST
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.statistics import data_path, picture_path
+from shiftbench.builders.hub_access import cause, retry, writing_to_hub
+from shiftbench.builders.publishing.public import refuse_closed
+from shiftbench.builders.publishing.repository import (
+    HASHING_THREADS,
+    LocalFile,
+    Target,
+    changed_files,
+    local_files,
+    read_remote,
+)
+from shiftbench.builders.writing.croissant import CROISSANT
+from shiftbench.builders.writing.writer import README
+from shiftbench.validation.report import InvalidInput, Problem
 
 OWN_FOLDERS = tuple(f"{name}/" for name in (*DATA_FOLDERS, "statistics"))
 """Folders of the repository that hold nothing but what a build writes; stale files there are deleted."""
@@ -81,7 +88,7 @@ def plan_publishing(
 
     Args:
         folder: the dataset folder; InvalidInput when it fails its own check, or holds rows that may not be published
-            (see ``builders.publishing.public``).
+            (see ``shiftbench.builders.publishing.public``).
         target: where to; the dataset repository need not exist yet.
         api: a ``huggingface_hub.HfApi``.
         more: files that are sent with it and describe it, by their path in the repository.

@@ -7,13 +7,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from builders.folder.manifest import GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER, Manifest
-from builders.folder.reader import DatasetFolder
-from builders.publishing.public import closed_domains, published_folder
-from builders.publishing.publish import PublishPlan, check_folder, default_tag, plan_publishing, publish
-from builders.publishing.repository import LocalFile, Target, local_files
-from builders.writing.withhold import withheld_folders
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.folder.manifest import GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER, Manifest
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.publishing.public import closed_domains, published_folder
+from shiftbench.builders.publishing.publish import PublishPlan, check_folder, default_tag, plan_publishing, publish
+from shiftbench.builders.publishing.repository import LocalFile, Target, local_files
+from shiftbench.builders.writing.withhold import withheld_folders
+from shiftbench.validation.report import InvalidInput, Problem
 
 Note = Callable[[str], None]
 Describe = Callable[[Manifest], Mapping[str, str]]

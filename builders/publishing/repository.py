@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from validation.report import InvalidInput, Problem
+from shiftbench.validation.report import InvalidInput, Problem
 
 HASHING_THREADS = 4
 _REF_NAME = re.compile(r"(?!.*(\.\.|//|@\{|/\.))[A-Za-z0-9_][\w./+-]*(?<![./])(?<!\.lock)", re.ASCII)

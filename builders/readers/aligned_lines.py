@@ -7,8 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput, Problem
 
 SCHEMA = pl.Schema({"text": pl.String(), "rating": pl.String()})
 """A line a row, in file order, no nulls; ``rating`` is a whole number as text."""

@@ -12,8 +12,8 @@ from pathlib import Path
 import polars as pl
 from lxml import etree
 
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 SCHEMA = pl.Schema(
     {"tokens": pl.List(pl.String), "tags": pl.List(pl.String), "text": pl.String(), "refused": pl.String()}

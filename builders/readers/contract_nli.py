@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import msgspec
 import polars as pl
 
-from builders.readers.json_document import RELEASE, json_document
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.builders.readers.json_document import RELEASE, json_document
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 SCHEMA = pl.Schema({"premise": pl.String(), "hypothesis": pl.String(), "choice": pl.String(), "document": pl.String()})
 """A document and hypothesis a row, in file order, no nulls; ``choice`` is one of ``CHOICES``."""

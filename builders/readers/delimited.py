@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from builders.specs.upstream_file import UpstreamFile, decode
-from validation.csv_text import repeated_columns
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.builders.specs.upstream_file import UpstreamFile, decode
+from shiftbench.validation.csv_text import repeated_columns
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 N_FIELDS = "n_fields"
 

@@ -5,8 +5,8 @@ from typing import TypeVar
 
 import msgspec
 
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput, Problem
 
 RELEASE = "is this the upstream release that the build expects?"
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from builders.specs.upstream_file import UpstreamFile, decode
-from validation.json_text import json_line
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.specs.upstream_file import UpstreamFile, decode
+from shiftbench.validation.json_text import json_line
+from shiftbench.validation.report import InvalidInput, Problem
 
 _BOM = b"\xef\xbb\xbf"
 _OTHER_RELEASE = "is this the upstream release that the build expects?"

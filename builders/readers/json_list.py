@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from builders.readers.json_document import RELEASE
-from builders.specs.upstream_file import BLOCK, LONGEST_LINE, UpstreamFile
-from validation.json_text import parse_json
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.readers.json_document import RELEASE
+from shiftbench.builders.specs.upstream_file import BLOCK, LONGEST_LINE, UpstreamFile
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.report import InvalidInput, Problem
 
 _SPACE = " \t\r\n"
 _CUT = "fetch the file again; it may be cut off"

@@ -12,10 +12,10 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
-from builders.readers.json_document import RELEASE
-from builders.readers.squad import SCHEMA
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.readers.json_document import RELEASE
+from shiftbench.builders.readers.squad import SCHEMA
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput, Problem
 
 _BOM = b"\xef\xbb\xbf"
 

@@ -7,8 +7,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput, Problem, did_you_mean, first_line
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean, first_line
 
 _ROWS = 50_000
 

@@ -14,10 +14,10 @@ from urllib.parse import unquote
 import msgspec
 import polars as pl
 
-from builders.readers.json_document import RELEASE, json_document
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput, Problem
-from validation.schemas import ANSWERS
+from shiftbench.builders.readers.json_document import RELEASE, json_document
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.schemas import ANSWERS
 
 SCHEMA = pl.Schema(
     {

@@ -8,9 +8,9 @@ from typing import BinaryIO, cast
 
 import polars as pl
 
-from builders.readers.delimited import quoted_csv
-from builders.specs.upstream_file import UpstreamFile, decode
-from validation.report import InvalidInput, Problem, and_more
+from shiftbench.builders.readers.delimited import quoted_csv
+from shiftbench.builders.specs.upstream_file import UpstreamFile, decode
+from shiftbench.validation.report import InvalidInput, Problem, and_more
 
 TAR_SCHEMA = pl.Schema({"label": pl.String(), "name": pl.String(), "text": pl.String()})
 """A text a row, in the archive's order, no nulls; ``name`` is that of its file, without ``.txt``."""

@@ -10,8 +10,8 @@ from itertools import islice
 
 import polars as pl
 
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput, Problem
 
 SCHEMA = pl.Schema({"tokens": pl.List(pl.String), "tags": pl.List(pl.String), "document": pl.String()})
 """A sentence a row, in file order, no nulls; as many ``tags``, as upstream has them, as ``tokens``."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput, Problem
 
 SCHEMA = pl.Schema({"text": pl.String(), "root": pl.String()})
 """A tree a row, in file order, no nulls; ``root`` is the label of the whole sentence, 0 to 4 as text."""

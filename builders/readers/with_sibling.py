@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput, Problem, and_more
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput, Problem, and_more
 
 _Reader = Callable[[UpstreamFile], Iterator[pl.DataFrame]]
 

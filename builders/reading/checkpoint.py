@@ -13,12 +13,12 @@ import polars as pl
 import pydantic
 from filelock import FileLock, Timeout
 
-from builders.cache import cache_key
-from builders.checksums import file_sha256, file_state
-from builders.specs.spec import Fingerprint
-from builders.specs.upstream_file import Position
-from validation.output_files import replace_file
-from validation.report import first_line
+from shiftbench.builders.cache import cache_key
+from shiftbench.builders.checksums import file_sha256, file_state
+from shiftbench.builders.specs.spec import Fingerprint
+from shiftbench.builders.specs.upstream_file import Position
+from shiftbench.validation.output_files import replace_file
+from shiftbench.validation.report import first_line
 
 _STATE = "state.json"
 _PROCESS_ONLY = re.compile(r"<lambda>|<locals>| at 0x[0-9a-fA-F]+>")

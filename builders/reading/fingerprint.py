@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import numpy as np
 import polars as pl
 
-from builders.reading.sampling import hash_texts
-from builders.specs.spec import Fingerprint
-from builders.specs.transforms import as_texts
-from builders.stored_rows import Rows, slices_of
-from validation.vocabulary import GOLD, TaskKind
+from shiftbench.builders.reading.sampling import hash_texts
+from shiftbench.builders.specs.spec import Fingerprint
+from shiftbench.builders.specs.transforms import as_texts
+from shiftbench.builders.stored_rows import Rows, slices_of
+from shiftbench.validation.vocabulary import GOLD, TaskKind
 
 N_HASHES = 10
 

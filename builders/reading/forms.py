@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput, Problem
 
 _HEAD = 4096
 """Bytes that are looked at."""

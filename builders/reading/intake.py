@@ -15,15 +15,15 @@ from typing import Any
 import polars as pl
 from tqdm import tqdm
 
-from builders.checksums import file_sha256, file_state
-from builders.reading.checkpoint import Checkpoint, State, checkpoint_key
-from builders.reading.fingerprint import measure_rows, merge_fingerprints
-from builders.reading.sampling import STRATUM, Reservoir
-from builders.specs.spec import Fingerprint, Reader, Transform
-from builders.specs.upstream_file import BLOCK, Position, UpstreamFile
-from builders.stored_rows import PART_BYTES, Rows, StoredRows, compact, frame_bytes, write_part
-from validation.report import InvalidInput
-from validation.vocabulary import TaskKind
+from shiftbench.builders.checksums import file_sha256, file_state
+from shiftbench.builders.reading.checkpoint import Checkpoint, State, checkpoint_key
+from shiftbench.builders.reading.fingerprint import measure_rows, merge_fingerprints
+from shiftbench.builders.reading.sampling import STRATUM, Reservoir
+from shiftbench.builders.specs.spec import Fingerprint, Reader, Transform
+from shiftbench.builders.specs.upstream_file import BLOCK, Position, UpstreamFile
+from shiftbench.builders.stored_rows import PART_BYTES, Rows, StoredRows, compact, frame_bytes, write_part
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import TaskKind
 
 LARGE = 1 << 28
 """Bytes on disk from which on reading is kept and shown."""

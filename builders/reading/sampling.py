@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from builders.stored_rows import compact
-from validation.json_text import parse_json
-from validation.output_files import replace_file
+from shiftbench.builders.stored_rows import compact
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.output_files import replace_file
 
 STRATUM = "_stratum"
 _HASH = "_hash"

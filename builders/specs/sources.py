@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import pydantic
 
-from builders.folder.citations import cite
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.builders.folder.citations import cite
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 _FILE = Path(__file__).parent / "sources.toml"
 

@@ -9,10 +9,10 @@ from typing import Literal
 import polars as pl
 import pydantic
 
-from builders.folder.manifest import Difference, Pairing, Provenance
-from builders.specs.sources import SourceSpec
-from builders.specs.upstream_file import UpstreamFile
-from validation.vocabulary import TaskKind
+from shiftbench.builders.folder.manifest import Difference, Pairing, Provenance
+from shiftbench.builders.specs.sources import SourceSpec
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.vocabulary import TaskKind
 
 Reader = Callable[[UpstreamFile], Iterator[pl.DataFrame]]
 """Reads an upstream file from start to end, in frames of text (or lists of it) that share their columns."""

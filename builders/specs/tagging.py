@@ -5,8 +5,8 @@ from typing import Literal
 
 import polars as pl
 
-from builders.specs.spec import Transform
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.builders.specs.spec import Transform
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 Scheme = Literal["io", "bio", "iob1"]
 

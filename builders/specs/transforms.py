@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from builders.specs.balances import ANSWERED
-from builders.specs.spec import Transform
-from builders.specs.words import words
-from validation.report import InvalidInput, Problem, and_more, did_you_mean
-from validation.vocabulary import WORD
+from shiftbench.builders.specs.balances import ANSWERED
+from shiftbench.builders.specs.spec import Transform
+from shiftbench.builders.specs.words import words
+from shiftbench.validation.report import InvalidInput, Problem, and_more, did_you_mean
+from shiftbench.validation.vocabulary import WORD
 
 VOTES = "votes"
 """A column of lists, the labels that annotators gave a text; it stays in the build, and no row is written with it."""

@@ -15,8 +15,8 @@ from typing import Protocol
 from isal import isal_zlib
 from isal.igzip_lib import IsalError
 
-from builders.checksums import file_sha256
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.checksums import file_sha256
+from shiftbench.validation.report import InvalidInput, Problem
 
 BLOCK = 1 << 24
 """Bytes that are read and parsed at a time."""

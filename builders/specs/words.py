@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from validation.vocabulary import WORD
+from shiftbench.validation.vocabulary import WORD
 
 
 def words(column: str) -> pl.Expr:
@@ -10,7 +10,8 @@ def words(column: str) -> pl.Expr:
 
     Args:
         column: the text.
-    Returns: an expression, a list of words for each row; what a word is, ``validation.vocabulary.WORD`` says.
+    Returns: an expression, a list of words for each row; what a word is, ``shiftbench.validation.vocabulary.WORD``
+        says.
 
     >>> pl.DataFrame({"text": ["Don't stop; it's 5 o'clock!"]}).select(words("text")).item().to_list()
     ["don't", 'stop', "it's", '5', "o'clock"]

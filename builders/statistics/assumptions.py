@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from builders.folder.statistics import Repeats, SplitRepeats, SplitStatistics, TaskStatistics
-from validation.vocabulary import SPLITS, TaskKind
+from shiftbench.builders.folder.statistics import Repeats, SplitRepeats, SplitStatistics, TaskStatistics
+from shiftbench.validation.vocabulary import SPLITS, TaskKind
 
 CLASS_SHARE_TOLERANCE = 0.05
 """Largest difference of a class share between domains. With 2,000 rows a domain two shares of one half differ by 0.03

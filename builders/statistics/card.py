@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from builders.folder.statistics import DomainStatistics, Lengths, TaskStatistics, data_path, picture_path
-from validation.vocabulary import TaskKind
+from shiftbench.builders.folder.statistics import DomainStatistics, Lengths, TaskStatistics, data_path, picture_path
+from shiftbench.validation.vocabulary import TaskKind
 
 UNDEFINED = "n/a"
 

@@ -18,11 +18,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.folder.reader import REPEATED_TESTS
-from builders.folder.statistics import N_EXAMPLES, DuplicateCounts, Examples, Repeats, SplitRepeats
-from builders.statistics.near_pairs import near_pairs
-from builders.stored_rows import Rows, Sorter, compact, frame_bytes, slices_of
-from validation.vocabulary import SPLITS, TOKENS
+from shiftbench.builders.folder.reader import REPEATED_TESTS
+from shiftbench.builders.folder.statistics import N_EXAMPLES, DuplicateCounts, Examples, Repeats, SplitRepeats
+from shiftbench.builders.statistics.near_pairs import near_pairs
+from shiftbench.builders.stored_rows import Rows, Sorter, compact, frame_bytes, slices_of
+from shiftbench.validation.vocabulary import SPLITS, TOKENS
 
 _MATCHED_AT_ONCE = 1_000_000
 """Pairs that are joined with their rows at a time."""
@@ -71,7 +71,7 @@ def input_text(inputs: Sequence[str]) -> pl.Expr:
 class Duplicates(NamedTuple):
     """What repeats in a task: the counts, and the test rows that repeat a train text of their own domain.
 
-    ``repeated_tests`` has the columns of ``builders.folder.reader.REPEATED_TESTS``.
+    ``repeated_tests`` has the columns of ``shiftbench.builders.folder.reader.REPEATED_TESTS``.
     """
 
     counts: DuplicateCounts

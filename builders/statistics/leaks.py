@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.statistics.near_pairs import near_pairs
+from shiftbench.builders.statistics.near_pairs import near_pairs
 
 
 class FoundLeaks(NamedTuple):

@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.folder.statistics import SIMILAR
-from builders.stored_rows import slices_of
-from validation.vocabulary import WORD
+from shiftbench.builders.folder.statistics import SIMILAR
+from shiftbench.builders.stored_rows import slices_of
+from shiftbench.validation.vocabulary import WORD
 
 SHINGLE = 3
 """Words of a shingle. A shorter text is one shingle."""

@@ -7,9 +7,9 @@ also written out. What the picture shows is in the statistics' data and the card
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from builders.folder.statistics import Lengths, SplitStatistics, TaskStatistics
-from validation.png import draw_panels
-from validation.vocabulary import SPLITS, TaskKind
+from shiftbench.builders.folder.statistics import Lengths, SplitStatistics, TaskStatistics
+from shiftbench.validation.png import draw_panels
+from shiftbench.validation.vocabulary import SPLITS, TaskKind
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.folder.statistics import (
+from shiftbench.builders.folder.statistics import (
     QUANTILES,
     Annotators,
     DomainStatistics,
@@ -24,13 +24,13 @@ from builders.folder.statistics import (
     SplitStatistics,
     TaskStatistics,
 )
-from builders.specs.spec import Balance
-from builders.specs.words import words
-from builders.statistics.duplicates import ComparisonRows, find_duplicates, input_text
-from builders.stored_rows import Rows, compact, slices_of
-from leaderboard.metrics.depth import q_reference, q_statistic
-from leaderboard.metrics.divergence import frequent_words, js_divergence_matrix
-from validation.vocabulary import GOLD, SPLITS, TOKENS, WORD, TaskKind
+from shiftbench.builders.specs.spec import Balance
+from shiftbench.builders.specs.words import words
+from shiftbench.builders.statistics.duplicates import ComparisonRows, find_duplicates, input_text
+from shiftbench.builders.stored_rows import Rows, compact, slices_of
+from shiftbench.leaderboard.metrics.depth import q_reference, q_statistic
+from shiftbench.leaderboard.metrics.divergence import frequent_words, js_divergence_matrix
+from shiftbench.validation.vocabulary import GOLD, SPLITS, TOKENS, WORD, TaskKind
 
 _CHUNK_BYTES = 1 << 22
 """Bytes of text whose words are listed at a time."""
@@ -52,7 +52,9 @@ class Spec(Protocol):
 
 
 class DescribedTask(NamedTuple):
-    """A task's statistics, and its test rows that repeat a train text (``builders.folder.reader.REPEATED_TESTS``)."""
+    """A task's statistics, and its test rows that repeat a train text
+    (``shiftbench.builders.folder.reader.REPEATED_TESTS``).
+    """
 
     statistics: TaskStatistics
     repeated_tests: pl.DataFrame

@@ -9,10 +9,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from builders.folder.configs import LABEL, Column, Config, configs
-from builders.folder.manifest import Manifest, SourceFacts
-from builders.folder.papers import papers_to_cite
-from validation.vocabulary import SPLITS
+from shiftbench.builders.folder.configs import LABEL, Column, Config, configs
+from shiftbench.builders.folder.manifest import Manifest, SourceFacts
+from shiftbench.builders.folder.papers import papers_to_cite
+from shiftbench.validation.vocabulary import SPLITS
 
 CROISSANT = "croissant.json"
 CONFORMS_TO = "http://mlcommons.org/croissant/1.1"

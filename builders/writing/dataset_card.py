@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping
 
-from builders.folder.citations import cite
-from builders.folder.configs import config_name
-from builders.folder.manifest import DomainFacts, Manifest, TaskInfo
-from builders.folder.paper_sizes import paper_sizes
-from builders.folder.papers import GENBENCH, READ_OFF, TAXONOMY, papers_to_cite
-from builders.folder.statistics import PairDepth, TaskStatistics
-from builders.statistics.card import statistics_section
-from builders.writing.front_matter import front_matter
-from leaderboard.metrics.depth import pooled_q
-from validation.report import counted
-from validation.vocabulary import GOLD, SPLITS
+from shiftbench.builders.folder.citations import cite
+from shiftbench.builders.folder.configs import config_name
+from shiftbench.builders.folder.manifest import DomainFacts, Manifest, TaskInfo
+from shiftbench.builders.folder.paper_sizes import paper_sizes
+from shiftbench.builders.folder.papers import GENBENCH, READ_OFF, TAXONOMY, papers_to_cite
+from shiftbench.builders.folder.statistics import PairDepth, TaskStatistics
+from shiftbench.builders.statistics.card import statistics_section
+from shiftbench.builders.writing.front_matter import front_matter
+from shiftbench.leaderboard.metrics.depth import pooled_q
+from shiftbench.validation.report import counted
+from shiftbench.validation.vocabulary import GOLD, SPLITS
 
 Q_SOURCE_TEXTS, Q_TARGET_TEXTS = 500, 1_000
 """Sizes at which the Depth F1 paper's values of Q are those of its code; inferred from four of the eight."""

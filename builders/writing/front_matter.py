@@ -6,11 +6,11 @@ from typing import Any
 
 import yaml
 
-from builders.folder.configs import LABEL, Column, Config, configs
-from builders.folder.manifest import Manifest
-from builders.folder.papers import PAPERS, TASK_IDS
-from builders.folder.task_categories import plain_task, task_category
-from validation.vocabulary import PLACEBO
+from shiftbench.builders.folder.configs import LABEL, Column, Config, configs
+from shiftbench.builders.folder.manifest import Manifest
+from shiftbench.builders.folder.papers import PAPERS, TASK_IDS
+from shiftbench.builders.folder.task_categories import plain_task, task_category
+from shiftbench.validation.vocabulary import PLACEBO
 
 
 class _PlainDumper(yaml.SafeDumper):

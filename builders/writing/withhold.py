@@ -35,14 +35,14 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.assembling.assemble import AssembledTask
-from builders.folder.manifest import GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER, Manifest, TaskInfo
-from builders.folder.statistics import TaskStatistics
-from builders.specs.spec import TaskSpec
-from builders.specs.transforms import as_texts
-from builders.stored_rows import in_memory
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import GOLD
+from shiftbench.builders.assembling.assemble import AssembledTask
+from shiftbench.builders.folder.manifest import GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER, Manifest, TaskInfo
+from shiftbench.builders.folder.statistics import TaskStatistics
+from shiftbench.builders.specs.spec import TaskSpec
+from shiftbench.builders.specs.transforms import as_texts
+from shiftbench.builders.stored_rows import in_memory
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import GOLD
 
 _NO_GOLD: Mapping[str, object] = {"labels": {}, "tags": {}, "unanswered": None, "target_words": None}
 """What statistics say of a split whose gold is withheld."""

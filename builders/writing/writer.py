@@ -12,12 +12,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from builders.assembling.assemble import AssembledTask
-from builders.assembling.depth import depth_tables
-from builders.cache import remember_folder
-from builders.encoder import Encoder
-from builders.folder.hashes import content_hash, data_files_sha256, labels_sha256, rows_sha256
-from builders.folder.manifest import (
+from shiftbench.builders.assembling.assemble import AssembledTask
+from shiftbench.builders.assembling.depth import depth_tables
+from shiftbench.builders.cache import remember_folder
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.hashes import content_hash, data_files_sha256, labels_sha256, rows_sha256
+from shiftbench.builders.folder.manifest import (
     GOLD_FOLDER,
     MANIFEST,
     PUBLIC_FOLDER,
@@ -28,23 +28,23 @@ from builders.folder.manifest import (
     SplitFacts,
     TaskInfo,
 )
-from builders.folder.paths import depth_path, repeats_path, subset_path
-from builders.folder.statistics import TaskStatistics, data_path, picture_path, read_statistics
-from builders.statistics.pictures import statistics_picture
-from builders.statistics.task_statistics import task_statistics
-from builders.stored_rows import Rows, slices_of
-from builders.writing.croissant import CROISSANT, croissant
-from builders.writing.dataset_card import dataset_card
-from builders.writing.withhold import (
+from shiftbench.builders.folder.paths import depth_path, repeats_path, subset_path
+from shiftbench.builders.folder.statistics import TaskStatistics, data_path, picture_path, read_statistics
+from shiftbench.builders.statistics.pictures import statistics_picture
+from shiftbench.builders.statistics.task_statistics import task_statistics
+from shiftbench.builders.stored_rows import Rows, slices_of
+from shiftbench.builders.writing.croissant import CROISSANT, croissant
+from shiftbench.builders.writing.dataset_card import dataset_card
+from shiftbench.builders.writing.withhold import (
     public_manifest,
     public_statistics,
     shuffle_gold_among_duplicates,
     withheld_folders,
     without_gold,
 )
-from validation.output_files import check_place, make_private, replace_folder
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import GOLD, PLACEBO
+from shiftbench.validation.output_files import check_place, make_private, replace_folder
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import GOLD, PLACEBO
 
 BUILDER_VERSION = "0.2.0"
 README = "README.md"
@@ -120,7 +120,7 @@ def write_folder(
         synthetic: the texts were generated.
         encoder: computes the depth tables; None leaves them out.
         label_key: of withheld labels: two folders are written at ``out``, one without test labels and one with them
-            (see ``builders.writing.withhold``); None writes one folder.
+            (see ``shiftbench.builders.writing.withhold``); None writes one folder.
         store: a folder for what statistics put aside; None takes the system's.
         rows_only: leave out what scoring does not need: statistics, dataset card and Croissant. Not with a label key.
     Returns: the manifest of what was written; of two folders that of the one with labels.
@@ -245,7 +245,7 @@ def write_data(folder: Path, task: str, statistics: TaskStatistics) -> None:
     Args:
         folder: a dataset folder.
         task: the task's name.
-        statistics: what ``builders.folder.statistics.read_statistics`` will read back.
+        statistics: what ``shiftbench.builders.folder.statistics.read_statistics`` will read back.
     """
     path = folder / data_path(task)
     path.parent.mkdir(exist_ok=True)
@@ -257,7 +257,7 @@ def write_ids(path: Path, ids: pl.DataFrame) -> None:
 
     Args:
         path: the Parquet file.
-        ids: the columns of ``builders.folder.reader.SUBSET_IDS`` or ``REPEATED_TESTS``.
+        ids: the columns of ``shiftbench.builders.folder.reader.SUBSET_IDS`` or ``REPEATED_TESTS``.
     """
     _write_parquet(path, ids, _features(ids.schema, ()))
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from leaderboard.analysis.series import short_number
-from validation.png import draw_png
+from shiftbench.leaderboard.analysis.series import short_number
+from shiftbench.validation.png import draw_png
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

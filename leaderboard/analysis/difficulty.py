@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from leaderboard.analysis.canvas import (
+from shiftbench.leaderboard.analysis.canvas import (
     BLUE,
     GREY,
     ORANGE,
@@ -18,9 +18,9 @@ from leaderboard.analysis.canvas import (
     value_range,
     whole_ticks,
 )
-from leaderboard.analysis.entries import Result, group_by_board, n_entries, results_above_floor, with_bounds
-from leaderboard.analysis.findings import Findings, build_findings
-from leaderboard.metrics.drop_comparison import drops_by_difficulty
+from shiftbench.leaderboard.analysis.entries import Result, group_by_board, n_entries, results_above_floor, with_bounds
+from shiftbench.leaderboard.analysis.findings import Findings, build_findings
+from shiftbench.leaderboard.metrics.drop_comparison import drops_by_difficulty
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

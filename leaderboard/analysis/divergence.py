@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from builders.folder.statistics import read_statistics
-from leaderboard.analysis.canvas import BLUE, GREY, ORANGE, Key, Margins, Panel, picture, value_range
-from leaderboard.analysis.entries import Result, group_by_board, n_entries, results_above_floor, with_bounds
-from leaderboard.analysis.findings import Findings, build_findings
-from leaderboard.metrics.divergence import divergence_correlations
+from shiftbench.builders.folder.statistics import read_statistics
+from shiftbench.leaderboard.analysis.canvas import BLUE, GREY, ORANGE, Key, Margins, Panel, picture, value_range
+from shiftbench.leaderboard.analysis.entries import Result, group_by_board, n_entries, results_above_floor, with_bounds
+from shiftbench.leaderboard.analysis.findings import Findings, build_findings
+from shiftbench.leaderboard.metrics.divergence import divergence_correlations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from leaderboard.analysis.canvas import BLUE, GREY, Margins, Panel, picture, shorten_name
-from leaderboard.analysis.entries import Result, group_by_board, n_entries, results_above_floor, with_bounds
-from leaderboard.analysis.findings import Findings, build_findings
-from leaderboard.metrics.baseline_line import MIN_BASELINES, against_others
-from validation.vocabulary import OUTSIDE_SOURCES
+from shiftbench.leaderboard.analysis.canvas import BLUE, GREY, Margins, Panel, picture, shorten_name
+from shiftbench.leaderboard.analysis.entries import Result, group_by_board, n_entries, results_above_floor, with_bounds
+from shiftbench.leaderboard.analysis.findings import Findings, build_findings
+from shiftbench.leaderboard.metrics.baseline_line import MIN_BASELINES, against_others
+from shiftbench.validation.vocabulary import OUTSIDE_SOURCES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,16 +11,16 @@ import polars as pl
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.board.boards import boards_of
-from leaderboard.scoring.estimate import Estimate, Interval
-from leaderboard.scoring.score import checked_predictions, score_predictions, token_encoder
-from leaderboard.scoring.shape import OUTSIDE_BASES, Scores, Shift, TaskScores
-from leaderboard.store import LOCAL_SUBMITTER, Store, folder_of
-from leaderboard.store.entries import entry_id
-from validation.cards import Card, read_card
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import PLACEBO
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board.boards import boards_of
+from shiftbench.leaderboard.scoring.estimate import Estimate, Interval
+from shiftbench.leaderboard.scoring.score import checked_predictions, score_predictions, token_encoder
+from shiftbench.leaderboard.scoring.shape import OUTSIDE_BASES, Scores, Shift, TaskScores
+from shiftbench.leaderboard.store import LOCAL_SUBMITTER, Store, folder_of
+from shiftbench.leaderboard.store.entries import entry_id
+from shiftbench.validation.cards import Card, read_card
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import PLACEBO
 
 PROMPTED = ("few-shot", "zero-shot")
 """Paradigms of models that are shown examples, or none, and not trained."""

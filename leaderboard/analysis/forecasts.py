@@ -6,17 +6,28 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from leaderboard.analysis.canvas import BLUE, GREEN, GREY, ORANGE, PURPLE, Key, Margins, Panel, picture, value_range
-from leaderboard.analysis.entries import Result, group_by_board, n_entries
-from leaderboard.analysis.findings import Findings, build_findings
-from leaderboard.analysis.known_causes import CAUSES, known_shifts
-from leaderboard.forecasting import CONCEPT_SHIFT
-from leaderboard.forecasting.methods import TITLES
-from leaderboard.forecasting.run import chosen_methods, forecast_task
-from leaderboard.forecasting.samples import task_samples
-from leaderboard.forecasting.shape import TaskForecast
-from validation.report import InvalidInput
-from validation.vocabulary import TaskKind
+from shiftbench.leaderboard.analysis.canvas import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    Key,
+    Margins,
+    Panel,
+    picture,
+    value_range,
+)
+from shiftbench.leaderboard.analysis.entries import Result, group_by_board, n_entries
+from shiftbench.leaderboard.analysis.findings import Findings, build_findings
+from shiftbench.leaderboard.analysis.known_causes import CAUSES, known_shifts
+from shiftbench.leaderboard.forecasting import CONCEPT_SHIFT
+from shiftbench.leaderboard.forecasting.methods import TITLES
+from shiftbench.leaderboard.forecasting.run import chosen_methods, forecast_task
+from shiftbench.leaderboard.forecasting.samples import task_samples
+from shiftbench.leaderboard.forecasting.shape import TaskForecast
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

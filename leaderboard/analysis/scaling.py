@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from leaderboard.analysis.canvas import (
+from shiftbench.leaderboard.analysis.canvas import (
     BLACK,
     BLUE,
     GREEN,
@@ -21,10 +21,10 @@ from leaderboard.analysis.canvas import (
     shorten_name,
     value_range,
 )
-from leaderboard.analysis.entries import PROMPTED, Result, group_by_board, n_entries, with_bounds
-from leaderboard.analysis.findings import Findings, build_findings
-from leaderboard.analysis.series import series_of, state_value
-from leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.analysis.entries import PROMPTED, Result, group_by_board, n_entries, with_bounds
+from shiftbench.leaderboard.analysis.findings import Findings, build_findings
+from shiftbench.leaderboard.analysis.series import series_of, state_value
+from shiftbench.leaderboard.scoring.estimate import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

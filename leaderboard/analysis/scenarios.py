@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from leaderboard.analysis.canvas import BLACK, GREY, SCENARIO_COLOURS, Margins, Panel, picture, shorten_name
-from leaderboard.analysis.entries import Result, group_by_board, n_entries
-from leaderboard.analysis.findings import Findings, build_findings
-from leaderboard.metrics.robustness import SCENARIOS
-from leaderboard.scoring.shape import Shift
-from validation.report import counted
+from shiftbench.leaderboard.analysis.canvas import BLACK, GREY, SCENARIO_COLOURS, Margins, Panel, picture, shorten_name
+from shiftbench.leaderboard.analysis.entries import Result, group_by_board, n_entries
+from shiftbench.leaderboard.analysis.findings import Findings, build_findings
+from shiftbench.leaderboard.metrics.robustness import SCENARIOS
+from shiftbench.leaderboard.scoring.shape import Shift
+from shiftbench.validation.report import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
-from leaderboard.views.html import Markup
-from leaderboard.views.site import box, page
-from validation.report import InvalidInput
+from shiftbench.leaderboard.views.html import Markup
+from shiftbench.leaderboard.views.site import box, page
+from shiftbench.validation.report import InvalidInput
 
 
 def page_or_problems(title: str, write: Callable[[], Markup | Response], active: str = "") -> Response:

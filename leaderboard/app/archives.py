@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from leaderboard.board import Index
-from leaderboard.store import Entry, folder_of
+from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.store import Entry, folder_of
 
 CHUNK = 1 << 20
 _PRIVATE = ("submitter", "stamp", "submitted_at", "copies", "look_alike")
@@ -19,7 +19,7 @@ _PRIVATE = ("submitter", "stamp", "submitted_at", "copies", "look_alike")
 
 
 def scores_parquet(index: Index) -> bytes:
-    """Build a table of all scores: the columns of ``leaderboard.board.rows.SCHEMA`` and of single domains.
+    """Build a table of all scores: the columns of ``shiftbench.leaderboard.board.rows.SCHEMA`` and of single domains.
 
     Args:
         index: the boards.

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from starlette.requests import HTTPConnection
 
-from leaderboard.app.identity import TOKEN_HEADERS, is_mcp_call, is_own_page, session_user
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.app.identity import TOKEN_HEADERS, is_mcp_call, is_own_page, session_user
+from shiftbench.validation.report import InvalidInput, Problem
 
 SECONDS_KNOWN = 3600.0
 """How long a token counts as that of the user whom Hugging Face named for it, in the line alone."""

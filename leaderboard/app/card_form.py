@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import yaml
 
-from validation.report import InvalidInput, Problem
-from validation.yaml_text import MAX_DIGITS, parse_mapping
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.yaml_text import MAX_DIGITS, parse_mapping
 
 MAX_FIELD_CHARACTERS = 500
 _LISTS = ("pretraining_domains",)

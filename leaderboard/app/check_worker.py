@@ -1,8 +1,8 @@
 """The program that checks uploads and previews their scores, in a process of its own with bounds on memory and time.
 
 It reads requests as lines of JSON from its standard input and answers each with a line on its standard output, until
-the input ends (``leaderboard.app.checking`` is what asks). An upload that needs more than the bounds ends this
-process, not the server.
+the input ends (``shiftbench.leaderboard.app.checking`` is what asks). An upload that needs more than the bounds ends
+this process, not the server.
 """
 
 import json
@@ -19,13 +19,13 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import FileChecks, data_versions, prediction_tasks, score_predictions
-from leaderboard.scoring.validation_rows import validation_tasks
-from validation.prediction_files import read_predictions
-from validation.prediction_task import PredictionTask
-from validation.predictions import checked_parts
-from validation.report import InvalidInput
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import FileChecks, data_versions, prediction_tasks, score_predictions
+from shiftbench.leaderboard.scoring.validation_rows import validation_tasks
+from shiftbench.validation.prediction_files import read_predictions
+from shiftbench.validation.prediction_task import PredictionTask
+from shiftbench.validation.predictions import checked_parts
+from shiftbench.validation.report import InvalidInput
 
 MIB = 2**20
 WORN_MIB = 100

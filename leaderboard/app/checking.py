@@ -18,11 +18,11 @@ from typing import Any
 
 import polars as pl
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import FileChecks
-from leaderboard.scoring.shape import Scores
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import TaskKind
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import FileChecks
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import TaskKind
 
 MEMORY_MIB = 512
 """What a process may hold while it checks a small file. Python, its libraries and a dataset's test ids are in it."""
@@ -126,7 +126,7 @@ class _Worker:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "leaderboard.app.check_worker"],
+            [sys.executable, "-m", "shiftbench.leaderboard.app.check_worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **_ENVIRONMENT, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},

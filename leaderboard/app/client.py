@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from builders.cache import recall_folder
-from builders.folder.reader import DatasetFolder
-from builders.hub_access import reaching_hub
-from leaderboard.board.boards import boards_of
-from leaderboard.board.submission import submission_summary
-from leaderboard.store import folder_of, open_store
-from leaderboard.views.addresses import SUBMIT
-from validation.cards import Card
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.cache import recall_folder
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.hub_access import reaching_hub
+from shiftbench.leaderboard.board.boards import boards_of
+from shiftbench.leaderboard.board.submission import submission_summary
+from shiftbench.leaderboard.store import folder_of, open_store
+from shiftbench.leaderboard.views.addresses import SUBMIT
+from shiftbench.validation.cards import Card
+from shiftbench.validation.report import InvalidInput, Problem
 
 
 def is_url(to: str) -> bool:
@@ -30,7 +30,7 @@ def is_url(to: str) -> bool:
     (True, False)
     >>> is_url("localhost:7860")
     Traceback (most recent call last):
-    validation.report.InvalidInput: --to: this is neither a URL nor a folder; found 'localhost:7860'; write http://localhost:7860
+    shiftbench.validation.report.InvalidInput: --to: this is neither a URL nor a folder; found 'localhost:7860'; write http://localhost:7860
     """
     if to.startswith(("http://", "https://")):
         return True

@@ -8,19 +8,25 @@ from typing import NamedTuple
 import polars as pl
 from threadpoolctl import threadpool_limits
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.app.jobs import Job, Jobs
-from leaderboard.app.line import LineFullError
-from leaderboard.board import Board, Index, public_message
-from leaderboard.board.ranks import difference_interval, ranked_replicates
-from leaderboard.comparing.entries import MAX_ENTRIES, MAX_PAIRWISE, ComparedEntry, compare_in_pairs, compare_with_first
-from leaderboard.scoring.shape import Scores
-from leaderboard.store import Entry, folder_of
-from leaderboard.views.compare_page import Compared, EntryOption, MeanInterval, compare_page, comparing_page
-from leaderboard.views.html import Markup
-from leaderboard.views.pairwise_part import Pairwise
-from leaderboard.views.site import box
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.app.jobs import Job, Jobs
+from shiftbench.leaderboard.app.line import LineFullError
+from shiftbench.leaderboard.board import Board, Index, public_message
+from shiftbench.leaderboard.board.ranks import difference_interval, ranked_replicates
+from shiftbench.leaderboard.comparing.entries import (
+    MAX_ENTRIES,
+    MAX_PAIRWISE,
+    ComparedEntry,
+    compare_in_pairs,
+    compare_with_first,
+)
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.leaderboard.store import Entry, folder_of
+from shiftbench.leaderboard.views.compare_page import Compared, EntryOption, MeanInterval, compare_page, comparing_page
+from shiftbench.leaderboard.views.html import Markup
+from shiftbench.leaderboard.views.pairwise_part import Pairwise
+from shiftbench.leaderboard.views.site import box
+from shiftbench.validation.report import InvalidInput, Problem
 
 MAX_CHOICES = 200
 """Entries that the page offers, best first, beside those that its address names."""

@@ -2,11 +2,11 @@
 
     /boards   -> the names of the boards
     /board    board name, such as "dr/nli" -> its rows, best first, then what papers report (key "reported"); 500 a page
-    /scores   entry id -> its scores (``leaderboard.scoring.shape.Scores`` as JSON)
+    /scores   entry id -> its scores (``shiftbench.leaderboard.scoring.shape.Scores`` as JSON)
     /compare  2 to 4 entry ids, task -> the first against each other one: the ranked mean, drops, shifts
     /claim    the same as one claim, which ``shiftbench verify`` checks again from the entries' files
 
-``/check``, ``/submit``, ``/withdraw`` and ``/nominate`` belong to the form (``leaderboard.app.submitting``).
+``/check``, ``/submit``, ``/withdraw`` and ``/nominate`` belong to the form (``shiftbench.leaderboard.app.submitting``).
 """
 
 from collections.abc import Callable
@@ -14,17 +14,17 @@ from typing import Any
 
 import gradio as gr
 
-from builders.checksums import file_sha256
-from leaderboard.app.comparing import compared
-from leaderboard.app.gradio_queue import LINE_ID
-from leaderboard.app.keeper import Keeper
-from leaderboard.app.line import AT_ONCE
-from leaderboard.board import Index, find_board
-from leaderboard.comparing.claims import Claim, ClaimedEntry, make_claim
-from leaderboard.scoring.shape import Scores
-from leaderboard.views.board_data import board_rows
-from leaderboard.views.compare_page import Compared
-from validation.report import InvalidInput
+from shiftbench.builders.checksums import file_sha256
+from shiftbench.leaderboard.app.comparing import compared
+from shiftbench.leaderboard.app.gradio_queue import LINE_ID
+from shiftbench.leaderboard.app.keeper import Keeper
+from shiftbench.leaderboard.app.line import AT_ONCE
+from shiftbench.leaderboard.board import Index, find_board
+from shiftbench.leaderboard.comparing.claims import Claim, ClaimedEntry, make_claim
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.leaderboard.views.board_data import board_rows
+from shiftbench.leaderboard.views.compare_page import Compared
+from shiftbench.validation.report import InvalidInput
 
 PAGE_ROWS = 500
 """Rows of one answer: Gradio keeps answers that nobody fetches."""

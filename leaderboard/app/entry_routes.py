@@ -6,28 +6,28 @@ from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
-from leaderboard.app.answers import page_answer, page_or_problems, problems_answer, wants_page
-from leaderboard.app.archives import predictions_archive, scores_parquet
-from leaderboard.app.callers import Callers
-from leaderboard.app.comparing import Comparisons, Found, no_comparison, waiting_page
-from leaderboard.app.jobs import Jobs
-from leaderboard.app.keeper import Keeper
-from leaderboard.app.line import Line, LineFullError
-from leaderboard.board import Board, Index
-from leaderboard.board.effective import AboveLine, effective_robustness_of
-from leaderboard.board.places import BoardPlace, place_of
-from leaderboard.release import nominated_entries
-from leaderboard.scoring.examples import WrongExample, wrong_examples
-from leaderboard.scoring.shape import TaskScores
-from leaderboard.scoring.unseen import Unseen, unseen_drops
-from leaderboard.store import Entry, folder_of
-from leaderboard.views import addresses
-from leaderboard.views.entry_page import entry_page
-from leaderboard.views.forecast_part import EntryForecast
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.released_page import released_page
-from leaderboard.views.withdrawn_page import withdrawn_page
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.leaderboard.app.answers import page_answer, page_or_problems, problems_answer, wants_page
+from shiftbench.leaderboard.app.archives import predictions_archive, scores_parquet
+from shiftbench.leaderboard.app.callers import Callers
+from shiftbench.leaderboard.app.comparing import Comparisons, Found, no_comparison, waiting_page
+from shiftbench.leaderboard.app.jobs import Jobs
+from shiftbench.leaderboard.app.keeper import Keeper
+from shiftbench.leaderboard.app.line import Line, LineFullError
+from shiftbench.leaderboard.board import Board, Index
+from shiftbench.leaderboard.board.effective import AboveLine, effective_robustness_of
+from shiftbench.leaderboard.board.places import BoardPlace, place_of
+from shiftbench.leaderboard.release import nominated_entries
+from shiftbench.leaderboard.scoring.examples import WrongExample, wrong_examples
+from shiftbench.leaderboard.scoring.shape import TaskScores
+from shiftbench.leaderboard.scoring.unseen import Unseen, unseen_drops
+from shiftbench.leaderboard.store import Entry, folder_of
+from shiftbench.leaderboard.views import addresses
+from shiftbench.leaderboard.views.entry_page import entry_page
+from shiftbench.leaderboard.views.forecast_part import EntryForecast
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.released_page import released_page
+from shiftbench.leaderboard.views.withdrawn_page import withdrawn_page
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 GONE = 410
 SECONDS_BETWEEN_LOOKS = "2"

@@ -3,15 +3,15 @@
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 
-from leaderboard.app.answers import csv_answer, page_or_problems
-from leaderboard.app.keeper import Keeper
-from leaderboard.board import find_board
-from leaderboard.board.forecasts import ForecastsFound
-from leaderboard.forecasting.methods import TITLES
-from leaderboard.views import addresses
-from leaderboard.views.forecast_board import Shown, forecast_csv, forecast_page
-from leaderboard.views.html import Markup
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.leaderboard.app.answers import csv_answer, page_or_problems
+from shiftbench.leaderboard.app.keeper import Keeper
+from shiftbench.leaderboard.board import find_board
+from shiftbench.leaderboard.board.forecasts import ForecastsFound
+from shiftbench.leaderboard.forecasting.methods import TITLES
+from shiftbench.leaderboard.views import addresses
+from shiftbench.leaderboard.views.forecast_board import Shown, forecast_csv, forecast_page
+from shiftbench.leaderboard.views.html import Markup
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 
 def add_forecast_routes(app: FastAPI, keeper: Keeper) -> None:

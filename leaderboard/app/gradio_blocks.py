@@ -11,11 +11,11 @@ from gradio.queueing import Queue
 from gradio.utils import get_function_params
 from pydantic import TypeAdapter, ValidationError
 
-from leaderboard.app.callers import Callers
-from leaderboard.app.faults import FaultLog
-from leaderboard.app.gradio_queue import GuardedQueue
-from leaderboard.app.line import Line
-from leaderboard.app.uploads import Uploads
+from shiftbench.leaderboard.app.callers import Callers
+from shiftbench.leaderboard.app.faults import FaultLog
+from shiftbench.leaderboard.app.gradio_queue import GuardedQueue
+from shiftbench.leaderboard.app.line import Line
+from shiftbench.leaderboard.app.uploads import Uploads
 
 _FILES = (gr.File, gr.UploadButton)
 """Components that mean a file. To all others Gradio would move a file, too, where a request holds what looks like

@@ -14,8 +14,8 @@ import orjson
 from gradio.data_classes import PredictBodyInternal
 from gradio.queueing import Event, Queue
 
-from leaderboard.app.callers import Callers
-from leaderboard.app.line import Line, LineFullError, Ticket
+from shiftbench.leaderboard.app.callers import Callers
+from shiftbench.leaderboard.app.line import Line, LineFullError, Ticket
 
 LINE_ID = "line"
 """Gradio's name of the functions whose calls wait in the line."""

@@ -2,7 +2,7 @@
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from leaderboard.views.addresses import GRADIO
+from shiftbench.leaderboard.views.addresses import GRADIO
 
 
 class HeadAsGet:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from leaderboard.store import LOCAL_SUBMITTER
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.store import LOCAL_SUBMITTER
+from shiftbench.validation.report import InvalidInput, Problem
 
 PROXY_HEADERS = ("x-forwarded-for", "x-forwarded-host", "x-real-ip", "forwarded")
 MCP_CALL = ("x-gradio-user", "mcp")

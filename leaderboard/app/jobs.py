@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-from leaderboard.app.faults import FaultLog
-from leaderboard.app.line import Line, Ticket
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.app.faults import FaultLog
+from shiftbench.leaderboard.app.line import Line, Ticket
+from shiftbench.validation.report import InvalidInput, Problem
 
 SECONDS_KEPT = 120.0
 """How long the result of a job waits for a page that asks again."""

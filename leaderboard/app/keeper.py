@@ -3,10 +3,10 @@
 import threading
 import time
 
-from leaderboard.app.faults import FaultLog
-from leaderboard.board import Index
-from leaderboard.board.forecasts import ForecastIndex
-from validation.report import InvalidInput
+from shiftbench.leaderboard.app.faults import FaultLog
+from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.board.forecasts import ForecastIndex
+from shiftbench.validation.report import InvalidInput
 
 SECONDS_BETWEEN_LOOKS = 60
 """How often the store's place is asked for entries that came by another way; a Hub repository is far."""

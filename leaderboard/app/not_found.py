@@ -3,10 +3,10 @@
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from leaderboard.app.answers import page_answer
-from leaderboard.views.addresses import BOARD, GRADIO
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.site import box
+from shiftbench.leaderboard.app.answers import page_answer
+from shiftbench.leaderboard.views.addresses import BOARD, GRADIO
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.site import box
 
 
 class NotFoundPages:

@@ -1,26 +1,33 @@
-"""The pages' routes: each reads what was asked for and has ``leaderboard.views`` write it."""
+"""The pages' routes: each reads what was asked for and has ``shiftbench.leaderboard.views`` write it."""
 
 from fastapi import FastAPI, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
-from leaderboard.app.answers import csv_answer, html_answer, page_answer, page_or_problems, problems_answer, wants_page
-from leaderboard.app.callers import Callers
-from leaderboard.app.entry_routes import add_entry_routes
-from leaderboard.app.forecast_routes import add_forecast_routes
-from leaderboard.app.keeper import Keeper
-from leaderboard.app.line import Line
-from leaderboard.board import Index
-from leaderboard.views import addresses
-from leaderboard.views.about_page import about_page
-from leaderboard.views.board_data import board_csv, overall_csv
-from leaderboard.views.board_fragment import rows_fragment
-from leaderboard.views.board_page import board_page
-from leaderboard.views.board_query import BoardQuery
-from leaderboard.views.data_page import data_page
-from leaderboard.views.overall_page import overall_fragment, overall_page
-from leaderboard.views.overall_query import OverallQuery
-from leaderboard.views.site import script, style_sheet
-from validation.report import InvalidInput
+from shiftbench.leaderboard.app.answers import (
+    csv_answer,
+    html_answer,
+    page_answer,
+    page_or_problems,
+    problems_answer,
+    wants_page,
+)
+from shiftbench.leaderboard.app.callers import Callers
+from shiftbench.leaderboard.app.entry_routes import add_entry_routes
+from shiftbench.leaderboard.app.forecast_routes import add_forecast_routes
+from shiftbench.leaderboard.app.keeper import Keeper
+from shiftbench.leaderboard.app.line import Line
+from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.views import addresses
+from shiftbench.leaderboard.views.about_page import about_page
+from shiftbench.leaderboard.views.board_data import board_csv, overall_csv
+from shiftbench.leaderboard.views.board_fragment import rows_fragment
+from shiftbench.leaderboard.views.board_page import board_page
+from shiftbench.leaderboard.views.board_query import BoardQuery
+from shiftbench.leaderboard.views.data_page import data_page
+from shiftbench.leaderboard.views.overall_page import overall_fragment, overall_page
+from shiftbench.leaderboard.views.overall_query import OverallQuery
+from shiftbench.leaderboard.views.site import script, style_sheet
+from shiftbench.validation.report import InvalidInput
 
 A_YEAR = "public, max-age=31536000, immutable"
 

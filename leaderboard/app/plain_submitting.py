@@ -1,9 +1,9 @@
 """The submit form without script: a page of HTML, and the route that its one button posts file and card to.
 
-What it takes is bounded as Gradio's form is (``leaderboard.app.limits``), and goes the same way: the same line, the
-same checks in processes of their own, the same quota, the same rule about senders. Only this server's own pages may
-post here. What takes longer than a page waits is answered with its place in the line and a secret address, at which
-the browser asks again by itself.
+What it takes is bounded as Gradio's form is (``shiftbench.leaderboard.app.limits``), and goes the same way: the same
+line, the same checks in processes of their own, the same quota, the same rule about senders. Only this server's own
+pages may post here. What takes longer than a page waits is answered with its place in the line and a secret address,
+at which the browser asks again by itself.
 Where submitters sign in, Hugging Face's page does that without script, too, and the session that Gradio keeps of it
 (a signed cookie) names the submitter here as it does there; so these routes belong to Gradio's application.
 """
@@ -20,23 +20,23 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.routing import Route
 
-from leaderboard.app.answers import page_answer
-from leaderboard.app.callers import Callers
-from leaderboard.app.card_form import card_with
-from leaderboard.app.identity import is_own_page, local_submitter, session_user, signed_in_submitter
-from leaderboard.app.jobs import Job, Jobs
-from leaderboard.app.keeper import Keeper
-from leaderboard.app.line import Line, LineFullError
-from leaderboard.app.uploads import Uploads
-from leaderboard.board.submission import SubmissionAnswer, check, refusal_answer, submit
-from leaderboard.scoring.score import FileChecks
-from leaderboard.views import addresses
-from leaderboard.views.card_fields import card_fields, only_data
-from leaderboard.views.html import tag
-from leaderboard.views.plain_submit_page import Access, plain_submit_html
-from leaderboard.views.site import box
-from validation.cards import MAX_CARD_BYTES
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.app.answers import page_answer
+from shiftbench.leaderboard.app.callers import Callers
+from shiftbench.leaderboard.app.card_form import card_with
+from shiftbench.leaderboard.app.identity import is_own_page, local_submitter, session_user, signed_in_submitter
+from shiftbench.leaderboard.app.jobs import Job, Jobs
+from shiftbench.leaderboard.app.keeper import Keeper
+from shiftbench.leaderboard.app.line import Line, LineFullError
+from shiftbench.leaderboard.app.uploads import Uploads
+from shiftbench.leaderboard.board.submission import SubmissionAnswer, check, refusal_answer, submit
+from shiftbench.leaderboard.scoring.score import FileChecks
+from shiftbench.leaderboard.views import addresses
+from shiftbench.leaderboard.views.card_fields import card_fields, only_data
+from shiftbench.leaderboard.views.html import tag
+from shiftbench.leaderboard.views.plain_submit_page import Access, plain_submit_html
+from shiftbench.leaderboard.views.site import box
+from shiftbench.validation.cards import MAX_CARD_BYTES
+from shiftbench.validation.report import InvalidInput, Problem
 
 SECONDS_OF_PATIENCE = 5.0
 """How long a page waits for an answer before it says which place in the line it has."""

@@ -3,8 +3,8 @@
     create_app   the whole application, for any ASGI server
     serve        runs it until Ctrl-C
 
-Pages (``leaderboard.app.pages``) need no script and answer in milliseconds. Gradio has the form at ``/submit``, the
-named endpoints (``leaderboard.app.endpoints``), their OpenAPI document and the MCP server.
+Pages (``shiftbench.leaderboard.app.pages``) need no script and answer in milliseconds. Gradio has the form at
+``/submit``, the named endpoints (``shiftbench.leaderboard.app.endpoints``), their OpenAPI document and the MCP server.
 """
 
 import gc
@@ -30,33 +30,33 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Route
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.app.callers import Callers
-from leaderboard.app.checking import Checker
-from leaderboard.app.connections import bounded_connections
-from leaderboard.app.endpoints import add_endpoints
-from leaderboard.app.faults import FaultLog, write_logs_to
-from leaderboard.app.gradio_blocks import MAX_REMEMBERED_SESSIONS, GuardedBlocks
-from leaderboard.app.head_requests import HeadAsGet
-from leaderboard.app.headers import SecurityHeaders
-from leaderboard.app.keeper import Keeper
-from leaderboard.app.limits import BodyLimit, OwnAddress
-from leaderboard.app.line import AT_ONCE, Line
-from leaderboard.app.not_found import NotFoundPages
-from leaderboard.app.pages import add_pages
-from leaderboard.app.plain_submitting import plain_submit_routes
-from leaderboard.app.sign_ins import CurrentSignIns, SignIns
-from leaderboard.app.signing_in import sign_in_routes
-from leaderboard.app.submitting import add_submit_page
-from leaderboard.app.theme import theme
-from leaderboard.app.uploads import Uploads, add_upload
-from leaderboard.board import Index
-from leaderboard.board.submission import MAX_UPLOAD_BYTES
-from leaderboard.release import refuse_split_twice
-from leaderboard.store import Store
-from leaderboard.views.addresses import BOARD, SUBMIT
-from leaderboard.views.site import style_sheet
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.app.callers import Callers
+from shiftbench.leaderboard.app.checking import Checker
+from shiftbench.leaderboard.app.connections import bounded_connections
+from shiftbench.leaderboard.app.endpoints import add_endpoints
+from shiftbench.leaderboard.app.faults import FaultLog, write_logs_to
+from shiftbench.leaderboard.app.gradio_blocks import MAX_REMEMBERED_SESSIONS, GuardedBlocks
+from shiftbench.leaderboard.app.head_requests import HeadAsGet
+from shiftbench.leaderboard.app.headers import SecurityHeaders
+from shiftbench.leaderboard.app.keeper import Keeper
+from shiftbench.leaderboard.app.limits import BodyLimit, OwnAddress
+from shiftbench.leaderboard.app.line import AT_ONCE, Line
+from shiftbench.leaderboard.app.not_found import NotFoundPages
+from shiftbench.leaderboard.app.pages import add_pages
+from shiftbench.leaderboard.app.plain_submitting import plain_submit_routes
+from shiftbench.leaderboard.app.sign_ins import CurrentSignIns, SignIns
+from shiftbench.leaderboard.app.signing_in import sign_in_routes
+from shiftbench.leaderboard.app.submitting import add_submit_page
+from shiftbench.leaderboard.app.theme import theme
+from shiftbench.leaderboard.app.uploads import Uploads, add_upload
+from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.board.submission import MAX_UPLOAD_BYTES
+from shiftbench.leaderboard.release import refuse_split_twice
+from shiftbench.leaderboard.store import Store
+from shiftbench.leaderboard.views.addresses import BOARD, SUBMIT
+from shiftbench.leaderboard.views.site import style_sheet
+from shiftbench.validation.report import InvalidInput, Problem
 
 SECONDS_TO_START = 60
 

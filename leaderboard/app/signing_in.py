@@ -21,12 +21,12 @@ from joserfc.errors import JoseError
 from starlette.requests import Request
 from starlette.routing import Route
 
-from leaderboard.app.answers import page_answer
-from leaderboard.app.identity import is_own_page
-from leaderboard.app.sign_ins import SignIns
-from leaderboard.views import addresses
-from leaderboard.views.html import join, tag
-from leaderboard.views.site import box
+from shiftbench.leaderboard.app.answers import page_answer
+from shiftbench.leaderboard.app.identity import is_own_page
+from shiftbench.leaderboard.app.sign_ins import SignIns
+from shiftbench.leaderboard.views import addresses
+from shiftbench.leaderboard.views.html import join, tag
+from shiftbench.leaderboard.views.site import box
 
 _TARGET = "target"
 """Key of the session: the page that somebody signs in for."""

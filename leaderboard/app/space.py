@@ -15,12 +15,14 @@ from typing import Any
 import yaml
 from packaging.requirements import Requirement
 
-from builders.folder.hub_folder import download_folder
-from builders.hub_access import writing_to_hub
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.folder.hub_folder import download_folder
+from shiftbench.builders.hub_access import writing_to_hub
+from shiftbench.validation.report import InvalidInput, Problem
 
 ROOMS = ("validation", "builders", "leaderboard")
 """Packages that the Space needs."""
+_ROOMS_OF_0_2_0 = ("validation", "builders", "leaderboard")
+"""Top-level packages of a Space that version 0.2.0 or an earlier one made."""
 _SOURCES = (".py", ".csv", ".json", ".toml", ".bib", ".css", ".html", ".js")
 PORT = 7860
 """Where a Space expects its application, unless it says otherwise."""
@@ -112,9 +114,10 @@ def publish_space(repo_id: str, config: SpaceConfig, *, private: bool = False) -
     with writing_to_hub(repo_id):
         url = api.create_repo(repo_id, repo_type="space", space_sdk="gradio", private=private, exist_ok=True)
         there = set(api.list_repo_files(repo_id, repo_type="space"))
+        ours = ("shiftbench/", *(f"{room}/" for room in _ROOMS_OF_0_2_0))
         files = space_files(config)
         operations: list[Any] = [CommitOperationAdd(path, content) for path, content in sorted(files.items())]
-        gone = sorted(path for path in there - set(files) if path.startswith(tuple(f"{room}/" for room in ROOMS)))
+        gone = sorted(path for path in there - set(files) if path.startswith(ours))
         operations += [CommitOperationDelete(path) for path in gone]
         api.create_commit(
             repo_id,
@@ -127,8 +130,8 @@ def publish_space(repo_id: str, config: SpaceConfig, *, private: bool = False) -
 
 def run_space(data: Sequence[str], store: str, *, daily_quota: int) -> None:
     """Fetch the datasets and serve the leaderboard; what a Space's ``app.py`` calls."""
-    from leaderboard.app.server import ServerSettings, serve
-    from leaderboard.store import open_store
+    from shiftbench.leaderboard.app.server import ServerSettings, serve
+    from shiftbench.leaderboard.store import open_store
 
     folders = [download_folder(repo_id) for repo_id in data]
     for folder in folders:
@@ -166,17 +169,19 @@ def _readme(config: SpaceConfig) -> str:
 def _app(config: SpaceConfig) -> str:
     return (
         '"""The leaderboard; made by ``shiftbench publish-space``."""\n\n'
-        "from leaderboard.app.space import run_space\n\n"
+        "from shiftbench.leaderboard.app.space import run_space\n\n"
         f"run_space({list(config.data)!r}, {config.store!r}, daily_quota={config.daily_quota})\n"
     )
 
 
 def _sources() -> Iterator[tuple[str, bytes]]:
+    front_door = Path(str(importlib.import_module("shiftbench").__file__))
+    yield "shiftbench/__init__.py", front_door.read_bytes()
     for room in ROOMS:
-        home = Path(str(importlib.import_module(room).__file__)).parent
+        home = Path(str(importlib.import_module(f"shiftbench.{room}").__file__)).parent
         for path in sorted(home.rglob("*")):
             if path.suffix in _SOURCES and "__pycache__" not in path.parts:
-                yield f"{room}/{path.relative_to(home).as_posix()}", path.read_bytes()
+                yield f"shiftbench/{room}/{path.relative_to(home).as_posix()}", path.read_bytes()
 
 
 def check_names(repo_id: str, config: SpaceConfig) -> None:

@@ -1,7 +1,7 @@
 """The page and the endpoints that take submissions: a Gradio form, for its uploads, queue and sign-in.
 
 /check     file, card text, whether labels are numbers, validation predictions -> an answer
-           (``leaderboard.board.submission.SubmissionAnswer``); nothing is stored
+           (``shiftbench.leaderboard.board.submission.SubmissionAnswer``); nothing is stored
 /submit    the same, and the entry is kept
 /withdraw  entry id -> an answer; for its submitter only
 /nominate  entry id, task -> an answer; for its submitter only, where labels are withheld
@@ -15,20 +15,20 @@ from typing import Any
 import gradio as gr
 from gradio.utils import get_space
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.app.callers import Callers
-from leaderboard.app.card_form import MAX_FIELD_CHARACTERS, card_with
-from leaderboard.app.gradio_queue import LINE_ID
-from leaderboard.app.identity import local_submitter, signed_in_submitter
-from leaderboard.app.keeper import Keeper
-from leaderboard.app.line import AT_ONCE
-from leaderboard.board.submission import SubmissionAnswer, check, nominate_entry, submit, withdraw
-from leaderboard.scoring.score import FileChecks
-from leaderboard.views.answer import answer_html, submit_html
-from leaderboard.views.card_fields import CardField, card_fields, only_data
-from leaderboard.views.site import header
-from validation.cards import MAX_CARD_BYTES
-from validation.report import InvalidInput
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.app.callers import Callers
+from shiftbench.leaderboard.app.card_form import MAX_FIELD_CHARACTERS, card_with
+from shiftbench.leaderboard.app.gradio_queue import LINE_ID
+from shiftbench.leaderboard.app.identity import local_submitter, signed_in_submitter
+from shiftbench.leaderboard.app.keeper import Keeper
+from shiftbench.leaderboard.app.line import AT_ONCE
+from shiftbench.leaderboard.board.submission import SubmissionAnswer, check, nominate_entry, submit, withdraw
+from shiftbench.leaderboard.scoring.score import FileChecks
+from shiftbench.leaderboard.views.answer import answer_html, submit_html
+from shiftbench.leaderboard.views.card_fields import CardField, card_fields, only_data
+from shiftbench.leaderboard.views.site import header
+from shiftbench.validation.cards import MAX_CARD_BYTES
+from shiftbench.validation.report import InvalidInput
 
 _CARD_EXAMPLE = """name: My model
 paradigm: fine-tuned

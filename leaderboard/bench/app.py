@@ -28,17 +28,17 @@ import numpy as np
 import polars as pl
 from tqdm import tqdm
 
-from builders.building.synthetic_grid import build_grid, noisy_predictions
-from builders.folder.reader import DatasetFolder
-from leaderboard.bench.static_copy import record
-from leaderboard.bench.static_copy import serving as serving_copy
-from leaderboard.board import index_cache
-from leaderboard.store import Entry, Store
-from leaderboard.store.entries import entry_bytes
-from leaderboard.views.addresses import ROWS, board_address, compare_address, entry_address
-from validation.cards import Card
-from validation.report import InvalidInput, Problem
-from validation.timing import Timing
+from shiftbench.builders.building.synthetic_grid import build_grid, noisy_predictions
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.bench.static_copy import record
+from shiftbench.leaderboard.bench.static_copy import serving as serving_copy
+from shiftbench.leaderboard.board import index_cache
+from shiftbench.leaderboard.store import Entry, Store
+from shiftbench.leaderboard.store.entries import entry_bytes
+from shiftbench.leaderboard.views.addresses import ROWS, board_address, compare_address, entry_address
+from shiftbench.validation.cards import Card
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.timing import Timing
 
 N_ENTRIES = 10_000
 TIMES = 20
@@ -249,7 +249,7 @@ def _pages(browser: Any, url: str, board: str, store: Store) -> Iterator[Timing]
 
 def _submission_seconds(url: str, folder_path: Path, place: Path) -> float:
     """Measure the seconds from the upload of a grid of all sentiment shifts, the largest task, to its board row."""
-    from leaderboard.app.client import submit_to_url
+    from shiftbench.leaderboard.app.client import submit_to_url
 
     folder = DatasetFolder.open(folder_path)
     rows, path = noisy_predictions(folder, seed=9), place / "submission.parquet"
@@ -266,7 +266,7 @@ def _submission_seconds(url: str, folder_path: Path, place: Path) -> float:
 
 def _comparisons(browser: Any, url: str, folder_path: Path, place: Path) -> Iterator[Timing]:
     """Time comparisons that nobody has asked for before, from the address to their table."""
-    from leaderboard.app.client import submit_to_url
+    from shiftbench.leaderboard.app.client import submit_to_url
 
     folder = DatasetFolder.open(folder_path)
     entries = []

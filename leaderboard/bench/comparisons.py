@@ -6,10 +6,10 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.building.synthetic_grid import noisy_predictions
-from builders.folder.reader import DatasetFolder
-from leaderboard.comparing.files import Entrant, compare_first
-from validation.timing import Timing
+from shiftbench.builders.building.synthetic_grid import noisy_predictions
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.comparing.files import Entrant, compare_first
+from shiftbench.validation.timing import Timing
 
 _TASK, _RUNS = "nli", 5
 _TWO, _FOUR = 3.0, 15.0

@@ -13,10 +13,10 @@ import numpy as np
 from rich.console import Console
 from tqdm import tqdm
 
-from leaderboard.bench.interval_settings import SETTINGS
-from leaderboard.bench.simulated_tasks import Checked, simulate_task
-from leaderboard.views.terminal import print_table
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.bench.interval_settings import SETTINGS
+from shiftbench.leaderboard.bench.simulated_tasks import Checked, simulate_task
+from shiftbench.leaderboard.views.terminal import print_table
+from shiftbench.validation.report import InvalidInput, Problem
 
 FEWEST = 50
 """Number of intervals below which the share of true ones is not shown: so few come from unusual tasks."""

@@ -18,16 +18,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from builders.building.synthetic_grid import build_grid, noisy_predictions
-from builders.folder.manifest import TaskInfo
-from builders.folder.reader import DatasetFolder
-from leaderboard.bench.comparisons import compare_timings
-from leaderboard.metrics.depth import LAMBDAS, least_deep, tte_depth
-from leaderboard.scoring.replicates import N_DRAWS
-from leaderboard.scoring.score import checked_predictions, score_predictions
-from validation.report import InvalidInput, Problem
-from validation.timing import Timing
-from validation.vocabulary import GOLD, UNPARSED, TaskKind
+from shiftbench.builders.building.synthetic_grid import build_grid, noisy_predictions
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.bench.comparisons import compare_timings
+from shiftbench.leaderboard.metrics.depth import LAMBDAS, least_deep, tte_depth
+from shiftbench.leaderboard.scoring.replicates import N_DRAWS
+from shiftbench.leaderboard.scoring.score import checked_predictions, score_predictions
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.timing import Timing
+from shiftbench.validation.vocabulary import GOLD, UNPARSED, TaskKind
 
 DIMENSIONS = 384
 _LOOP_PAIRS = 20_000

@@ -14,16 +14,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.folder.manifest import DomainFacts, SplitFacts, TaskInfo
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.classification import accuracy, macro_f1
-from leaderboard.scoring.estimate import Estimate, Total
-from leaderboard.scoring.outcomes import Outcomes
-from leaderboard.scoring.replicates import TaskValues, score_target
-from leaderboard.scoring.shape import TaskScores
-from leaderboard.scoring.summary import task_scores
-from leaderboard.scoring.target_runs import TargetRuns
-from validation.vocabulary import TaskKind
+from shiftbench.builders.folder.manifest import DomainFacts, SplitFacts, TaskInfo
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.classification import accuracy, macro_f1
+from shiftbench.leaderboard.scoring.estimate import Estimate, Total
+from shiftbench.leaderboard.scoring.outcomes import Outcomes
+from shiftbench.leaderboard.scoring.replicates import TaskValues, score_target
+from shiftbench.leaderboard.scoring.shape import TaskScores
+from shiftbench.leaderboard.scoring.summary import task_scores
+from shiftbench.leaderboard.scoring.target_runs import TargetRuns
+from shiftbench.validation.vocabulary import TaskKind
 
 Floats = NDArray[np.float64]
 Metric = Literal["accuracy", "macro_f1", "token_f1"]

@@ -20,11 +20,11 @@ submission  submitting: a file and a card's text in, a plain answer out
 In: a store and dataset folders. Out: boards with their rows, ranks and intervals of ranks.
 """
 
-from leaderboard.board.boards import Board, find_board
-from leaderboard.board.index import Index, public_message
-from leaderboard.board.overall import Benchmark, find_benchmark
-from leaderboard.board.rows import missing_lines, task_scores
-from leaderboard.board.snapshot import Unscored
+from shiftbench.leaderboard.board.boards import Board, find_board
+from shiftbench.leaderboard.board.index import Index, public_message
+from shiftbench.leaderboard.board.overall import Benchmark, find_benchmark
+from shiftbench.leaderboard.board.rows import missing_lines, task_scores
+from shiftbench.leaderboard.board.snapshot import Unscored
 
 __all__ = [
     "Benchmark",

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from builders.folder.manifest import TaskInfo
-from builders.folder.reader import DatasetFolder
-from leaderboard.board.look_alikes import skeleton
-from leaderboard.board.rows import NO_INTERVAL, OOD, PARTS, SCHEMA
-from validation.report import InvalidInput, Problem, did_you_mean
-from validation.vocabulary import PLACEBO
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board.look_alikes import skeleton
+from shiftbench.leaderboard.board.rows import NO_INTERVAL, OOD, PARTS, SCHEMA
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.validation.vocabulary import PLACEBO
 
 
 @dataclass(frozen=True)
@@ -127,11 +127,13 @@ PLACES = pl.Schema(
         "words": pl.String(),
     }
 )
-"""What a board adds to its rows (``leaderboard.board.rows.SCHEMA``, then the board's scores on single domains).
+"""What a board adds to its rows (``shiftbench.leaderboard.board.rows.SCHEMA``, then the board's scores on single
+domains).
 
 - ``rank``: 1 the best, equal scores share it; null of partial entries.
 - ``rank_low``, ``rank_high``: its 95% interval; null of partial entries, without replicates, and while it is computed.
-- ``rank_about``, ``with_leader``, ``corrected``: see ``leaderboard.board.ranks.INTERVALS``; null where those are.
+- ``rank_about``, ``with_leader``, ``corrected``: see ``shiftbench.leaderboard.board.ranks.INTERVALS``; null where
+those are.
 - ``same_name``: the first digits of the id where two entries have one name, else null.
 - ``look_alike``: whether an entry of another submitter has a name that looks like this one.
 - ``copies``: names and submitters of later entries with the same predictions, which have no row; null without such.

@@ -19,10 +19,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from leaderboard.board.boards import Board
-from leaderboard.board.rows import GRID_FIGURES, ID_FIGURES
-from leaderboard.store import Store
-from validation.report import InvalidInput
+from shiftbench.leaderboard.board.boards import Board
+from shiftbench.leaderboard.board.rows import GRID_FIGURES, ID_FIGURES
+from shiftbench.leaderboard.store import Store
+from shiftbench.validation.report import InvalidInput
 
 NEAR = 0.995
 """Share of equal predictions from which on an entry is marked."""
@@ -72,7 +72,7 @@ class Copies:
         """Keep of entries with the same predictions on a board the earliest.
 
         Args:
-            rows: rows of all entries (``leaderboard.board.rows.SCHEMA``).
+            rows: rows of all entries (``shiftbench.leaderboard.board.rows.SCHEMA``).
             public: content hashes of the datasets with public labels.
         Returns: the rows that are left, with ``copies``: name and submitter of those that are not, the earliest first.
         """

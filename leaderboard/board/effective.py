@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from leaderboard.board.rows import trained_outside
-from leaderboard.metrics.baseline_line import one_against_others
-from leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.board.rows import trained_outside
+from shiftbench.leaderboard.metrics.baseline_line import one_against_others
+from shiftbench.leaderboard.scoring.estimate import Estimate
 
 _PAIRS = (("id_score", "mean_ood"), ("mean_ss", "mean_st"))
 
@@ -34,7 +34,7 @@ def effective_robustness_of(frame: pl.DataFrame, identity: str) -> AboveLine | N
     """Compare an entry with the line through the other complete entries of its board that are above chance.
 
     Args:
-        frame: the board's rows (``leaderboard.board.boards.PLACES``).
+        frame: the board's rows (``shiftbench.leaderboard.board.boards.PLACES``).
         identity: the entry's id.
     Returns: None where the entry is partial, at chance or trained on no domain, or has fewer than three others to
         compare with.

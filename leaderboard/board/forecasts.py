@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import polars as pl
 from threadpoolctl import threadpool_limits
 
-from leaderboard.board.boards import Board
-from leaderboard.board.index import Index, public_message
-from leaderboard.board.overall import one_entry_per_model
-from leaderboard.forecasting.comparison import Forecasted, compare_methods
-from leaderboard.forecasting.entries import EntryForecasts
-from leaderboard.forecasting.shape import MethodComparison
-from leaderboard.store import folder_of
-from leaderboard.store.forecasts import forecast_again, kept_forecasts
-from validation.report import InvalidInput
+from shiftbench.leaderboard.board.boards import Board
+from shiftbench.leaderboard.board.index import Index, public_message
+from shiftbench.leaderboard.board.overall import one_entry_per_model
+from shiftbench.leaderboard.forecasting.comparison import Forecasted, compare_methods
+from shiftbench.leaderboard.forecasting.entries import EntryForecasts
+from shiftbench.leaderboard.forecasting.shape import MethodComparison
+from shiftbench.leaderboard.store import folder_of
+from shiftbench.leaderboard.store.forecasts import forecast_again, kept_forecasts
+from shiftbench.validation.report import InvalidInput
 
 MAX_ENTRIES = 100
 """Models of a board that are compared, each by one entry: the newest. A page of more would take seconds."""

@@ -9,20 +9,20 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from builders.checksums import file_state
-from builders.folder.reader import DatasetFolder
-from leaderboard.board import index_cache
-from leaderboard.board.boards import Board, board_frame, rows_of
-from leaderboard.board.copies import Copies
-from leaderboard.board.overall import Benchmark, benchmarks_of, overall_frame
-from leaderboard.board.rank_intervals import RankIntervals
-from leaderboard.board.released import released_frame
-from leaderboard.board.rows import entry_rows, rows_frame, unreleased_rows
-from leaderboard.board.snapshot import Snapshot, Unscored
-from leaderboard.release import Released, ReleasedBoard, entry_tasks, last_release, released_tasks
-from leaderboard.scoring.shape import Scores
-from leaderboard.store import ENTRY_ID, Entry, Store, folder_of
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.builders.checksums import file_state
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board import index_cache
+from shiftbench.leaderboard.board.boards import Board, board_frame, rows_of
+from shiftbench.leaderboard.board.copies import Copies
+from shiftbench.leaderboard.board.overall import Benchmark, benchmarks_of, overall_frame
+from shiftbench.leaderboard.board.rank_intervals import RankIntervals
+from shiftbench.leaderboard.board.released import released_frame
+from shiftbench.leaderboard.board.rows import entry_rows, rows_frame, unreleased_rows
+from shiftbench.leaderboard.board.snapshot import Snapshot, Unscored
+from shiftbench.leaderboard.release import Released, ReleasedBoard, entry_tasks, last_release, released_tasks
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.leaderboard.store import ENTRY_ID, Entry, Store, folder_of
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 READ_AT_ONCE = 500
 """Entries that are read before they are shown."""
@@ -155,7 +155,7 @@ class Index:
         return benchmarks_of(self._snapshot.boards())
 
     def overall(self, benchmark: Benchmark) -> pl.DataFrame:
-        """Return a benchmark's overall board (see ``leaderboard.board.overall.overall_frame``)."""
+        """Return a benchmark's overall board (see ``shiftbench.leaderboard.board.overall.overall_frame``)."""
         frames = {board.task: self.frame(board) for board in benchmark.boards}
         parts = (*frames.values(), self._ranks.of_benchmark(benchmark))
         saved = self._overall.get(benchmark.name)

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.board.ranks import INTERVALS, Replicates
-from leaderboard.board.rows import OOD, rows_frame
-from leaderboard.scoring.score import N_STORED, encoder_name, token_encoder
-from leaderboard.scoring.shape import METRIC_VERSION
-from leaderboard.scoring.summary import depth_encoder_name
-from leaderboard.store import Store
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board.ranks import INTERVALS, Replicates
+from shiftbench.leaderboard.board.rows import OOD, rows_frame
+from shiftbench.leaderboard.scoring.score import N_STORED, encoder_name, token_encoder
+from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.leaderboard.scoring.summary import depth_encoder_name
+from shiftbench.leaderboard.store import Store
 
 SHAPE = 6
 """Version of the rows: raise it when the same scores would give other rows."""
@@ -43,7 +43,7 @@ _REPLICATES = pl.Schema(
         "n_runs": pl.Int64(),
     }
 )
-"""Ranked figure of an entry and task (see ``leaderboard.board.ranks.Replicates``); no nulls."""
+"""Ranked figure of an entry and task (see ``shiftbench.leaderboard.board.ranks.Replicates``); no nulls."""
 
 
 def stamp(folder: DatasetFolder) -> str:
@@ -69,7 +69,8 @@ def read_rows(store: Store) -> pl.DataFrame:
 
     Args:
         store: the store that keeps them.
-    Returns: rows as ``leaderboard.board.rows.SCHEMA`` has them; none where none are kept, or in another shape.
+    Returns: rows as ``shiftbench.leaderboard.board.rows.SCHEMA`` has them; none where none are kept, or in another
+        shape.
     """
     try:
         rows = pl.read_parquet(store.index_file("rows"))

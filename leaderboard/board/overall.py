@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.board.boards import Board
-from leaderboard.board.overall_ranks import OVERALL_RANKS
-from leaderboard.board.rows import CARD_LINKS
-from leaderboard.metrics.mover import combined_interval
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board.boards import Board
+from shiftbench.leaderboard.board.overall_ranks import OVERALL_RANKS
+from shiftbench.leaderboard.board.rows import CARD_LINKS
+from shiftbench.leaderboard.metrics.mover import combined_interval
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 VARIANTS = frozenset({"qa_imbalanced"})
 """Tasks that repeat another one with other class shares: they have boards, but do not count in a mean over tasks."""
@@ -47,7 +47,7 @@ def benchmarks_of(boards: Sequence[Board]) -> list[Benchmark]:
     """List the benchmarks that boards belong to, each with the boards of its main tasks.
 
     Args:
-        boards: as ``leaderboard.board.boards.boards_of`` lists them.
+        boards: as ``shiftbench.leaderboard.board.boards.boards_of`` lists them.
     Returns: benchmarks named as their boards are, ``dr`` or, of several versions, ``dr@0123abcd``.
     """
     by_data: dict[str, list[Board]] = {}
@@ -75,7 +75,7 @@ def newest_entries(rows: pl.DataFrame) -> pl.DataFrame:
     """Return, for each model and task, the newest entry that covers every shift.
 
     Args:
-        rows: rows of any boards (``leaderboard.board.rows.SCHEMA``).
+        rows: rows of any boards (``shiftbench.leaderboard.board.rows.SCHEMA``).
     """
     return one_entry_per_model(rows.filter("complete"))
 
@@ -84,7 +84,7 @@ def one_entry_per_model(rows: pl.DataFrame) -> pl.DataFrame:
     """Return, for each model and task, the newest entry that covers every shift; without such, the newest one.
 
     Args:
-        rows: rows of any boards (``leaderboard.board.rows.SCHEMA``).
+        rows: rows of any boards (``shiftbench.leaderboard.board.rows.SCHEMA``).
     """
     ordered = rows.sort("complete", "submitted_at", "id")
     return ordered.unique([*LINE, "task"], keep="last", maintain_order=True)
@@ -100,7 +100,7 @@ def overall_frame(benchmark: Benchmark, frames: Mapping[str, pl.DataFrame], rank
 
     Args:
         benchmark: the benchmark.
-        frames: the rows of its boards (``leaderboard.board.boards.PLACES``), by task.
+        frames: the rows of its boards (``shiftbench.leaderboard.board.boards.PLACES``), by task.
         ranks: ranks of the lines that cover all tasks (``OVERALL_RANKS``), as far as they are computed.
     Returns: a row a line, best first, then by coverage: ``LINE``; facts of its newest entry; ``words`` (what is
         searched); ``n_tasks``, ``complete`` (all of them); ``MEANS`` with ``.low`` and ``.high`` and

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from leaderboard.board.ranks import INTERVALS, BoardRanks, Replicates
+from shiftbench.leaderboard.board.ranks import INTERVALS, BoardRanks, Replicates
 
 LEVEL = 0.95
 BESIDE = ("mean_rank", "win_rate")

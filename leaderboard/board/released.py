@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from leaderboard.board.rows import OOD
-from leaderboard.release import ReleasedBoard
+from shiftbench.leaderboard.board.rows import OOD
+from shiftbench.leaderboard.release import ReleasedBoard
 
 ROUND = "round"
 """The column that such a board has on top: the round that released the row's figures."""

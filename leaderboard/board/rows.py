@@ -10,13 +10,13 @@ from typing import Any
 
 import polars as pl
 
-from leaderboard.metrics.robustness import SCENARIOS
-from leaderboard.scoring.coverage import covers_board
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.id_ood import ID_OOD
-from leaderboard.scoring.shape import OUTSIDE_BASES, Scores, TaskScores
-from leaderboard.store import Entry
-from validation.vocabulary import OUTSIDE_SOURCES, PLACEBO
+from shiftbench.leaderboard.metrics.robustness import SCENARIOS
+from shiftbench.leaderboard.scoring.coverage import covers_board
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.id_ood import ID_OOD
+from shiftbench.leaderboard.scoring.shape import OUTSIDE_BASES, Scores, TaskScores
+from shiftbench.leaderboard.store import Entry
+from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, PLACEBO
 
 LAMBDAS = ("0", "50", "90")
 """Percent of the most source-like target texts left out, of the depth figures of a board."""

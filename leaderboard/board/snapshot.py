@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.board.boards import Board, boards_of
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board.boards import Board, boards_of
 
 
 @dataclass(frozen=True)

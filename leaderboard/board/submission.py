@@ -7,17 +7,17 @@ from typing import Any, TypedDict
 
 import polars as pl
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.board import Index, missing_lines, public_message
-from leaderboard.board.boards import Board
-from leaderboard.board.rows import is_ranked, unranked_lines
-from leaderboard.release import TargetFeedback, feedback, nominate
-from leaderboard.scoring.score import IN_THIS_PROCESS, FileChecks, token_encoder
-from leaderboard.scoring.shape import Scores
-from leaderboard.store import Entry, folder_of
-from validation.cards import Card, parse_card
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import TaskKind
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board import Index, missing_lines, public_message
+from shiftbench.leaderboard.board.boards import Board
+from shiftbench.leaderboard.board.rows import is_ranked, unranked_lines
+from shiftbench.leaderboard.release import TargetFeedback, feedback, nominate
+from shiftbench.leaderboard.scoring.score import IN_THIS_PROCESS, FileChecks, token_encoder
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.leaderboard.store import Entry, folder_of
+from shiftbench.validation.cards import Card, parse_card
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import TaskKind
 
 MAX_UPLOAD_BYTES = 256 * 1024 * 1024
 MAX_GENERATED = 2_000
@@ -62,7 +62,7 @@ def check(
         file: the prediction file; None where none was sent.
         card_text: the card as YAML or JSON.
         checks: reads and checks the file; a server has that done by another process.
-        labels_by_index: whole numbers in the file stand for labels (see ``validation.label_indices``).
+        labels_by_index: whole numbers in the file stand for labels (see ``shiftbench.validation.label_indices``).
         validation: the file of what the same models predicted on validation rows; None where none was sent.
     Returns: what the endpoint answers, problems included.
     """
@@ -225,7 +225,7 @@ def _accepted(
 def _feedback_answer(
     entry: Entry, folder: DatasetFolder, feedback_on_targets: Sequence[TargetFeedback], *, new: bool
 ) -> SubmissionAnswer:
-    """Return the feedback allowed for an entry on withheld labels: see ``leaderboard.release``."""
+    """Return the feedback allowed for an entry on withheld labels: see ``shiftbench.leaderboard.release``."""
     facts = {"benchmark": folder.manifest.benchmark, "data": folder.content_hash, "subset": entry.card.subset}
     note = "Nominate the entry to have its figures released by the next round."
     answer = _accepted(entry=entry.id, new=new, note=note)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from validation.command_line import DataOption, JsonOption, console, writable_file, write_json
+from shiftbench.validation.command_line import DataOption, JsonOption, console, writable_file, write_json
 
 
 def _share(name: str, words: str) -> typer.models.OptionInfo:
@@ -44,10 +44,10 @@ def plan(
 
     Example: shiftbench plan --data build/dr --task nli --runs 5
     """
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.scoring.plan import plan as make_plan
-    from leaderboard.scoring.score import token_encoder
-    from leaderboard.views.plan_tables import plan_picture, print_plan
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.scoring.plan import plan as make_plan
+    from shiftbench.leaderboard.scoring.score import token_encoder
+    from shiftbench.leaderboard.views.plan_tables import plan_picture, print_plan
 
     folder = DatasetFolder.open(data)
     typed = {"accuracy": accuracy, "discordance": discordance, "icc": icc, "run_sd": run_sd}

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from leaderboard.commands.server import StoreOption
-from validation.command_line import JsonOption, console, write_json
+from shiftbench.leaderboard.commands.server import StoreOption
+from shiftbench.validation.command_line import JsonOption, console, write_json
 
 
 def nominate(
@@ -28,10 +28,10 @@ def nominate(
 
     Example: shiftbench nominate 0123456789abcdef --to http://127.0.0.1:7860
     """
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.app.client import is_url, nominate_at_url
-    from leaderboard.release import nominate as nominate_in_store
-    from leaderboard.store import LOCAL_SUBMITTER, open_store
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.app.client import is_url, nominate_at_url
+    from shiftbench.leaderboard.release import nominate as nominate_in_store
+    from shiftbench.leaderboard.store import LOCAL_SUBMITTER, open_store
 
     if is_url(to):
         typer.echo(nominate_at_url(to, entry, task, any_token=any_token)["note"], err=True)
@@ -55,10 +55,10 @@ def release_round(
 
     Example: shiftbench release-round --store store --data build/tickets/gold
     """
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.release import close_round, round_of_quarter
-    from leaderboard.store import open_store
-    from leaderboard.views.terminal import print_round
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.release import close_round, round_of_quarter
+    from shiftbench.leaderboard.store import open_store
+    from shiftbench.leaderboard.views.terminal import print_round
 
     where = open_store(store)
     folders = [DatasetFolder.open(folder) for folder in data]

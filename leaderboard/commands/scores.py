@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from validation.command_line import (
+from shiftbench.validation.command_line import (
     JsonOption,
     LabelsByIndexOption,
     SubsetOption,
@@ -14,7 +14,7 @@ from validation.command_line import (
     writable_file,
     write_json,
 )
-from validation.report import InvalidInput, Problem
+from shiftbench.validation.report import InvalidInput, Problem
 
 
 def validate(
@@ -33,17 +33,17 @@ def validate(
 
     Example: shiftbench validate preds.parquet --data build/dr --card preds.card.yaml
     """
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.scoring.score import checked_predictions
-    from leaderboard.store import folder_of
-    from leaderboard.views.contents import (
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.scoring.score import checked_predictions
+    from shiftbench.leaderboard.store import folder_of
+    from shiftbench.leaderboard.views.contents import (
         coverage_of,
         folder_lines,
         next_for_folder,
         next_for_predictions,
         prediction_lines,
     )
-    from validation.cards import read_card
+    from shiftbench.validation.cards import read_card
 
     if path.is_dir():
         folder = DatasetFolder.unchecked(path)
@@ -80,7 +80,7 @@ def coverage(
 
     Example: shiftbench coverage edges --tasks 2000
     """
-    from leaderboard.bench.coverage import measure_coverage, print_coverage
+    from shiftbench.leaderboard.bench.coverage import measure_coverage, print_coverage
 
     rows = measure_coverage(tasks, seed, names)
     if json_ != "-":
@@ -125,15 +125,15 @@ def protocol(
         raise typer.BadParameter("give either --reported, the paper's tables, or --data, a dataset folder")
     if reported and (encoder or predictions):
         raise typer.BadParameter("--encoder and --predictions are for --data; --reported has the paper's own figures")
-    from leaderboard.protocol.picture import choice_picture
-    from leaderboard.protocol.report import print_choice
-    from leaderboard.protocol.run import choose_measured, choose_reported
+    from shiftbench.leaderboard.protocol.picture import choice_picture
+    from shiftbench.leaderboard.protocol.report import print_choice
+    from shiftbench.leaderboard.protocol.run import choose_measured, choose_reported
 
     if data is None:
         choice = choose_reported(task, n_ood, id_)
     else:
-        from builders.encoder import Encoder
-        from builders.folder.reader import DatasetFolder
+        from shiftbench.builders.encoder import Encoder
+        from shiftbench.builders.folder.reader import DatasetFolder
 
         folder, sentences = DatasetFolder.open(data), Encoder(encoder) if encoder else None
         choice = choose_measured(folder, task, n_ood, id_=id_, encoder=sentences, predictions=predictions)
@@ -185,13 +185,13 @@ def analyse(
         raise typer.BadParameter("give prediction files, --store, or both")
     from tqdm import tqdm
 
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.analysis.entries import find_results, read_entries
-    from leaderboard.analysis.figures import analyse as carry_out
-    from leaderboard.analysis.figures import figures_of, write
-    from leaderboard.analysis.report import as_json, print_analyses
-    from leaderboard.store import open_store
-    from leaderboard.views.terminal import warnings
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.analysis.entries import find_results, read_entries
+    from shiftbench.leaderboard.analysis.figures import analyse as carry_out
+    from shiftbench.leaderboard.analysis.figures import figures_of, write
+    from shiftbench.leaderboard.analysis.report import as_json, print_analyses
+    from shiftbench.leaderboard.store import open_store
+    from shiftbench.leaderboard.views.terminal import warnings
 
     figures_of(figure or [])  # before any work
     _check_folder(out)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from validation.command_line import (
+from shiftbench.validation.command_line import (
     JsonOption,
     LabelsByIndexOption,
     PortOption,
@@ -17,8 +17,8 @@ from validation.command_line import (
 )
 
 if TYPE_CHECKING:
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.store import Store
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.store import Store
 
 StoreOption = Annotated[
     str,
@@ -60,10 +60,10 @@ def submit(
 
     Example: shiftbench submit preds.parquet --card preds.card.yaml --to http://127.0.0.1:7860
     """
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.app.client import is_url, send
-    from leaderboard.views.answer import answer_lines
-    from validation.cards import read_card
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.app.client import is_url, send
+    from shiftbench.leaderboard.views.answer import answer_lines
+    from shiftbench.validation.cards import read_card
 
     over_http = is_url(to)  # before the card is read
     folders = [] if over_http else [DatasetFolder.open(place) for place in data or ()]
@@ -97,8 +97,8 @@ def withdraw(
 
     Example: shiftbench withdraw 0123456789abcdef --to http://127.0.0.1:7860
     """
-    from leaderboard.app.client import is_url, withdraw_at_url
-    from leaderboard.store import LOCAL_SUBMITTER, open_store
+    from shiftbench.leaderboard.app.client import is_url, withdraw_at_url
+    from shiftbench.leaderboard.store import LOCAL_SUBMITTER, open_store
 
     if is_url(to):
         withdraw_at_url(to, entry, any_token=any_token)
@@ -152,11 +152,11 @@ def serve(
 def _serve(
     data: list[Path], store: str, host: str, port: int, *, sign_in: bool, quota: int | None, proxies: list[str]
 ) -> None:
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.app.callers import checked_networks
-    from leaderboard.app.server import ServerSettings
-    from leaderboard.app.server import serve as serve_page
-    from leaderboard.store import open_store
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.app.callers import checked_networks
+    from shiftbench.leaderboard.app.server import ServerSettings
+    from shiftbench.leaderboard.app.server import serve as serve_page
+    from shiftbench.leaderboard.store import open_store
 
     settings = ServerSettings(sign_in=sign_in, daily_quota=quota, proxies=checked_networks(proxies))
     folders = [DatasetFolder.open(folder) for folder in data]
@@ -181,11 +181,11 @@ def rescore(
 
     Example: shiftbench rescore --store store --data build/dr
     """
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.store import open_store
-    from leaderboard.store.rescore import rescore as rescore_store
-    from leaderboard.views.terminal import print_rescored
-    from validation.report import InvalidInput, Problem
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.store import open_store
+    from shiftbench.leaderboard.store.rescore import rescore as rescore_store
+    from shiftbench.leaderboard.views.terminal import print_rescored
+    from shiftbench.validation.report import InvalidInput, Problem
 
     folders = [DatasetFolder.open(folder) for folder in data]
     for folder in folders:
@@ -204,8 +204,8 @@ def rescore(
 
 
 def _fill(store: "Store", archive: Path, folders: "list[DatasetFolder]") -> None:
-    from leaderboard.interchange.from_archive import fill_store
-    from validation.report import InvalidInput, Problem
+    from shiftbench.leaderboard.interchange.from_archive import fill_store
+    from shiftbench.validation.report import InvalidInput, Problem
 
     n_filled, failed = fill_store(store, archive, folders)
     if failed and not n_filled:
@@ -240,8 +240,8 @@ def publish_space(
 
     Example: shiftbench publish-space ORG/leaderboard --data ORG/domain-robustness --store ORG/entries --dry-run
     """
-    from leaderboard.app.space import SpaceConfig, check_names, space_files
-    from leaderboard.app.space import publish_space as create
+    from shiftbench.leaderboard.app.space import SpaceConfig, check_names, space_files
+    from shiftbench.leaderboard.app.space import publish_space as create
 
     config = SpaceConfig(tuple(data), store, title, quota, bert_score)
     check_names(repo_id, config)

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.crossed import RunScores, influences
-from leaderboard.metrics.depth import depth_weights, effective_size, least_deep
-from leaderboard.scoring.floors import Floor, is_at_floor
-from leaderboard.scoring.outcomes import Formula, Outcomes
-from leaderboard.scoring.replicates import Cell, Floats, deepest_of_parts, depth_in, n_train
-from leaderboard.scoring.target_runs import TargetRuns
-from validation.vocabulary import OUTSIDE_SOURCES, source_parts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.crossed import RunScores, influences
+from shiftbench.leaderboard.metrics.depth import depth_weights, effective_size, least_deep
+from shiftbench.leaderboard.scoring.floors import Floor, is_at_floor
+from shiftbench.leaderboard.scoring.outcomes import Formula, Outcomes
+from shiftbench.leaderboard.scoring.replicates import Cell, Floats, deepest_of_parts, depth_in, n_train
+from shiftbench.leaderboard.scoring.target_runs import TargetRuns
+from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
 Place = tuple[str, str, str]
 """Source, target, and the lambda of a depth weighting; empty for the primary metric on the plain test set."""

@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import pydantic
 
-from leaderboard.comparing.shape import FIGURES, RECIPES, Comparison, Difference, TaskComparison, winner
-from leaderboard.metrics.multiplicity import LEVEL, MAIN_SHARE
-from validation.json_text import parse_json
-from validation.outside import OutsideText
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.comparing.shape import FIGURES, RECIPES, Comparison, Difference, TaskComparison, winner
+from shiftbench.leaderboard.metrics.multiplicity import LEVEL, MAIN_SHARE
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.outside import OutsideText
+from shiftbench.validation.report import InvalidInput, Problem
 
 Status = Literal["agrees", "moved", "differs"]
 VALUE_TOLERANCE = 1e-6

@@ -10,13 +10,19 @@ from itertools import combinations
 from pathlib import Path
 from typing import Protocol
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.comparing.files import Entrant, compare_entrants
-from leaderboard.comparing.shape import Comparison, NoSharedShift, correct_p_values, mirror_comparison, select_task
-from leaderboard.metrics.comparison import N_SWAPS
-from leaderboard.scoring.score import encoder_name, token_encoder
-from leaderboard.scoring.summary import depth_encoder_name
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.comparing.files import Entrant, compare_entrants
+from shiftbench.leaderboard.comparing.shape import (
+    Comparison,
+    NoSharedShift,
+    correct_p_values,
+    mirror_comparison,
+    select_task,
+)
+from shiftbench.leaderboard.metrics.comparison import N_SWAPS
+from shiftbench.leaderboard.scoring.score import encoder_name, token_encoder
+from shiftbench.leaderboard.scoring.summary import depth_encoder_name
+from shiftbench.validation.report import InvalidInput, Problem
 
 MAX_ENTRIES = 4
 """Most entries of one comparison: the first against each other one."""

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from builders.folder.manifest import TaskInfo
-from leaderboard.comparing.cells import DEPTH_LAMBDAS, EntryTask, Place
-from leaderboard.comparing.shape import AVERAGE_DROP, DEPTH_F1, FIGURES, MEAN_OOD, MEAN_ST
-from leaderboard.scoring.gaps import small_domains
-from leaderboard.scoring.replicates import Cell, Floats
-from validation.vocabulary import OUTSIDE_SOURCES, source_parts
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.leaderboard.comparing.cells import DEPTH_LAMBDAS, EntryTask, Place
+from shiftbench.leaderboard.comparing.shape import AVERAGE_DROP, DEPTH_F1, FIGURES, MEAN_OOD, MEAN_ST
+from shiftbench.leaderboard.scoring.gaps import small_domains
+from shiftbench.leaderboard.scoring.replicates import Cell, Floats
+from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
 Statistic = Mapping[Place, float]
 """Weights of mean scores; a weight below 0 takes away."""

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import polars as pl
 from tqdm import tqdm
 
-from builders.encoder import Encoder
-from builders.folder.reader import DatasetFolder
-from leaderboard.comparing.cells import EntryTask
-from leaderboard.comparing.equivalence import equivalence_p_values
-from leaderboard.comparing.figures import TaskFigure, mean_figures, shift_figures
-from leaderboard.comparing.shape import (
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.comparing.cells import EntryTask
+from shiftbench.leaderboard.comparing.equivalence import equivalence_p_values
+from shiftbench.leaderboard.comparing.figures import TaskFigure, mean_figures, shift_figures
+from shiftbench.leaderboard.comparing.shape import (
     FIGURES,
     RECIPES,
     TRAINED_MODELS,
@@ -30,18 +30,18 @@ from leaderboard.comparing.shape import (
     refuse_swaps,
     select_task,
 )
-from leaderboard.comparing.testing import Tested, about_recipes, fewest_runs, run_tests
-from leaderboard.metrics.comparison import N_SWAPS
-from leaderboard.scoring.floors import constant_runs, task_floors
-from leaderboard.scoring.intervals import none_if_nan
-from leaderboard.scoring.non_inferiority import refuse_margin
-from leaderboard.scoring.replicates import Cell
-from leaderboard.scoring.score import checked_predictions, encoder_name
-from leaderboard.scoring.shape import METRIC_VERSION
-from leaderboard.scoring.summary import depth_encoder_name
-from leaderboard.scoring.target_runs import target_runs
-from validation.outside import MAX_TEXT, check_text
-from validation.report import Problem
+from shiftbench.leaderboard.comparing.testing import Tested, about_recipes, fewest_runs, run_tests
+from shiftbench.leaderboard.metrics.comparison import N_SWAPS
+from shiftbench.leaderboard.scoring.floors import constant_runs, task_floors
+from shiftbench.leaderboard.scoring.intervals import none_if_nan
+from shiftbench.leaderboard.scoring.non_inferiority import refuse_margin
+from shiftbench.leaderboard.scoring.replicates import Cell
+from shiftbench.leaderboard.scoring.score import checked_predictions, encoder_name
+from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.leaderboard.scoring.summary import depth_encoder_name
+from shiftbench.leaderboard.scoring.target_runs import target_runs
+from shiftbench.validation.outside import MAX_TEXT, check_text
+from shiftbench.validation.report import Problem
 
 Both = tuple[Tested, float | None]
 """The test for a difference, and the p value of that for equivalence."""

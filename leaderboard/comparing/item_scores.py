@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from leaderboard.comparing.shape import refuse_many_swaps
-from leaderboard.metrics.comparison import N_SWAPS, holm, swap_test
-from leaderboard.metrics.depth import effective_size
-from leaderboard.metrics.multiplicity import LEVEL
-from leaderboard.metrics.ranking import rank_intervals
-from leaderboard.metrics.resampling import replicate_counts
-from leaderboard.metrics.wilson import (
+from shiftbench.leaderboard.comparing.shape import refuse_many_swaps
+from shiftbench.leaderboard.metrics.comparison import N_SWAPS, holm, swap_test
+from shiftbench.leaderboard.metrics.depth import effective_size
+from shiftbench.leaderboard.metrics.multiplicity import LEVEL
+from shiftbench.leaderboard.metrics.ranking import rank_intervals
+from shiftbench.leaderboard.metrics.resampling import replicate_counts
+from shiftbench.leaderboard.metrics.wilson import (
     MIN_GROUPS,
     effective_n,
     intraclass_correlation,
@@ -27,11 +27,19 @@ from leaderboard.metrics.wilson import (
     run_moments,
     wilson_interval,
 )
-from leaderboard.scoring.detectable import detectable_drop
-from leaderboard.scoring.estimate import Estimate, Record
-from leaderboard.scoring.intervals import SCORE, Figure, Reason, difference, estimate, none_if_nan, percentile_figure
-from leaderboard.scoring.replicates import N_DRAWS, Floats
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.scoring.detectable import detectable_drop
+from shiftbench.leaderboard.scoring.estimate import Estimate, Record
+from shiftbench.leaderboard.scoring.intervals import (
+    SCORE,
+    Figure,
+    Reason,
+    difference,
+    estimate,
+    none_if_nan,
+    percentile_figure,
+)
+from shiftbench.leaderboard.scoring.replicates import N_DRAWS, Floats
+from shiftbench.validation.report import InvalidInput, Problem
 
 _UNBOUNDED = (-np.inf, np.inf)
 

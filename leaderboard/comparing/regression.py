@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from leaderboard.comparing.cells import EntryTask, Place
-from leaderboard.comparing.equivalence import text_errors
-from leaderboard.metrics.crossed import SourcePair
-from leaderboard.metrics.limits import limit_p
-from leaderboard.metrics.wilson import MIN_GROUPS
-from leaderboard.scoring.intervals import Reason
-from leaderboard.scoring.limits import LimitTest
+from shiftbench.leaderboard.comparing.cells import EntryTask, Place
+from shiftbench.leaderboard.comparing.equivalence import text_errors
+from shiftbench.leaderboard.metrics.crossed import SourcePair
+from shiftbench.leaderboard.metrics.limits import limit_p
+from shiftbench.leaderboard.metrics.wilson import MIN_GROUPS
+from shiftbench.leaderboard.scoring.intervals import Reason
+from shiftbench.leaderboard.scoring.limits import LimitTest
 
 _SAME = 1e-12
 

@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 import numpy as np
 import pydantic
 
-from leaderboard.metrics.comparison import MAX_SWAPS
-from leaderboard.metrics.crossed import MIN_RUNS
-from leaderboard.metrics.multiplicity import LEVEL, least_draws, pass_on
-from leaderboard.scoring.intervals import none_if_nan
-from validation.outside import Count, OutsideText, Seed
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.metrics.comparison import MAX_SWAPS
+from shiftbench.leaderboard.metrics.crossed import MIN_RUNS
+from shiftbench.leaderboard.metrics.multiplicity import LEVEL, least_draws, pass_on
+from shiftbench.leaderboard.scoring.intervals import none_if_nan
+from shiftbench.validation.outside import Count, OutsideText, Seed
+from shiftbench.validation.report import InvalidInput, Problem
 
 FIGURES = ("ST", "SD", "TD")
 MEAN_ST, MEAN_OOD, AVERAGE_DROP, DEPTH_F1 = "mean ST", "mean OOD", "average drop", "DF1@"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from leaderboard.comparing.shape import (
+from shiftbench.leaderboard.comparing.shape import (
     AVERAGE_DROP,
     FIGURES,
     MEAN_OOD,
@@ -16,8 +16,8 @@ from leaderboard.comparing.shape import (
     p_text,
     winner,
 )
-from leaderboard.metrics.equivalence import LEVEL
-from validation.report import counted
+from shiftbench.leaderboard.metrics.equivalence import LEVEL
+from shiftbench.validation.report import counted
 
 Names = tuple[str, str]
 RANKED = (MEAN_ST, MEAN_OOD)

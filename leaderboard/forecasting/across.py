@@ -5,17 +5,25 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from leaderboard.forecasting.methods import ACROSS, FLOORS, METHODS, NO_HOME, NO_PROBABILITIES, forecast_run, shift_runs
-from leaderboard.forecasting.samples import TaskSamples
-from leaderboard.forecasting.text_vectors import ShiftVectors
-from leaderboard.metrics.classification import confusion_counts, macro_f1
-from leaderboard.metrics.forecasts._checks import NoForecastError
-from leaderboard.metrics.forecasts.average import average_forecast
-from leaderboard.metrics.forecasts.divergence_line import score_by_divergence
-from leaderboard.metrics.forecasts.expected_confusion import expected_macro_f1
-from leaderboard.metrics.forecasts.mean_drop import less_mean_drop
-from leaderboard.metrics.forecasts.nuclear_norm import accuracy_by_norm, nuclear_norm
-from validation.vocabulary import source_parts
+from shiftbench.leaderboard.forecasting.methods import (
+    ACROSS,
+    FLOORS,
+    METHODS,
+    NO_HOME,
+    NO_PROBABILITIES,
+    forecast_run,
+    shift_runs,
+)
+from shiftbench.leaderboard.forecasting.samples import TaskSamples
+from shiftbench.leaderboard.forecasting.text_vectors import ShiftVectors
+from shiftbench.leaderboard.metrics.classification import confusion_counts, macro_f1
+from shiftbench.leaderboard.metrics.forecasts._checks import NoForecastError
+from shiftbench.leaderboard.metrics.forecasts.average import average_forecast
+from shiftbench.leaderboard.metrics.forecasts.divergence_line import score_by_divergence
+from shiftbench.leaderboard.metrics.forecasts.expected_confusion import expected_macro_f1
+from shiftbench.leaderboard.metrics.forecasts.mean_drop import less_mean_drop
+from shiftbench.leaderboard.metrics.forecasts.nuclear_norm import accuracy_by_norm, nuclear_norm
+from shiftbench.validation.vocabulary import source_parts
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,17 @@ from importlib.util import find_spec
 import polars as pl
 import pydantic
 
-from builders.encoder import DEFAULT_ENCODER, CachedVectors, Encoder, offline_weights
-from builders.folder.reader import DatasetFolder
-from leaderboard.forecasting.methods import NO_PROBABILITIES, NO_VECTORS
-from leaderboard.forecasting.run import chosen_methods, forecast_task
-from leaderboard.forecasting.samples import TaskSamples, reason_against_forecasts, task_samples
-from leaderboard.forecasting.shape import Forecast, ShiftForecast, TaskForecast
-from leaderboard.forecasting.text_vectors import TextVectors
-from leaderboard.scoring.estimate import Record
-from validation.probabilities import PROBABILITIES
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import PLACEBO
+from shiftbench.builders.encoder import DEFAULT_ENCODER, CachedVectors, Encoder, offline_weights
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.forecasting.methods import NO_PROBABILITIES, NO_VECTORS
+from shiftbench.leaderboard.forecasting.run import chosen_methods, forecast_task
+from shiftbench.leaderboard.forecasting.samples import TaskSamples, reason_against_forecasts, task_samples
+from shiftbench.leaderboard.forecasting.shape import Forecast, ShiftForecast, TaskForecast
+from shiftbench.leaderboard.forecasting.text_vectors import TextVectors
+from shiftbench.leaderboard.scoring.estimate import Record
+from shiftbench.validation.probabilities import PROBABILITIES
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import PLACEBO
 
 FORECAST_VERSION = "2"
 """Changes when the same predictions would give other forecasts: those of another version are made again."""

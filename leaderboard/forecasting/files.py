@@ -6,17 +6,17 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.encoder import Encoder, encoder_texts
-from builders.folder.reader import DatasetFolder
-from leaderboard.forecasting import CONCEPT_SHIFT
-from leaderboard.forecasting.likeness import word_likeness
-from leaderboard.forecasting.run import chosen_methods, forecast_task
-from leaderboard.forecasting.samples import NO_MEANING, SCORES, Run, Sample, TaskSamples, task_samples
-from leaderboard.forecasting.shape import Forecasts
-from leaderboard.forecasting.text_vectors import TextVectors
-from leaderboard.scoring.validation_rows import read_validation, validation_file
-from validation.report import InvalidInput, Problem, counted, did_you_mean
-from validation.vocabulary import source_parts
+from shiftbench.builders.encoder import Encoder, encoder_texts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.forecasting import CONCEPT_SHIFT
+from shiftbench.leaderboard.forecasting.likeness import word_likeness
+from shiftbench.leaderboard.forecasting.run import chosen_methods, forecast_task
+from shiftbench.leaderboard.forecasting.samples import NO_MEANING, SCORES, Run, Sample, TaskSamples, task_samples
+from shiftbench.leaderboard.forecasting.shape import Forecasts
+from shiftbench.leaderboard.forecasting.text_vectors import TextVectors
+from shiftbench.leaderboard.scoring.validation_rows import read_validation, validation_file
+from shiftbench.validation.report import InvalidInput, Problem, counted, did_you_mean
+from shiftbench.validation.vocabulary import source_parts
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from leaderboard.metrics.divergence import frequent_words, js_divergence_matrix
-from validation.vocabulary import WORD
+from shiftbench.leaderboard.metrics.divergence import frequent_words, js_divergence_matrix
+from shiftbench.validation.vocabulary import WORD
 
 
 def word_likeness(texts: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float]]:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import polars as pl
 
-from leaderboard.forecasting.comparison import Forecasted
-from leaderboard.forecasting.methods import TITLES
-from leaderboard.forecasting.shape import Forecast, ShiftForecast, TaskForecast
-from validation.csv_text import csv_text, repeated_columns
-from validation.report import InvalidInput, Problem, and_more, did_you_mean
+from shiftbench.leaderboard.forecasting.comparison import Forecasted
+from shiftbench.leaderboard.forecasting.methods import TITLES
+from shiftbench.leaderboard.forecasting.shape import Forecast, ShiftForecast, TaskForecast
+from shiftbench.validation.csv_text import csv_text, repeated_columns
+from shiftbench.validation.report import InvalidInput, Problem, and_more, did_you_mean
 
 KEYS = ("task", "source", "target", "seed")
 NUMBERS = ("value", "low", "high")

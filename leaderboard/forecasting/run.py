@@ -4,15 +4,15 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from leaderboard.forecasting.across import Cell, forecast_cell, grid_cells
-from leaderboard.forecasting.errors import Point, errors_by_domain, method_errors
-from leaderboard.forecasting.likeness import mean_likeness
-from leaderboard.forecasting.methods import FLOORS, TITLES
-from leaderboard.forecasting.samples import TaskSamples
-from leaderboard.forecasting.shape import Forecast, MethodErrors, ShiftForecast, TaskForecast
-from leaderboard.forecasting.text_vectors import ShiftVectors
-from leaderboard.metrics.hierarchical_conformal import domain_quantile, interval_level
-from validation.report import Problem, UnknownChoice, did_you_mean, quote_names
+from shiftbench.leaderboard.forecasting.across import Cell, forecast_cell, grid_cells
+from shiftbench.leaderboard.forecasting.errors import Point, errors_by_domain, method_errors
+from shiftbench.leaderboard.forecasting.likeness import mean_likeness
+from shiftbench.leaderboard.forecasting.methods import FLOORS, TITLES
+from shiftbench.leaderboard.forecasting.samples import TaskSamples
+from shiftbench.leaderboard.forecasting.shape import Forecast, MethodErrors, ShiftForecast, TaskForecast
+from shiftbench.leaderboard.forecasting.text_vectors import ShiftVectors
+from shiftbench.leaderboard.metrics.hierarchical_conformal import domain_quantile, interval_level
+from shiftbench.validation.report import Problem, UnknownChoice, did_you_mean, quote_names
 
 _MIN_TESTED = 2
 """Domains that must be left to set an interval on when one is left out to test it."""

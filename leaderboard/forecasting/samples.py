@@ -7,13 +7,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.folder.manifest import TaskInfo
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.outcomes import folded_codes, outcomes
-from leaderboard.scoring.validation_rows import check_agreement
-from validation.probabilities import PROBABILITIES
-from validation.report import InvalidInput, Problem, quote_names
-from validation.vocabulary import GOLD, TaskKind, source_parts
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.outcomes import folded_codes, outcomes
+from shiftbench.leaderboard.scoring.validation_rows import check_agreement
+from shiftbench.validation.probabilities import PROBABILITIES
+from shiftbench.validation.report import InvalidInput, Problem, quote_names
+from shiftbench.validation.vocabulary import GOLD, TaskKind, source_parts
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -121,8 +121,8 @@ def task_samples(
 
     Args:
         task: its name; a task of tags has no mean score of texts to be forecast.
-        predictions: its checked predictions on test rows (``validation.predictions.CHECKED_PREDICTIONS``); gold may be
-            withheld.
+        predictions: its checked predictions on test rows (``shiftbench.validation.predictions.CHECKED_PREDICTIONS``);
+            gold may be withheld.
         folder: the dataset.
         validation: its checked predictions on validation rows, same columns; None without.
         extra: samples on targets that the folder does not have.
@@ -254,7 +254,7 @@ def _refuse_other_order(samples: Sequence[Sample], split: str, labels: tuple[str
 
 
 def _read_divergence(folder: DatasetFolder, task: str) -> Mapping[str, Mapping[str, float]]:
-    from builders.folder.statistics import read_statistics
+    from shiftbench.builders.folder.statistics import read_statistics
 
     if not (folder.path / "statistics" / f"{task}.json").is_file():
         return {}

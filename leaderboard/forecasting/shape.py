@@ -2,7 +2,7 @@
 
 import pydantic
 
-from leaderboard.scoring.estimate import Record
+from shiftbench.leaderboard.scoring.estimate import Record
 
 
 class Forecast(Record):

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.encoder import encoder_texts
-from builders.folder.reader import DatasetFolder
-from leaderboard.forecasting.samples import TaskSamples
-from leaderboard.metrics.depth import tte_depth
+from shiftbench.builders.encoder import encoder_texts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.forecasting.samples import TaskSamples
+from shiftbench.leaderboard.metrics.depth import tte_depth
 
 Floats = NDArray[np.float64]
 

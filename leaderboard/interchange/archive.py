@@ -9,8 +9,8 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from leaderboard.interchange.log import WHOLE, refuse_log
-from validation.report import first_line
+from shiftbench.leaderboard.interchange.log import WHOLE, refuse_log
+from shiftbench.validation.report import first_line
 
 MAX_ENTRY_BYTES = 512 * 2**20
 """Bytes of one entry once nothing is compressed."""

@@ -6,13 +6,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from leaderboard.comparing.item_scores import compare_items
-from leaderboard.interchange.joining import Joining, join_logs, model_names
-from leaderboard.interchange.log import EvaluationLog
-from leaderboard.interchange.reader import read_log
-from leaderboard.metrics.comparison import N_SWAPS
-from leaderboard.views.item_tables import ItemReport
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.comparing.item_scores import compare_items
+from shiftbench.leaderboard.interchange.joining import Joining, join_logs, model_names
+from shiftbench.leaderboard.interchange.log import EvaluationLog
+from shiftbench.leaderboard.interchange.reader import read_log
+from shiftbench.leaderboard.metrics.comparison import N_SWAPS
+from shiftbench.leaderboard.views.item_tables import ItemReport
+from shiftbench.validation.report import InvalidInput, Problem
 
 
 @dataclass(frozen=True)

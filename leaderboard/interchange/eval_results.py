@@ -1,7 +1,7 @@
 """``.eval_results/*.yaml`` in a model's repository: the Hub shows it on the model page and the dataset's leaderboard.
 
 One value a task, in points, higher is better: the drop and the intervals stand in the notes. A task is one of the
-dataset's ``eval.yaml`` (``leaderboard.interchange.eval_yaml``); the Hub's client has the form of the file.
+dataset's ``eval.yaml`` (``shiftbench.leaderboard.interchange.eval_yaml``); the Hub's client has the form of the file.
 """
 
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from pathlib import PurePosixPath
 
 import yaml
 
-from leaderboard.interchange.eval_yaml import benchmark_tasks
-from leaderboard.interchange.figures import SharedFigure, figures_of, headlines
-from leaderboard.interchange.shared_entry import SharedEntry
-from leaderboard.scoring.shape import TaskScores
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.interchange.eval_yaml import benchmark_tasks
+from shiftbench.leaderboard.interchange.figures import SharedFigure, figures_of, headlines
+from shiftbench.leaderboard.interchange.shared_entry import SharedEntry
+from shiftbench.leaderboard.scoring.shape import TaskScores
+from shiftbench.validation.report import InvalidInput, Problem
 
 FOLDER = ".eval_results"
 

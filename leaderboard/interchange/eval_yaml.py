@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 import yaml
 
-from builders.folder.configs import config_name
-from builders.folder.manifest import Manifest, TaskInfo
-from validation.vocabulary import PLACEBO, TaskKind
+from shiftbench.builders.folder.configs import config_name
+from shiftbench.builders.folder.manifest import Manifest, TaskInfo
+from shiftbench.validation.vocabulary import PLACEBO, TaskKind
 
 EVAL_YAML = "eval.yaml"
 FRAMEWORK = "inspect-ai"

@@ -12,13 +12,13 @@ from typing import Any
 
 import polars as pl
 
-from builders.folder.manifest import TaskInfo
-from builders.folder.reader import DatasetFolder
-from leaderboard.interchange.every_eval_ever import COLLECTION, SCHEMA_VERSION, DatastorePlace
-from leaderboard.interchange.shared_entry import SharedEntry
-from leaderboard.scoring.examples import why_hidden
-from leaderboard.scoring.target_runs import TargetRuns, target_runs
-from validation.vocabulary import GOLD, PLACEBO, TOKENS, TaskKind
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.interchange.every_eval_ever import COLLECTION, SCHEMA_VERSION, DatastorePlace
+from shiftbench.leaderboard.interchange.shared_entry import SharedEntry
+from shiftbench.leaderboard.scoring.examples import why_hidden
+from shiftbench.leaderboard.scoring.target_runs import TargetRuns, target_runs
+from shiftbench.validation.vocabulary import GOLD, PLACEBO, TOKENS, TaskKind
 
 _METRICS = {
     TaskKind.CLASSIFICATION: "exact_match",
@@ -45,7 +45,7 @@ def write_samples(
         path: the file, whose folder is there.
         place: what the lines refer to.
         shared: the entry, whose texts may be passed on (``why_no_samples``).
-        predictions: checked ones, as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
+        predictions: checked ones, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
         folder: the dataset.
     Returns: how many lines; with none, no file is left.
     """

@@ -6,10 +6,10 @@ Fractions, unrounded; a figure that is undefined is left out.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from leaderboard.scoring.estimate import Estimate, Interval, Total
-from leaderboard.scoring.id_ood import ID_OOD
-from leaderboard.scoring.shape import Scores, Summary, TaskScores
-from validation.vocabulary import PLACEBO
+from shiftbench.leaderboard.scoring.estimate import Estimate, Interval, Total
+from shiftbench.leaderboard.scoring.id_ood import ID_OOD
+from shiftbench.leaderboard.scoring.shape import Scores, Summary, TaskScores
+from shiftbench.validation.vocabulary import PLACEBO
 
 _OF_SHIFTS = {"st": False, "sd": True, "td": True}
 """Figures of a shift, and whether each is a drop; SS and TT stand among the scores in domain."""

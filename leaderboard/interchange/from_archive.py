@@ -8,15 +8,15 @@ from pathlib import Path
 import polars as pl
 from tqdm import tqdm
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.interchange.open_archive import ENTRIES, PREDICTIONS, VALIDATION
-from leaderboard.scoring.validation_rows import validation_file
-from leaderboard.store import ENTRY_ID, LOCAL_SUBMITTER, Store
-from leaderboard.store.entries import entry_id
-from validation.cards import parse_card
-from validation.limits import MAX_ROWS
-from validation.parquet_file import ParquetFile
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.interchange.open_archive import ENTRIES, PREDICTIONS, VALIDATION
+from shiftbench.leaderboard.scoring.validation_rows import validation_file
+from shiftbench.leaderboard.store import ENTRY_ID, LOCAL_SUBMITTER, Store
+from shiftbench.leaderboard.store.entries import entry_id
+from shiftbench.validation.cards import parse_card
+from shiftbench.validation.limits import MAX_ROWS
+from shiftbench.validation.parquet_file import ParquetFile
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 _WANTED = {ENTRIES: ("entry", "card"), PREDICTIONS: ("source", "id", "prediction", "seed")}
 _READ = _WANTED | {PREDICTIONS: (*_WANTED[PREDICTIONS], "confidence", "probabilities")}
@@ -27,7 +27,7 @@ def fill_store(store: Store, archive: Path, folders: Sequence[DatasetFolder]) ->
 
     Args:
         store: the store.
-        archive: the folder that ``leaderboard.interchange.open_archive`` wrote.
+        archive: the folder that ``shiftbench.leaderboard.interchange.open_archive`` wrote.
         folders: the datasets of its entries.
     Returns: how many entries of the archive are in the store now, and why which others are not.
     Raises: InvalidInput when the folder is no archive.

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 import polars as pl
 
-from leaderboard.interchange.log import (
+from shiftbench.leaderboard.interchange.log import (
     HELM,
     WHOLE,
     EvaluationLog,
@@ -23,7 +23,7 @@ from leaderboard.interchange.log import (
     refuse_log,
     text_hash,
 )
-from validation.outside import MAX_COUNT
+from shiftbench.validation.outside import MAX_COUNT
 
 RUN_SPEC, STATE, INSTANCE_STATS = "run_spec.json", "scenario_state.json", "per_instance_stats.json"
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from leaderboard.interchange.archive import BoundedArchive
-from leaderboard.interchange.log import (
+from shiftbench.leaderboard.interchange.archive import BoundedArchive
+from shiftbench.leaderboard.interchange.log import (
     INSPECT,
     SCORE,
     EvaluationLog,

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from leaderboard.comparing.item_scores import ItemScores
-from leaderboard.interchange.log import SCORE, EvaluationLog
-from validation.outside import check_text
-from validation.report import InvalidInput, Problem, counted, did_you_mean
+from shiftbench.leaderboard.comparing.item_scores import ItemScores
+from shiftbench.leaderboard.interchange.log import SCORE, EvaluationLog
+from shiftbench.validation.outside import check_text
+from shiftbench.validation.report import InvalidInput, Problem, counted, did_you_mean
 
 MAX_DOMAINS = 100
 """The most values of a field that may be used as domains."""

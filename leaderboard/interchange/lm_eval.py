@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import msgspec
 import polars as pl
 
-from leaderboard.interchange.log import (
+from shiftbench.leaderboard.interchange.log import (
     LM_EVAL,
     WHOLE,
     EvaluationLog,
@@ -26,8 +26,8 @@ from leaderboard.interchange.log import (
     plain_json,
     refuse_log,
 )
-from validation.outside import MAX_COUNT
-from validation.report import did_you_mean, first_line
+from shiftbench.validation.outside import MAX_COUNT
+from shiftbench.validation.report import did_you_mean, first_line
 
 _FILE = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d{2}-\d{2}T[\d.-]+)\.jsonl")
 _KNOWN_VERSIONS = re.compile(r"0\.4\.\d.*")

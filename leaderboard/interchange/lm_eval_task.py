@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
-from leaderboard.interchange.prompted_task import GOLD_ANSWER, PromptedTask
-from validation.vocabulary import TOKENS, TaskKind
+from shiftbench.leaderboard.interchange.prompted_task import GOLD_ANSWER, PromptedTask
+from shiftbench.validation.vocabulary import TOKENS, TaskKind
 
 GENERATE = "_generate"
 """Ends the names of those tasks of a classification in which the model writes its answer."""

@@ -13,8 +13,8 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 import polars as pl
 
-from validation.outside import MAX_COUNT, MAX_TEXT, check_text
-from validation.report import InvalidInput, Problem, and_more, did_you_mean, first_line
+from shiftbench.validation.outside import MAX_COUNT, MAX_TEXT, check_text
+from shiftbench.validation.report import InvalidInput, Problem, and_more, did_you_mean, first_line
 
 LM_EVAL, INSPECT, HELM = "lm-eval", "inspect", "helm"
 TOOLS = (LM_EVAL, INSPECT, HELM)

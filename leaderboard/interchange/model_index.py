@@ -6,10 +6,10 @@ better. Intervals stand in the metrics' arguments.
 
 from typing import TYPE_CHECKING, Any
 
-from builders.folder.task_categories import task_category
-from leaderboard.interchange.figures import SharedFigure, drop_of, headlines
-from leaderboard.interchange.shared_entry import SharedEntry, made_with
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.folder.task_categories import task_category
+from shiftbench.leaderboard.interchange.figures import SharedFigure, drop_of, headlines
+from shiftbench.leaderboard.interchange.shared_entry import SharedEntry, made_with
+from shiftbench.validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult

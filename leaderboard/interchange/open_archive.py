@@ -10,7 +10,7 @@
 
 In it are entries whose card has ``share_predictions: true``, on data with public labels. Accounts, contacts and ids of
 the store are not: an entry's id here is made of its card and predictions alone (those on validation rows too), so it is
-the one that a store filled from the archive gives it (``leaderboard.interchange.from_archive``).
+the one that a store filled from the archive gives it (``shiftbench.leaderboard.interchange.from_archive``).
 
 The folder appears when it is whole. Until then what is done lies in a hidden one beside it, and the same command goes
 on from there. The same store gives the same bytes with the same library versions.
@@ -26,16 +26,16 @@ from pathlib import Path
 import polars as pl
 from tqdm import tqdm
 
-from builders.folder.configs import Column, Config
-from builders.folder.reader import DatasetFolder
-from leaderboard.interchange.figures import figures_of
-from leaderboard.scoring.score import SCORE_COLUMNS
-from leaderboard.scoring.shape import METRIC_VERSION, Scores
-from leaderboard.store import LOCAL_SUBMITTER, Entry, Store, folder_of
-from leaderboard.store.entries import entry_id
-from validation.cards import Card
-from validation.output_files import check_new_folder, replace_file
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.folder.configs import Column, Config
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.interchange.figures import figures_of
+from shiftbench.leaderboard.scoring.score import SCORE_COLUMNS
+from shiftbench.leaderboard.scoring.shape import METRIC_VERSION, Scores
+from shiftbench.leaderboard.store import LOCAL_SUBMITTER, Entry, Store, folder_of
+from shiftbench.leaderboard.store.entries import entry_id
+from shiftbench.validation.cards import Card
+from shiftbench.validation.output_files import check_new_folder, replace_file
+from shiftbench.validation.report import InvalidInput, Problem
 
 ENTRIES, SCORES, FIGURES, PREDICTIONS, VALIDATION = "entries", "scores", "figures", "predictions", "validation"
 _DONE = ".done"
@@ -87,7 +87,8 @@ FIGURE_SCHEMA = pl.Schema(
         "is_drop": pl.Boolean(),
     }
 )
-"""Figures as ``leaderboard.interchange.figures`` has them; null: of a whole task (source, target), no interval."""
+"""Figures as ``shiftbench.leaderboard.interchange.figures`` has them; null: of a whole task (source, target), no
+interval."""
 _TITLES = {
     PREDICTIONS: "Predictions of each trained model for each test text",
     VALIDATION: "Predictions of trained models for validation texts, for forecasts",

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from leaderboard.interchange.log import EvaluationLog, refuse_log
-from validation.report import and_more, counted
-from validation.vocabulary import UNPARSED
+from shiftbench.leaderboard.interchange.log import EvaluationLog, refuse_log
+from shiftbench.validation.report import and_more, counted
+from shiftbench.validation.vocabulary import UNPARSED
 
 OWN_IDS = "run the task that 'shiftbench export' writes: its items have the ids of the dataset"
 

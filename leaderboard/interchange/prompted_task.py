@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from validation.output_files import check_place
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import TaskKind
+from shiftbench.validation.output_files import check_place
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import TaskKind
 
 Message = Mapping[str, str]
 """One turn: ``role`` and ``content``."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from builders.hub_access import writing_to_hub
-from validation.report import InvalidInput, Problem, first_line
+from shiftbench.builders.hub_access import writing_to_hub
+from shiftbench.validation.report import InvalidInput, Problem, first_line
 
 RepositoryType = Literal["model", "dataset"]
 _CURE = "check whether the pull request exists; if not, run the command again"

@@ -1,9 +1,9 @@
 """Figures of one entry as a table: one row a figure, fractions, drops in [-1, 1]."""
 
-from leaderboard.interchange.figures import figures_of
-from leaderboard.interchange.shared_entry import SharedEntry
-from leaderboard.scoring.estimate import Interval
-from validation.csv_export import guarded_csv
+from shiftbench.leaderboard.interchange.figures import figures_of
+from shiftbench.leaderboard.interchange.shared_entry import SharedEntry
+from shiftbench.leaderboard.scoring.estimate import Interval
+from shiftbench.validation.csv_export import guarded_csv
 
 SCORES_CSV = "scores.csv"
 COLUMNS = (

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 
-from builders.folder.configs import config_name
-from builders.folder.manifest import Manifest
-from leaderboard.interchange.figures import SharedFigure, drop_of
-from leaderboard.scoring.shape import Scores
-from leaderboard.views.numbers import plain_points, plain_score
-from validation.cards import Card
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.folder.configs import config_name
+from shiftbench.builders.folder.manifest import Manifest
+from shiftbench.leaderboard.interchange.figures import SharedFigure, drop_of
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.leaderboard.views.numbers import plain_points, plain_score
+from shiftbench.validation.cards import Card
+from shiftbench.validation.report import InvalidInput, Problem
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaderboard.metrics.robustness import scenario
+from shiftbench.leaderboard.metrics.robustness import scenario
 
 UNRESOLVED = "Unresolved"
 

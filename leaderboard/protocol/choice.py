@@ -11,10 +11,18 @@ from typing import Literal
 import numpy as np
 import pydantic
 
-from leaderboard.protocol.rule import UNFIT, Candidate, OodVerdict, choose_id, explain, frequencies, may_be_ood
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.intervals import Figure, difference, estimates
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.leaderboard.protocol.rule import (
+    UNFIT,
+    Candidate,
+    OodVerdict,
+    choose_id,
+    explain,
+    frequencies,
+    may_be_ood,
+)
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.intervals import Figure, difference, estimates
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 Basis = Literal["reported", "data"]
 

@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from builders.encoder import Encoder
-from builders.folder.manifest import TaskInfo
-from builders.folder.reader import DatasetFolder
-from leaderboard.protocol.choice import Facts, MeanWords, Probe, Study
-from leaderboard.protocol.rule import Candidate
-from leaderboard.scoring.intervals import Figure
-from leaderboard.scoring.precision import Precision
-from leaderboard.scoring.replicates import Floats, task_values
-from leaderboard.scoring.score import checked_predictions, encoder_name
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import ELSEWHERE, NO_SOURCE, OUTSIDE_SOURCES, TOKENS, WORD, TaskKind
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.protocol.choice import Facts, MeanWords, Probe, Study
+from shiftbench.leaderboard.protocol.rule import Candidate
+from shiftbench.leaderboard.scoring.intervals import Figure
+from shiftbench.leaderboard.scoring.precision import Precision
+from shiftbench.leaderboard.scoring.replicates import Floats, task_values
+from shiftbench.leaderboard.scoring.score import checked_predictions, encoder_name
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE, OUTSIDE_SOURCES, TOKENS, WORD, TaskKind
 
 
 def candidate_tasks(folder: DatasetFolder, task: str) -> list[str]:

@@ -7,9 +7,9 @@ out. What the picture shows is in the command's tables and JSON, too.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from leaderboard.protocol.choice import DatasetChoice, Decision
-from validation.png import draw_panels
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.protocol.choice import DatasetChoice, Decision
+from shiftbench.validation.png import draw_panels
+from shiftbench.validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,11 +2,11 @@
 
 from rich.console import Console
 
-from leaderboard.protocol.choice import DatasetChoice, Decision
-from leaderboard.protocol.rule import BREADTH, CHOSEN, DROP, SOURCE_TAKEN, TRAIN_ROWS, UNFIT
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.views.numbers import plain_points, plain_score
-from leaderboard.views.terminal import print_table
+from shiftbench.leaderboard.protocol.choice import DatasetChoice, Decision
+from shiftbench.leaderboard.protocol.rule import BREADTH, CHOSEN, DROP, SOURCE_TAKEN, TRAIN_ROWS, UNFIT
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.views.numbers import plain_points, plain_score
+from shiftbench.leaderboard.views.terminal import print_table
 
 _NAME = "data set"
 _NONE = "-"

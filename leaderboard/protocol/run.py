@@ -3,15 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 
-from builders.encoder import Encoder
-from builders.folder.reader import DatasetFolder
-from leaderboard.protocol.choice import DatasetChoice, Study, choose
-from leaderboard.protocol.measured import measured_scores, measured_study, with_similarity
-from leaderboard.protocol.reported import reported_study
-from leaderboard.protocol.rule import MIN_TRAIN, choose_id
-from leaderboard.scoring.score import token_encoder
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import TaskKind
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.protocol.choice import DatasetChoice, Study, choose
+from shiftbench.leaderboard.protocol.measured import measured_scores, measured_study, with_similarity
+from shiftbench.leaderboard.protocol.reported import reported_study
+from shiftbench.leaderboard.protocol.rule import MIN_TRAIN, choose_id
+from shiftbench.leaderboard.scoring.score import token_encoder
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import TaskKind
 
 
 def choose_reported(task: str, n_ood: int, id_: str | None = None) -> DatasetChoice:

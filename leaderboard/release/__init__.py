@@ -14,11 +14,17 @@ ledger     records of the store, which hold all of this
 In: entries of a store and the gold folder. Out: what their submitters, and everybody, may know.
 """
 
-from leaderboard.release.halves import refuse_split_twice, released_tasks
-from leaderboard.release.history import LOOKS_A_YEAR
-from leaderboard.release.looks import TargetFeedback, feedback
-from leaderboard.release.releases import LeftOut, Released, ReleasedBoard, Round, last_release
-from leaderboard.release.rounds import close_round, entry_tasks, nominate, nominated_entries, round_of_quarter
+from shiftbench.leaderboard.release.halves import refuse_split_twice, released_tasks
+from shiftbench.leaderboard.release.history import LOOKS_A_YEAR
+from shiftbench.leaderboard.release.looks import TargetFeedback, feedback
+from shiftbench.leaderboard.release.releases import LeftOut, Released, ReleasedBoard, Round, last_release
+from shiftbench.leaderboard.release.rounds import (
+    close_round,
+    entry_tasks,
+    nominate,
+    nominated_entries,
+    round_of_quarter,
+)
 
 __all__ = [
     "LOOKS_A_YEAR", "LeftOut", "Released", "ReleasedBoard", "Round", "TargetFeedback", "close_round", "entry_tasks",

@@ -22,9 +22,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.folder.reader import DatasetFolder
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import PLACEBO, TOKENS, TaskKind
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import PLACEBO, TOKENS, TaskKind
 
 GoldKeys = NDArray[np.uint64]
 """Keys of labels, sorted, each once."""

@@ -15,8 +15,8 @@ from datetime import date, timedelta
 
 import numpy as np
 
-from leaderboard.release.halves import GoldKeys
-from leaderboard.store import Store
+from shiftbench.leaderboard.release.halves import GoldKeys
+from shiftbench.leaderboard.store import Store
 
 LOOKS_A_YEAR = 12
 """The most numbers depending on one label that an account receives in 365 days."""

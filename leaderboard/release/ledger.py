@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
-from leaderboard.store import Store
-from validation.json_text import parse_json
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.store import Store
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.report import InvalidInput, Problem
 
 Record = dict[str, Any]
 """A record's content, plain JSON."""

@@ -17,9 +17,9 @@ from typing import Any
 
 import polars as pl
 
-from builders.encoder import Encoder
-from builders.folder.reader import DatasetFolder
-from leaderboard.release.halves import (
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.release.halves import (
     GoldKeys,
     both_halves,
     gold_keys,
@@ -27,7 +27,7 @@ from leaderboard.release.halves import (
     secret_draws,
     why_too_small,
 )
-from leaderboard.release.history import (
+from shiftbench.leaderboard.release.history import (
     YEAR,
     History,
     Place,
@@ -37,9 +37,9 @@ from leaderboard.release.history import (
     numbers_a_year,
     read_labels,
 )
-from leaderboard.release.ladder import Measured, Rung, next_rung
-from leaderboard.release.ledger import Record, Written, append, today
-from leaderboard.release.measuring import (
+from shiftbench.leaderboard.release.ladder import Measured, Rung, next_rung
+from shiftbench.leaderboard.release.ledger import Record, Written, append, today
+from shiftbench.leaderboard.release.measuring import (
     MAX_UNPARSED,
     TOO_MANY_UNPARSED,
     Predicted,
@@ -48,8 +48,8 @@ from leaderboard.release.measuring import (
     predicted_targets,
     shuffle_predictions,
 )
-from leaderboard.scoring.score import token_encoder
-from leaderboard.store import Entry, Store
+from shiftbench.leaderboard.scoring.score import token_encoder
+from shiftbench.leaderboard.store import Entry, Store
 
 
 @dataclass(frozen=True)

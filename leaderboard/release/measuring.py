@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from builders.encoder import Encoder
-from builders.folder.manifest import TaskInfo
-from builders.folder.reader import DatasetFolder
-from leaderboard.release.halves import half_of
-from leaderboard.release.ladder import Measured, mean_of
-from leaderboard.scoring.outcomes import outcomes
-from validation.vocabulary import GOLD, OUTSIDE_SOURCES, UNPARSED, TaskKind, source_parts
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.release.halves import half_of
+from shiftbench.leaderboard.release.ladder import Measured, mean_of
+from shiftbench.leaderboard.scoring.outcomes import outcomes
+from shiftbench.validation.vocabulary import GOLD, OUTSIDE_SOURCES, UNPARSED, TaskKind, source_parts
 
 MAX_UNPARSED = 0.01
 """The largest share of unusable outputs that gets a number on a target: more would ask about a few texts only."""

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.release.halves import both_halves, gold_keys, secret_draws, why_too_small
-from leaderboard.release.history import (
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.release.halves import both_halves, gold_keys, secret_draws, why_too_small
+from shiftbench.leaderboard.release.history import (
     YEAR,
     History,
     Place,
@@ -24,8 +24,8 @@ from leaderboard.release.history import (
     numbers_a_year,
     read_labels,
 )
-from leaderboard.release.ladder import Measured, Rung, is_apart, round_figure
-from leaderboard.release.measuring import (
+from shiftbench.leaderboard.release.ladder import Measured, Rung, is_apart, round_figure
+from shiftbench.leaderboard.release.measuring import (
     MAX_UNPARSED,
     TOO_MANY_UNPARSED,
     Predicted,
@@ -35,12 +35,12 @@ from leaderboard.release.measuring import (
     predicted_targets,
     shuffle_predictions,
 )
-from leaderboard.release.releases import LeftOut, Released, ReleasedBoard, Round
-from leaderboard.release.ties import leading_set, places, steps_between
-from leaderboard.scoring.score import token_encoder
-from leaderboard.scoring.shape import METRIC_VERSION
-from leaderboard.store import Entry, Store
-from validation.report import InvalidInput
+from shiftbench.leaderboard.release.releases import LeftOut, Released, ReleasedBoard, Round
+from shiftbench.leaderboard.release.ties import leading_set, places, steps_between
+from shiftbench.leaderboard.scoring.score import token_encoder
+from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.leaderboard.store import Entry, Store
+from shiftbench.validation.report import InvalidInput
 
 DECIMALS = 3
 """Decimals of a released mean, a fraction."""

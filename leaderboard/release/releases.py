@@ -5,9 +5,9 @@ from typing import Any
 
 import pydantic
 
-from leaderboard.release.ledger import parse_record
-from leaderboard.store import Store
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.release.ledger import parse_record
+from shiftbench.leaderboard.store import Store
+from shiftbench.validation.report import InvalidInput, Problem
 
 
 class _Shape(pydantic.BaseModel):

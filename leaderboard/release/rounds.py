@@ -12,13 +12,13 @@ from datetime import date
 
 import polars as pl
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.release.halves import MIN_TEXTS, halves, released_tasks
-from leaderboard.release.ledger import Record, Written, append, record_bytes, records_of, today
-from leaderboard.release.ranking import Ranking, damage, round_histories
-from leaderboard.release.releases import LeftOut, Round, closed_rounds, round_name
-from leaderboard.store import Entry, Store, folder_of
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.release.halves import MIN_TEXTS, halves, released_tasks
+from shiftbench.leaderboard.release.ledger import Record, Written, append, record_bytes, records_of, today
+from shiftbench.leaderboard.release.ranking import Ranking, damage, round_histories
+from shiftbench.leaderboard.release.releases import LeftOut, Round, closed_rounds, round_name
+from shiftbench.leaderboard.store import Entry, Store, folder_of
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 
 def nominate(store: Store, identity: str, account: str, folders: Sequence[DatasetFolder], task: str = "") -> list[str]:

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from builders.folder.reader import DatasetFolder
-from builders.folder.statistics import data_path, read_statistics
-from leaderboard.scoring.shape import Annotators, Scores
-from validation.vocabulary import PLACEBO
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.statistics import data_path, read_statistics
+from shiftbench.leaderboard.scoring.shape import Annotators, Scores
+from shiftbench.validation.vocabulary import PLACEBO
 
 
 def add_annotators(scores: Scores, folder: DatasetFolder) -> Scores:

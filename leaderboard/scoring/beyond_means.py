@@ -5,18 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from leaderboard.metrics.bootstrap import split_half_worst
-from leaderboard.metrics.depth_slope import DepthSlope, mean_slope
-from leaderboard.metrics.mover import replicate_correlation
-from leaderboard.metrics.new_domain import next_domain
-from leaderboard.metrics.wilson import MIN_GROUPS
-from leaderboard.metrics.worst import posterior_worst
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.intervals import DROP, SCORE, Figure, Reason, none_if_nan
-from leaderboard.scoring.partial_grid import Drops, known_figures
-from leaderboard.scoring.precision import Precision
-from leaderboard.scoring.replicates import Cell
-from leaderboard.scoring.shape import NextDomain
+from shiftbench.leaderboard.metrics.bootstrap import split_half_worst
+from shiftbench.leaderboard.metrics.depth_slope import DepthSlope, mean_slope
+from shiftbench.leaderboard.metrics.mover import replicate_correlation
+from shiftbench.leaderboard.metrics.new_domain import next_domain
+from shiftbench.leaderboard.metrics.wilson import MIN_GROUPS
+from shiftbench.leaderboard.metrics.worst import posterior_worst
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.intervals import DROP, SCORE, Figure, Reason, none_if_nan
+from shiftbench.leaderboard.scoring.partial_grid import Drops, known_figures
+from shiftbench.leaderboard.scoring.precision import Precision
+from shiftbench.leaderboard.scoring.replicates import Cell
+from shiftbench.leaderboard.scoring.shape import NextDomain
 
 _WORST = 4
 _REACH = 1.959964

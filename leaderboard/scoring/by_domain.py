@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.comparison import holm
-from leaderboard.metrics.mover import p_of_interval
-from leaderboard.scoring.confidence_shape import ConfidenceFigures
-from leaderboard.scoring.detectable import detectable_drop
-from leaderboard.scoring.difficulty import TwoScores, explain_drop
-from leaderboard.scoring.domain_shape import (
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.comparison import holm
+from shiftbench.leaderboard.metrics.mover import p_of_interval
+from shiftbench.leaderboard.scoring.confidence_shape import ConfidenceFigures
+from shiftbench.leaderboard.scoring.detectable import detectable_drop
+from shiftbench.leaderboard.scoring.difficulty import TwoScores, explain_drop
+from shiftbench.leaderboard.scoring.domain_shape import (
     Confusion,
     DomainCheck,
     DomainScore,
@@ -22,15 +22,15 @@ from leaderboard.scoring.domain_shape import (
     ExplainedDomain,
     ProbeScores,
 )
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.floors import constant_runs, is_at_floor, task_floors
-from leaderboard.scoring.gaps import small_domains
-from leaderboard.scoring.intervals import Figure, difference, estimate, mean
-from leaderboard.scoring.precision import Precision
-from leaderboard.scoring.replicates import N_DRAWS, TaskValues, task_values
-from leaderboard.scoring.scales import weighted_sum
-from leaderboard.scoring.shape import Scores
-from validation.vocabulary import ELSEWHERE, TaskKind
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.floors import constant_runs, is_at_floor, task_floors
+from shiftbench.leaderboard.scoring.gaps import small_domains
+from shiftbench.leaderboard.scoring.intervals import Figure, difference, estimate, mean
+from shiftbench.leaderboard.scoring.precision import Precision
+from shiftbench.leaderboard.scoring.replicates import N_DRAWS, TaskValues, task_values
+from shiftbench.leaderboard.scoring.scales import weighted_sum
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.validation.vocabulary import ELSEWHERE, TaskKind
 
 N_CONFUSIONS = 3
 """Pairs of labels that are listed of each domain."""
@@ -74,8 +74,8 @@ def check_domains(
     Args:
         model: what the model is called.
         scores: the scores of its predictions, one task's.
-        predictions: those, rows as ``validation.predictions.CHECKED_PREDICTIONS`` has them; ``source`` is ``home`` or
-            ``elsewhere``.
+        predictions: those, rows as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them; ``source`` is
+            ``home`` or ``elsewhere``.
         folder: the dataset.
         home: the domain that the model was trained on; None where it was trained elsewhere.
         probes: what the probes predicted; None without probes.

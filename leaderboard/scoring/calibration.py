@@ -9,26 +9,33 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.folder.manifest import TaskInfo
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.calibration import N_BINS, equal_mass_bins
-from leaderboard.metrics.selective import risk_coverage
-from leaderboard.scoring.confidence_shape import (
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.calibration import N_BINS, equal_mass_bins
+from shiftbench.leaderboard.metrics.selective import risk_coverage
+from shiftbench.leaderboard.scoring.confidence_shape import (
     Confidence,
     ConfidenceCurves,
     ConfidenceFigures,
     HomeConfidence,
     ShiftConfidence,
 )
-from leaderboard.scoring.confidences import BOUNDS, target_confidence
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.gaps import averaged_seeds
-from leaderboard.scoring.intervals import DROP, Figure, broadcast_replicates, estimate, estimates, percentile_figure
-from leaderboard.scoring.label_shift import LabelShifts
-from leaderboard.scoring.replicates import Cell, Floats, TaskValues
-from leaderboard.scoring.shape import Scores, TaskScores
-from leaderboard.scoring.target_runs import target_runs
-from validation.vocabulary import TaskKind, source_parts
+from shiftbench.leaderboard.scoring.confidences import BOUNDS, target_confidence
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.gaps import averaged_seeds
+from shiftbench.leaderboard.scoring.intervals import (
+    DROP,
+    Figure,
+    broadcast_replicates,
+    estimate,
+    estimates,
+    percentile_figure,
+)
+from shiftbench.leaderboard.scoring.label_shift import LabelShifts
+from shiftbench.leaderboard.scoring.replicates import Cell, Floats, TaskValues
+from shiftbench.leaderboard.scoring.shape import Scores, TaskScores
+from shiftbench.leaderboard.scoring.target_runs import target_runs
+from shiftbench.validation.vocabulary import TaskKind, source_parts
 
 _TWICE = (-2.0, 2.0)
 _COVERAGES = np.arange(1, 21) / 20

@@ -1,8 +1,8 @@
-"""The part of the shape of scores that is about confidences (see ``leaderboard.scoring.shape``)."""
+"""The part of the shape of scores that is about confidences (see ``shiftbench.leaderboard.scoring.shape``)."""
 
 import pydantic
 
-from leaderboard.scoring.estimate import Estimate, Record
+from shiftbench.leaderboard.scoring.estimate import Estimate, Record
 
 
 class ConfidenceFigures(Record):

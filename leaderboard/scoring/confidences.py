@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.folder.manifest import TaskInfo
-from leaderboard.metrics.calibration import (
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.leaderboard.metrics.calibration import (
     MIN_BIN_GROUPS,
     N_BINS,
     bin_counts,
@@ -22,12 +22,12 @@ from leaderboard.metrics.calibration import (
     squared_calibration_error,
     top_label_brier_scores,
 )
-from leaderboard.metrics.resampling import group_weights
-from leaderboard.metrics.selective import excess_aurc, failure_auroc
-from leaderboard.scoring.intervals import DROP, SCORE
-from leaderboard.scoring.outcomes import Outcomes, folded_codes
-from leaderboard.scoring.replicates import Floats
-from leaderboard.scoring.target_runs import Run, TargetRuns
+from shiftbench.leaderboard.metrics.resampling import group_weights
+from shiftbench.leaderboard.metrics.selective import excess_aurc, failure_auroc
+from shiftbench.leaderboard.scoring.intervals import DROP, SCORE
+from shiftbench.leaderboard.scoring.outcomes import Outcomes, folded_codes
+from shiftbench.leaderboard.scoring.replicates import Floats
+from shiftbench.leaderboard.scoring.target_runs import Run, TargetRuns
 
 BOUNDS = {
     "overconfidence": DROP,

@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from builders.folder.manifest import TaskInfo
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.outcomes import outcomes
-from validation.vocabulary import GOLD, SPLITS, TOKENS, UNPARSED, TaskKind
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.outcomes import outcomes
+from shiftbench.validation.vocabulary import GOLD, SPLITS, TOKENS, UNPARSED, TaskKind
 
 MAX_LETTERS = 300
 """Longer texts are clipped, because a page should quote texts, not publish them."""

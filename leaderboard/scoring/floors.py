@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.folder.manifest import TaskInfo
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.shape import OUTSIDE_BASES, FloorLevels, Scores, Shift, TaskScores
-from validation.vocabulary import GOLD, UNPARSED, TaskKind, source_parts
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.shape import OUTSIDE_BASES, FloorLevels, Scores, Shift, TaskScores
+from shiftbench.validation.vocabulary import GOLD, UNPARSED, TaskKind, source_parts
 
 DROP_SCORES = {"sd": ("ss", "st"), "td": ("tt", "st")}
 """Scores that each drop is made of."""
@@ -91,7 +91,7 @@ def constant_runs(predictions: pl.DataFrame, kind: TaskKind) -> set[tuple[str, s
     """Find runs that predict the same for every text of a test set of at least two.
 
     Args:
-        predictions: rows as ``validation.predictions.CHECKED_PREDICTIONS`` has them, of one task.
+        predictions: rows as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them, of one task.
         kind: its kind; tags are constant where all are outside of spans.
     Returns: source, target and seed of each.
     """
@@ -131,7 +131,7 @@ def mark_floors(scores: Scores, folder: DatasetFolder, predictions: pl.DataFrame
     Args:
         scores: of any tasks of the dataset.
         folder: the dataset.
-        predictions: what was scored, rows as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
+        predictions: what was scored, rows as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
     Returns: the scores with ``floors`` and ``at_floor``.
     """
     tasks = []

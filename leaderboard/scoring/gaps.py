@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from builders.folder.manifest import TaskInfo
-from leaderboard.scoring.replicates import TaskValues, n_train
-from leaderboard.scoring.shape import Missing
-from validation.vocabulary import OUTSIDE_SOURCES, source_parts
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.leaderboard.scoring.replicates import TaskValues, n_train
+from shiftbench.leaderboard.scoring.shape import Missing
+from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
 LEFT_OUT = "left out of the means"
 """The first words of the gap of a domain that is too small for the means."""

@@ -5,12 +5,12 @@ from typing import Literal
 
 import numpy as np
 
-from leaderboard.metrics.home_advantage import SCALES, Scale, home_advantage, home_weights
-from leaderboard.scoring.estimate import Estimate, Interval
-from leaderboard.scoring.intervals import Figure, difference, estimate, mean, total_bounds
-from leaderboard.scoring.replicates import Floats, TaskValues
-from leaderboard.scoring.scales import weighted_sum
-from leaderboard.scoring.shape import HomeAdvantage, HomeScale
+from shiftbench.leaderboard.metrics.home_advantage import SCALES, Scale, home_advantage, home_weights
+from shiftbench.leaderboard.scoring.estimate import Estimate, Interval
+from shiftbench.leaderboard.scoring.intervals import Figure, difference, estimate, mean, total_bounds
+from shiftbench.leaderboard.scoring.replicates import Floats, TaskValues
+from shiftbench.leaderboard.scoring.scales import weighted_sum
+from shiftbench.leaderboard.scoring.shape import HomeAdvantage, HomeScale
 
 
 def task_home_advantage(

@@ -11,14 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from builders.folder.manifest import Manifest
-from leaderboard.scoring.detectable import detectable_drops
-from leaderboard.scoring.estimate import Estimate, Interval, Total
-from leaderboard.scoring.intervals import Figure, TotalBounds, difference, estimates, mean, none_if_nan, total_bounds
-from leaderboard.scoring.partial_grid import Drops, known_figures, of_shifts
-from leaderboard.scoring.replicates import Cell, Floats, TaskValues
-from leaderboard.scoring.shape import OUTSIDE_BASES, FourTypes, IdOod
-from validation.vocabulary import NO_SOURCE, OUTSIDE_SOURCES, SOURCE_JOINER, source_parts
+from shiftbench.builders.folder.manifest import Manifest
+from shiftbench.leaderboard.scoring.detectable import detectable_drops
+from shiftbench.leaderboard.scoring.estimate import Estimate, Interval, Total
+from shiftbench.leaderboard.scoring.intervals import (
+    Figure,
+    TotalBounds,
+    difference,
+    estimates,
+    mean,
+    none_if_nan,
+    total_bounds,
+)
+from shiftbench.leaderboard.scoring.partial_grid import Drops, known_figures, of_shifts
+from shiftbench.leaderboard.scoring.replicates import Cell, Floats, TaskValues
+from shiftbench.leaderboard.scoring.shape import OUTSIDE_BASES, FourTypes, IdOod
+from shiftbench.validation.vocabulary import NO_SOURCE, OUTSIDE_SOURCES, SOURCE_JOINER, source_parts
 
 ID_OOD = "id-ood"
 """The basis of a summary over the shifts from the ID domain."""

@@ -5,13 +5,13 @@ from functools import cache
 
 import numpy as np
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature, label_shift_parts
-from leaderboard.scoring.confidence_shape import LabelShift
-from leaderboard.scoring.confidences import TargetConfidence
-from leaderboard.scoring.intervals import DROP, SCORE, broadcast_replicates, estimates, percentile_figure
-from leaderboard.scoring.replicates import Floats, TaskValues
-from validation.vocabulary import source_parts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature, label_shift_parts
+from shiftbench.leaderboard.scoring.confidence_shape import LabelShift
+from shiftbench.leaderboard.scoring.confidences import TargetConfidence
+from shiftbench.leaderboard.scoring.intervals import DROP, SCORE, broadcast_replicates, estimates, percentile_figure
+from shiftbench.leaderboard.scoring.replicates import Floats, TaskValues
+from shiftbench.validation.vocabulary import source_parts
 
 
 class Parts:

@@ -15,12 +15,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pydantic
 
-from leaderboard.metrics.comparison import holm
-from leaderboard.metrics.limits import exact_p
-from leaderboard.scoring.intervals import Figure, difference, mean, none_if_nan
-from leaderboard.scoring.non_inferiority import AT_CHANCE, one_sided
-from leaderboard.scoring.precision import Precision
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.metrics.comparison import holm
+from shiftbench.leaderboard.metrics.limits import exact_p
+from shiftbench.leaderboard.scoring.intervals import Figure, difference, mean, none_if_nan
+from shiftbench.leaderboard.scoring.non_inferiority import AT_CHANCE, one_sided
+from shiftbench.leaderboard.scoring.precision import Precision
+from shiftbench.validation.report import InvalidInput, Problem
 
 LEVEL = 0.05
 """The highest probability that a gate fails although every limit is kept."""

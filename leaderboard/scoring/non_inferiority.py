@@ -9,15 +9,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from leaderboard.metrics.equivalence import check_margin
-from leaderboard.metrics.wilson import wilson_interval
-from leaderboard.scoring.floors import is_drop_at_floor, ranked_shifts
-from leaderboard.scoring.gaps import small_domains
-from leaderboard.scoring.intervals import SCORE, Figure, TotalBounds, difference, mean, total_bounds
-from leaderboard.scoring.precision import Precision
-from leaderboard.scoring.replicates import Cell, Floats, TaskValues
-from leaderboard.scoring.shape import BoundedDrop, NonInferiority, Scores, Shift, TaskScores
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.metrics.equivalence import check_margin
+from shiftbench.leaderboard.metrics.wilson import wilson_interval
+from shiftbench.leaderboard.scoring.floors import is_drop_at_floor, ranked_shifts
+from shiftbench.leaderboard.scoring.gaps import small_domains
+from shiftbench.leaderboard.scoring.intervals import SCORE, Figure, TotalBounds, difference, mean, total_bounds
+from shiftbench.leaderboard.scoring.precision import Precision
+from shiftbench.leaderboard.scoring.replicates import Cell, Floats, TaskValues
+from shiftbench.leaderboard.scoring.shape import BoundedDrop, NonInferiority, Scores, Shift, TaskScores
+from shiftbench.validation.report import InvalidInput, Problem
 
 AT_CHANCE = "a score behind it is at chance or one label for all texts"
 _LEVEL, _TWO_SIDED = 0.95, 0.975

@@ -16,14 +16,25 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.encoder import Encoder
-from builders.folder.manifest import TaskInfo
-from leaderboard.metrics.classification import accuracy, macro_f1
-from leaderboard.metrics.generation import bert_score, rouge_l
-from leaderboard.metrics.priors import NO_ANSWER_SHARE, prior_fixed_accuracy, prior_fixed_macro_f1, prior_fixed_mean
-from leaderboard.metrics.qa import qa_scores
-from leaderboard.metrics.tagging import RARER_TO_MISCELLANEOUS, span_counts, span_f1, tag_notation, tag_scheme
-from validation.vocabulary import UNPARSED, TaskKind
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.leaderboard.metrics.classification import accuracy, macro_f1
+from shiftbench.leaderboard.metrics.generation import bert_score, rouge_l
+from shiftbench.leaderboard.metrics.priors import (
+    NO_ANSWER_SHARE,
+    prior_fixed_accuracy,
+    prior_fixed_macro_f1,
+    prior_fixed_mean,
+)
+from shiftbench.leaderboard.metrics.qa import qa_scores
+from shiftbench.leaderboard.metrics.tagging import (
+    RARER_TO_MISCELLANEOUS,
+    span_counts,
+    span_f1,
+    tag_notation,
+    tag_scheme,
+)
+from shiftbench.validation.vocabulary import UNPARSED, TaskKind
 
 Floats = NDArray[np.float64]
 Formula = Callable[[Floats], Floats]

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from leaderboard.metrics.depth import LAMBDAS
-from leaderboard.scoring.detectable import detectable_drops
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.intervals import Figure, bounds_of, estimates, mean, worst
-from leaderboard.scoring.shape import Summary
+from shiftbench.leaderboard.metrics.depth import LAMBDAS
+from shiftbench.leaderboard.scoring.detectable import detectable_drops
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.intervals import Figure, bounds_of, estimates, mean, worst
+from shiftbench.leaderboard.scoring.shape import Summary
 
 PLAIN = ("spearman_st_ss", "spearman_st_tt", "r2_idd_sd", "r2_idd_td")
 """Figures of a summary that are plain numbers."""

@@ -1,7 +1,8 @@
 """Detectable drops before any model is trained: the smallest ones, and the runs or texts that they take.
 
 The sizes come from a dataset folder, what models do from assumptions: typed, or measured on an earlier prediction file.
-Everything is computed from standard errors (``leaderboard.metrics.power``); nothing depends on a drop that was seen.
+Everything is computed from standard errors (``shiftbench.leaderboard.metrics.power``); nothing depends on a drop that
+was seen.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pydantic
 
-from builders.encoder import Encoder
-from builders.folder.manifest import TaskInfo
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.crossed import MIN_RUNS
-from leaderboard.metrics.depth import effective_size
-from leaderboard.metrics.power import (
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.crossed import MIN_RUNS
+from shiftbench.leaderboard.metrics.depth import effective_size
+from shiftbench.leaderboard.metrics.power import (
     EvaluationSet,
     Variance,
     mean_drop_variance,
@@ -24,12 +25,12 @@ from leaderboard.metrics.power import (
     source_drop_variance,
     target_drop_variance,
 )
-from leaderboard.metrics.wilson import effective_n, intraclass_correlation, run_moments
-from leaderboard.scoring.detectable import smallest_drop
-from leaderboard.scoring.score import checked_predictions
-from leaderboard.scoring.shape import DetectableDrop
-from leaderboard.scoring.target_runs import TargetRuns, target_runs
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.metrics.wilson import effective_n, intraclass_correlation, run_moments
+from shiftbench.leaderboard.scoring.detectable import smallest_drop
+from shiftbench.leaderboard.scoring.score import checked_predictions
+from shiftbench.leaderboard.scoring.shape import DetectableDrop
+from shiftbench.leaderboard.scoring.target_runs import TargetRuns, target_runs
+from shiftbench.validation.report import InvalidInput, Problem
 
 WANTED = (0.01, 0.02, 0.05)
 """Drops for which the needed runs and texts are listed."""

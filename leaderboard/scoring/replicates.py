@@ -12,17 +12,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.encoder import Encoder
-from builders.folder.manifest import TaskInfo
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.depth import LAMBDAS, depth_weights, effective_size, least_deep
-from leaderboard.metrics.depth_slope import DepthSlope, depth_slope
-from leaderboard.metrics.ledger import FlipLedger, flip_counts, flip_ledger
-from leaderboard.metrics.resampling import half_weights, replicate_counts
-from leaderboard.metrics.wilson import RunMoments, run_moments
-from leaderboard.scoring.target_runs import TargetRuns, target_runs
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import source_parts
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.depth import LAMBDAS, depth_weights, effective_size, least_deep
+from shiftbench.leaderboard.metrics.depth_slope import DepthSlope, depth_slope
+from shiftbench.leaderboard.metrics.ledger import FlipLedger, flip_counts, flip_ledger
+from shiftbench.leaderboard.metrics.resampling import half_weights, replicate_counts
+from shiftbench.leaderboard.metrics.wilson import RunMoments, run_moments
+from shiftbench.leaderboard.scoring.target_runs import TargetRuns, target_runs
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import source_parts
 
 Floats = NDArray[np.float64]
 Cell = tuple[str, str]
@@ -110,7 +110,7 @@ def task_values(
 
     Args:
         task: its name.
-        predictions: rows of this task, as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
+        predictions: rows of this task, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
         folder: the dataset.
         subset: the subset of test ids that the predictions cover.
         encoder: needed for BERTScore alone.

@@ -9,26 +9,26 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from builders.cache import cache_folder
-from builders.encoder import DEFAULT_ENCODER, Encoder
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.depth import LAMBDAS
-from leaderboard.scoring.annotators import add_annotators
-from leaderboard.scoring.calibration import add_confidence
-from leaderboard.scoring.floors import mark_floors
-from leaderboard.scoring.non_inferiority import add_non_inferiority, refuse_margin
-from leaderboard.scoring.precision import Precision
-from leaderboard.scoring.replicates import N_DRAWS, TaskValues, task_values
-from leaderboard.scoring.shape import Scores
-from leaderboard.scoring.summary import summarise_values
-from leaderboard.scoring.validation_rows import read_validation, refuse_other_order, refuse_other_training
-from leaderboard.scoring.without_shift import add_without_shift
-from validation.cards import card_beside
-from validation.prediction_files import PredictionFile
-from validation.prediction_task import PredictionTask
-from validation.predictions import check_prediction_file
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import TaskKind
+from shiftbench.builders.cache import cache_folder
+from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.depth import LAMBDAS
+from shiftbench.leaderboard.scoring.annotators import add_annotators
+from shiftbench.leaderboard.scoring.calibration import add_confidence
+from shiftbench.leaderboard.scoring.floors import mark_floors
+from shiftbench.leaderboard.scoring.non_inferiority import add_non_inferiority, refuse_margin
+from shiftbench.leaderboard.scoring.precision import Precision
+from shiftbench.leaderboard.scoring.replicates import N_DRAWS, TaskValues, task_values
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.leaderboard.scoring.summary import summarise_values
+from shiftbench.leaderboard.scoring.validation_rows import read_validation, refuse_other_order, refuse_other_training
+from shiftbench.leaderboard.scoring.without_shift import add_without_shift
+from shiftbench.validation.cards import card_beside
+from shiftbench.validation.prediction_files import PredictionFile
+from shiftbench.validation.prediction_task import PredictionTask
+from shiftbench.validation.predictions import check_prediction_file
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import TaskKind
 
 N_STORED = 400
 """Replicates kept of each primary score: what rank intervals are made from (see ``metrics.comparison``)."""
@@ -88,7 +88,7 @@ def score_file(
         n_draws: replicates behind the intervals; 0 leaves them out.
         reference: a reference's prediction file, whose TT gives ``reference_td`` where ``path`` has no TT.
         margin: test whether no drop is above this fraction, fixed before the scores were seen.
-        labels_by_index: whole numbers in ``path`` stand for labels (see ``validation.label_indices``).
+        labels_by_index: whole numbers in ``path`` stand for labels (see ``shiftbench.validation.label_indices``).
     Returns: the scores of every task that the file has predictions of, fractions in [0, 1], with their intervals.
     Raises: InvalidInput with every problem found in the file, or when the folder withholds its labels.
     """
@@ -143,7 +143,7 @@ def checked_predictions(
         folder: the dataset that it is for; it may withhold its labels.
         subset: the subset of test ids that it covers.
         labels_by_index: whole numbers stand for labels; names come back.
-    Returns: rows in file order, as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
+    Returns: rows in file order, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
     Raises: InvalidInput with every problem found in the file, or when no task has the subset.
     """
     facts, versions = prediction_tasks(folder, subset), data_versions(path, folder)
@@ -226,7 +226,7 @@ def score_predictions(
     """Score checked predictions.
 
     Args:
-        predictions: rows as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
+        predictions: rows as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
         folder: the dataset that they are for.
         subset: the subset of test ids that they cover.
         encoder: embeds tokens for BERTScore; tasks of other metrics need none.

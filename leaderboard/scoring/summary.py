@@ -5,23 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from builders.folder.manifest import Manifest
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.depth import LAMBDAS
-from leaderboard.metrics.resolution import UNRESOLVED, resolved_scenario
-from leaderboard.metrics.robustness import (
+from shiftbench.builders.folder.manifest import Manifest
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.depth import LAMBDAS
+from shiftbench.leaderboard.metrics.resolution import UNRESOLVED, resolved_scenario
+from shiftbench.leaderboard.metrics.robustness import (
     scenario,
     scenario_shares,
     summarise,
 )
-from leaderboard.metrics.significance import scenario_chi_square
-from leaderboard.scoring.beyond_means import beyond_means, slope_estimate, split_half_drops
-from leaderboard.scoring.detectable import detectable_drops
-from leaderboard.scoring.estimate import Estimate, Interval
-from leaderboard.scoring.gaps import gaps, small_domains
-from leaderboard.scoring.home_advantage import task_home_advantage
-from leaderboard.scoring.id_ood import IdModel, id_figures, id_model
-from leaderboard.scoring.intervals import (
+from shiftbench.leaderboard.metrics.significance import scenario_chi_square
+from shiftbench.leaderboard.scoring.beyond_means import beyond_means, slope_estimate, split_half_drops
+from shiftbench.leaderboard.scoring.detectable import detectable_drops
+from shiftbench.leaderboard.scoring.estimate import Estimate, Interval
+from shiftbench.leaderboard.scoring.gaps import gaps, small_domains
+from shiftbench.leaderboard.scoring.home_advantage import task_home_advantage
+from shiftbench.leaderboard.scoring.id_ood import IdModel, id_figures, id_model
+from shiftbench.leaderboard.scoring.intervals import (
     DROP,
     FIGURES,
     MEANS,
@@ -37,8 +37,8 @@ from leaderboard.scoring.intervals import (
     support_of_scenarios,
     total_intervals,
 )
-from leaderboard.scoring.outcomes import LENIENT, PRIOR_FIXED
-from leaderboard.scoring.partial_grid import (
+from shiftbench.leaderboard.scoring.outcomes import LENIENT, PRIOR_FIXED
+from shiftbench.leaderboard.scoring.partial_grid import (
     ESTIMATED,
     PLAIN,
     Drops,
@@ -47,9 +47,9 @@ from leaderboard.scoring.partial_grid import (
     of_shifts,
     worst_drops,
 )
-from leaderboard.scoring.precision import Precision
-from leaderboard.scoring.replicates import Cell, Floats, TaskValues
-from leaderboard.scoring.shape import (
+from shiftbench.leaderboard.scoring.precision import Precision
+from shiftbench.leaderboard.scoring.replicates import Cell, Floats, TaskValues
+from shiftbench.leaderboard.scoring.shape import (
     METRIC_VERSION,
     OUTSIDE_BASES,
     DetectableDrop,
@@ -62,7 +62,7 @@ from leaderboard.scoring.shape import (
     Summary,
     TaskScores,
 )
-from validation.vocabulary import source_parts
+from shiftbench.validation.vocabulary import source_parts
 
 PAIRING = "pairing"
 """The basis of a summary over the one shift of a pairing."""

@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.encoder import Encoder
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.outcomes import Outcomes, outcomes
-from validation.vocabulary import GOLD
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.outcomes import Outcomes, outcomes
+from shiftbench.validation.vocabulary import GOLD
 
 Run = tuple[str, int]
 """Source and seed of one trained model."""
@@ -53,7 +53,7 @@ def target_runs(
 
     Args:
         task: its name.
-        predictions: rows of this task, as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
+        predictions: rows of this task, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
         folder: the dataset.
         subset: the subset of test ids that the predictions cover.
         encoder: needed for BERTScore alone.

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.wilson import square_of_interval
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.intervals import DROP, SCORE, Figure, Reason, difference, estimate, mean
-from leaderboard.scoring.replicates import Floats
-from leaderboard.scoring.shape import TaskScores
-from validation.cards import Card
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.wilson import square_of_interval
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.intervals import DROP, SCORE, Figure, Reason, difference, estimate, mean
+from shiftbench.leaderboard.scoring.replicates import Floats
+from shiftbench.leaderboard.scoring.shape import TaskScores
+from shiftbench.validation.cards import Card
 
 Scored = dict[tuple[str, str], Floats]
 """Scores of cells with their replicates, shape (1 + n_replicates,)."""
@@ -53,8 +53,8 @@ def unseen_drops(table: pl.DataFrame, card: Card, folder: DatasetFolder, task: T
     """Compute the means over shifts between domains that a card does not list as seen in pretraining.
 
     Args:
-        table: the entry's long table of scores (``leaderboard.scoring.score.SCORE_COLUMNS``), whose stored replicates
-            give the intervals.
+        table: the entry's long table of scores (``shiftbench.leaderboard.scoring.score.SCORE_COLUMNS``), whose stored
+            replicates give the intervals.
         card: the entry's card.
         folder: the dataset.
         task: the task's scores; a shift without ST takes no part.

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.folder.reader import DatasetFolder
-from validation.prediction_task import PredictionTask
-from validation.predictions import check_prediction_file
-from validation.probabilities import PROBABILITIES
-from validation.report import InvalidInput, Problem, and_more
-from validation.vocabulary import TOKENS, TaskKind
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.prediction_task import PredictionTask
+from shiftbench.validation.predictions import check_prediction_file
+from shiftbench.validation.probabilities import PROBABILITIES
+from shiftbench.validation.report import InvalidInput, Problem, and_more
+from shiftbench.validation.vocabulary import TOKENS, TaskKind
 
 _RUN = ("task", "source", "seed")
 _LEAST_AGREED = 0.5
@@ -34,7 +34,7 @@ def read_validation(path: Path, folder: DatasetFolder, *, labels_by_index: bool 
         path: the file; its columns are those of a prediction file, and its ids name the split ``validation``.
         folder: the dataset.
         labels_by_index: whole numbers stand for labels; names come back.
-    Returns: rows in file order, as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
+    Returns: rows in file order, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
     Raises: InvalidInput with every problem found: unknown ids, runs that lack validation rows of a domain.
     """
     return check_prediction_file(path, validation_tasks(folder), labels_by_index=labels_by_index)

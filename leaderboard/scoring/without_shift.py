@@ -9,12 +9,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from builders.folder.manifest import Manifest
-from builders.folder.reader import DatasetFolder
-from builders.folder.statistics import DuplicateCounts, data_path, read_statistics
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.replicates import TaskValues
-from leaderboard.scoring.shape import (
+from shiftbench.builders.folder.manifest import Manifest
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.statistics import DuplicateCounts, data_path, read_statistics
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.replicates import TaskValues
+from shiftbench.leaderboard.scoring.shape import (
     NearDuplicates,
     Scores,
     Shift,
@@ -22,8 +22,8 @@ from leaderboard.scoring.shape import (
     TaskScores,
     WithoutRepeats,
 )
-from leaderboard.scoring.summary import task_scores
-from validation.vocabulary import PLACEBO
+from shiftbench.leaderboard.scoring.summary import task_scores
+from shiftbench.validation.vocabulary import PLACEBO
 
 _MEANS = ("mean_ss", "mean_st", "mean_sd", "mean_td", "average_drop")
 

@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 import polars as pl
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import checked_predictions
-from leaderboard.scoring.validation_rows import read_validation
-from leaderboard.store.entries import Entry, entry_id, stored_rows
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import checked_predictions
+from shiftbench.leaderboard.scoring.validation_rows import read_validation
+from shiftbench.leaderboard.store.entries import Entry, entry_id, stored_rows
+from shiftbench.validation.report import InvalidInput, Problem
 
 
 class CheckedRows(NamedTuple):
-    """The checked rows of an entry (``validation.predictions.CHECKED_PREDICTIONS``).
+    """The checked rows of an entry (``shiftbench.validation.predictions.CHECKED_PREDICTIONS``).
 
     Attributes:
         predictions: those on test rows.

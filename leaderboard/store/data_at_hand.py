@@ -5,12 +5,12 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import encoder_name, token_encoder
-from leaderboard.scoring.summary import depth_encoder_name
-from leaderboard.store.derived import MadeWith
-from validation.cards import Card
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import encoder_name, token_encoder
+from shiftbench.leaderboard.scoring.summary import depth_encoder_name
+from shiftbench.leaderboard.store.derived import MadeWith
+from shiftbench.validation.cards import Card
+from shiftbench.validation.report import InvalidInput, Problem
 
 
 def folder_of(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:

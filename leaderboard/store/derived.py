@@ -5,11 +5,11 @@ import json
 
 import polars as pl
 
-from leaderboard.scoring.score import SCORE_COLUMNS, Scored
-from leaderboard.scoring.shape import METRIC_VERSION, Scores
-from leaderboard.store.entries import COMPARISONS, SCORES, check_id
-from leaderboard.store.local import Files
-from validation.json_text import parse_json
+from shiftbench.leaderboard.scoring.score import SCORE_COLUMNS, Scored
+from shiftbench.leaderboard.scoring.shape import METRIC_VERSION, Scores
+from shiftbench.leaderboard.store.entries import COMPARISONS, SCORES, check_id
+from shiftbench.leaderboard.store.local import Files
+from shiftbench.validation.json_text import parse_json
 
 MadeWith = tuple[str | None, str | None]
 """Encoders of the depths and of BERTScore's tokens; None where there was none."""

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import polars as pl
 
-from validation.cards import Card
-from validation.json_text import parse_json
-from validation.report import InvalidInput, Problem
+from shiftbench.validation.cards import Card
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.report import InvalidInput, Problem
 
 LOCAL_SUBMITTER = "local"
 """Submitter of entries added on the machine itself or over its loopback address."""

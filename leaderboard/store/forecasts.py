@@ -1,9 +1,9 @@
 """Forecasts of a store's entries: kept beside their scores, and never computed while a page waits."""
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.forecasting.entries import EntryForecasts, forecast_entry, read_forecasts
-from leaderboard.store.entries import Entry
-from leaderboard.store.store import Store
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.forecasting.entries import EntryForecasts, forecast_entry, read_forecasts
+from shiftbench.leaderboard.store.entries import Entry
+from shiftbench.leaderboard.store.store import Store
 
 
 def kept_forecasts(store: Store, identity: str) -> EntryForecasts | None:

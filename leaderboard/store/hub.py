@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 
-from builders.hub_access import retry, writing_to_hub
-from leaderboard.scoring.shape import METRIC_VERSION
-from leaderboard.store.derived import FORECASTS, scores_path, table_path
-from leaderboard.store.entries import (
+from shiftbench.builders.hub_access import retry, writing_to_hub
+from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.leaderboard.store.derived import FORECASTS, scores_path, table_path
+from shiftbench.leaderboard.store.entries import (
     CARD,
     ENTRIES,
     ENTRY_ID,
@@ -30,8 +30,8 @@ from leaderboard.store.entries import (
     record_path,
     tombstone_path,
 )
-from leaderboard.store.local import Files, LocalPlace
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.store.local import Files, LocalPlace
+from shiftbench.validation.report import InvalidInput, Problem
 
 T = TypeVar("T")
 

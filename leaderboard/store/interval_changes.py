@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from validation.json_text import parse_json
+from shiftbench.validation.json_text import parse_json
 
 Ends = tuple[float, float] | None
 Place = tuple[str, str, str]

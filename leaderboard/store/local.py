@@ -19,9 +19,9 @@ from typing import Protocol
 
 from filelock import FileLock
 
-from leaderboard.store.entries import DERIVED, ENTRIES, ENTRY_ID, RECORD, RECORDS, SCORES, VERSION, WITHDRAWN
-from validation.output_files import PRIVATE_FILE, PRIVATE_FOLDER, refuse_unwritable, replace_file, sync
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.store.entries import DERIVED, ENTRIES, ENTRY_ID, RECORD, RECORDS, SCORES, VERSION, WITHDRAWN
+from shiftbench.validation.output_files import PRIVATE_FILE, PRIVATE_FOLDER, refuse_unwritable, replace_file, sync
+from shiftbench.validation.report import InvalidInput, Problem
 
 LOCK_SECONDS = 120
 """Seconds that a writer waits for others; each of them needs a fraction of a second."""

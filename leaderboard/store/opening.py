@@ -5,13 +5,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from builders.cache import cache_folder
-from builders.hub_access import is_transient
-from leaderboard.store.entries import ENTRIES, RECORDS, SCORES, WITHDRAWN
-from leaderboard.store.hub import HubPlace
-from leaderboard.store.local import LocalPlace
-from leaderboard.store.store import Store
-from validation.report import InvalidInput, Problem
+from shiftbench.builders.cache import cache_folder
+from shiftbench.builders.hub_access import is_transient
+from shiftbench.leaderboard.store.entries import ENTRIES, RECORDS, SCORES, WITHDRAWN
+from shiftbench.leaderboard.store.hub import HubPlace
+from shiftbench.leaderboard.store.local import LocalPlace
+from shiftbench.leaderboard.store.store import Store
+from shiftbench.validation.report import InvalidInput, Problem
 
 _HUB = "hf://"
 _REPOSITORY = re.compile(r"hf://datasets/([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)", re.ASCII)

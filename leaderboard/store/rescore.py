@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.coverage import covers_board
-from leaderboard.scoring.shape import METRIC_VERSION
-from leaderboard.store import Store, folder_of
-from leaderboard.store.forecasts import forecast_again, kept_forecasts
-from leaderboard.store.interval_changes import IntervalChange, interval_changes, read_intervals
-from validation.json_text import parse_json
-from validation.report import InvalidInput
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.coverage import covers_board
+from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.leaderboard.store import Store, folder_of
+from shiftbench.leaderboard.store.forecasts import forecast_again, kept_forecasts
+from shiftbench.leaderboard.store.interval_changes import IntervalChange, interval_changes, read_intervals
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.report import InvalidInput
 
 
 class BoardKey(NamedTuple):
@@ -29,7 +29,8 @@ class BoardKey(NamedTuple):
 class Change:
     """An entry whose rank on a board changed.
 
-    Ranks are among entries that cover their board (``leaderboard.scoring.coverage``); values are mean ST as fractions.
+    Ranks are among entries that cover their board (``shiftbench.leaderboard.scoring.coverage``); values are mean ST
+    as fractions.
     None: not scored then, not ranked, or undefined.
     """
 

@@ -9,18 +9,18 @@ from typing import NamedTuple
 
 import polars as pl
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import (
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import (
     IN_THIS_PROCESS,
     FileChecks,
     Scored,
     score_predictions,
     token_encoder,
 )
-from leaderboard.scoring.shape import Scores
-from leaderboard.store.checked_rows import CheckedRows, read_checked_rows
-from leaderboard.store.data_at_hand import folder_of, made_with, refuse_candidates_alone
-from leaderboard.store.derived import (
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.leaderboard.store.checked_rows import CheckedRows, read_checked_rows
+from shiftbench.leaderboard.store.data_at_hand import folder_of, made_with, refuse_candidates_alone
+from shiftbench.leaderboard.store.derived import (
     comparison_path,
     derived_files,
     forecasts_path,
@@ -30,7 +30,7 @@ from leaderboard.store.derived import (
     scores_path,
     table_path,
 )
-from leaderboard.store.entries import (
+from shiftbench.leaderboard.store.entries import (
     LOCAL_SUBMITTER,
     Entry,
     SubmissionRecord,
@@ -49,9 +49,9 @@ from leaderboard.store.entries import (
     tombstone_path,
     validation_path,
 )
-from leaderboard.store.local import Files, LocalPlace, Place
-from validation.cards import Card
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.store.local import Files, LocalPlace, Place
+from shiftbench.validation.cards import Card
+from shiftbench.validation.report import InvalidInput, Problem
 
 
 class EntryFiles(NamedTuple):
@@ -101,7 +101,7 @@ class Store:
             submitter: the submitter's identity.
             daily_quota: as many entries as a submitter may send on one UTC day; None for any number.
             score: whether the checked predictions are scored now; else ``scores`` does so when it is asked. Those on
-                withheld labels never are (see ``leaderboard.release``).
+                withheld labels never are (see ``shiftbench.leaderboard.release``).
             checks: reads and checks the file.
             labels_by_index: whole numbers in it stand for labels; the entry keeps their names.
             validation: what the same models predicted on validation rows; the entry keeps it for forecasts.

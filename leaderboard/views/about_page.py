@@ -1,9 +1,9 @@
 """The page that says what is measured, what is ranked, what to cite, and how to use the leaderboard from programs."""
 
-from builders.folder.citations import cite
-from builders.folder.papers import DEPTH_F1, PAPERS
-from leaderboard.views.html import Markup, render
-from leaderboard.views.numbers import count
+from shiftbench.builders.folder.citations import cite
+from shiftbench.builders.folder.papers import DEPTH_F1, PAPERS
+from shiftbench.leaderboard.views.html import Markup, render
+from shiftbench.leaderboard.views.numbers import count
 
 
 def about_page(n_entries: int, updated: str | None) -> Markup:

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.board.submission import HEADLINES, SubmissionAnswer
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.views.addresses import SUBMIT, board_address, entry_address
-from leaderboard.views.cells import number_cell, scroll_box
-from leaderboard.views.html import Markup, join, render, tag
-from leaderboard.views.numbers import drop_points, points, share
-from validation.report import counted
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board.submission import HEADLINES, SubmissionAnswer
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.views.addresses import SUBMIT, board_address, entry_address
+from shiftbench.leaderboard.views.cells import number_cell, scroll_box
+from shiftbench.leaderboard.views.html import Markup, join, render, tag
+from shiftbench.leaderboard.views.numbers import drop_points, points, share
+from shiftbench.validation.report import counted
 
 _SHOWN = 5
 """Reasons that a command prints."""
@@ -48,7 +48,7 @@ def answer_lines(answer: Mapping[str, Any], to: str, *, over_http: bool) -> Iter
     """Write where an accepted entry stands, and where it is not ranked what is missing for that.
 
     Args:
-        answer: of the leaderboard, or of ``leaderboard.app.client.send`` for a store.
+        answer: of the leaderboard, or of ``shiftbench.leaderboard.app.client.send`` for a store.
         to: where it was sent.
         over_http: ``to`` is a leaderboard's address, not a store.
     """

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from statistics import fmean
 
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.outcomes import LENIENT
-from leaderboard.scoring.shape import Summary, TaskScores
-from leaderboard.views.numbers import plain_points, plain_score
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.outcomes import LENIENT
+from shiftbench.leaderboard.scoring.shape import Summary, TaskScores
+from shiftbench.leaderboard.views.numbers import plain_points, plain_score
 
 WORST = (
     "The split-half estimate selects the worst shift on one half of the texts and measures it on the other: it is for "

@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from leaderboard.comparing.shape import TRAINED_MODELS
-from leaderboard.scoring.shape import OUTSIDE_BASES
-from leaderboard.views.addresses import ABOUT
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.numbers import plain_points, points
+from shiftbench.leaderboard.comparing.shape import TRAINED_MODELS
+from shiftbench.leaderboard.scoring.shape import OUTSIDE_BASES
+from shiftbench.leaderboard.views.addresses import ABOUT
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.numbers import plain_points, points
 
 Row = Mapping[str, Any]
 _NAMED = 3
@@ -23,7 +23,7 @@ def answer(ranked: pl.DataFrame, where: str, link: Callable[[Row], Markup], *, h
 
     Args:
         ranked: the ranked rows, best first, with ``mean_st``, ``average_drop`` and its placebo, and the columns of
-            ``leaderboard.board.ranks.INTERVALS``.
+            ``shiftbench.leaderboard.board.ranks.INTERVALS``.
         where: what the score is on, such as 'on unseen domains'.
         link: a row's name as a link to its page.
         has_public_labels: whether anybody can load the test labels; otherwise the last round has spoken.

@@ -5,23 +5,23 @@ from typing import Any
 
 import polars as pl
 
-from leaderboard.board import Board
-from leaderboard.board.copies import NEAR
-from leaderboard.board.released import ROUND
-from leaderboard.board.rows import NO_INTERVAL, PARTS, SHARES
-from leaderboard.comparing.shape import RECIPES, TRAINED_MODELS
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.shape import OUTSIDE_BASES
-from leaderboard.views.addresses import entry_address
-from leaderboard.views.board_columns import Column
-from leaderboard.views.board_query import RANKED, REPORTED
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.intervals import Scale, picture
-from leaderboard.views.links import icon_links
-from leaderboard.views.numbers import MISSING, count, drop_points, half_width, interval, points, share
-from leaderboard.views.pictures.words import ELSEWHERE_MARK
-from validation.report import counted
-from validation.vocabulary import ELSEWHERE, OUTSIDE_SOURCES
+from shiftbench.leaderboard.board import Board
+from shiftbench.leaderboard.board.copies import NEAR
+from shiftbench.leaderboard.board.released import ROUND
+from shiftbench.leaderboard.board.rows import NO_INTERVAL, PARTS, SHARES
+from shiftbench.leaderboard.comparing.shape import RECIPES, TRAINED_MODELS
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.shape import OUTSIDE_BASES
+from shiftbench.leaderboard.views.addresses import entry_address
+from shiftbench.leaderboard.views.board_columns import Column
+from shiftbench.leaderboard.views.board_query import RANKED, REPORTED
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.intervals import Scale, picture
+from shiftbench.leaderboard.views.links import icon_links
+from shiftbench.leaderboard.views.numbers import MISSING, count, drop_points, half_width, interval, points, share
+from shiftbench.leaderboard.views.pictures.words import ELSEWHERE_MARK
+from shiftbench.validation.report import counted
+from shiftbench.validation.vocabulary import ELSEWHERE, OUTSIDE_SOURCES
 
 LEADING_SET = "in the leading set"
 """What is said of released rows that are not told apart from the one with the best score, which is not shown."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from leaderboard.board import Benchmark, Board
-from leaderboard.views.addresses import board_address
-from leaderboard.views.cells import choices
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.overall_query import OverallQuery
-from leaderboard.views.task_names import benchmark_name, board_name
+from shiftbench.leaderboard.board import Benchmark, Board
+from shiftbench.leaderboard.views.addresses import board_address
+from shiftbench.leaderboard.views.cells import choices
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.overall_query import OverallQuery
+from shiftbench.leaderboard.views.task_names import benchmark_name, board_name
 
 
 def chooser(

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from builders.folder.manifest import TaskInfo
-from leaderboard.board import Board
-from leaderboard.board.released import ROUND
-from leaderboard.board.rows import LAMBDAS, OOD
-from leaderboard.views.reported import titles
-from validation.vocabulary import TaskKind
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.leaderboard.board import Board
+from shiftbench.leaderboard.board.released import ROUND
+from shiftbench.leaderboard.board.rows import LAMBDAS, OOD
+from shiftbench.leaderboard.views.reported import titles
+from shiftbench.validation.vocabulary import TaskKind
 
 Kind = Literal["score", "drop", "share", "count", "text", "scenarios"]
 DROP_HEAD = "ID \N{MINUS SIGN} OOD"

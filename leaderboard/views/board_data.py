@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from leaderboard.board import Board, Index, find_benchmark, find_board
-from leaderboard.board.index_cache import made_with
-from leaderboard.board.overall import MEANS
-from leaderboard.board.overall_ranks import BESIDE
-from leaderboard.board.released import ROUND
-from leaderboard.board.rows import FIGURES, LAMBDAS, NO_INTERVAL, OOD, PARTS, SHARES
-from leaderboard.views.board_columns import columns_of
-from leaderboard.views.board_query import REPORTED, BoardQuery, matching, whole_table
-from leaderboard.views.overall_query import OverallQuery, matching_lines
-from validation.csv_export import guarded_csv
+from shiftbench.leaderboard.board import Board, Index, find_benchmark, find_board
+from shiftbench.leaderboard.board.index_cache import made_with
+from shiftbench.leaderboard.board.overall import MEANS
+from shiftbench.leaderboard.board.overall_ranks import BESIDE
+from shiftbench.leaderboard.board.released import ROUND
+from shiftbench.leaderboard.board.rows import FIGURES, LAMBDAS, NO_INTERVAL, OOD, PARTS, SHARES
+from shiftbench.leaderboard.views.board_columns import columns_of
+from shiftbench.leaderboard.views.board_query import REPORTED, BoardQuery, matching, whole_table
+from shiftbench.leaderboard.views.overall_query import OverallQuery, matching_lines
+from shiftbench.validation.csv_export import guarded_csv
 
 _FACTS = (
     "id", "name", "submitter", "date", "paradigm", "base_model", "family", "parameters", "shots", "model_selection",
@@ -33,13 +33,13 @@ def board_rows(index: Index, board: Board) -> list[dict[str, Any]]:
         index: the boards.
         board: one of them.
     Returns: of each row the facts of its card, ``rank`` and ``rank_interval`` (null of what is not ranked),
-        ``rank_about``, ``with_leader`` and ``corrected`` (see ``leaderboard.board.ranks.INTERVALS``), ``at_floor``
-        (mean ST at chance), ``data`` (content hash), ``metric_version`` and the encoders of depths and of BERTScore
-        (``id@revision``, null where none is used; all of them null of what papers report), ``missing`` (what it lacks),
-        ``scenario_shares``, ``reported`` (the paper's table; null of entries), ``footnotes``, and the board's figures
-        as ``{"value", "low", "high", "no_interval", "placebo"}``, null where undefined; those by lambda under
-        ``depth_f1``, those of single domains under ``ood``. Where labels are withheld these are what the last ``round``
-        released, and nothing else is there but ``with_leader``.
+        ``rank_about``, ``with_leader`` and ``corrected`` (see ``shiftbench.leaderboard.board.ranks.INTERVALS``),
+        ``at_floor`` (mean ST at chance), ``data`` (content hash), ``metric_version`` and the encoders of depths and
+        of BERTScore (``id@revision``, null where none is used; all of them null of what papers report), ``missing``
+        (what it lacks), ``scenario_shares``, ``reported`` (the paper's table; null of entries), ``footnotes``, and
+        the board's figures as ``{"value", "low", "high", "no_interval", "placebo"}``, null where undefined; those by
+        lambda under ``depth_f1``, those of single domains under ``ood``. Where labels are withheld these are what the
+        last ``round`` released, and nothing else is there but ``with_leader``.
     """
     table = made_with(whole_table(index, board))
     away = [name for name in table.columns if name.startswith(OOD) and not name.endswith((*PARTS[1:], NO_INTERVAL))]

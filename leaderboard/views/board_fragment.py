@@ -6,18 +6,26 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import polars as pl
 
-from leaderboard.board import Board, Index, find_board
-from leaderboard.views.addresses import BOARD, BOARD_CSV, COMPARE, SUBMIT
-from leaderboard.views.board_answer import chips
-from leaderboard.views.board_cells import row_cells, scales_of, scenario_key
-from leaderboard.views.board_columns import Column, columns_of, shown_columns
-from leaderboard.views.board_query import PARTIAL, RANKED, REPORTED, BoardQuery, group_is, matching, whole_table
-from leaderboard.views.cells import scroll_box
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.query import PAGE_ROWS
-from leaderboard.views.reported import ReportedTable, reported_tables
-from leaderboard.views.site import box
-from leaderboard.views.table_parts import (
+from shiftbench.leaderboard.board import Board, Index, find_board
+from shiftbench.leaderboard.views.addresses import BOARD, BOARD_CSV, COMPARE, SUBMIT
+from shiftbench.leaderboard.views.board_answer import chips
+from shiftbench.leaderboard.views.board_cells import row_cells, scales_of, scenario_key
+from shiftbench.leaderboard.views.board_columns import Column, columns_of, shown_columns
+from shiftbench.leaderboard.views.board_query import (
+    PARTIAL,
+    RANKED,
+    REPORTED,
+    BoardQuery,
+    group_is,
+    matching,
+    whole_table,
+)
+from shiftbench.leaderboard.views.cells import scroll_box
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.query import PAGE_ROWS
+from shiftbench.leaderboard.views.reported import ReportedTable, reported_tables
+from shiftbench.leaderboard.views.site import box
+from shiftbench.leaderboard.views.table_parts import (
     BETTER,
     csv_link,
     info_button,
@@ -28,8 +36,8 @@ from leaderboard.views.table_parts import (
     shown_rows,
     sort_head,
 )
-from validation.report import counted
-from validation.vocabulary import TaskKind
+from shiftbench.validation.report import counted
+from shiftbench.validation.vocabulary import TaskKind
 
 _RANK_WORDS = (
     "Place by score under shift; in brackets the ranks that the entry may have with 95% confidence, compared with each "

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from leaderboard.board import Board, Unscored
-from leaderboard.scoring.shape import METRIC_VERSION
-from leaderboard.scoring.summary import depth_encoder_name
-from leaderboard.views.addresses import entry_address
-from leaderboard.views.board_cells import legend_keys
-from leaderboard.views.cells import fact_list
-from leaderboard.views.html import Markup, tag
-from leaderboard.views.numbers import count, metric_name
+from shiftbench.leaderboard.board import Board, Unscored
+from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.leaderboard.scoring.summary import depth_encoder_name
+from shiftbench.leaderboard.views.addresses import entry_address
+from shiftbench.leaderboard.views.board_cells import legend_keys
+from shiftbench.leaderboard.views.cells import fact_list
+from shiftbench.leaderboard.views.html import Markup, tag
+from shiftbench.leaderboard.views.numbers import count, metric_name
 
 _RELEASED = (
     "Test labels are withheld. Four times a year the entry that each account has nominated is scored on the ranking "

@@ -7,13 +7,13 @@ from typing import Any, get_args
 
 import polars as pl
 
-from leaderboard.board import Board, Index, find_board
-from leaderboard.board.rows import trained_outside
-from leaderboard.comparing.entries import MAX_PAIRWISE
-from leaderboard.views.board_columns import Column, columns_of
-from leaderboard.views.query import TableQuery, how_it_is_shown, values_by_name
-from leaderboard.views.reported import ReportedTable, reported_tables
-from validation.cards import Card
+from shiftbench.leaderboard.board import Board, Index, find_board
+from shiftbench.leaderboard.board.rows import trained_outside
+from shiftbench.leaderboard.comparing.entries import MAX_PAIRWISE
+from shiftbench.leaderboard.views.board_columns import Column, columns_of
+from shiftbench.leaderboard.views.query import TableQuery, how_it_is_shown, values_by_name
+from shiftbench.leaderboard.views.reported import ReportedTable, reported_tables
+from shiftbench.validation.cards import Card
 
 RANKED, PARTIAL, REPORTED = 0, 1, 2
 """Groups of rows: they stand in this order however the table is sorted."""

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from builders.folder.reader import DatasetFolder
-from validation.cards import Card
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.cards import Card
 
 COLUMNS = (
     ("name", "model", "base_model", "family", "parameters", "tunable_parameters"),

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.views.html import Markup, tag
-from leaderboard.views.numbers import interval
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.views.html import Markup, tag
+from shiftbench.leaderboard.views.numbers import interval
 
 
 def number_cell(estimate: Estimate, written: Callable[[float | None], str], *notes: Markup) -> Markup:

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.forecasting.shape import Forecasts
-from leaderboard.scoring.domain_shape import DomainCheck, DomainScore, ExplainedDomain
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.examples import WrongExample
-from leaderboard.scoring.shape import TaskScores
-from leaderboard.views.beyond_means import slope_rows
-from leaderboard.views.cells import number_cell, scroll_box
-from leaderboard.views.check_words import (
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.forecasting.shape import Forecasts
+from shiftbench.leaderboard.scoring.domain_shape import DomainCheck, DomainScore, ExplainedDomain
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.examples import WrongExample
+from shiftbench.leaderboard.scoring.shape import TaskScores
+from shiftbench.leaderboard.views.beyond_means import slope_rows
+from shiftbench.leaderboard.views.cells import number_cell, scroll_box
+from shiftbench.leaderboard.views.check_words import (
     difference_lines,
     explained_line,
     floor_lines,
@@ -22,17 +22,17 @@ from leaderboard.views.check_words import (
     p_words,
     spread_line,
 )
-from leaderboard.views.confidence_rows import FIGURES
-from leaderboard.views.forecast_words import forecast_table, unlabelled_lines
-from leaderboard.views.html import Markup, tag
-from leaderboard.views.notices import notices
-from leaderboard.views.numbers import MINUS, drop_points, drop_text, metric_name, points, score_text, share
-from leaderboard.views.pictures.by_domain import scores_by_domain
-from leaderboard.views.pictures.curves import curve_values, depth_curves, has_depth
-from leaderboard.views.plain_tables import html
-from leaderboard.views.score_parts import examples_list
-from leaderboard.views.site import report_file
-from validation.vocabulary import ELSEWHERE
+from shiftbench.leaderboard.views.confidence_rows import FIGURES
+from shiftbench.leaderboard.views.forecast_words import forecast_table, unlabelled_lines
+from shiftbench.leaderboard.views.html import Markup, tag
+from shiftbench.leaderboard.views.notices import notices
+from shiftbench.leaderboard.views.numbers import MINUS, drop_points, drop_text, metric_name, points, score_text, share
+from shiftbench.leaderboard.views.pictures.by_domain import scores_by_domain
+from shiftbench.leaderboard.views.pictures.curves import curve_values, depth_curves, has_depth
+from shiftbench.leaderboard.views.plain_tables import html
+from shiftbench.leaderboard.views.score_parts import examples_list
+from shiftbench.leaderboard.views.site import report_file
+from shiftbench.validation.vocabulary import ELSEWHERE
 
 _EXPLAINED = (
     "A domain on which the model loses score may be harder, for any model, or shifted away from what this model "

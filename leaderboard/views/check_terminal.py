@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from leaderboard.forecasting.shape import Forecasts
-from leaderboard.scoring.domain_shape import DomainCheck, DomainScore
-from leaderboard.views.check_words import (
+from shiftbench.leaderboard.forecasting.shape import Forecasts
+from shiftbench.leaderboard.scoring.domain_shape import DomainCheck, DomainScore
+from shiftbench.leaderboard.views.check_words import (
     difference_lines,
     explained_line,
     floor_lines,
@@ -15,9 +15,9 @@ from leaderboard.views.check_words import (
     p_words,
     spread_line,
 )
-from leaderboard.views.forecast_words import unlabelled_lines
-from leaderboard.views.numbers import metric_name, plain_points, plain_score
-from leaderboard.views.terminal import print_table
+from shiftbench.leaderboard.views.forecast_words import unlabelled_lines
+from shiftbench.leaderboard.views.numbers import metric_name, plain_points, plain_score
+from shiftbench.leaderboard.views.terminal import print_table
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from leaderboard.scoring.domain_shape import DomainCheck, DomainScore, ExplainedDomain, Leaks
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.views.numbers import metric_name, plain_points, plain_score
-from validation.report import counted
+from shiftbench.leaderboard.scoring.domain_shape import DomainCheck, DomainScore, ExplainedDomain, Leaks
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.views.numbers import metric_name, plain_points, plain_score
+from shiftbench.validation.report import counted
 
 LEVEL = 0.05
 ONE_MODEL = (

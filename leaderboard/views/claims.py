@@ -4,11 +4,11 @@ from collections import Counter
 
 from rich.console import Console
 
-from leaderboard.comparing.claims import Claim, ClaimCheck, FigureCheck, Status
-from leaderboard.comparing.shape import Difference, p_text
-from leaderboard.views.numbers import MISSING, plain_points
-from leaderboard.views.terminal import print_table
-from validation.report import counted
+from shiftbench.leaderboard.comparing.claims import Claim, ClaimCheck, FigureCheck, Status
+from shiftbench.leaderboard.comparing.shape import Difference, p_text
+from shiftbench.leaderboard.views.numbers import MISSING, plain_points
+from shiftbench.leaderboard.views.terminal import print_table
+from shiftbench.validation.report import counted
 
 _COUNTED: dict[Status, str] = {"agrees": "as claimed", "moved": "moved", "differs": "differ"}
 
@@ -18,7 +18,7 @@ def print_claim_check(claim: Claim, checked: ClaimCheck, console: Console) -> No
 
     Args:
         claim: the claim.
-        checked: what ``leaderboard.comparing.claims.check_claim`` found of it.
+        checked: what ``shiftbench.leaderboard.comparing.claims.check_claim`` found of it.
         console: where it is printed.
     """
     for pair in dict.fromkeys(each.pair for each in checked.figures):

@@ -8,8 +8,14 @@ Everything is drawn on the server and works by links and a form; who is better i
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from leaderboard.comparing.entries import MAX_ENTRIES, MAX_PAIRWISE, ComparedEntry, compare_command, distinct_names
-from leaderboard.comparing.shape import (
+from shiftbench.leaderboard.comparing.entries import (
+    MAX_ENTRIES,
+    MAX_PAIRWISE,
+    ComparedEntry,
+    compare_command,
+    distinct_names,
+)
+from shiftbench.leaderboard.comparing.shape import (
     AVERAGE_DROP,
     DEPTH_F1,
     DROPS,
@@ -23,19 +29,19 @@ from leaderboard.comparing.shape import (
     p_text,
     winner,
 )
-from leaderboard.comparing.words import about_lines, apart_words, floor_words, sentence
-from leaderboard.scoring.shape import Scores, Shift, TaskScores
-from leaderboard.views import exports
-from leaderboard.views.addresses import predictions_address
-from leaderboard.views.cells import scroll_box
-from leaderboard.views.compare_pictures import difference_bar, flip_table, pictures
-from leaderboard.views.html import Markup, join, render, tag
-from leaderboard.views.numbers import MISSING, NOT_APPLICABLE, drop_points, points
-from leaderboard.views.pairwise_part import Pairwise, pairwise_table
-from leaderboard.views.pictures.words import source_name
-from leaderboard.views.site import box
-from validation.report import counted
-from validation.vocabulary import OUTSIDE_SOURCES
+from shiftbench.leaderboard.comparing.words import about_lines, apart_words, floor_words, sentence
+from shiftbench.leaderboard.scoring.shape import Scores, Shift, TaskScores
+from shiftbench.leaderboard.views import exports
+from shiftbench.leaderboard.views.addresses import predictions_address
+from shiftbench.leaderboard.views.cells import scroll_box
+from shiftbench.leaderboard.views.compare_pictures import difference_bar, flip_table, pictures
+from shiftbench.leaderboard.views.html import Markup, join, render, tag
+from shiftbench.leaderboard.views.numbers import MISSING, NOT_APPLICABLE, drop_points, points
+from shiftbench.leaderboard.views.pairwise_part import Pairwise, pairwise_table
+from shiftbench.leaderboard.views.pictures.words import source_name
+from shiftbench.leaderboard.views.site import box
+from shiftbench.validation.report import counted
+from shiftbench.validation.vocabulary import OUTSIDE_SOURCES
 
 _FEW_SHIFTS = 6
 """So many shifts, as of a task with one training domain, are shown without being asked for."""

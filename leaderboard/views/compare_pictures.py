@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from leaderboard.comparing.shape import Comparison
-from leaderboard.scoring.shape import Shift, TaskScores
-from leaderboard.views.cells import scroll_box
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.numbers import drop_points, points
-from leaderboard.views.pictures.axes import (
+from shiftbench.leaderboard.comparing.shape import Comparison
+from shiftbench.leaderboard.scoring.shape import Shift, TaskScores
+from shiftbench.leaderboard.views.cells import scroll_box
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.numbers import drop_points, points
+from shiftbench.leaderboard.views.pictures.axes import (
     RIGHT,
     SYMBOLS,
     WIDTH,
@@ -18,9 +18,9 @@ from leaderboard.views.pictures.axes import (
     picture,
     round_axis,
 )
-from leaderboard.views.pictures.colours import colour_class
-from leaderboard.views.pictures.curves import depth_curves, drops_by_depth, has_depth, has_depth_drops
-from leaderboard.views.pictures.rows import row_grid, row_name
+from shiftbench.leaderboard.views.pictures.colours import colour_class
+from shiftbench.leaderboard.views.pictures.curves import depth_curves, drops_by_depth, has_depth, has_depth_drops
+from shiftbench.leaderboard.views.pictures.rows import row_grid, row_name
 
 _BAR = (96.0, 10.0)
 """Width and height of a difference's bar."""

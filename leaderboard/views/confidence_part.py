@@ -1,14 +1,14 @@
 """What confidences are worth, on an entry's page and in a report: tables, reliability and risk by coverage."""
 
-from leaderboard.scoring.confidence_shape import Confidence, ShiftConfidence
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.shape import TaskScores
-from leaderboard.views.cells import scroll_box
-from leaderboard.views.confidence_rows import FIGURES, NAMES, brier_note, mean_rows
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.numbers import MINUS, drop_points, interval, points
-from leaderboard.views.pictures.reliability import reliability, risk_by_coverage
-from leaderboard.views.pictures.words import source_name
+from shiftbench.leaderboard.scoring.confidence_shape import Confidence, ShiftConfidence
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.shape import TaskScores
+from shiftbench.leaderboard.views.cells import scroll_box
+from shiftbench.leaderboard.views.confidence_rows import FIGURES, NAMES, brier_note, mean_rows
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.numbers import MINUS, drop_points, interval, points
+from shiftbench.leaderboard.views.pictures.reliability import reliability, risk_by_coverage
+from shiftbench.leaderboard.views.pictures.words import source_name
 
 ABOUT = (
     "What the confidences in the prediction file are worth: at home, on other domains, and by how much a shift changes "

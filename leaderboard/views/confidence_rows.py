@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from leaderboard.scoring.confidence_shape import Confidence, ConfidenceFigures
-from leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.confidence_shape import Confidence, ConfidenceFigures
+from shiftbench.leaderboard.scoring.estimate import Estimate
 
 NAMES = ("In domain", "Out of domain", "Difference")
 """The means that stand beside each other."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from builders.folder.reader import DatasetFolder
-from validation.report import counted
-from validation.vocabulary import NO_SOURCE
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.report import counted
+from shiftbench.validation.vocabulary import NO_SOURCE
 
 _NAMED = 12
 """Names that are listed; of more the number stands behind the first ones."""
@@ -19,7 +19,7 @@ def coverage_of(predictions: pl.DataFrame) -> dict[str, dict[str, list[Any]]]:
     """List what checked predictions cover.
 
     Args:
-        predictions: rows as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
+        predictions: rows as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
     Returns: sorted ``sources``, ``targets`` and ``seeds`` by task.
     """
     return {
@@ -32,7 +32,7 @@ def prediction_lines(predictions: pl.DataFrame, folder: DatasetFolder, subset: s
     """Write what checked predictions cover: a line for each task, and what of the dataset they have nothing on.
 
     Args:
-        predictions: rows as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
+        predictions: rows as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
         folder: the dataset that they are for.
         subset: the subset that they cover.
     """

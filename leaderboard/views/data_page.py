@@ -6,23 +6,23 @@ from itertools import groupby
 
 import polars as pl
 
-from builders.folder.manifest import TaskInfo
-from builders.folder.reader import DatasetFolder
-from builders.folder.statistics import Annotators, TaskStatistics, read_statistics
-from leaderboard.views.addresses import data_address
-from leaderboard.views.cells import choices, fact_list, scroll_box
-from leaderboard.views.data_samples import loading_part, samples_part
-from leaderboard.views.entry_page import citation_years
-from leaderboard.views.html import Markup, join, link, render, tag
-from leaderboard.views.notices import notices
-from leaderboard.views.numbers import MISSING, count, metric_name, points, share
-from leaderboard.views.pictures.colours import cell_colours
-from leaderboard.views.pictures.depths import QUANTILES, depth_boxes
-from leaderboard.views.pictures.matrix import matrix
-from leaderboard.views.pictures.words import ARROW
-from leaderboard.views.site import box
-from leaderboard.views.task_names import plain_task_name
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.statistics import Annotators, TaskStatistics, read_statistics
+from shiftbench.leaderboard.views.addresses import data_address
+from shiftbench.leaderboard.views.cells import choices, fact_list, scroll_box
+from shiftbench.leaderboard.views.data_samples import loading_part, samples_part
+from shiftbench.leaderboard.views.entry_page import citation_years
+from shiftbench.leaderboard.views.html import Markup, join, link, render, tag
+from shiftbench.leaderboard.views.notices import notices
+from shiftbench.leaderboard.views.numbers import MISSING, count, metric_name, points, share
+from shiftbench.leaderboard.views.pictures.colours import cell_colours
+from shiftbench.leaderboard.views.pictures.depths import QUANTILES, depth_boxes
+from shiftbench.leaderboard.views.pictures.matrix import matrix
+from shiftbench.leaderboard.views.pictures.words import ARROW
+from shiftbench.leaderboard.views.site import box
+from shiftbench.leaderboard.views.task_names import plain_task_name
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 _SPLITS = ("train", "validation", "test")
 _MEDIAN = 3

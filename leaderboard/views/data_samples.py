@@ -2,10 +2,10 @@
 
 from functools import lru_cache
 
-from builders.folder.configs import config_name
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.examples import SampleRow, sample_rows
-from leaderboard.views.html import Markup, join, tag
+from shiftbench.builders.folder.configs import config_name
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.examples import SampleRow, sample_rows
+from shiftbench.leaderboard.views.html import Markup, join, tag
 
 
 def samples_part(folder: DatasetFolder, task: str) -> Markup:

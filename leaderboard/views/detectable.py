@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from statistics import median
 
-from leaderboard.scoring.shape import DetectableDrop, TaskScores
-from leaderboard.views.html import Markup, tag
-from leaderboard.views.numbers import plain_points, points
-from validation.report import counted
+from shiftbench.leaderboard.scoring.shape import DetectableDrop, TaskScores
+from shiftbench.leaderboard.views.html import Markup, tag
+from shiftbench.leaderboard.views.numbers import plain_points, points
+from shiftbench.validation.report import counted
 
 ABOUT_DETECTABLE = (
     "Detectable: the smallest true drop that a test at the 5% level finds with 80% power, (t.975 + t.80) standard "

@@ -1,15 +1,15 @@
 """The head of an entry's page: name, links, what can be done with it, how to cite it; and its card."""
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.shape import TaskScores
-from leaderboard.store import Entry
-from leaderboard.views.addresses import compare_address, entry_address, predictions_address, scores_address
-from leaderboard.views.cells import fact_list
-from leaderboard.views.exports import bibtex_text
-from leaderboard.views.html import Markup, join, link, tag
-from leaderboard.views.links import named_links
-from leaderboard.views.numbers import count
-from validation.cards import Card
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.shape import TaskScores
+from shiftbench.leaderboard.store import Entry
+from shiftbench.leaderboard.views.addresses import compare_address, entry_address, predictions_address, scores_address
+from shiftbench.leaderboard.views.cells import fact_list
+from shiftbench.leaderboard.views.exports import bibtex_text
+from shiftbench.leaderboard.views.html import Markup, join, link, tag
+from shiftbench.leaderboard.views.links import named_links
+from shiftbench.leaderboard.views.numbers import count
+from shiftbench.validation.cards import Card
 
 
 def heading(identity: str, entry: Entry | None, task: TaskScores | None, folder: DatasetFolder | None = None) -> Markup:

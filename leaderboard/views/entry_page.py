@@ -3,21 +3,21 @@
 import re
 from collections.abc import Callable, Sequence
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.board.effective import AboveLine
-from leaderboard.board.places import BoardPlace
-from leaderboard.scoring.shape import Scores, TaskScores
-from leaderboard.scoring.unseen import Unseen
-from leaderboard.store import Entry
-from leaderboard.views.addresses import entry_address
-from leaderboard.views.cells import choices
-from leaderboard.views.entry_head import card_html, heading
-from leaderboard.views.forecast_part import EntryForecast, forecast_part
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.notices import notices
-from leaderboard.views.place_part import place_part
-from leaderboard.views.score_parts import Examples, Shown, find_task, score_parts, shown_tasks
-from leaderboard.views.task_names import plain_task_name
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board.effective import AboveLine
+from shiftbench.leaderboard.board.places import BoardPlace
+from shiftbench.leaderboard.scoring.shape import Scores, TaskScores
+from shiftbench.leaderboard.scoring.unseen import Unseen
+from shiftbench.leaderboard.store import Entry
+from shiftbench.leaderboard.views.addresses import entry_address
+from shiftbench.leaderboard.views.cells import choices
+from shiftbench.leaderboard.views.entry_head import card_html, heading
+from shiftbench.leaderboard.views.forecast_part import EntryForecast, forecast_part
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.notices import notices
+from shiftbench.leaderboard.views.place_part import place_part
+from shiftbench.leaderboard.views.score_parts import Examples, Shown, find_task, score_parts, shown_tasks
+from shiftbench.leaderboard.views.task_names import plain_task_name
 
 _YEAR = re.compile(r"\byear\s*=\s*[{\"]?\s*(\d{4})\b")
 
@@ -45,10 +45,12 @@ def entry_page(
         reasons: why it has none.
         task: the task to show; without one, or with one that it does not have, its first.
         folder: the dataset that it was scored on.
-        examples: gives what it predicted wrong (``leaderboard.scoring.examples.wrong_examples``).
-        unseen: gives the means over domains not in pretraining (``leaderboard.scoring.unseen.unseen_drops``).
-        above_line: compares it with the board's others (``leaderboard.board.effective.effective_robustness_of``).
-        place: finds its rank on the task's board (``leaderboard.board.places.place_of``).
+        examples: gives what it predicted wrong (``shiftbench.leaderboard.scoring.examples.wrong_examples``).
+        unseen: gives the means over domains not in pretraining
+            (``shiftbench.leaderboard.scoring.unseen.unseen_drops``).
+        above_line: compares it with the board's others
+            (``shiftbench.leaderboard.board.effective.effective_robustness_of``).
+        place: finds its rank on the task's board (``shiftbench.leaderboard.board.places.place_of``).
         forecast: gives the forecasts of the task.
     Returns: what stands below the page's head.
     """

@@ -5,12 +5,20 @@ All take the comparisons of one first entry with others, and the names of all, t
 
 from collections.abc import Iterator, Sequence
 
-from leaderboard.comparing.shape import FIGURES, TRAINED_MODELS, Comparison, Difference, MeanComparison, p_text, winner
-from leaderboard.comparing.words import about_lines
-from leaderboard.metrics.crossed import MIN_RUNS
-from leaderboard.views.numbers import MISSING, plain_points
-from validation.csv_export import Cell, guarded_csv
-from validation.plain_text import escape_invisible
+from shiftbench.leaderboard.comparing.shape import (
+    FIGURES,
+    TRAINED_MODELS,
+    Comparison,
+    Difference,
+    MeanComparison,
+    p_text,
+    winner,
+)
+from shiftbench.leaderboard.comparing.words import about_lines
+from shiftbench.leaderboard.metrics.crossed import MIN_RUNS
+from shiftbench.leaderboard.views.numbers import MISSING, plain_points
+from shiftbench.validation.csv_export import Cell, guarded_csv
+from shiftbench.validation.plain_text import escape_invisible
 
 _LATEX = {
     "\\": r"\textbackslash{}",

@@ -3,11 +3,11 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import checked_predictions
-from leaderboard.scoring.shape import Scores
-from leaderboard.views.report_page import report_html
-from validation.cards import Card
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import checked_predictions
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.leaderboard.views.report_page import report_html
+from shiftbench.validation.cards import Card
 
 
 def folder_report(

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from leaderboard.board import Benchmark, Board
-from leaderboard.board.forecasts import ForecastsFound, forecast_rows
-from leaderboard.forecasting import CONCEPT_SHIFT
-from leaderboard.forecasting.comparison import BOARDS_ARE_ALIKE
-from leaderboard.forecasting.methods import FLOORS, TITLES
-from leaderboard.forecasting.samples import SCORES
-from leaderboard.forecasting.shape import BoardStandings
-from leaderboard.views.addresses import (
+from shiftbench.leaderboard.board import Benchmark, Board
+from shiftbench.leaderboard.board.forecasts import ForecastsFound, forecast_rows
+from shiftbench.leaderboard.forecasting import CONCEPT_SHIFT
+from shiftbench.leaderboard.forecasting.comparison import BOARDS_ARE_ALIKE
+from shiftbench.leaderboard.forecasting.methods import FLOORS, TITLES
+from shiftbench.leaderboard.forecasting.samples import SCORES
+from shiftbench.leaderboard.forecasting.shape import BoardStandings
+from shiftbench.leaderboard.views.addresses import (
     FORECAST,
     FORECAST_CSV,
     FORECAST_JSON,
@@ -19,17 +19,17 @@ from leaderboard.views.addresses import (
     forecast_address,
     with_query,
 )
-from leaderboard.views.cells import choices
-from leaderboard.views.forecast_standings import answer_words, standings_part
-from leaderboard.views.forecast_words import PREFERRED
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.notices import notices
-from leaderboard.views.numbers import metric_name
-from leaderboard.views.pictures.forecast_plane import MOST_MARKS, ForecastMark, forecast_plane
-from leaderboard.views.site import box
-from leaderboard.views.task_names import benchmark_name, board_name
-from validation.csv_export import guarded_csv
-from validation.report import counted
+from shiftbench.leaderboard.views.cells import choices
+from shiftbench.leaderboard.views.forecast_standings import answer_words, standings_part
+from shiftbench.leaderboard.views.forecast_words import PREFERRED
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.notices import notices
+from shiftbench.leaderboard.views.numbers import metric_name
+from shiftbench.leaderboard.views.pictures.forecast_plane import MOST_MARKS, ForecastMark, forecast_plane
+from shiftbench.leaderboard.views.site import box
+from shiftbench.leaderboard.views.task_names import benchmark_name, board_name
+from shiftbench.validation.csv_export import guarded_csv
+from shiftbench.validation.report import counted
 
 ABOUT = (
     "How will a model do on a domain that nobody has labelled? Each method forecasts the score under shift (ST) from "

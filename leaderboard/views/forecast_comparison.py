@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from leaderboard.comparing.shape import p_text
-from leaderboard.forecasting.comparison import BOARDS_ARE_ALIKE
-from leaderboard.forecasting.errors import sort_methods
-from leaderboard.forecasting.methods import FLOORS, TITLES
-from leaderboard.forecasting.shape import BoardStandings, MethodComparison, MethodErrors
-from leaderboard.metrics.forecast_errors import MIN_DOMAINS
-from leaderboard.views.numbers import plain_points
-from leaderboard.views.plain_tables import PlainTable
-from leaderboard.views.terminal import print_table
-from validation.report import counted
+from shiftbench.leaderboard.comparing.shape import p_text
+from shiftbench.leaderboard.forecasting.comparison import BOARDS_ARE_ALIKE
+from shiftbench.leaderboard.forecasting.errors import sort_methods
+from shiftbench.leaderboard.forecasting.methods import FLOORS, TITLES
+from shiftbench.leaderboard.forecasting.shape import BoardStandings, MethodComparison, MethodErrors
+from shiftbench.leaderboard.metrics.forecast_errors import MIN_DOMAINS
+from shiftbench.leaderboard.views.numbers import plain_points
+from shiftbench.leaderboard.views.plain_tables import PlainTable
+from shiftbench.leaderboard.views.terminal import print_table
+from shiftbench.validation.report import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

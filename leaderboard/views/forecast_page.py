@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from leaderboard.forecasting.shape import Forecasts, MethodComparison, TaskForecast
-from leaderboard.views.forecast_comparison import comparison_notes, standings_table
-from leaderboard.views.forecast_words import (
+from shiftbench.leaderboard.forecasting.shape import Forecasts, MethodComparison, TaskForecast
+from shiftbench.leaderboard.views.forecast_comparison import comparison_notes, standings_table
+from shiftbench.leaderboard.views.forecast_words import (
     ABOUT,
     believed,
     closing_lines,
@@ -13,9 +13,9 @@ from leaderboard.views.forecast_words import (
     likeness_lines,
     reason_lines,
 )
-from leaderboard.views.html import Markup, tag
-from leaderboard.views.plain_tables import html
-from leaderboard.views.site import report_file
+from shiftbench.leaderboard.views.html import Markup, tag
+from shiftbench.leaderboard.views.plain_tables import html
+from shiftbench.leaderboard.views.site import report_file
 
 
 def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) -> Markup:

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from leaderboard.comparing.shape import p_text
-from leaderboard.forecasting.errors import MIN_MODELS, sort_methods
-from leaderboard.forecasting.methods import FLOORS, TITLES
-from leaderboard.forecasting.shape import BoardStandings, MethodErrors
-from leaderboard.metrics.comparison import holm
-from leaderboard.metrics.forecast_errors import MIN_DOMAINS
-from leaderboard.views.cells import scroll_box
-from leaderboard.views.forecast_comparison import CANNOT_TELL
-from leaderboard.views.html import Markup, tag
-from leaderboard.views.numbers import MISSING, drop_points, points
-from leaderboard.views.table_parts import info_button, plain_head
-from validation.report import counted
+from shiftbench.leaderboard.comparing.shape import p_text
+from shiftbench.leaderboard.forecasting.errors import MIN_MODELS, sort_methods
+from shiftbench.leaderboard.forecasting.methods import FLOORS, TITLES
+from shiftbench.leaderboard.forecasting.shape import BoardStandings, MethodErrors
+from shiftbench.leaderboard.metrics.comparison import holm
+from shiftbench.leaderboard.metrics.forecast_errors import MIN_DOMAINS
+from shiftbench.leaderboard.views.cells import scroll_box
+from shiftbench.leaderboard.views.forecast_comparison import CANNOT_TELL
+from shiftbench.leaderboard.views.html import Markup, tag
+from shiftbench.leaderboard.views.numbers import MISSING, drop_points, points
+from shiftbench.leaderboard.views.table_parts import info_button, plain_head
+from shiftbench.validation.report import counted
 
 _LEVEL = 0.05
 _FLOOR_NAMES = dict(zip(FLOORS, ("source accuracy", "mean drop"), strict=True))

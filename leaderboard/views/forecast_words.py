@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
-from leaderboard.forecasting.methods import TITLES
-from leaderboard.forecasting.shape import Forecast, Forecasts, MethodErrors, ShiftForecast, TaskForecast
-from leaderboard.views.forecast_comparison import method_table
-from leaderboard.views.numbers import metric_name, plain_points
-from leaderboard.views.plain_tables import PlainTable
-from validation.report import counted
+from shiftbench.leaderboard.forecasting.methods import TITLES
+from shiftbench.leaderboard.forecasting.shape import Forecast, Forecasts, MethodErrors, ShiftForecast, TaskForecast
+from shiftbench.leaderboard.views.forecast_comparison import method_table
+from shiftbench.leaderboard.views.numbers import metric_name, plain_points
+from shiftbench.leaderboard.views.plain_tables import PlainTable
+from shiftbench.validation.report import counted
 
 PREFERRED = ("mean-drop", "doc", "average-confidence", "gde", "source-accuracy")
 """The method that sentences are about: the first that has a forecast.

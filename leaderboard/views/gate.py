@@ -9,14 +9,14 @@ from xml.etree import ElementTree
 
 from rich.console import Console
 
-from leaderboard.comparing.shape import p_text
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.limits import LIMITS, GateReport, LimitVerdict
-from leaderboard.views.exports import markdown_text
-from leaderboard.views.numbers import metric_name, plain_score
-from leaderboard.views.plain_tables import PlainTable, markdown
-from leaderboard.views.terminal import print_table
-from validation.report import counted
+from shiftbench.leaderboard.comparing.shape import p_text
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.limits import LIMITS, GateReport, LimitVerdict
+from shiftbench.leaderboard.views.exports import markdown_text
+from shiftbench.leaderboard.views.numbers import metric_name, plain_score
+from shiftbench.leaderboard.views.plain_tables import PlainTable, markdown
+from shiftbench.leaderboard.views.terminal import print_table
+from shiftbench.validation.report import counted
 
 _ASKED = {
     "max_drop": "drop from home at most {}",

@@ -3,17 +3,25 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from leaderboard.board.rows import LAMBDAS
-from leaderboard.scoring.estimate import Estimate, Interval
-from leaderboard.scoring.shape import OUTSIDE_BASES, DetectableDrop, NearDuplicates, Summary, TaskScores
-from leaderboard.scoring.summary import PAIRING
-from leaderboard.views.annotators import AGAINST_OTHERS, ANNOTATORS, annotator_words
-from leaderboard.views.beyond_means import about_lines
-from leaderboard.views.detectable import detectable_text
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.numbers import drop_points, drop_text, interval, metric_name, points, score_text, share
-from leaderboard.views.pictures.words import ELSEWHERE_MARK, source_name
-from validation.vocabulary import ELSEWHERE, PLACEBO
+from shiftbench.leaderboard.board.rows import LAMBDAS
+from shiftbench.leaderboard.scoring.estimate import Estimate, Interval
+from shiftbench.leaderboard.scoring.shape import OUTSIDE_BASES, DetectableDrop, NearDuplicates, Summary, TaskScores
+from shiftbench.leaderboard.scoring.summary import PAIRING
+from shiftbench.leaderboard.views.annotators import AGAINST_OTHERS, ANNOTATORS, annotator_words
+from shiftbench.leaderboard.views.beyond_means import about_lines
+from shiftbench.leaderboard.views.detectable import detectable_text
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.numbers import (
+    drop_points,
+    drop_text,
+    interval,
+    metric_name,
+    points,
+    score_text,
+    share,
+)
+from shiftbench.leaderboard.views.pictures.words import ELSEWHERE_MARK, source_name
+from shiftbench.validation.vocabulary import ELSEWHERE, PLACEBO
 
 TRAINING_UNKNOWN = (
     "In brackets: 95% intervals over resampled test texts, for these trained models. What other training runs would "

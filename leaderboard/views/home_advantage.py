@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from leaderboard.scoring.estimate import Estimate, Interval
-from leaderboard.scoring.shape import HomeAdvantage, HomeScale
-from leaderboard.views.cells import scroll_box
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.numbers import MINUS, MISSING, plain_points
+from shiftbench.leaderboard.scoring.estimate import Estimate, Interval
+from shiftbench.leaderboard.scoring.shape import HomeAdvantage, HomeScale
+from shiftbench.leaderboard.views.cells import scroll_box
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.numbers import MINUS, MISSING, plain_points
 
 HOME_ABOUT = (
     f"Mean in-domain score {MINUS} mean cross-domain score, as a difference of scores (points), of their logarithms "

@@ -9,8 +9,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.ext import Extension
 from markupsafe import Markup, escape
 
-from leaderboard.views import addresses
-from validation.plain_text import escape_invisible
+from shiftbench.leaderboard.views import addresses
+from shiftbench.validation.plain_text import escape_invisible
 
 __all__ = ["Markup", "escape", "join", "link", "render", "tag"]
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.views.html import Markup, escape
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.views.html import Markup, escape
 
 WIDTH, HEIGHT = 72, 6
 _INSET = 4

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from leaderboard.comparing.item_scores import ItemComparison, ModelDifference
-from leaderboard.comparing.shape import p_text
-from leaderboard.metrics.multiplicity import LEVEL
-from leaderboard.metrics.wilson import MIN_GROUPS
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.views.cells import scroll_box
-from leaderboard.views.html import Markup, tag
-from leaderboard.views.numbers import MISSING, plain_points
-from leaderboard.views.plain_tables import PlainTable, html_table, latex, markdown
-from leaderboard.views.site import report_file
-from leaderboard.views.terminal import print_table
-from validation.csv_export import Cell, guarded_csv
-from validation.report import counted, quote_names
+from shiftbench.leaderboard.comparing.item_scores import ItemComparison, ModelDifference
+from shiftbench.leaderboard.comparing.shape import p_text
+from shiftbench.leaderboard.metrics.multiplicity import LEVEL
+from shiftbench.leaderboard.metrics.wilson import MIN_GROUPS
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.views.cells import scroll_box
+from shiftbench.leaderboard.views.html import Markup, tag
+from shiftbench.leaderboard.views.numbers import MISSING, plain_points
+from shiftbench.leaderboard.views.plain_tables import PlainTable, html_table, latex, markdown
+from shiftbench.leaderboard.views.site import report_file
+from shiftbench.leaderboard.views.terminal import print_table
+from shiftbench.validation.csv_export import Cell, guarded_csv
+from shiftbench.validation.report import counted, quote_names
 
 NO_DROP = (
     "Scores on different domains are no drop: logs do not say what a model was trained on, so no domain is its source, "

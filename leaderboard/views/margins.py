@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from leaderboard.scoring.shape import BoundedDrop, TaskScores
-from leaderboard.views.numbers import plain_points
-from validation.report import counted
+from shiftbench.leaderboard.scoring.shape import BoundedDrop, TaskScores
+from shiftbench.leaderboard.views.numbers import plain_points
+from shiftbench.validation.report import counted
 
 _NAMES = {"sd": "SD", "td": "TD", "average_drop": "average drop"}
 

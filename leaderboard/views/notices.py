@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.views.html import Markup, join, tag
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.views.html import Markup, join, tag
 
 
 def notices(folders: Iterable[DatasetFolder]) -> Markup:

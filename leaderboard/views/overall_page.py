@@ -5,26 +5,26 @@ from typing import Any
 
 import polars as pl
 
-from leaderboard.board import Benchmark, Board, Index, find_benchmark
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.views.addresses import OVERALL_CSV, board_address, entry_address
-from leaderboard.views.board_answer import answer, chips
-from leaderboard.views.board_cells import apart, short_count, spread
-from leaderboard.views.board_chooser import chooser
-from leaderboard.views.board_fragment import rows_fragment, state_notes
-from leaderboard.views.board_notes import unscored_list
-from leaderboard.views.board_page import arrange_page, board_page, no_data, to_forecasts
-from leaderboard.views.board_query import BoardQuery
-from leaderboard.views.cells import scroll_box
-from leaderboard.views.html import Markup, join, render, tag
-from leaderboard.views.links import icon_links
-from leaderboard.views.notices import notices
-from leaderboard.views.numbers import MISSING, metric_name, points, share
-from leaderboard.views.overall_query import COVERAGE, MEAN_RANK, WIN_RATE, OverallQuery, matching_lines
-from leaderboard.views.query import MAX_SEARCH, PAGE_ROWS
-from leaderboard.views.scatter_part import scatter
-from leaderboard.views.site import box
-from leaderboard.views.table_parts import (
+from shiftbench.leaderboard.board import Benchmark, Board, Index, find_benchmark
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.views.addresses import OVERALL_CSV, board_address, entry_address
+from shiftbench.leaderboard.views.board_answer import answer, chips
+from shiftbench.leaderboard.views.board_cells import apart, short_count, spread
+from shiftbench.leaderboard.views.board_chooser import chooser
+from shiftbench.leaderboard.views.board_fragment import rows_fragment, state_notes
+from shiftbench.leaderboard.views.board_notes import unscored_list
+from shiftbench.leaderboard.views.board_page import arrange_page, board_page, no_data, to_forecasts
+from shiftbench.leaderboard.views.board_query import BoardQuery
+from shiftbench.leaderboard.views.cells import scroll_box
+from shiftbench.leaderboard.views.html import Markup, join, render, tag
+from shiftbench.leaderboard.views.links import icon_links
+from shiftbench.leaderboard.views.notices import notices
+from shiftbench.leaderboard.views.numbers import MISSING, metric_name, points, share
+from shiftbench.leaderboard.views.overall_query import COVERAGE, MEAN_RANK, WIN_RATE, OverallQuery, matching_lines
+from shiftbench.leaderboard.views.query import MAX_SEARCH, PAGE_ROWS
+from shiftbench.leaderboard.views.scatter_part import scatter
+from shiftbench.leaderboard.views.site import box
+from shiftbench.leaderboard.views.table_parts import (
     BETTER,
     csv_link,
     info_button,
@@ -37,8 +37,8 @@ from leaderboard.views.table_parts import (
     sort_head,
     sort_state,
 )
-from leaderboard.views.task_names import benchmark_name, task_name
-from validation.report import counted
+from shiftbench.leaderboard.views.task_names import benchmark_name, task_name
+from shiftbench.validation.report import counted
 
 Row = Mapping[str, Any]
 _DASH = "\N{EN DASH}"

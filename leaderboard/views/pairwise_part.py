@@ -7,16 +7,16 @@ say the same without colours.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from leaderboard.comparing.entries import ComparedEntry, distinct_names
-from leaderboard.comparing.shape import RECIPES, TRAINED_MODELS, Comparison, Difference, p_text, winner
-from leaderboard.comparing.words import apart_words
-from leaderboard.views.addresses import compare_address, entry_address
-from leaderboard.views.cells import scroll_box
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.numbers import MISSING, drop_points, points
-from leaderboard.views.pictures.colours import cell_colours
-from leaderboard.views.site import box
-from validation.report import counted, quote_names
+from shiftbench.leaderboard.comparing.entries import ComparedEntry, distinct_names
+from shiftbench.leaderboard.comparing.shape import RECIPES, TRAINED_MODELS, Comparison, Difference, p_text, winner
+from shiftbench.leaderboard.comparing.words import apart_words
+from shiftbench.leaderboard.views.addresses import compare_address, entry_address
+from shiftbench.leaderboard.views.cells import scroll_box
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.numbers import MISSING, drop_points, points
+from shiftbench.leaderboard.views.pictures.colours import cell_colours
+from shiftbench.leaderboard.views.site import box
+from shiftbench.validation.report import counted, quote_names
 
 TIE = "\N{ALMOST EQUAL TO}"
 _LEAST_REACH = 0.02

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from leaderboard.comparing.shape import AVERAGE_DROP, RECIPES, Comparison, MeanComparison, winner
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.shape import Scores, TaskScores
-from leaderboard.views.exports import latex_text, markdown_text
-from leaderboard.views.numbers import metric_name, plain_points, plain_score
-from leaderboard.views.terminal import print_table
-from validation.csv_export import Cell, guarded_csv
-from validation.report import counted
+from shiftbench.leaderboard.comparing.shape import AVERAGE_DROP, RECIPES, Comparison, MeanComparison, winner
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.shape import Scores, TaskScores
+from shiftbench.leaderboard.views.exports import latex_text, markdown_text
+from shiftbench.leaderboard.views.numbers import metric_name, plain_points, plain_score
+from shiftbench.leaderboard.views.terminal import print_table
+from shiftbench.validation.csv_export import Cell, guarded_csv
+from shiftbench.validation.report import counted
 
 STAR = "*"
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.board.submission import SubmissionAnswer
-from leaderboard.views.answer import answer_html
-from leaderboard.views.card_fields import card_fields
-from leaderboard.views.html import Markup, render
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board.submission import SubmissionAnswer
+from shiftbench.leaderboard.views.answer import answer_html
+from shiftbench.leaderboard.views.card_fields import card_fields
+from shiftbench.leaderboard.views.html import Markup, render
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from leaderboard.comparing.shape import Comparison, Difference, p_text, winner
-from leaderboard.comparing.words import about_lines
-from leaderboard.scoring.shape import Scores, Shift
-from leaderboard.views.exports import latex_text, markdown_text, mean_name
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.numbers import MINUS, drop_points, drop_text, metric_name, score_text
-from leaderboard.views.pictures.words import source_name
+from shiftbench.leaderboard.comparing.shape import Comparison, Difference, p_text, winner
+from shiftbench.leaderboard.comparing.words import about_lines
+from shiftbench.leaderboard.scoring.shape import Scores, Shift
+from shiftbench.leaderboard.views.exports import latex_text, markdown_text, mean_name
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.numbers import MINUS, drop_points, drop_text, metric_name, score_text
+from shiftbench.leaderboard.views.pictures.words import source_name
 
 
 class PlainTable(NamedTuple):

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from leaderboard.metrics.crossed import MIN_RUNS
-from leaderboard.scoring.plan import DetectionPlan, Need, PlannedDrop, TaskPlan
-from leaderboard.views.numbers import plain_points
-from leaderboard.views.terminal import print_table
-from validation.png import draw_panels
+from shiftbench.leaderboard.metrics.crossed import MIN_RUNS
+from shiftbench.leaderboard.scoring.plan import DetectionPlan, Need, PlannedDrop, TaskPlan
+from shiftbench.leaderboard.views.numbers import plain_points
+from shiftbench.leaderboard.views.terminal import print_table
+from shiftbench.validation.png import draw_panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

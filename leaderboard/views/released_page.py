@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.release import Released
-from leaderboard.store import Entry
-from leaderboard.views.board_cells import LEADING_SET
-from leaderboard.views.cells import scroll_box
-from leaderboard.views.entry_head import card_html, heading
-from leaderboard.views.html import Markup, tag
-from leaderboard.views.notices import notices
-from leaderboard.views.numbers import points
-from leaderboard.views.site import box
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.release import Released
+from shiftbench.leaderboard.store import Entry
+from shiftbench.leaderboard.views.board_cells import LEADING_SET
+from shiftbench.leaderboard.views.cells import scroll_box
+from shiftbench.leaderboard.views.entry_head import card_html, heading
+from shiftbench.leaderboard.views.html import Markup, tag
+from shiftbench.leaderboard.views.notices import notices
+from shiftbench.leaderboard.views.numbers import points
+from shiftbench.leaderboard.views.site import box
 
 _WITHHELD = (
     "Test labels are withheld. Four times a year each account's nominated entries are scored on the ranking half of "

@@ -5,16 +5,16 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.examples import WrongExample, wrong_examples
-from leaderboard.scoring.shape import Scores
-from leaderboard.views.entry_head import card_html
-from leaderboard.views.html import Markup, tag
-from leaderboard.views.notices import notices
-from leaderboard.views.score_parts import Shown, find_task, score_parts, shown_tasks
-from leaderboard.views.site import report_file
-from leaderboard.views.titles import domain_titles, untitled, with_titles
-from validation.cards import Card
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.examples import WrongExample, wrong_examples
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.leaderboard.views.entry_head import card_html
+from shiftbench.leaderboard.views.html import Markup, tag
+from shiftbench.leaderboard.views.notices import notices
+from shiftbench.leaderboard.views.score_parts import Shown, find_task, score_parts, shown_tasks
+from shiftbench.leaderboard.views.site import report_file
+from shiftbench.leaderboard.views.titles import domain_titles, untitled, with_titles
+from shiftbench.validation.cards import Card
 
 
 def report_html(

@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.pictures.under_shift import Across, Point, stated, under_shift_plane
-from leaderboard.views.query import CROSS_AXES, TableQuery
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.pictures.under_shift import Across, Point, stated, under_shift_plane
+from shiftbench.leaderboard.views.query import CROSS_AXES, TableQuery
 
 MOST_POINTS = 40
 """Entries on a picture: the best ones; more would hide each other."""

@@ -3,25 +3,25 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.board import missing_lines, task_scores
-from leaderboard.board.effective import AboveLine
-from leaderboard.board.rows import is_ranked, unranked_lines
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.examples import WrongExample, why_hidden
-from leaderboard.scoring.shape import Scores, Shift, TaskScores
-from leaderboard.scoring.unseen import Unseen
-from leaderboard.views.above_line_part import above_line_part
-from leaderboard.views.beyond_means import WORST
-from leaderboard.views.confidence_part import ABOUT, confidence_part
-from leaderboard.views.detectable import ABOUT_DETECTABLE
-from leaderboard.views.headline import WORST_INTERVAL, headline
-from leaderboard.views.home_advantage import HOME_ABOUT, home_advantage_part
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.margins import margin_lines
-from leaderboard.views.numbers import MINUS, drop_points, drop_text, points, score_text
-from leaderboard.views.pictures.by_idd import drops_by_idd, has_idd_order
-from leaderboard.views.pictures.curves import (
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board import missing_lines, task_scores
+from shiftbench.leaderboard.board.effective import AboveLine
+from shiftbench.leaderboard.board.rows import is_ranked, unranked_lines
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.examples import WrongExample, why_hidden
+from shiftbench.leaderboard.scoring.shape import Scores, Shift, TaskScores
+from shiftbench.leaderboard.scoring.unseen import Unseen
+from shiftbench.leaderboard.views.above_line_part import above_line_part
+from shiftbench.leaderboard.views.beyond_means import WORST
+from shiftbench.leaderboard.views.confidence_part import ABOUT, confidence_part
+from shiftbench.leaderboard.views.detectable import ABOUT_DETECTABLE
+from shiftbench.leaderboard.views.headline import WORST_INTERVAL, headline
+from shiftbench.leaderboard.views.home_advantage import HOME_ABOUT, home_advantage_part
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.margins import margin_lines
+from shiftbench.leaderboard.views.numbers import MINUS, drop_points, drop_text, points, score_text
+from shiftbench.leaderboard.views.pictures.by_idd import drops_by_idd, has_idd_order
+from shiftbench.leaderboard.views.pictures.curves import (
     curve_values,
     depth_curves,
     drops_by_depth,
@@ -29,17 +29,17 @@ from leaderboard.views.pictures.curves import (
     has_depth_drops,
     mean_drops,
 )
-from leaderboard.views.pictures.flips import flip_bars, has_flips, mean_flip_words
-from leaderboard.views.pictures.heatmap import DROPS, has_drop_at_floor, heatmap
-from leaderboard.views.pictures.id_ood import id_ood_plane
-from leaderboard.views.pictures.plane import scenario_plane
-from leaderboard.views.pictures.words import shift_name, with_drops
-from leaderboard.views.shift_table import home_table, shift_table, worst_shifts
-from validation.report import counted
-from validation.vocabulary import OUTSIDE_SOURCES, PLACEBO
+from shiftbench.leaderboard.views.pictures.flips import flip_bars, has_flips, mean_flip_words
+from shiftbench.leaderboard.views.pictures.heatmap import DROPS, has_drop_at_floor, heatmap
+from shiftbench.leaderboard.views.pictures.id_ood import id_ood_plane
+from shiftbench.leaderboard.views.pictures.plane import scenario_plane
+from shiftbench.leaderboard.views.pictures.words import shift_name, with_drops
+from shiftbench.leaderboard.views.shift_table import home_table, shift_table, worst_shifts
+from shiftbench.validation.report import counted
+from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, PLACEBO
 
 Examples = Callable[[str, str, str], Sequence[WrongExample]]
-"""Task, source and target -> what was predicted wrong there (see ``leaderboard.scoring.examples``)."""
+"""Task, source and target -> what was predicted wrong there (see ``shiftbench.leaderboard.scoring.examples``)."""
 
 _EVERY_SHIFT = "In brackets: 95% intervals over resampled test texts, each shift by itself. " + ABOUT_DETECTABLE
 _CAPTIONS = {

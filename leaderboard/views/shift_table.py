@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.floors import DROP_SCORES, is_drop_at_floor
-from leaderboard.scoring.shape import Flips, PriorFixed, Shift, TaskScores
-from leaderboard.views.cells import number_cell, scroll_box
-from leaderboard.views.detectable import detectable_note
-from leaderboard.views.html import Markup, tag
-from leaderboard.views.numbers import MISSING, count, drop_points, drop_text, points, share
-from leaderboard.views.pictures.colours import scenario_class
-from leaderboard.views.pictures.words import source_name
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.floors import DROP_SCORES, is_drop_at_floor
+from shiftbench.leaderboard.scoring.shape import Flips, PriorFixed, Shift, TaskScores
+from shiftbench.leaderboard.views.cells import number_cell, scroll_box
+from shiftbench.leaderboard.views.detectable import detectable_note
+from shiftbench.leaderboard.views.html import Markup, tag
+from shiftbench.leaderboard.views.numbers import MISSING, count, drop_points, drop_text, points, share
+from shiftbench.leaderboard.views.pictures.colours import scenario_class
+from shiftbench.leaderboard.views.pictures.words import source_name
 
 _HEADS = (
     ("Trained on", "", False),

@@ -5,9 +5,18 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from leaderboard.scoring.shape import METRIC_VERSION
-from leaderboard.views.addresses import ABOUT, BOARD, COMPARE, DATA, SCRIPT, STYLE_SHEET, SUBMIT, static_address
-from leaderboard.views.html import Markup, join, render, tag
+from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.leaderboard.views.addresses import (
+    ABOUT,
+    BOARD,
+    COMPARE,
+    DATA,
+    SCRIPT,
+    STYLE_SHEET,
+    SUBMIT,
+    static_address,
+)
+from shiftbench.leaderboard.views.html import Markup, join, render, tag
 
 _HERE = Path(__file__).parent
 PAGES = (

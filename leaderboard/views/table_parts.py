@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from leaderboard.views.html import Markup, tag
-from leaderboard.views.query import PAGE_ROWS, TableQuery
-from validation.report import counted
+from shiftbench.leaderboard.views.html import Markup, tag
+from shiftbench.leaderboard.views.query import PAGE_ROWS, TableQuery
+from shiftbench.validation.report import counted
 
 BETTER = {"up": ("\N{UPWARDS ARROW}", "Higher is better."), "down": ("\N{DOWNWARDS ARROW}", "Lower is better.")}
 

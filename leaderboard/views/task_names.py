@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from leaderboard.board import Benchmark, Board
+from shiftbench.leaderboard.board import Benchmark, Board
 
 TASK_NAMES: Mapping[str, str] = {
     "sa": "Sentiment",

@@ -11,32 +11,32 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from leaderboard.comparing.shape import Comparison, Difference, p_text, winner
-from leaderboard.comparing.words import about_lines, floor_words
-from leaderboard.release import Round
-from leaderboard.scoring.confidence_shape import Confidence
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.floors import DROP_SCORES, is_drop_at_floor
-from leaderboard.scoring.gaps import NO_DEPTHS
-from leaderboard.scoring.id_ood import ID_OOD
-from leaderboard.scoring.shape import OUTSIDE_BASES, IdOod, Scores, TaskScores
-from leaderboard.store.interval_changes import IntervalChange
-from leaderboard.store.rescore import Rescored
-from leaderboard.views.annotators import annotator_words
-from leaderboard.views.beyond_means import about_lines as beyond_means_lines
-from leaderboard.views.confidence_rows import NAMES, brier_note, mean_rows
-from leaderboard.views.detectable import detectable_lines, detectable_text
-from leaderboard.views.exports import mean_name
-from leaderboard.views.headline import near_duplicate_words
-from leaderboard.views.home_advantage import claim_words
-from leaderboard.views.margins import margin_lines
-from leaderboard.views.numbers import MINUS, plain_points, plain_score
-from leaderboard.views.pictures.flips import mean_flip_words
-from leaderboard.views.pictures.words import ELSEWHERE_MARK
-from leaderboard.views.summary_rows import has_scenarios, summary_rows
-from leaderboard.views.verdict import verdict_lines
-from validation.report import counted
-from validation.vocabulary import ELSEWHERE, OUTSIDE_SOURCES
+from shiftbench.leaderboard.comparing.shape import Comparison, Difference, p_text, winner
+from shiftbench.leaderboard.comparing.words import about_lines, floor_words
+from shiftbench.leaderboard.release import Round
+from shiftbench.leaderboard.scoring.confidence_shape import Confidence
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.floors import DROP_SCORES, is_drop_at_floor
+from shiftbench.leaderboard.scoring.gaps import NO_DEPTHS
+from shiftbench.leaderboard.scoring.id_ood import ID_OOD
+from shiftbench.leaderboard.scoring.shape import OUTSIDE_BASES, IdOod, Scores, TaskScores
+from shiftbench.leaderboard.store.interval_changes import IntervalChange
+from shiftbench.leaderboard.store.rescore import Rescored
+from shiftbench.leaderboard.views.annotators import annotator_words
+from shiftbench.leaderboard.views.beyond_means import about_lines as beyond_means_lines
+from shiftbench.leaderboard.views.confidence_rows import NAMES, brier_note, mean_rows
+from shiftbench.leaderboard.views.detectable import detectable_lines, detectable_text
+from shiftbench.leaderboard.views.exports import mean_name
+from shiftbench.leaderboard.views.headline import near_duplicate_words
+from shiftbench.leaderboard.views.home_advantage import claim_words
+from shiftbench.leaderboard.views.margins import margin_lines
+from shiftbench.leaderboard.views.numbers import MINUS, plain_points, plain_score
+from shiftbench.leaderboard.views.pictures.flips import mean_flip_words
+from shiftbench.leaderboard.views.pictures.words import ELSEWHERE_MARK
+from shiftbench.leaderboard.views.summary_rows import has_scenarios, summary_rows
+from shiftbench.leaderboard.views.verdict import verdict_lines
+from shiftbench.validation.report import counted
+from shiftbench.validation.vocabulary import ELSEWHERE, OUTSIDE_SOURCES
 
 _ANY_WIDTH = 10_000
 _NONE = Estimate(value=None)
@@ -146,7 +146,7 @@ def print_rescored(rescored: Rescored, console: Console) -> None:
     """Print what scoring again did, and a table of the places that changed on each board.
 
     Args:
-        rescored: what ``leaderboard.store.rescore.rescore`` returned.
+        rescored: what ``shiftbench.leaderboard.store.rescore.rescore`` returned.
         console: where it is printed.
     """
     done = f"{len(rescored.scored):,} scored, {len(rescored.kept):,} kept, {len(rescored.failed):,} failed"

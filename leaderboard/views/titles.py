@@ -3,11 +3,11 @@
 import re
 from collections.abc import Mapping
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.comparing.shape import Comparison
-from leaderboard.forecasting.shape import Forecasts, TaskForecast
-from leaderboard.scoring.shape import Scores, TaskScores
-from validation.vocabulary import SOURCE_JOINER
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.comparing.shape import Comparison
+from shiftbench.leaderboard.forecasting.shape import Forecasts, TaskForecast
+from shiftbench.leaderboard.scoring.shape import Scores, TaskScores
+from shiftbench.validation.vocabulary import SOURCE_JOINER
 
 _QUOTED = re.compile("'([^' ]+)'")
 """A domain's name, or a joined source's, in a sentence."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.floors import is_drop_at_floor, ranked_shifts
-from leaderboard.scoring.gaps import LEFT_OUT
-from leaderboard.scoring.shape import Scores, Shift, TaskScores
-from leaderboard.views.numbers import plain_points, plain_score
-from validation.vocabulary import PLACEBO
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.floors import is_drop_at_floor, ranked_shifts
+from shiftbench.leaderboard.scoring.gaps import LEFT_OUT
+from shiftbench.leaderboard.scoring.shape import Scores, Shift, TaskScores
+from shiftbench.leaderboard.views.numbers import plain_points, plain_score
+from shiftbench.validation.vocabulary import PLACEBO
 
 
 def verdict_lines(scores: Scores) -> Iterator[str]:

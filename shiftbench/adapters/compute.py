@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from leaderboard.metrics.classification import accuracy, confusion_counts, macro_f1
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.leaderboard.metrics.classification import accuracy, confusion_counts, macro_f1
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 METRICS = {"macro_f1": macro_f1, "accuracy": accuracy}
 

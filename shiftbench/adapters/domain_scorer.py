@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shiftbench.adapters.compute import compute
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 _SIGNS = {"mean_st": 1, "worst_st": 1, "ss": 1, "mean_sd": -1, "worst_sd": -1}
 """Drops are better when smaller, so that a search takes their negative."""

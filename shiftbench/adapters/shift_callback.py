@@ -8,12 +8,12 @@ from typing import Any
 
 import polars as pl
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import checked_predictions, prediction_tasks, score_predictions
-from leaderboard.scoring.shape import TaskScores
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.inputs import as_folder
-from validation.predictions import check_predictions
-from validation.report import InvalidInput, Problem
+from shiftbench.leaderboard.scoring.score import checked_predictions, prediction_tasks, score_predictions
+from shiftbench.leaderboard.scoring.shape import TaskScores
+from shiftbench.validation.predictions import check_predictions
+from shiftbench.validation.report import InvalidInput, Problem
 
 
 def shift_callback(

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from transformers import AutoConfig, T5ForConditionalGeneration
 
-from baselines import (
+from shiftbench.baselines import (
     daicl,
     finetune_classifier,
     finetune_qa,
@@ -24,14 +24,14 @@ from baselines import (
     sbert_lr,
     setfit,
 )
-from baselines.robust.method import OF_DOMAINS, Method
-from baselines.robust.synonyms import SynonymSource
-from baselines.training.options import Adapter, BaseDtype, Precision
-from builders.folder.reader import DatasetFolder
+from shiftbench.baselines.robust.method import OF_DOMAINS, Method
+from shiftbench.baselines.robust.synonyms import SynonymSource
+from shiftbench.baselines.training.options import Adapter, BaseDtype, Precision
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.prediction_files import read_predictions
 from tests.baselines.kinds import LETTERS, WORDS
 from tests.baselines.tiny import save_bert, save_llama, words_in
 from tests.baselines.tiny_models import save_sentence_encoder, save_t5
-from validation.prediction_files import read_predictions
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def run_program(
         precision: numbers of trainings.
         patch: undone at the end of the test.
     """
-    patch.setattr("baselines.robust.bias.TREES", 5)
+    patch.setattr("shiftbench.baselines.robust.bias.TREES", 5)
     where = Place(**folders, models=place / "model", out=place / "p.parquet", precision=precision)
     PROGRAMS[name](where)
     return read_predictions(where.out)

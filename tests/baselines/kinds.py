@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from builders.assembling.assemble import assemble
-from builders.folder.manifest import SourceFacts
-from builders.folder.reader import DatasetFolder
-from builders.specs.spec import TaskSpec
-from builders.writing.writer import write_folder
-from validation.vocabulary import TaskKind
+from shiftbench.builders.assembling.assemble import assemble
+from shiftbench.builders.folder.manifest import SourceFacts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.specs.spec import TaskSpec
+from shiftbench.builders.writing.writer import write_folder
+from shiftbench.validation.vocabulary import TaskKind
 
 COLOURS = ("red", "blue", "green", "white")
 THINGS = ("cup", "boat", "lamp", "door", "coat", "bell")

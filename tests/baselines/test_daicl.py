@@ -9,15 +9,15 @@ import pytest
 import torch
 from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
-from baselines import daicl
-from baselines.training import trainer
-from baselines.training.options import BaseDtype
-from builders.building.own import build_own
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import score_file
+from shiftbench.baselines import daicl
+from shiftbench.baselines.training import trainer
+from shiftbench.baselines.training.options import BaseDtype
+from shiftbench.builders.building.own import build_own
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.validation.cards import read_card
+from shiftbench.validation.report import InvalidInput
 from tests.baselines.tiny import save_llama, tokenizer_of, words_in
-from validation.cards import read_card
-from validation.report import InvalidInput
 
 
 @pytest.fixture(autouse=True)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from baselines.depth_encoders import compare, depth_f1_difference, main, shared_tenth
-from builders.encoder import Vectors, encoder_texts
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.depth import depth_weights, least_deep, tte_depth
-from validation.report import InvalidInput
+from shiftbench.baselines.depth_encoders import compare, depth_f1_difference, main, shared_tenth
+from shiftbench.builders.encoder import Vectors, encoder_texts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.depth import depth_weights, least_deep, tte_depth
+from shiftbench.validation.report import InvalidInput
 
 
 class LetterEncoder:
@@ -63,7 +63,7 @@ def test_a_difference_has_the_interval_of_a_normal_approximation() -> None:
 
 def test_weights_are_the_papers(word_encoder: Any, synthetic: DatasetFolder) -> None:
     """Depth F1 at lambda 0 by A, from the model's predictions by hand."""
-    from baselines.sbert_lr import classifier
+    from shiftbench.baselines.sbert_lr import classifier
 
     inputs = synthetic.task("nli").inputs
     train, test = synthetic.split("nli", "harbour", "train"), synthetic.split("nli", "orchard", "test")

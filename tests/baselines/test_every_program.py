@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from baselines.training.options import Precision
-from builders.folder.reader import DatasetFolder
+from shiftbench.baselines.training.options import Precision
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.command import app
 from tests.baselines.every_program import PROGRAMS, run_program
 

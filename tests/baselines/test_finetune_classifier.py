@@ -8,17 +8,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from baselines import finetune_classifier
-from baselines.models import load_model
-from baselines.robust.method import Method
-from baselines.robust.synonyms import SynonymSource
-from baselines.training import trainer
-from baselines.training.options import Adapter, Precision
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import score_file
+from shiftbench.baselines import finetune_classifier
+from shiftbench.baselines.models import load_model
+from shiftbench.baselines.robust.method import Method
+from shiftbench.baselines.robust.synonyms import SynonymSource
+from shiftbench.baselines.training import trainer
+from shiftbench.baselines.training.options import Adapter, Precision
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.validation.cards import read_card
+from shiftbench.validation.report import InvalidInput
 from tests.baselines.tiny import save_bert, save_llama, words_in
-from validation.cards import read_card
-from validation.report import InvalidInput
 
 ASKED: dict[str, Any] = {"source": ["lamps"], "target": ["lamps", "tents"], "epochs": 4, "learning_rate": 5e-3}
 

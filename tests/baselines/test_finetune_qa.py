@@ -5,13 +5,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from baselines import finetune_qa
-from baselines.training.options import Adapter
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import score_file
+from shiftbench.baselines import finetune_qa
+from shiftbench.baselines.training.options import Adapter
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.validation.report import InvalidInput
 from tests.baselines.kinds import WORDS
 from tests.baselines.tiny import save_bert
-from validation.report import InvalidInput
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +44,9 @@ def test_a_source_where_all_have_an_answer_always_answers(grid: Path) -> None:
 def test_without_validation_rows_the_threshold_is_zero(
     without: str, kinds: DatasetFolder, bert: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from baselines.runs import Run
-    from baselines.training.options import TrainingOptions
-    from baselines.training.qa_windows import SpanAnswers
+    from shiftbench.baselines.runs import Run
+    from shiftbench.baselines.training.options import TrainingOptions
+    from shiftbench.baselines.training.qa_windows import SpanAnswers
 
     answerer = finetune_qa.QaFinetuner(kinds.task("questions"), TrainingOptions(model=bert))
     rows = kinds.split("questions", "open", "train").head(6)

@@ -7,18 +7,18 @@ import polars as pl
 import pytest
 import torch
 
-from baselines import finetune_seq2seq
-from baselines.robust.method import WordMethod
-from baselines.robust.synonyms import SynonymSource
-from builders.folder.reader import DatasetFolder
+from shiftbench.baselines import finetune_seq2seq
+from shiftbench.baselines.robust.method import WordMethod
+from shiftbench.baselines.robust.synonyms import SynonymSource
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.cards import read_card
+from shiftbench.validation.prediction_files import read_predictions
+from shiftbench.validation.predictions import check_predictions
+from shiftbench.validation.report import InvalidInput
 from tests.baselines.kinds import LETTERS, WORDS
 from tests.baselines.tiny import save_bert
 from tests.baselines.tiny_models import save_t5
 from tests.baselines.training.tiny_tokenizers import t5_tokenizer
-from validation.cards import read_card
-from validation.prediction_files import read_predictions
-from validation.predictions import check_predictions
-from validation.report import InvalidInput
 
 
 def test_a_model_from_scratch_learns_to_copy(kinds: DatasetFolder, tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_methods_train_models_that_write(kinds: DatasetFolder, tmp_path: Path) -
     methods = [WordMethod(name) for name in ("eda", "freelb", "focal", "smoothing")]
     seen = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("baselines.training.finetuner.Finetuner.embeddings", lambda self: torch.eye(300))
+        patch.setattr("shiftbench.baselines.training.finetuner.Finetuner.embeddings", lambda self: torch.eye(300))
         train = finetune_seq2seq.Seq2seqFinetuner.labelled_features
         patch.setattr(
             finetune_seq2seq.Seq2seqFinetuner,

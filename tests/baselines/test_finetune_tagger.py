@@ -7,17 +7,17 @@ import polars as pl
 import pytest
 from transformers import ByT5Tokenizer, T5Config
 
-from baselines import finetune_tagger
-from baselines.robust.method import WordMethod
-from baselines.robust.synonyms import SynonymSource
-from baselines.training.options import Adapter, TrainingOptions
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import score_file
+from shiftbench.baselines import finetune_tagger
+from shiftbench.baselines.robust.method import WordMethod
+from shiftbench.baselines.robust.synonyms import SynonymSource
+from shiftbench.baselines.training.options import Adapter, TrainingOptions
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.validation.cards import read_card
+from shiftbench.validation.report import InvalidInput
 from tests.baselines.kinds import WORDS
 from tests.baselines.tiny import save_bert
 from tests.baselines.tiny_models import save_roberta
-from validation.cards import read_card
-from validation.report import InvalidInput
 
 
 @pytest.fixture(scope="module")

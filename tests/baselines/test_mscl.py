@@ -7,14 +7,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from baselines import mscl
-from baselines.robust import contrastive
-from baselines.robust.contrastive import mscl_loss
-from baselines.training import trainer
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import score_file
+from shiftbench.baselines import mscl
+from shiftbench.baselines.robust import contrastive
+from shiftbench.baselines.robust.contrastive import mscl_loss
+from shiftbench.baselines.training import trainer
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.validation.cards import read_card
 from tests.baselines.tiny import save_bert, words_in
-from validation.cards import read_card
 
 ASKED: dict[str, Any] = {"source": ["lamps"], "target": ["lamps", "tents"]}
 

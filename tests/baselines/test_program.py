@@ -14,15 +14,15 @@ import typer
 from numpy.typing import NDArray
 from typer.testing import CliRunner
 
-from baselines.majority import main as majority
-from baselines.program import make_card, with_options, write_outputs
-from baselines.runs import Predict, Run, train_and_predict
-from builders.building.own import build_own
-from builders.folder.reader import DatasetFolder
-from validation.cards import read_card
-from validation.prediction_files import read_predictions
-from validation.predictions import check_predictions
-from validation.report import InvalidInput
+from shiftbench.baselines.majority import main as majority
+from shiftbench.baselines.program import make_card, with_options, write_outputs
+from shiftbench.baselines.runs import Predict, Run, train_and_predict
+from shiftbench.builders.building.own import build_own
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.cards import read_card
+from shiftbench.validation.prediction_files import read_predictions
+from shiftbench.validation.predictions import check_predictions
+from shiftbench.validation.report import InvalidInput
 
 PLACES = ("harbour", "kitchen", "orchard", "workshop")
 
@@ -165,7 +165,7 @@ def test_a_failed_write_leaves_the_older_files(
     def fail(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("baselines.program.write_card", fail)
+    monkeypatch.setattr("shiftbench.baselines.program.write_card", fail)
     with pytest.raises(OSError, match="disk full"):
         write_outputs(predicted(synthetic, seeds=[1]), card, tmp_path / "p.csv")
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
@@ -182,10 +182,10 @@ def test_the_card_says_command_versions_and_data(synthetic: DatasetFolder, monke
 
 
 def test_the_card_says_when_a_program_ran_alone(synthetic: DatasetFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = Path(sys.modules["baselines.majority"].__file__ or "")
+    program = Path(sys.modules["shiftbench.baselines.majority"].__file__ or "")
     monkeypatch.setattr(sys, "argv", [str(program), "nli", "--out", "p.csv"])
     card = make_card(synthetic, name="M", paradigm="other")
-    assert card.command == "python -m baselines.majority nli --out p.csv"
+    assert card.command == "python -m shiftbench.baselines.majority nli --out p.csv"
 
 
 def test_a_long_command_still_fits_its_card(synthetic: DatasetFolder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,15 +9,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from baselines import depth_f1_pairings, majority, sbert_lr, tfidf_lr
-from baselines.runs import Run, train_and_predict
-from builders.building.own import build_own
-from builders.encoder import encoder_texts
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.depth import depth_weights, tte_depth
-from leaderboard.scoring.score import checked_predictions, score_file
-from validation.cards import read_card
-from validation.report import InvalidInput
+from shiftbench.baselines import depth_f1_pairings, majority, sbert_lr, tfidf_lr
+from shiftbench.baselines.runs import Run, train_and_predict
+from shiftbench.builders.building.own import build_own
+from shiftbench.builders.encoder import encoder_texts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.depth import depth_weights, tte_depth
+from shiftbench.leaderboard.scoring.score import checked_predictions, score_file
+from shiftbench.validation.cards import read_card
+from shiftbench.validation.report import InvalidInput
 
 Do = Callable[..., Path]
 

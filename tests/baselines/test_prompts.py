@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 from sentence_transformers import SentenceTransformer
 
-from baselines import finetune_classifier, sbert_lr
-from builders.encoder import Encoder, find_prompt
-from builders.folder.reader import DatasetFolder
+from shiftbench.baselines import finetune_classifier, sbert_lr
+from shiftbench.builders.encoder import Encoder, find_prompt
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.report import InvalidInput
 from tests.baselines.tiny import words_in
 from tests.baselines.tiny_models import save_sentence_encoder
-from validation.report import InvalidInput
 
 PROMPTS = {"query": "query: ", "topic": "Instruct: name the topic\nQuery: "}
 WORDS = ("query", ":", "Instruct", "name", "the", "topic", "Query")

@@ -9,13 +9,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from baselines import majority
-from baselines.results.papers import markdown, paper_tables
-from builders.building.build import build
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import score_file
-from leaderboard.scoring.shape import Scores
-from validation.cards import read_card
+from shiftbench.baselines import majority
+from shiftbench.baselines.results.papers import markdown, paper_tables
+from shiftbench.builders.building.build import build
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.validation.cards import read_card
 
 RESULTS = Path(__file__).parents[2] / "baselines/results"
 README = (RESULTS / "README.md").read_text(encoding="utf-8")

@@ -9,10 +9,16 @@ import pytest
 from scipy import stats
 from sklearn.metrics import f1_score
 
-from baselines.results.run_spread import compared_runs, main, mean_interval, scores_by_run, smallest_difference
-from builders.folder.reader import DatasetFolder
-from validation.report import InvalidInput
-from validation.vocabulary import UNPARSED
+from shiftbench.baselines.results.run_spread import (
+    compared_runs,
+    main,
+    mean_interval,
+    scores_by_run,
+    smallest_difference,
+)
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import UNPARSED
 
 SOURCE = "harbour+kitchen+orchard"
 

@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from baselines.runs import Results, Run, Trained, WorkFolder, train_and_predict
-from builders.folder.reader import DatasetFolder
-from validation.report import InvalidInput
-from validation.vocabulary import TaskKind
+from shiftbench.baselines.runs import Results, Run, Trained, WorkFolder, train_and_predict
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import TaskKind
 
 
 class Slow:

@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from baselines import setfit
-from builders.folder.reader import DatasetFolder
+from shiftbench.baselines import setfit
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.cards import read_card
+from shiftbench.validation.prediction_files import read_predictions
 from tests.baselines.tiny import words_in
 from tests.baselines.tiny_models import save_sentence_encoder
-from validation.cards import read_card
-from validation.prediction_files import read_predictions
 
 
 def test_shots_are_of_every_label() -> None:
@@ -74,8 +74,8 @@ def test_training_moves_texts_of_a_label_together(synthetic: DatasetFolder, tmp_
 
 
 def test_one_label_is_refused(synthetic: DatasetFolder) -> None:
-    from baselines.runs import Run
-    from validation.report import InvalidInput
+    from shiftbench.baselines.runs import Run
+    from shiftbench.validation.report import InvalidInput
 
     train = synthetic.split("sa", "lamps", "train").filter(pl.col("label") == 0)
     with pytest.raises(InvalidInput, match="the same label"):

@@ -8,8 +8,8 @@ from pathlib import Path
 import datasets
 import pytest
 
-from baselines import finetune_classifier
-from builders.folder.reader import DatasetFolder
+from shiftbench.baselines import finetune_classifier
+from shiftbench.builders.folder.reader import DatasetFolder
 from tests.baselines.tiny import save_bert, words_in
 
 PROGRAM = Path(finetune_classifier.__file__).with_name("standalone_nli.py")

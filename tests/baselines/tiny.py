@@ -7,7 +7,7 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertModel, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.reader import DatasetFolder
 
 MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 

@@ -7,7 +7,7 @@ from typing import Any
 from transformers import RobertaConfig, RobertaModel, RobertaTokenizer, T5Config
 from transformers.utils import logging
 
-from baselines.training.models import seeded
+from shiftbench.baselines.training.models import seeded
 from tests.baselines.tiny import save_bert
 from tests.baselines.training.tiny_tokenizers import roberta_tokenizer, t5_tokenizer
 

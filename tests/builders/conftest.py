@@ -8,15 +8,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.assembling.assemble import AssembledTask, Splits
-from builders.building import build as build_module
-from builders.building import synthetic as demo
-from builders.building.synthetic_grid import build_grid
-from builders.encoder import Encoder
-from builders.folder.manifest import SourceFacts
-from builders.folder.reader import DatasetFolder
-from builders.specs.spec import TaskSpec, Upstream
-from builders.writing.writer import write_folder
+from shiftbench.builders.assembling.assemble import AssembledTask, Splits
+from shiftbench.builders.building import build as build_module
+from shiftbench.builders.building import synthetic as demo
+from shiftbench.builders.building.synthetic_grid import build_grid
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.manifest import SourceFacts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.specs.spec import TaskSpec, Upstream
+from shiftbench.builders.writing.writer import write_folder
 from tests.hub.server import LoopbackHub, running_hub
 
 CLOSED = ("nli.harbour", "sa.kettles")

@@ -12,22 +12,22 @@ from typing import Any
 import polars as pl
 import pytest
 
-from baselines.prompting.cache import answer_key
-from baselines.prompting.local import _files_digest
-from baselines.runs import WorkFolder
-from baselines.training.models import model_version
-from builders.building.own import own_key
-from builders.building.own_columns import Columns
-from builders.building.own_rows import own_rows
-from builders.building.own_tables import table_of
-from builders.cache import cache_key
-from builders.checksums import file_sha256, file_state
-from builders.encoder import Encoder
-from builders.readers.with_sibling import WithSibling
-from builders.reading import checkpoint
-from builders.reading.checkpoint import checkpoint_key
-from builders.specs.upstream_file import UpstreamFile
-from validation.vocabulary import TaskKind
+from shiftbench.baselines.prompting.cache import answer_key
+from shiftbench.baselines.prompting.local import _files_digest
+from shiftbench.baselines.runs import WorkFolder
+from shiftbench.baselines.training.models import model_version
+from shiftbench.builders.building.own import own_key
+from shiftbench.builders.building.own_columns import Columns
+from shiftbench.builders.building.own_rows import own_rows
+from shiftbench.builders.building.own_tables import table_of
+from shiftbench.builders.cache import cache_key
+from shiftbench.builders.checksums import file_sha256, file_state
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.readers.with_sibling import WithSibling
+from shiftbench.builders.reading import checkpoint
+from shiftbench.builders.reading.checkpoint import checkpoint_key
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.vocabulary import TaskKind
 
 ROOT = Path(__file__).parents[2]
 
@@ -164,7 +164,7 @@ def test_a_reading_has_the_same_key_in_another_process(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_bytes(b"one")
     program = (
-        "import sys; from pathlib import Path; from builders.reading import checkpoint\n"
+        "import sys; from pathlib import Path; from shiftbench.builders.reading import checkpoint\n"
         "print(checkpoint.checkpoint_key(Path(sys.argv[1]), [checkpoint.file_sha256]))"
     )
     command = [sys.executable, "-c", program, str(path)]
@@ -243,7 +243,7 @@ def test_answers_and_runs_change_with_each_input(tmp_path: Path) -> None:
 
 
 def test_no_key_is_made_beside_the_one_function() -> None:
-    """Sizes and dates alone are no identity, and only ``builders.checksums`` asks for them."""
+    """Sizes and dates alone are no identity, and only ``shiftbench.builders.checksums`` asks for them."""
     asking = re.compile(r"st_mtime|st_ctime|st_ino")
     rooms = ("builders", "baselines", "leaderboard", "shiftbench", "validation")
     files = [file for room in rooms for file in (ROOT / room).rglob("*.py") if asking.search(file.read_text("utf-8"))]

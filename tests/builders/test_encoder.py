@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.encoder import BATCH_ROWS, DEFAULT_ENCODER, Encoder, encoder_texts, offline_weights
-from validation.report import InvalidInput
+from shiftbench.builders.encoder import BATCH_ROWS, DEFAULT_ENCODER, Encoder, encoder_texts, offline_weights
+from shiftbench.validation.report import InvalidInput
 
 torch = pytest.importorskip("torch")
 

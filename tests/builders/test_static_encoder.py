@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from builders.encoder import Encoder
-from builders.static_encoder import STATIC_ENCODER, static_folder
-from validation.report import InvalidInput
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.static_encoder import STATIC_ENCODER, static_folder
+from shiftbench.validation.report import InvalidInput
 
 TEXTS = ["The jug leaked.", "It did not leak.\nNobody was there", "x", "na\u00efve \u2013 \u6f22\u5b57"]
 
@@ -45,7 +45,7 @@ def test_it_loads_without_the_package_itself(folder: Path, tmp_path: Path) -> No
     import sys
 
     code = (
-        "import sys; from pathlib import Path; from builders.encoder import Encoder; "
+        "import sys; from pathlib import Path; from shiftbench.builders.encoder import Encoder; "
         f"Encoder('wordllama', cache=Path({str(tmp_path)!r})).encode(['a']); print('wordllama' in sys.modules)"
     )
     root = Path(__file__).parents[2]

@@ -7,16 +7,24 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from builders import stored_rows
-from builders.assembling.assemble import AssembledTask, assemble
-from builders.assembling.placebo import placebo_task
-from builders.folder.manifest import SourceFacts
-from builders.specs.spec import DomainSpec, TaskSpec
-from builders.stored_rows import RowWriter, Sorter, StoredRows, concat_rows, frame_bytes, in_memory, slices_of
-from builders.writing import writer
-from validation.report import InvalidInput
-from validation.schemas import ANSWERS
-from validation.vocabulary import TaskKind
+from shiftbench.builders import stored_rows
+from shiftbench.builders.assembling.assemble import AssembledTask, assemble
+from shiftbench.builders.assembling.placebo import placebo_task
+from shiftbench.builders.folder.manifest import SourceFacts
+from shiftbench.builders.specs.spec import DomainSpec, TaskSpec
+from shiftbench.builders.stored_rows import (
+    RowWriter,
+    Sorter,
+    StoredRows,
+    concat_rows,
+    frame_bytes,
+    in_memory,
+    slices_of,
+)
+from shiftbench.builders.writing import writer
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.schemas import ANSWERS
+from shiftbench.validation.vocabulary import TaskKind
 
 SOURCE = SourceFacts(title="Invented", url="", revision="1", licence="CC0", open_licence=True, citation="")
 

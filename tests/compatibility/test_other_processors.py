@@ -14,11 +14,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import checked_predictions
-from leaderboard.store.entries import entry_id, stored_rows
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import checked_predictions
+from shiftbench.leaderboard.store.entries import entry_id, stored_rows
+from shiftbench.validation.cards import read_card
 from tests.close_figures import FITTED, assert_close
-from validation.cards import read_card
 
 from .test_written_by_0_1_0 import WRITTEN
 

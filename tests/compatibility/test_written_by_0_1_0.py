@@ -17,12 +17,12 @@ import pytest
 from polars.testing import assert_frame_equal
 from typer.testing import CliRunner
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.app.server import serve
-from leaderboard.board import Index
-from leaderboard.scoring.shape import METRIC_VERSION
-from leaderboard.store import Store
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.command import app
+from shiftbench.leaderboard.app.server import serve
+from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.leaderboard.store import Store
 from tests.close_figures import FITTED, assert_close
 
 WRITTEN = Path(__file__).parent / "written_by_0_1_0"

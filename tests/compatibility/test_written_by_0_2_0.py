@@ -22,21 +22,21 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from baselines.grid import local, plan
-from baselines.grid.trial import EndedTrial, Trial, card_of
-from builders.folder.reader import DatasetFolder
-from leaderboard.app.server import serve
-from leaderboard.app.space import SpaceConfig, publish_space, space_files
-from leaderboard.board import Index, find_board, index_cache
-from leaderboard.release import close_round
-from leaderboard.release.releases import closed_rounds
-from leaderboard.scoring.score import score_predictions
-from leaderboard.scoring.shape import METRIC_VERSION
-from leaderboard.store import Store
-from leaderboard.views.board_data import board_rows
+from shiftbench.baselines.grid import local, plan
+from shiftbench.baselines.grid.trial import EndedTrial, Trial, card_of
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.command import app
-from validation.cards import read_card
-from validation.report import InvalidInput
+from shiftbench.leaderboard.app.server import serve
+from shiftbench.leaderboard.app.space import SpaceConfig, publish_space, space_files
+from shiftbench.leaderboard.board import Index, find_board, index_cache
+from shiftbench.leaderboard.release import close_round
+from shiftbench.leaderboard.release.releases import closed_rounds
+from shiftbench.leaderboard.scoring.score import score_predictions
+from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.leaderboard.store import Store
+from shiftbench.leaderboard.views.board_data import board_rows
+from shiftbench.validation.cards import read_card
+from shiftbench.validation.report import InvalidInput
 
 FILES = Path(__file__).parent / "written_by_0_2_0" / "files.tar.xz"
 TOLERANCE = 1e-9

@@ -22,9 +22,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from builders.building.synthetic import build_synthetic
-from builders.folder.hashes import content_hash, data_files_sha256, rows_sha256
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.building.synthetic import build_synthetic
+from shiftbench.builders.folder.hashes import content_hash, data_files_sha256, rows_sha256
+from shiftbench.builders.folder.reader import DatasetFolder
 
 ROOT = Path(__file__).parents[2]
 TEXT_BYTES, SHARDS = 2_000, 4
@@ -33,8 +33,8 @@ WANTED = 1.5
 OURS = """
 import json, sys, time
 from pathlib import Path
-from builders.publishing import publish_folders as command
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.publishing import publish_folders as command
+from shiftbench.builders.folder.reader import DatasetFolder
 from huggingface_hub import HfApi, create_repo
 
 check, took = DatasetFolder.check, []

@@ -4,9 +4,9 @@ from typing import Any
 
 from huggingface_hub import HfApi
 
-from builders.folder.reader import DatasetFolder
-from builders.publishing.publish import default_tag
-from builders.publishing.publish_folders import publish_folders
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.publishing.publish import default_tag
+from shiftbench.builders.publishing.publish_folders import publish_folders
 from shiftbench.publish_command import benchmark_file
 from tests.hub.server import WRITE, LoopbackHub
 

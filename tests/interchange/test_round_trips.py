@@ -16,14 +16,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.building.synthetic import build_synthetic
-from builders.folder.reader import DatasetFolder
-from leaderboard.interchange.reader import read_log
+from shiftbench.builders.building.synthetic import build_synthetic
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.interchange.reader import read_log
+from shiftbench.validation.cards import read_card
+from shiftbench.validation.vocabulary import UNPARSED
 from tests.baselines.prompting.chat_server import ChatServer, running_chat_server
 from tests.baselines.tiny import save_llama, words_in
 from tests.command_line import run
-from validation.cards import read_card
-from validation.vocabulary import UNPARSED
 
 BIN = Path(__file__).parents[2] / ".venv-interchange" / "bin"
 TASK = "sa"

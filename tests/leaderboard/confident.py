@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import score_predictions
-from leaderboard.scoring.shape import Scores
-from leaderboard.scoring.validation_rows import validation_file
-from validation.predictions import check_predictions
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import score_predictions
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.leaderboard.scoring.validation_rows import validation_file
+from shiftbench.validation.predictions import check_predictions
 
 TASK = "nli"
 

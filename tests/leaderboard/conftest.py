@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.building.synthetic import build_synthetic
-from builders.folder.reader import DatasetFolder
-from leaderboard.board import Index
-from leaderboard.store import Entry, Store
+from shiftbench.builders.building.synthetic import build_synthetic
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.store import Entry, Store
+from shiftbench.validation.cards import Card
 from tests.conftest import WordEncoder
-from validation.cards import Card
 
 from .id_folder import build_id_folder
 from .sending import Sender, tiny_sender

@@ -18,9 +18,9 @@ from typing import Any
 
 import polars as pl
 
-from leaderboard.store import Store, open_store
-from leaderboard.store.entries import entry_id
-from validation.report import InvalidInput
+from shiftbench.leaderboard.store import Store, open_store
+from shiftbench.leaderboard.store.entries import entry_id
+from shiftbench.validation.report import InvalidInput
 
 from .sending import Sender
 
@@ -127,7 +127,7 @@ def _work(told: Connection, where: Where, sender: Sender, jobs: Sequence[Job]) -
 
 def set_clock(days: int) -> None:
     """Set the store's clock in this process so many days ahead."""
-    from leaderboard.store import entries, store
+    from shiftbench.leaderboard.store import entries, store
 
     def now() -> str:
         return (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds")

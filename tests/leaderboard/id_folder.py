@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from builders.assembling.assemble import assemble
-from builders.assembling.cut import Splits
-from builders.encoder import Encoder
-from builders.folder.manifest import Provenance, SourceFacts
-from builders.folder.reader import DatasetFolder
-from builders.specs.spec import DomainSpec, TaskSpec
-from builders.writing.writer import write_folder
-from leaderboard.store import Store
-from validation.cards import Card
-from validation.vocabulary import GOLD, TaskKind
+from shiftbench.builders.assembling.assemble import assemble
+from shiftbench.builders.assembling.cut import Splits
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.manifest import Provenance, SourceFacts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.specs.spec import DomainSpec, TaskSpec
+from shiftbench.builders.writing.writer import write_folder
+from shiftbench.leaderboard.store import Store
+from shiftbench.validation.cards import Card
+from shiftbench.validation.vocabulary import GOLD, TaskKind
 
 # Names of domains and their titles, the ID domain first; the last has no train split.
 SA = {"amazon": "Amazon", "dynasent": "Dynasent", "semeval": "SemEval", "sst": "SST"}

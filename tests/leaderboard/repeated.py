@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from builders.assembling.assemble import assemble
-from builders.folder.manifest import SourceFacts
-from builders.folder.reader import DatasetFolder
-from builders.specs.spec import TaskSpec
-from builders.writing.writer import write_folder
+from shiftbench.builders.assembling.assemble import assemble
+from shiftbench.builders.folder.manifest import SourceFacts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.specs.spec import TaskSpec
+from shiftbench.builders.writing.writer import write_folder
+from shiftbench.validation.vocabulary import TaskKind
 from tests.leaderboard.shapes import CITATION
-from validation.vocabulary import TaskKind
 
 DOMAINS = ("attic", "cellar", "garden")
 N_TRAIN, N_TEST = 150, 400

@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 from PIL import Image
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.app.server import serve
-from leaderboard.board import Index
-from leaderboard.store import Store
-from leaderboard.views import site
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.app.server import serve
+from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.store import Store
+from shiftbench.leaderboard.views import site
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")

@@ -8,14 +8,14 @@ from typing import Any
 
 import polars as pl
 
-from baselines.majority import fit
-from baselines.program import make_card
-from baselines.runs import train_and_predict
-from builders.building.synthetic import build_synthetic
-from builders.folder.reader import DatasetFolder
-from leaderboard.store import Entry, Store
-from validation.cards import Card
-from validation.report import InvalidInput
+from shiftbench.baselines.majority import fit
+from shiftbench.baselines.program import make_card
+from shiftbench.baselines.runs import train_and_predict
+from shiftbench.builders.building.synthetic import build_synthetic
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.store import Entry, Store
+from shiftbench.validation.cards import Card
+from shiftbench.validation.report import InvalidInput
 
 
 @dataclass(frozen=True)

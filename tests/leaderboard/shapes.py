@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from builders.assembling.assemble import assemble
-from builders.assembling.placebo import placebo_task
-from builders.encoder import Encoder
-from builders.folder.manifest import SourceFacts
-from builders.folder.reader import DatasetFolder
-from builders.specs.spec import TaskSpec
-from builders.writing.writer import write_folder
-from validation.vocabulary import TaskKind
+from shiftbench.builders.assembling.assemble import assemble
+from shiftbench.builders.assembling.placebo import placebo_task
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.manifest import SourceFacts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.specs.spec import TaskSpec
+from shiftbench.builders.writing.writer import write_folder
+from shiftbench.validation.vocabulary import TaskKind
 
 CITATION = "@inproceedings{invented-2014,\n  title = {Texts of 1998},\n  year = {2014},\n}"
 

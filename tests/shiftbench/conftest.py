@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.reader import DatasetFolder
 from tests.leaderboard.conftest import Filled, fill, synthetic
 from tests.leaderboard.id_folder import build_id_folder
 

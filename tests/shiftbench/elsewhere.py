@@ -26,8 +26,8 @@ def build_wheel(place: Path) -> Path:
     """Build the wheel from a copy of what it is made of, so that the source tree stays as it is."""
     source = place / "source"
     for name in PACKAGES:
-        copytree(ROOT / name, source / name, ignore=ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        copytree(ROOT / name, source / name, symlinks=True, ignore=ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         copy2(ROOT / name, source / name)
     wheels = place / "wheels"
     flags = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--disable-pip-version-check")

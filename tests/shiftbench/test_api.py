@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import shiftbench as sb
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import Filled
-from validation.report import InvalidInput
 
 
 def test_a_name_on_the_hub_is_downloaded(

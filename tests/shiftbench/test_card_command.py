@@ -6,10 +6,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder, subset_path
+from shiftbench.builders.folder.reader import DatasetFolder, subset_path
+from shiftbench.validation.cards import Card, read_card
 from tests.changed_folders import open_changed
 from tests.command_line import run
-from validation.cards import Card, read_card
 
 
 @pytest.fixture

@@ -9,14 +9,14 @@ import pytest
 from sklearn.metrics import f1_score
 from typer.testing import CliRunner
 
-from builders.building.own_columns import Columns
-from leaderboard.views.check_words import ONE_MODEL
+from shiftbench.builders.building.own_columns import Columns
 from shiftbench.check_data import DataOptions, check_data
 from shiftbench.check_probes import run_probes
 from shiftbench.command import app
+from shiftbench.leaderboard.views.check_words import ONE_MODEL
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import Visible
 from tests.shiftbench.checked import N_TINY, rows, write_model
-from validation.report import InvalidInput
 
 COLUMNS = Columns(domain="site", label="verdict", text=("body",), id="key")
 OPTIONS = ["--domain-column", "site", "--label-column", "verdict", "--text-column", "body", "--id-column", "key"]

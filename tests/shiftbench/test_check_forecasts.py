@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from shiftbench.command import app
-from validation.report import InvalidInput
+from shiftbench.validation.report import InvalidInput
 
 SITES = ("books", "films", "games", "music", "tools", "north")
 OPTIONS = ["--domain-column", "site", "--label-column", "verdict", "--text-column", "body", "--data", "mine.csv"]

@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.reader import DatasetFolder
 from tests.command_line import COMMAND, run, run_process
 
 ROOT = Path(__file__).parents[2]
@@ -269,7 +269,7 @@ def test_build_names_the_benchmarks_there_are() -> None:
 
 def test_metrics_are_light() -> None:
     script = (
-        "import sys, leaderboard.metrics.classification, leaderboard.metrics.depth, leaderboard.metrics.robustness\n"
+        "import sys\nfrom shiftbench.leaderboard.metrics import classification, depth, robustness\n"
         "heavy = {'torch', 'datasets', 'gradio', 'pandas', 'polars', 'sklearn'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )

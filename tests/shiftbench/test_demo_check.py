@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 import typer
 
-from builders.folder.reader import DatasetFolder
 from shiftbench import demo_command
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.command import app
 from shiftbench.demo_rows import N_TEST, write_rows
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from baselines import majority
-from baselines.grid.trial import Trial
-from builders.folder.reader import DatasetFolder
-from leaderboard.forecasting.samples import ONE_LABEL
-from leaderboard.store import Store
-from leaderboard.store.forecasts import kept_forecasts
 from shiftbench import demo_results
-from validation.report import InvalidInput
+from shiftbench.baselines import majority
+from shiftbench.baselines.grid.trial import Trial
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.forecasting.samples import ONE_LABEL
+from shiftbench.leaderboard.store import Store
+from shiftbench.leaderboard.store.forecasts import kept_forecasts
+from shiftbench.validation.report import InvalidInput
 
 
 def add_trial(results: Path, folder: DatasetFolder, source: str, data: str | None = None) -> None:

@@ -12,13 +12,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.building.synthetic import build_synthetic
-from leaderboard.scoring.score import score_file
+from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.experiment_log import Tracker, card_params, check_tracker, score_metrics
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.validation.cards import write_card
+from shiftbench.validation.report import InvalidInput
 from tests.command_line import run
 from tests.leaderboard.conftest import Filled
-from validation.cards import write_card
-from validation.report import InvalidInput
 
 
 @pytest.fixture(scope="module")

@@ -12,17 +12,17 @@ import pytest
 import yaml
 from jinja2 import Environment, StrictUndefined
 
-from baselines.prompting.parsing import first_label
-from baselines.prompting.task_prompt import TaskPrompt
-from baselines.prompting.wire import plain_text
-from builders.folder.reader import DatasetFolder
-from leaderboard.interchange.lm_eval_task import label_pattern
-from leaderboard.interchange.prompted_task import GOLD_ANSWER
-from leaderboard.metrics.classification import confusion_counts, macro_f1
+from shiftbench.baselines.prompting.parsing import first_label
+from shiftbench.baselines.prompting.task_prompt import TaskPrompt
+from shiftbench.baselines.prompting.wire import plain_text
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.interchange.lm_eval_task import label_pattern
+from shiftbench.leaderboard.interchange.prompted_task import GOLD_ANSWER
+from shiftbench.leaderboard.metrics.classification import confusion_counts, macro_f1
+from shiftbench.validation.vocabulary import TaskKind
 from tests.baselines.prompting.conftest import boss, grid
 from tests.command_line import run
 from tests.leaderboard.interchange.logs import lm_eval_text, write_lm_eval
-from validation.vocabulary import TaskKind
 
 __all__ = ["boss", "grid"]  # every kind of task, in the prompts of both papers
 

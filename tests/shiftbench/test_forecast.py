@@ -9,15 +9,15 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from baselines.grid.trial import Trial
-from builders.building.synthetic import build_synthetic
-from builders.folder.reader import DatasetFolder
-from leaderboard.forecasting.samples import ONE_LABEL
-from leaderboard.store import Store
+from shiftbench.baselines.grid.trial import Trial
+from shiftbench.builders.building.synthetic import build_synthetic
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.command import app
+from shiftbench.leaderboard.forecasting.samples import ONE_LABEL
+from shiftbench.leaderboard.store import Store
+from shiftbench.validation.cards import read_card
+from shiftbench.validation.report import InvalidInput
 from tests.conftest import WordEncoder
-from validation.cards import read_card
-from validation.report import InvalidInput
 
 LABELS = ["neg", "pos"]
 ACCURACIES = {"Site A": 0.9, "Site B": 0.8, "Site C": 0.75, "Site D": 0.78, "Site E": 0.83, "Site F": 0.8}

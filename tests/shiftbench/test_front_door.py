@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-import leaderboard.metrics
 import shiftbench as sb
+import shiftbench.leaderboard.metrics
 
 HOME = Path(sb.__file__).parent
 HEAVY = "{'torch', 'datasets', 'gradio', 'pandas', 'polars', 'numpy', 'pydantic', 'sklearn', 'scipy', 'matplotlib'}"
@@ -59,7 +59,7 @@ def public_functions(module: ModuleType) -> set[str]:
 
 def test_metrics_are_all_the_pure_functions() -> None:
     found: set[str] = set()
-    for info in walk_packages(leaderboard.metrics.__path__, "leaderboard.metrics."):
+    for info in walk_packages(shiftbench.leaderboard.metrics.__path__, "shiftbench.leaderboard.metrics."):
         if info.name.rpartition(".")[2].startswith("_"):
             continue
         module = importlib.import_module(info.name)

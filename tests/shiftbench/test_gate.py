@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from shiftbench.command import app
-from validation.report import InvalidInput
+from shiftbench.validation.report import InvalidInput
 
 Run = Callable[..., tuple[int, dict[str, object], str]]
 HOME, FAR, NEAR, TINY = "Home & Co", "far <b>", "near", "tiny"

@@ -7,10 +7,12 @@ import polars as pl
 import pytest
 from scipy.special import softmax
 
-from builders.building.synthetic import build_synthetic
-from builders.folder.reader import DatasetFolder
-from leaderboard.interchange.predictions import public_model_name
+from shiftbench.builders.building.synthetic import build_synthetic
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.import_command import _warn_of_partial_domains
+from shiftbench.leaderboard.interchange.predictions import public_model_name
+from shiftbench.validation.cards import read_card
+from shiftbench.validation.vocabulary import UNPARSED
 from tests.command_line import run
 from tests.leaderboard.interchange.logs import (
     DATE,
@@ -24,8 +26,6 @@ from tests.leaderboard.interchange.logs import (
     write_helm,
     write_lm_eval,
 )
-from validation.cards import read_card
-from validation.vocabulary import UNPARSED
 
 
 @pytest.fixture(scope="module")

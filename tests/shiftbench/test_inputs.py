@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import shiftbench as sb
-from builders.folder.reader import DatasetFolder
-from leaderboard.store import Store
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.store import Store
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import Filled
-from validation.report import InvalidInput
 
 WRONG: list[Any] = [7, None, ["a.parquet"], object()]
 

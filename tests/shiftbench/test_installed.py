@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from leaderboard.app.space import SpaceConfig, space_files
+from shiftbench.leaderboard.app.space import SpaceConfig, space_files
 from tests.shiftbench.elsewhere import PACKAGES, ROOT, build_wheel, install, make_environment, run
 
 
@@ -80,7 +80,9 @@ def url(installed: Installed, worked: Path) -> Iterator[str]:
 
 
 def files_of(package: str) -> set[str]:
-    paths = (path.relative_to(ROOT) for path in (ROOT / package).rglob("*") if path.is_file())
+    """List a room's files as they are named in the wheel: all rooms stand inside the one import root."""
+    inside = Path() if package == "shiftbench" else Path("shiftbench")
+    paths = (inside / path.relative_to(ROOT) for path in (ROOT / package).rglob("*") if path.is_file())
     return {path.as_posix() for path in paths if "__pycache__" not in path.parts and not path.name.startswith(".")}
 
 
@@ -89,9 +91,10 @@ def test_the_wheel_has_every_file_of_the_packages(installed: Installed) -> None:
         held = set(archive.namelist())
     for package in PACKAGES:
         # What documents refer to and no program reads.
-        read = {name for name in files_of(package) if not name.startswith("baselines/results/")}
+        read = {name for name in files_of(package) if not name.startswith("shiftbench/baselines/results/")}
         assert {name for name in read if not name.endswith((".png", ".ipynb"))} <= held
-        assert f"{package}/py.typed" in held
+        assert next(name for name in read if name.endswith(f"{package}/py.typed")) in held
+        assert not any(name.startswith(f"{package}/") for name in held) or package == "shiftbench"
 
 
 def test_it_works_from_an_empty_folder(worked: Path, url: str) -> None:
@@ -106,7 +109,7 @@ assert importlib.util.find_spec("gradio") is None
 assert importlib.util.find_spec("gradio_client") is not None
 
 import shiftbench as sb
-from leaderboard.app.space import SpaceConfig, space_files
+from shiftbench.leaderboard.app.space import SpaceConfig, space_files
 from shiftbench.command import app
 
 url, out = sys.argv[1:]

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.label_draws import group_codes
 from shiftbench.label_rows import calibrate_confidences
 from tests.leaderboard.metrics.sampled import Domain, Simulated, simulate

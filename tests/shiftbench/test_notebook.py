@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import shiftbench as sb
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.reader import DatasetFolder
 from tests.leaderboard.conftest import predict
 from tests.notebooks import run_cell
 

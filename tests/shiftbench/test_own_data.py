@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from builders.building.own import build_own
-from builders.building.own_columns import Columns
-from leaderboard.scoring.score import score_file
+from shiftbench.builders.building.own import build_own
+from shiftbench.builders.building.own_columns import Columns
 from shiftbench.command import app
+from shiftbench.leaderboard.scoring.score import score_file
 from shiftbench.own_data import score_own_data
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import SCRIPT, Visible
-from validation.report import InvalidInput
 
 COLUMNS = Columns(domain="topic", label="verdict", text=("body",), id="key")
 DOMAINS = ("Sci Fi", "toys", "garden & home")
@@ -113,7 +113,7 @@ def test_depths_without_train_rows_are_refused(tmp_path: Path, word_encoder: obj
 def test_without_an_id_column_ids_are_those_of_a_build(tmp_path: Path) -> None:
     frame = rows(60).select(domain="topic", label="verdict", text="body")
     frame.write_csv(tmp_path / "my.csv")
-    from builders.folder.reader import DatasetFolder
+    from shiftbench.builders.folder.reader import DatasetFolder
 
     build_own("tickets", tmp_path / "my.csv", tmp_path / "built")
     folder = DatasetFolder.open(tmp_path / "built")

@@ -11,11 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 import shiftbench as sb
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.command import app
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import GOLD, TaskKind
 from tests.leaderboard.conftest import Visible
-from validation.report import InvalidInput
-from validation.vocabulary import GOLD, TaskKind
 
 DOMAINS = ("Sci Fi", "toys")
 N = 40

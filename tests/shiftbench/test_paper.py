@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from shiftbench.command import app
-from validation.report import InvalidInput
+from shiftbench.validation.report import InvalidInput
 
 DOMAINS = ("a_1", "b", "c", "tiny")
 COLUMNS = ("--data", "mine.csv", "--id-column", "key")

@@ -7,14 +7,14 @@ import polars as pl
 import pytest
 from skops import io
 
-from baselines.models.pretrained import PretrainedClassifier
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import score_file
 from shiftbench import predict_command
+from shiftbench.baselines.models.pretrained import PretrainedClassifier
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.validation.cards import read_card
+from shiftbench.validation.report import InvalidInput
 from tests.baselines.kinds import build_kinds
 from tests.baselines.models.saved import save_classifier, save_with_head
-from validation.cards import read_card
-from validation.report import InvalidInput
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_what_is_asked_for_is_what_is_written(classifier: str, synthetic: Datase
 def test_a_stopped_command_goes_on_with_the_parts_it_has(
     classifier: str, synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("baselines.models.pretrained._part_rows", lambda *_: 100)
+    monkeypatch.setattr("shiftbench.baselines.models.pretrained._part_rows", lambda *_: 100)
     whole = predict(classifier, synthetic, tmp_path / "whole.parquet", task="sa")
     asked: list[int] = []
     own = PretrainedClassifier._predict

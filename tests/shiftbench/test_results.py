@@ -9,12 +9,12 @@ import pytest
 from matplotlib.figure import Figure
 
 import shiftbench as sb
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.home_advantage import SCALES
-from leaderboard.scoring.shape import Scores, Summary
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.home_advantage import SCALES
+from shiftbench.leaderboard.scoring.shape import Scores, Summary
 from shiftbench.tables import COMPARISON_TABLES, SCORE_TABLES, SUMMARY
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible, predict
-from validation.report import InvalidInput
 
 
 @pytest.fixture(scope="module")

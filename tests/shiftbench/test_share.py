@@ -12,17 +12,17 @@ import pytest
 import yaml
 from huggingface_hub import HfApi
 
-from builders.building.synthetic import build_synthetic
-from builders.folder.reader import DatasetFolder
-from leaderboard.interchange.every_eval_ever import DATASTORE
-from leaderboard.interchange.pull_request import send_files
+from shiftbench.builders.building.synthetic import build_synthetic
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.interchange.every_eval_ever import DATASTORE
+from shiftbench.leaderboard.interchange.pull_request import send_files
+from shiftbench.validation.cards import Card, write_card
+from shiftbench.validation.report import InvalidInput
 from tests.command_line import run
 from tests.hub.clients import finish, start
 from tests.hub.server import WRITE, LoopbackHub, running_hub
 from tests.hub.spaces import stored_model
 from tests.leaderboard.conftest import Filled
-from validation.cards import Card, write_card
-from validation.report import InvalidInput
 
 NAMES = ("--dataset", "org/data", "--model", "lab/model")
 

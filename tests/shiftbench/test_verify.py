@@ -11,16 +11,16 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.comparing.claims import read_claim
-from leaderboard.comparing.shape import refuse_swaps
-from leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.claims import find_files
 from shiftbench.command import app
+from shiftbench.leaderboard.comparing.claims import read_claim
+from shiftbench.leaderboard.comparing.shape import refuse_swaps
+from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.comparing.test_files import predictions
 from tests.leaderboard.conftest import Filled
 from tests.leaderboard.interchange.mutations import mutated_bytes, mutated_values
-from validation.report import InvalidInput
 
 Change = Callable[[dict[str, Any]], None]
 

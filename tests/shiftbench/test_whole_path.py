@@ -13,7 +13,7 @@ import huggingface_hub
 import pytest
 from gradio_client import Client
 
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.reader import DatasetFolder
 from tests.hub.clients import finish, start
 from tests.hub.published import publish
 from tests.hub.server import READ, LoopbackHub, running_hub

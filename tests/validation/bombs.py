@@ -144,9 +144,9 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 def _refusals(folder: Path) -> Iterator[tuple[str, str]]:
-    from validation.cards import parse_card
-    from validation.prediction_files import read_predictions
-    from validation.report import InvalidInput
+    from shiftbench.validation.cards import parse_card
+    from shiftbench.validation.prediction_files import read_predictions
+    from shiftbench.validation.report import InvalidInput
 
     for name in ["good", *BOMBS, *ATTACKS]:
         path = folder / "bomb"

@@ -24,14 +24,14 @@ import yaml
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from validation import csv_text, parquet_file, prediction_lines
-from validation.cards import Card, parse_card
-from validation.limits import MAX_CHARACTERS
-from validation.prediction_files import read_predictions
-from validation.prediction_task import PredictionTask
-from validation.predictions import check_prediction_file
-from validation.report import InvalidInput
-from validation.vocabulary import UNPARSED, TaskKind
+from shiftbench.validation import csv_text, parquet_file, prediction_lines
+from shiftbench.validation.cards import Card, parse_card
+from shiftbench.validation.limits import MAX_CHARACTERS
+from shiftbench.validation.prediction_files import read_predictions
+from shiftbench.validation.prediction_task import PredictionTask
+from shiftbench.validation.predictions import check_prediction_file
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import UNPARSED, TaskKind
 
 LABELS = ("yes", "no", "it depends")
 DOMAINS = ("north", "south")

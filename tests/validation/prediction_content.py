@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from validation.prediction_files import read_predictions
-from validation.report import InvalidInput
+from shiftbench.validation.prediction_files import read_predictions
+from shiftbench.validation.report import InvalidInput
 
 HEAD = "source,id,prediction\n"
 A = "dr/nli/fiction/test/00000000000a"

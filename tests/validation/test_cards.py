@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from validation.cards import Card, card_schema, parse_card, read_card, write_card
-from validation.plain_text import refuse_invisible
-from validation.report import InvalidInput
+from shiftbench.validation.cards import Card, card_schema, parse_card, read_card, write_card
+from shiftbench.validation.plain_text import refuse_invisible
+from shiftbench.validation.report import InvalidInput
 
 HASH = "0123456789abcdef" * 4
 LEAST = {"name": "A model", "paradigm": "fine-tuned", "data": HASH}

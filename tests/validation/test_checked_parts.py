@@ -6,12 +6,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from shiftbench.validation import csv_text
+from shiftbench.validation.limits import MEAN_TEXT_BYTES, SPARE_TEXT_BYTES
+from shiftbench.validation.predictions import check_prediction_file, check_predictions, most_runs
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import TaskKind
 from tests.validation.test_predictions import build_task, changed, grid, refusal
-from validation import csv_text
-from validation.limits import MEAN_TEXT_BYTES, SPARE_TEXT_BYTES
-from validation.predictions import check_prediction_file, check_predictions, most_runs
-from validation.report import InvalidInput
-from validation.vocabulary import TaskKind
 
 
 def test_of_parquet_what_is_wrong_with_ids_and_with_texts_comes_at_once(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from validation.credentials import WithoutCredentials, without_credentials
-from validation.report import InvalidInput, Problem
+from shiftbench.validation.credentials import WithoutCredentials, without_credentials
+from shiftbench.validation.report import InvalidInput, Problem
 
 SECRET = "s3cret"
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validation.csv_export import guarded_csv
-from validation.plain_text import escape_invisible
+from shiftbench.validation.csv_export import guarded_csv
+from shiftbench.validation.plain_text import escape_invisible
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from validation.json_text import json_line
+from shiftbench.validation.json_text import json_line
 
 
 @pytest.mark.parametrize("content", [{"text": "\U0001f600"}, ["\\ud800"], "ü", None, 3])

@@ -6,10 +6,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from shiftbench.validation.predictions import check_prediction_file, check_predictions
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import TaskKind
 from tests.validation.test_predictions import LABELS, build_task, changed, grid, refusal
-from validation.predictions import check_prediction_file, check_predictions
-from validation.report import InvalidInput
-from validation.vocabulary import TaskKind
 
 
 @pytest.mark.parametrize("label", ["2", "-1", "7"])

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from validation import output_files
-from validation.output_files import check_file, check_folder, check_place, replace_file
-from validation.report import InvalidInput
+from shiftbench.validation import output_files
+from shiftbench.validation.output_files import check_file, check_folder, check_place, replace_file
+from shiftbench.validation.report import InvalidInput
 
 
 def contents(folder: Path) -> dict[str, bytes]:

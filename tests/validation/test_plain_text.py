@@ -6,9 +6,9 @@ import unicodedata
 
 import pytest
 
-from validation.cards import parse_card
-from validation.plain_text import refuse_invisible
-from validation.report import InvalidInput
+from shiftbench.validation.cards import parse_card
+from shiftbench.validation.plain_text import refuse_invisible
+from shiftbench.validation.report import InvalidInput
 
 LEAST = {"name": "A model", "paradigm": "fine-tuned", "data": "0123456789abcdef" * 4}
 DECEIVING = [

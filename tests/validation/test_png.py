@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import matplotlib
 import matplotlib.pyplot as plt
 
-from validation.png import draw_panels, draw_png
+from shiftbench.validation.png import draw_panels, draw_png
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from validation.prediction_files import read_predictions
+from shiftbench.validation.prediction_files import read_predictions
 
 from .prediction_content import HEAD, ROW, A, B, frame_of, json_lines, refusal, write
 

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from validation import prediction_lines
-from validation.limits import MAX_CHARACTERS
-from validation.prediction_files import read_predictions
-from validation.report import InvalidInput
+from shiftbench.validation import prediction_lines
+from shiftbench.validation.limits import MAX_CHARACTERS
+from shiftbench.validation.prediction_files import read_predictions
+from shiftbench.validation.report import InvalidInput
 
 from .prediction_content import HEAD, ROW, frame_of, json_lines, refusal, write
 

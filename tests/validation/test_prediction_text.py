@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from validation.prediction_files import read_predictions
+from shiftbench.validation.prediction_files import read_predictions
 
 from .prediction_content import HEAD, ROW, A, B, json_lines, refusal
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from validation import prediction_problems
-from validation.prediction_task import PredictionTask
-from validation.predictions import CHECKED_PREDICTIONS, check_prediction_file, check_predictions
-from validation.report import InvalidInput
-from validation.vocabulary import UNPARSED, TaskKind
+from shiftbench.validation import prediction_problems
+from shiftbench.validation.prediction_task import PredictionTask
+from shiftbench.validation.predictions import CHECKED_PREDICTIONS, check_prediction_file, check_predictions
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import UNPARSED, TaskKind
 
 LABELS = ("entailment", "neutral", "contradiction")
 DOMAINS = ("fiction", "slate", "travel")

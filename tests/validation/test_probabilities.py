@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from validation import probabilities
-from validation.predictions import CHECKED_PREDICTIONS, check_prediction_file
-from validation.report import InvalidInput
-from validation.vocabulary import UNPARSED, TaskKind
+from shiftbench.validation import probabilities
+from shiftbench.validation.predictions import CHECKED_PREDICTIONS, check_prediction_file
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import UNPARSED, TaskKind
 
 from .test_predictions import LABELS, build_task, grid
 

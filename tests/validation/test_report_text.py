@@ -2,7 +2,7 @@
 
 import pytest
 
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 
 def test_a_problem_is_one_line_with_place_finding_and_cure() -> None:

@@ -5,7 +5,7 @@ from email.utils import formatdate
 
 import pytest
 
-from validation.retries import draw_wait, read_retry_after
+from shiftbench.validation.retries import draw_wait, read_retry_after
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validation.runs import KnownIds, RunLedger
+from shiftbench.validation.runs import KnownIds, RunLedger
 
 TESTS = {
     "nli": pl.DataFrame({"id": ["n3", "n1", "n2"], "domain": ["b", "a", "b"]}),

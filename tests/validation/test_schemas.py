@@ -3,9 +3,16 @@
 import polars as pl
 import pytest
 
-from validation.report import InvalidInput
-from validation.schemas import ANSWERS, check_examples, check_rows, depth_schema, example_schema, prediction_schema
-from validation.vocabulary import TaskKind
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.schemas import (
+    ANSWERS,
+    check_examples,
+    check_rows,
+    depth_schema,
+    example_schema,
+    prediction_schema,
+)
+from shiftbench.validation.vocabulary import TaskKind
 
 LABELS = ("negative", "positive")
 EXAMPLES = pl.DataFrame(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from validation.timing import Timing, print_timing
+from shiftbench.validation.timing import Timing, print_timing
 
 READ = Timing(
     name="2 GB",
@@ -78,6 +78,6 @@ def test_keys_of_version_0_1_0_stay_beside_processor_seconds() -> None:
 
 def test_peak_memory_is_of_this_process_and_not_of_the_one_that_started_it() -> None:
     held = bytearray(200 * 2**20)  # by the process that starts the other
-    code = "from validation.timing import peak_memory; bytearray(80 * 2**20); print(peak_memory())"
+    code = "from shiftbench.validation.timing import peak_memory; bytearray(80 * 2**20); print(peak_memory())"
     printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=Path.cwd()).stdout
     assert 80 * 2**20 < int(printed) < len(held)

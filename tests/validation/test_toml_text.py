@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from validation.toml_text import read_toml
+from shiftbench.validation.toml_text import read_toml
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@
 
 import polars as pl
 
-from validation.prediction_problems import unknown_ids
-from validation.prediction_task import PredictionTask
-from validation.runs import KnownIds
-from validation.vocabulary import TaskKind
+from shiftbench.validation.prediction_problems import unknown_ids
+from shiftbench.validation.prediction_task import PredictionTask
+from shiftbench.validation.runs import KnownIds
+from shiftbench.validation.vocabulary import TaskKind
 
 
 def test_a_file_for_other_data_names_the_split_that_it_is_checked_against() -> None:

@@ -11,8 +11,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validation.report import InvalidInput
-from validation.yaml_text import MAX_BYTES, MAX_DIGITS, MAX_NESTING, MAX_NODES, parse_mapping
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.yaml_text import MAX_BYTES, MAX_DIGITS, MAX_NESTING, MAX_NODES, parse_mapping
 
 ROOT = Path(__file__).parents[2]
 MAX_SECONDS = 5

@@ -2,7 +2,7 @@
 
 from numpy.typing import ArrayLike
 
-from leaderboard.metrics.forecasts._checks import probability_table
+from shiftbench.leaderboard.metrics.forecasts._checks import probability_table
 
 
 def average_confidence(target: ArrayLike) -> float:

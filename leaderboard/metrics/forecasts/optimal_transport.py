@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leaderboard.metrics.forecasts._checks import Floats, probability_table
+from shiftbench.leaderboard.metrics.forecasts._checks import Floats, probability_table
 
 _NONE = 1e-9
 """Amounts, in texts, and differences of probabilities below which there is nothing to move."""

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from leaderboard.metrics.wilson import relative_square, wilson_interval
-from leaderboard.protocol.choice import Facts, MeanWords, Probe, Study
-from leaderboard.protocol.rule import Candidate
-from leaderboard.scoring.intervals import Figure
-from validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.leaderboard.metrics.wilson import relative_square, wilson_interval
+from shiftbench.leaderboard.protocol.choice import Facts, MeanWords, Probe, Study
+from shiftbench.leaderboard.protocol.rule import Candidate
+from shiftbench.leaderboard.scoring.intervals import Figure
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 TASKS = {
     "sa": "boss_table1_sa",

@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.numbers import MINUS
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.numbers import MINUS
 
 WIDTH = 420
 LEFT, RIGHT, TOP = 46, 10, 10

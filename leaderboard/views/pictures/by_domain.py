@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from leaderboard.scoring.domain_shape import DomainScore
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.numbers import points, score_text
-from leaderboard.views.pictures.axes import (
+from shiftbench.leaderboard.scoring.domain_shape import DomainScore
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.numbers import points, score_text
+from shiftbench.leaderboard.views.pictures.axes import (
     RIGHT,
     WIDTH,
     Axis,
@@ -18,7 +18,7 @@ from leaderboard.views.pictures.axes import (
     round_axis,
     sign,
 )
-from leaderboard.views.pictures.rows import row_box, row_grid, row_name
+from shiftbench.leaderboard.views.pictures.rows import row_box, row_grid, row_name
 
 _ROW, _TOP, _NAMES, _LETTERS = 22, 24, 130, 20
 

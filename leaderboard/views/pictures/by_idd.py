@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from itertools import accumulate
 
-from leaderboard.scoring.shape import Shift, TaskScores
-from leaderboard.views.html import Markup, join
-from leaderboard.views.numbers import drop_points
-from leaderboard.views.pictures.axes import (
+from shiftbench.leaderboard.scoring.shape import Shift, TaskScores
+from shiftbench.leaderboard.views.html import Markup, join
+from shiftbench.leaderboard.views.numbers import drop_points
+from shiftbench.leaderboard.views.pictures.axes import (
     LEFT,
     RIGHT,
     TOP,
@@ -21,8 +21,8 @@ from leaderboard.views.pictures.axes import (
     picture,
     round_axis,
 )
-from leaderboard.views.pictures.words import shift_name, with_drops
-from validation.vocabulary import OUTSIDE_SOURCES, SOURCE_JOINER
+from shiftbench.leaderboard.views.pictures.words import shift_name, with_drops
+from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, SOURCE_JOINER
 
 _HEIGHT = 250
 _LINES = (("sd", "SD", "sb-c1"), ("td", "TD", "sb-c0"), ("idd", "IDD", "sb-soft sb-dotted"))

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from leaderboard.metrics.depth import LAMBDAS
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.shape import Shift, TaskScores
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.numbers import drop_text, score_text
-from leaderboard.views.pictures.axes import (
+from shiftbench.leaderboard.metrics.depth import LAMBDAS
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.shape import Shift, TaskScores
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.numbers import drop_text, score_text
+from shiftbench.leaderboard.views.pictures.axes import (
     LEFT,
     RIGHT,
     SYMBOLS,
@@ -30,9 +30,9 @@ from leaderboard.views.pictures.axes import (
     sign,
     text,
 )
-from leaderboard.views.pictures.colours import colour_class
-from leaderboard.views.pictures.words import shift_name, summarised
-from validation.report import counted
+from shiftbench.leaderboard.views.pictures.colours import colour_class
+from shiftbench.leaderboard.views.pictures.words import shift_name, summarised
+from shiftbench.validation.report import counted
 
 _HEIGHT = 250
 _KEYS = tuple(map(str, LAMBDAS))

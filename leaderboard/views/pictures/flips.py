@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from leaderboard.scoring.shape import Flips, Shift, TaskScores
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.numbers import drop_points, points
-from leaderboard.views.pictures.axes import (
+from shiftbench.leaderboard.scoring.shape import Flips, Shift, TaskScores
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.numbers import drop_points, points
+from shiftbench.leaderboard.views.pictures.axes import (
     RIGHT,
     WIDTH,
     Axis,
@@ -19,8 +19,8 @@ from leaderboard.views.pictures.axes import (
     sign,
     tick_text,
 )
-from leaderboard.views.pictures.rows import row_box, row_grid, row_name
-from leaderboard.views.pictures.words import shift_name
+from shiftbench.leaderboard.views.pictures.rows import row_box, row_grid, row_name
+from shiftbench.leaderboard.views.pictures.words import shift_name
 
 _ROW, _TOP = 19, 24
 _NAMES = 150

@@ -1,14 +1,14 @@
 """Sources by targets as a table of coloured cells."""
 
-from leaderboard.scoring.floors import is_drop_at_floor
-from leaderboard.scoring.shape import TaskScores
-from leaderboard.views.html import Markup, tag
-from leaderboard.views.numbers import MISSING, drop_points, points, score_text
-from leaderboard.views.pictures.colours import Measure, cell_colours
-from leaderboard.views.pictures.matrix import matrix
-from leaderboard.views.pictures.words import ARROW, shift_words, source_name, sources
-from validation.report import counted
-from validation.vocabulary import source_parts
+from shiftbench.leaderboard.scoring.floors import is_drop_at_floor
+from shiftbench.leaderboard.scoring.shape import TaskScores
+from shiftbench.leaderboard.views.html import Markup, tag
+from shiftbench.leaderboard.views.numbers import MISSING, drop_points, points, score_text
+from shiftbench.leaderboard.views.pictures.colours import Measure, cell_colours
+from shiftbench.leaderboard.views.pictures.matrix import matrix
+from shiftbench.leaderboard.views.pictures.words import ARROW, shift_words, source_name, sources
+from shiftbench.validation.report import counted
+from shiftbench.validation.vocabulary import source_parts
 
 DROPS: tuple[Measure, ...] = ("SD", "TD")
 """What is drawn besides the scores."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from leaderboard.scoring.shape import IdOod
-from leaderboard.views.html import Markup, join
-from leaderboard.views.numbers import score_text
-from leaderboard.views.pictures.axes import (
+from shiftbench.leaderboard.scoring.shape import IdOod
+from shiftbench.leaderboard.views.html import Markup, join
+from shiftbench.leaderboard.views.numbers import score_text
+from shiftbench.leaderboard.views.pictures.axes import (
     LEFT,
     SIDE,
     SYMBOLS,
@@ -24,7 +24,7 @@ from leaderboard.views.pictures.axes import (
     round_axis,
     square_axes,
 )
-from leaderboard.views.pictures.colours import colour_class
+from shiftbench.leaderboard.views.pictures.colours import colour_class
 
 
 def id_ood_plane(entries: Sequence[tuple[str, IdOod]]) -> Markup:

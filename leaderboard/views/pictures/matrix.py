@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from leaderboard.views.html import Markup, tag
+from shiftbench.leaderboard.views.html import Markup, tag
 
 
 def matrix(

@@ -1,8 +1,8 @@
 """Every shift by its two drops, over the four scenarios."""
 
-from leaderboard.scoring.shape import Shift, TaskScores
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.pictures.axes import (
+from shiftbench.leaderboard.scoring.shape import Shift, TaskScores
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.pictures.axes import (
     LEFT,
     SIDE,
     SYMBOLS,
@@ -19,8 +19,8 @@ from leaderboard.views.pictures.axes import (
     round_axis,
     text,
 )
-from leaderboard.views.pictures.colours import colour_class, scenario_class
-from leaderboard.views.pictures.words import SD_NAME, TD_NAME, shift_words, source_name, sources, with_drops
+from shiftbench.leaderboard.views.pictures.colours import colour_class, scenario_class
+from shiftbench.leaderboard.views.pictures.words import SD_NAME, TD_NAME, shift_words, source_name, sources, with_drops
 
 _QUADRANTS = (("Classic", 1, 1), ("Observed", 1, -1), ("Unobserved", -1, 1), ("No Challenge", -1, -1))
 _LEAST_REACH = 2.0

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from leaderboard.scoring.confidence_shape import Confidence, ConfidenceCurves
-from leaderboard.views.html import Markup, join
-from leaderboard.views.numbers import points
-from leaderboard.views.pictures.axes import (
+from shiftbench.leaderboard.scoring.confidence_shape import Confidence, ConfidenceCurves
+from shiftbench.leaderboard.views.html import Markup, join
+from shiftbench.leaderboard.views.numbers import points
+from shiftbench.leaderboard.views.pictures.axes import (
     LEFT,
     SIDE,
     TOP,

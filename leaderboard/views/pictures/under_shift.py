@@ -7,10 +7,10 @@ from datetime import date
 from itertools import pairwise
 from typing import Literal
 
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.numbers import points, score_text
-from leaderboard.views.pictures.axes import (
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.leaderboard.views.numbers import points, score_text
+from shiftbench.leaderboard.views.pictures.axes import (
     LEFT,
     RIGHT,
     TOP,
@@ -30,7 +30,7 @@ from leaderboard.views.pictures.axes import (
     round_axis,
     text,
 )
-from leaderboard.views.pictures.words import shorten
+from shiftbench.leaderboard.views.pictures.words import shorten
 
 Across = Literal["", "parameters", "cost", "date"]
 AXIS_NAMES: dict[Across, str] = {

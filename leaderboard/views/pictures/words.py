@@ -1,9 +1,9 @@
 """Names and sentences that pictures share."""
 
-from leaderboard.scoring.shape import Shift, TaskScores
-from leaderboard.views.numbers import drop_text, score_text, share
-from validation.report import counted
-from validation.vocabulary import ELSEWHERE, NO_SOURCE, SOURCE_JOINER
+from shiftbench.leaderboard.scoring.shape import Shift, TaskScores
+from shiftbench.leaderboard.views.numbers import drop_text, score_text, share
+from shiftbench.validation.report import counted
+from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE, SOURCE_JOINER
 
 ELSEWHERE_MARK = "trained elsewhere"
 """Marks a model that was trained outside the dataset, wherever it is shown."""

@@ -16,9 +16,9 @@ from typing import Literal
 
 import pydantic
 
-from builders.folder.manifest import TaskInfo
-from leaderboard.board import Board
-from leaderboard.board.rows import OOD
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.leaderboard.board import Board
+from shiftbench.leaderboard.board.rows import OOD
 
 _HERE = Path(__file__).parent
 _COLUMNS = ("benchmark", "task", "model", "setting", "figure", "score", "note")

@@ -14,17 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from baselines.attack import commands as attack
-from baselines.attack import victims
-from baselines.attack.campaign import Campaign, divide_evenly
-from baselines.attack.perturb import SENTENCES, list_typos, split_words, vocabulary
-from baselines.attack.review import COLUMNS
-from baselines.attack.search import Attacked, Example, SearchLimits, attack_texts
-from builders.building.own import build_own
-from builders.folder.reader import DatasetFolder
-from builders.readers.delimited import quoted_csv
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput
+from shiftbench.baselines.attack import commands as attack
+from shiftbench.baselines.attack import victims
+from shiftbench.baselines.attack.campaign import Campaign, divide_evenly
+from shiftbench.baselines.attack.perturb import SENTENCES, list_typos, split_words, vocabulary
+from shiftbench.baselines.attack.review import COLUMNS
+from shiftbench.baselines.attack.search import Attacked, Example, SearchLimits, attack_texts
+from shiftbench.builders.building.own import build_own
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.readers.delimited import quoted_csv
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput
 
 LABELS = ("benign", "toxic")
 RUDE = ("grumblesome", "snarkful", "beastlike")

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baselines.attack.perturb import (
+from shiftbench.baselines.attack.perturb import (
     LEAST_LETTERS,
     SENTENCES,
     attackable_words,

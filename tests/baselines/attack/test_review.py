@@ -8,8 +8,8 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baselines.attack.review import guard_cell, read_review, release_file, review_table, unguard_cell
-from baselines.attack.search import Attacked, Example
+from shiftbench.baselines.attack.review import guard_cell, read_review, release_file, review_table, unguard_cell
+from shiftbench.baselines.attack.search import Attacked, Example
 
 LABELS = ("benign", "toxic")
 

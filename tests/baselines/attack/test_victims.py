@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from baselines.attack import victims
-from validation.report import InvalidInput
+from shiftbench.baselines.attack import victims
+from shiftbench.validation.report import InvalidInput
 
 LABELS = ("benign", "toxic")
 

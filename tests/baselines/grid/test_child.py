@@ -11,7 +11,7 @@ import pytest
 WAITS = """
 import sys, time
 from pathlib import Path
-from baselines.grid import child
+from shiftbench.baselines.grid import child
 child.runpy.run_module = lambda *_, **__: (print(*sys.argv[1:], flush=True), time.sleep(60))
 child.main(Path(sys.argv[1]), ["train", "majority"])
 """

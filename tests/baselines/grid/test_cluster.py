@@ -13,11 +13,17 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from baselines.grid.cluster import _Dataset, _pack_dataset, _resources_of_trial, _run_on_worker, _unpack_dataset
-from baselines.grid.trial import Trial, installed_versions
-from builders.folder.reader import DatasetFolder
+from shiftbench.baselines.grid.cluster import (
+    _Dataset,
+    _pack_dataset,
+    _resources_of_trial,
+    _run_on_worker,
+    _unpack_dataset,
+)
+from shiftbench.baselines.grid.trial import Trial, installed_versions
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.command import app
-from validation.report import InvalidInput
+from shiftbench.validation.report import InvalidInput
 
 ray = pytest.importorskip("ray")
 ROOT = Path(__file__).parents[3]

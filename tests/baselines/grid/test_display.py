@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from baselines.grid.display import GridProgress
+from shiftbench.baselines.grid.display import GridProgress
 
 
 class Terminal(io.StringIO):

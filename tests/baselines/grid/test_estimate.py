@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from baselines.grid.display import print_estimates
-from baselines.grid.estimate import Rates, TrialWork, estimate
-from baselines.grid.trial import Trial
-from baselines.training.gpus import is_listed, peak_flops, prediction_flops, training_flops
-from builders.folder.reader import DatasetFolder
+from shiftbench.baselines.grid.display import print_estimates
+from shiftbench.baselines.grid.estimate import Rates, TrialWork, estimate
+from shiftbench.baselines.grid.trial import Trial
+from shiftbench.baselines.training.gpus import is_listed, peak_flops, prediction_flops, training_flops
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.command import app
+from shiftbench.validation.report import InvalidInput
 from tests.baselines.tiny import save_bert, words_in
-from validation.report import InvalidInput
 
 
 @pytest.fixture(scope="module")

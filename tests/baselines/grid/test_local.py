@@ -12,10 +12,10 @@ from pathlib import Path
 import filelock
 import pytest
 
-from baselines.grid.local import run_local, visible_gpus
-from baselines.grid.trial import LOG, PREDICTIONS, Trial, installed_versions, is_whole
-from builders.folder.reader import DatasetFolder
-from validation.cards import read_card
+from shiftbench.baselines.grid.local import run_local, visible_gpus
+from shiftbench.baselines.grid.trial import LOG, PREDICTIONS, Trial, installed_versions, is_whole
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.cards import read_card
 
 ROOT = Path(__file__).parents[3]
 SOURCES = ("kettles", "lamps", "tents")

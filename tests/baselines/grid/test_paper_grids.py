@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-import baselines
-from baselines.grid.plan import read_plan
-from builders.folder.reader import DatasetFolder
+from shiftbench import baselines
+from shiftbench.baselines.grid.plan import read_plan
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.command import app
-from validation.report import InvalidInput
+from shiftbench.validation.report import InvalidInput
 
 GRIDS = sorted((Path(baselines.__file__).parent / "results/grids").glob("*.toml"))
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import typer
 
-from baselines.grid.plan import GridPlan, read_plan
-from baselines.grid.trial import Trial
-from builders.folder.reader import DatasetFolder
+from shiftbench.baselines.grid.plan import GridPlan, read_plan
+from shiftbench.baselines.grid.trial import Trial
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.command import PROGRAMS, app
-from validation.report import InvalidInput
+from shiftbench.validation.report import InvalidInput
 
 MODEL = "[[models]]\nname = 'most'\nprogram = 'majority'\n"
 

@@ -10,11 +10,11 @@ import filelock
 import polars as pl
 import pytest
 
-from baselines.grid.progress import collect_done, run_grid
-from baselines.grid.trial import LOG, PREDICTIONS, EndedTrial, Trial
-from baselines.program import write_outputs
-from validation.cards import Card, read_card
-from validation.report import InvalidInput
+from shiftbench.baselines.grid.progress import collect_done, run_grid
+from shiftbench.baselines.grid.trial import LOG, PREDICTIONS, EndedTrial, Trial
+from shiftbench.baselines.program import write_outputs
+from shiftbench.validation.cards import Card, read_card
+from shiftbench.validation.report import InvalidInput
 
 HASH = "0" * 64
 

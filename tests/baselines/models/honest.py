@@ -100,8 +100,8 @@ def main(folder: Path) -> None:
     from joblib import cpu_count
     from skops import io
 
-    from baselines.models.confinement import leave_network, refuse_in_python, refuse_writing
-    from baselines.models.skops_check import check_skops
+    from shiftbench.baselines.models.confinement import leave_network, refuse_in_python, refuse_writing
+    from shiftbench.baselines.models.skops_check import check_skops
 
     files = {path.stem: path.read_bytes() for path in sorted(folder.glob("*.skops"))}
     cpu_count(only_physical_cores=True)

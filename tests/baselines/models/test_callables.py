@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from baselines.models import RowFailure, load_model, predict_in_parts
-from baselines.runs import WorkFolder
-from validation.report import InvalidInput
-from validation.vocabulary import TaskKind
+from shiftbench.baselines.models import RowFailure, load_model, predict_in_parts
+from shiftbench.baselines.runs import WorkFolder
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import TaskKind
 
 ROWS = pl.DataFrame({"text": ["a", "b", "c"]})
 Load = Callable[..., Any]

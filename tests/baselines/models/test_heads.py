@@ -7,14 +7,14 @@ import polars as pl
 import pytest
 import torch
 
-from baselines import finetune_classifier
-from baselines.models import load_model
-from baselines.models.heads import CLASSIFIER, TAGGER, Head
-from baselines.training.models import load_config
-from builders.folder.reader import DatasetFolder
+from shiftbench.baselines import finetune_classifier
+from shiftbench.baselines.models import load_model
+from shiftbench.baselines.models.heads import CLASSIFIER, TAGGER, Head
+from shiftbench.baselines.training.models import load_config
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.vocabulary import TaskKind
 from tests.baselines.models.saved import save_classifier, save_with_head
 from tests.baselines.tiny import save_bert
-from validation.vocabulary import TaskKind
 
 EXAMPLE = {"input_ids": torch.tensor([[2, 5, 6, 3]])}
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from baselines.models import load_model
-from baselines.training.models import load_config
+from shiftbench.baselines.models import load_model
+from shiftbench.baselines.training.models import load_config
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import TaskKind
 from tests.baselines.models.saved import save_classifier
 from tests.baselines.tiny_models import save_sentence_encoder
-from validation.report import InvalidInput
-from validation.vocabulary import TaskKind
 
 
 def load(folder: Path) -> Any:

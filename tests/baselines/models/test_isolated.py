@@ -14,15 +14,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from skops import io
 
-from baselines.models.isolated import IsolatedClassifier
+from shiftbench.baselines.models.isolated import IsolatedClassifier
+from shiftbench.validation.report import InvalidInput
 from tests.baselines.models.honest import LABELS, TEXTS
 from tests.baselines.models.hostile import node, save, value
-from validation.report import InvalidInput
 
 _ATTEMPTS = """
 import os, socket, sys, ctypes
 from pathlib import Path
-from baselines.models.confinement import leave_network, refuse_in_python, refuse_writing
+from shiftbench.baselines.models.confinement import leave_network, refuse_in_python, refuse_writing
 has_left = leave_network()
 canary, has_python = Path(sys.argv[1]), sys.argv[2] == "python"
 system = ctypes.CDLL(None, use_errno=True)
@@ -85,7 +85,7 @@ def test_one_process_serves_a_model_and_ends_with_it(tmp_path: Path) -> None:
 def test_the_process_ends_when_its_starter_is_killed(tmp_path: Path) -> None:
     save_model(tmp_path / "m.skops")
     program = (
-        "import sys, time; from pathlib import Path; from baselines.models.isolated import IsolatedClassifier;"
+        "import sys, time; from pathlib import Path; from shiftbench.baselines.models.isolated import IsolatedClassifier;"
         "model = IsolatedClassifier(Path(sys.argv[1])); print(model._process.pid, flush=True); time.sleep(300)"
     )
     with subprocess.Popen(

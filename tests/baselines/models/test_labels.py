@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from baselines.models.labels import match_labels, match_tags, parse_label_map, resolve_label
-from validation.report import InvalidInput
+from shiftbench.baselines.models.labels import match_labels, match_tags, parse_label_map, resolve_label
+from shiftbench.validation.report import InvalidInput
 
 LABELS = ("entailment", "neutral", "not_entailment")
 

@@ -19,11 +19,11 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from skops import io
 
-from baselines.models import load_model
+from shiftbench.baselines.models import load_model
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import TaskKind
 from tests.baselines.models.saved import WORDS
 from tests.baselines.tiny import save_bert
-from validation.report import InvalidInput
-from validation.vocabulary import TaskKind
 
 TEXTS = ["red cup", "blue cup", "green boat", "white boat"] * 5
 ROWS = pl.DataFrame({"text": ["red cup", "the boat"]})

@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 from safetensors.torch import load_file, save_file
 
-from baselines.models import RowFailure, load_model
+from shiftbench.baselines.models import RowFailure, load_model
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import TaskKind
 from tests.baselines.models.saved import save_classifier, save_with_head
 from tests.baselines.tiny import save_bert
 from tests.baselines.tiny_models import save_t5
-from validation.report import InvalidInput
-from validation.vocabulary import TaskKind
 
 TEXT = pl.DataFrame({"text": ["red cup", "", "blue " * 31, "blue " * 30, "boat"]})
 

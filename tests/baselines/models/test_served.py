@@ -6,10 +6,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from baselines.models import load_model
+from shiftbench.baselines.models import load_model
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import TaskKind
 from tests.baselines.prompting.chat_server import ChatServer, running_chat_server
-from validation.report import InvalidInput
-from validation.vocabulary import TaskKind
 
 
 @pytest.fixture

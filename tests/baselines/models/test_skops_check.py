@@ -17,10 +17,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import all_estimators
 from skops import io
 
-from baselines.models.skops_check import check_skops, read_list
+from shiftbench.baselines.models.skops_check import check_skops, read_list
+from shiftbench.validation.report import InvalidInput
 from tests.baselines.models import honest
 from tests.baselines.models.hostile import bomb, hostile_files, items, mapping, node, save, saved_by_skops, value
-from validation.report import InvalidInput
 
 LEFT_OUT = {
     "BernoulliRBM", "CategoricalNB", "ClassifierChain", "ExtraTreeRegressor", "GaussianProcessClassifier",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from builders.building import synthetic_grid
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.building import synthetic_grid
+from shiftbench.builders.folder.reader import DatasetFolder
 from tests.leaderboard.id_folder import build_id_folder
 
 from .chat_server import ChatServer, running_chat_server

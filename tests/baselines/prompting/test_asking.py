@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from tqdm import tqdm
 
-from baselines.prompting.asking import Asker, Budget, Prices
-from baselines.prompting.cache import AnswerStore, answer_key
-from baselines.prompting.models import KeepAnswer, ModelAnswer, Request
-from validation.report import InvalidInput
+from shiftbench.baselines.prompting.asking import Asker, Budget, Prices
+from shiftbench.baselines.prompting.cache import AnswerStore, answer_key
+from shiftbench.baselines.prompting.models import KeepAnswer, ModelAnswer, Request
+from shiftbench.validation.report import InvalidInput
 
 
 class Echo:

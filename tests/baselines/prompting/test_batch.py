@@ -7,11 +7,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from baselines.prompt_llm import main
-from baselines.prompting import batch as module
-from baselines.prompting.batch import BatchStage
-from builders.folder.reader import DatasetFolder
-from validation.report import InvalidInput
+from shiftbench.baselines.prompt_llm import main
+from shiftbench.baselines.prompting import batch as module
+from shiftbench.baselines.prompting.batch import BatchStage
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.report import InvalidInput
 
 from .chat_server import ChatServer
 

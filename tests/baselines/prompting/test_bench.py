@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from baselines.prompting import bench
-from validation.command_line import console
-from validation.timing import print_timing
+from shiftbench.baselines.prompting import bench
+from shiftbench.validation.command_line import console
+from shiftbench.validation.timing import print_timing
 
 
 def test_both_ways_of_scoring_give_the_same() -> None:

@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 from scipy.special import softmax
 
-from baselines.prompt_llm import main
-from baselines.prompting.calibration import CONTENT_FREE, calibrated_scores
-from baselines.prompting.wire import Api
-from builders.folder.reader import DatasetFolder
+from shiftbench.baselines.prompt_llm import main
+from shiftbench.baselines.prompting.calibration import CONTENT_FREE, calibrated_scores
+from shiftbench.baselines.prompting.wire import Api
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.report import InvalidInput
 from tests.baselines.prompting.chat_server import ChatServer
 from tests.baselines.prompting.test_wire import echoes
-from validation.report import InvalidInput
 
 
 def test_quotients_are_those_of_the_diagonal_matrix() -> None:

@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from baselines.prompting.demonstrations import random_demonstrations
-from validation.report import InvalidInput
+from shiftbench.baselines.prompting.demonstrations import random_demonstrations
+from shiftbench.validation.report import InvalidInput
 
 TRAIN = pl.DataFrame({"domain": ["a"] * 40, "label": [0] * 34 + [1] * 4 + [2] * 2})
 ROWS = pl.DataFrame({"id": [f"b/t/d/test/{number:012x}" for number in range(60)]})

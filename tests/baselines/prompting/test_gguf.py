@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from baselines.prompting.gguf import find_gguf
-from baselines.prompting.local import LocalModel
-from baselines.prompting.models import ModelAnswer, Request
-from baselines.training.options import Precision
-from validation.report import InvalidInput
+from shiftbench.baselines.prompting.gguf import find_gguf
+from shiftbench.baselines.prompting.local import LocalModel
+from shiftbench.baselines.prompting.models import ModelAnswer, Request
+from shiftbench.baselines.training.options import Precision
+from shiftbench.validation.report import InvalidInput
 
 LABELS = ("positive", "negative")
 ASKED = Request(({"role": "user", "content": "Text: it broke"},), 4, LABELS)

@@ -8,13 +8,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from baselines.prompt_llm import main
-from baselines.prompting.label_scores import score_labels
-from baselines.prompting.local import LocalModel
-from baselines.prompting.models import Message, ModelAnswer, Request
-from builders.folder.reader import DatasetFolder
-from validation.cards import read_card
-from validation.report import InvalidInput
+from shiftbench.baselines.prompt_llm import main
+from shiftbench.baselines.prompting.label_scores import score_labels
+from shiftbench.baselines.prompting.local import LocalModel
+from shiftbench.baselines.prompting.models import Message, ModelAnswer, Request
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.cards import read_card
+from shiftbench.validation.report import InvalidInput
 
 TEMPLATE = (
     "{% for message in messages %}{% if message['role'] == 'system' %}SYSTEM {% endif %}"

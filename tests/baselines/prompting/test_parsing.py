@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from baselines.prompting.parsing import entity_lists, first_label, free_text, span, tag_sequence, usable_text
+from shiftbench.baselines.prompting.parsing import entity_lists, first_label, free_text, span, tag_sequence, usable_text
 
 NLI = ("entailment", "neutral", "contradiction")
 

@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from baselines.prompt_llm import main
-from baselines.prompting.task_prompt import PromptProtocol, TaskPrompt
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import score_file
-from validation.cards import Card, read_card
-from validation.report import InvalidInput
-from validation.vocabulary import UNPARSED
+from shiftbench.baselines.prompt_llm import main
+from shiftbench.baselines.prompting.task_prompt import PromptProtocol, TaskPrompt
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.validation.cards import Card, read_card
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import UNPARSED
 
 from .chat_server import ChatServer, refusal
 

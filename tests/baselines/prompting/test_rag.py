@@ -7,11 +7,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from baselines import rag
-from baselines.robust import in_context
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import score_file
-from validation.cards import read_card
+from shiftbench.baselines import rag
+from shiftbench.baselines.robust import in_context
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.validation.cards import read_card
 
 from .chat_server import ChatServer
 

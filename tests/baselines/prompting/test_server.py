@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from fastapi.responses import JSONResponse, Response
 
-from baselines.prompting.models import ModelAnswer, Request
-from baselines.prompting.server import MOST_NONSENSE, MOST_PAUSES, TRIES, ModelServer
-from validation.report import InvalidInput
+from shiftbench.baselines.prompting.models import ModelAnswer, Request
+from shiftbench.baselines.prompting.server import MOST_NONSENSE, MOST_PAUSES, TRIES, ModelServer
+from shiftbench.validation.report import InvalidInput
 
 from .chat_server import ChatServer, completion, refusal
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from baselines.prompting.instructions import Wording
-from baselines.prompting.task_prompt import DEMONSTRATION_WORDS, PromptProtocol, TaskPrompt
-from builders.folder.reader import DatasetFolder
-from validation.vocabulary import UNPARSED, TaskKind
+from shiftbench.baselines.prompting.instructions import Wording
+from shiftbench.baselines.prompting.task_prompt import DEMONSTRATION_WORDS, PromptProtocol, TaskPrompt
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.vocabulary import UNPARSED, TaskKind
 
 
 def rows(folder: DatasetFolder, task: str, split: str = "train") -> list[dict[str, Any]]:

@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 from fastapi.responses import JSONResponse
 
-from baselines.prompt_llm import Demonstrations, main
-from baselines.prompting.models import ModelAnswer, Request
-from baselines.prompting.options import PromptingOptions
-from baselines.prompting.server import ModelServer
-from baselines.prompting.wire import Api, Guided, UnscoredError, plain_text, read_answer, request_body
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import score_file
-from validation.report import InvalidInput
+from shiftbench.baselines.prompt_llm import Demonstrations, main
+from shiftbench.baselines.prompting.models import ModelAnswer, Request
+from shiftbench.baselines.prompting.options import PromptingOptions
+from shiftbench.baselines.prompting.server import ModelServer
+from shiftbench.baselines.prompting.wire import Api, Guided, UnscoredError, plain_text, read_answer, request_body
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.validation.report import InvalidInput
 
 from .chat_server import ChatServer, completion, refusal, text_completion
 

@@ -10,15 +10,15 @@ import torch
 from scipy.special import softmax
 from torch import Tensor
 
-from baselines.robust.averages import copy_state, greedy_soup, mean_state, wise_ft
-from baselines.robust.dapt import mask_pieces
-from baselines.robust.dfr import fit_balanced_layer
-from baselines.robust.last_layer import fit_layer, set_last_layer
-from baselines.robust.losses import IGNORED, logits_of
-from baselines.robust.swad import Stretches, find_valley
-from baselines.robust.temperature import fit_temperature
-from baselines.robust.tent import adapt_and_predict, mean_entropy, norm_weights
-from validation.report import InvalidInput
+from shiftbench.baselines.robust.averages import copy_state, greedy_soup, mean_state, wise_ft
+from shiftbench.baselines.robust.dapt import mask_pieces
+from shiftbench.baselines.robust.dfr import fit_balanced_layer
+from shiftbench.baselines.robust.last_layer import fit_layer, set_last_layer
+from shiftbench.baselines.robust.losses import IGNORED, logits_of
+from shiftbench.baselines.robust.swad import Stretches, find_valley
+from shiftbench.baselines.robust.temperature import fit_temperature
+from shiftbench.baselines.robust.tent import adapt_and_predict, mean_entropy, norm_weights
+from shiftbench.validation.report import InvalidInput
 
 
 def test_masks_are_drawn_as_their_shares_say() -> None:

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from baselines.robust.bias import ENTROPY_WEIGHT, LearnedMixin, cross_fitted_bias, mixin_loss
-from baselines.robust.freelb import freelb_step
-from validation.report import InvalidInput
+from shiftbench.baselines.robust.bias import ENTROPY_WEIGHT, LearnedMixin, cross_fitted_bias, mixin_loss
+from shiftbench.baselines.robust.freelb import freelb_step
+from shiftbench.validation.report import InvalidInput
 
 
 def rows_of(texts: list[str], labels: list[int], groups: list[str]) -> pl.DataFrame:

@@ -5,7 +5,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from baselines.robust.contrastive import DIMENSIONS, EMPTY, MEMORY, MemoryClassifier, mscl_loss, supervised_contrastive
+from shiftbench.baselines.robust.contrastive import (
+    DIMENSIONS,
+    EMPTY,
+    MEMORY,
+    MemoryClassifier,
+    mscl_loss,
+    supervised_contrastive,
+)
 
 
 def unit(*degrees: float) -> Tensor:

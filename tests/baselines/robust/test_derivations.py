@@ -12,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from baselines.robust.bias import mixin_loss
-from baselines.robust.freelb import freelb_step
-from baselines.robust.in_context import find_nearest, label_scores
-from baselines.robust.losses import IGNORED, cross_entropy, loss_of
-from baselines.training.trainer import Batch, plain_loss
+from shiftbench.baselines.robust.bias import mixin_loss
+from shiftbench.baselines.robust.freelb import freelb_step
+from shiftbench.baselines.robust.in_context import find_nearest, label_scores
+from shiftbench.baselines.robust.losses import IGNORED, cross_entropy, loss_of
+from shiftbench.baselines.training.trainer import Batch, plain_loss
 
 Array = NDArray[np.float64]
 LOGITS = np.random.default_rng(0).normal(size=(7, 4)) * 2

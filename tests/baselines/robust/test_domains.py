@@ -9,14 +9,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from baselines.robust import irm as irm_module
-from baselines.robust.coral import coral_loss, coral_penalty
-from baselines.robust.dann import Dann, Progress, reversal_weight, reversed_gradient
-from baselines.robust.group_dro import GroupDro
-from baselines.robust.irm import Irm, irm_penalty
-from baselines.robust.last_layer import last_layer, logits_and_features
-from baselines.robust.lisa import draw_partners, lisa_loss, mixed_loss
-from baselines.robust.losses import cross_entropy
+from shiftbench.baselines.robust import irm as irm_module
+from shiftbench.baselines.robust.coral import coral_loss, coral_penalty
+from shiftbench.baselines.robust.dann import Dann, Progress, reversal_weight, reversed_gradient
+from shiftbench.baselines.robust.group_dro import GroupDro
+from shiftbench.baselines.robust.irm import Irm, irm_penalty
+from shiftbench.baselines.robust.last_layer import last_layer, logits_and_features
+from shiftbench.baselines.robust.lisa import draw_partners, lisa_loss, mixed_loss
+from shiftbench.baselines.robust.losses import cross_entropy
 
 RNG = np.random.default_rng(7)
 FEATURES = torch.tensor(RNG.normal(size=(9, 4)))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baselines.robust.eda import add_noisy_copies, add_noisy_tagged_copies, noisy_copy, words_of
+from shiftbench.baselines.robust.eda import add_noisy_copies, add_noisy_tagged_copies, noisy_copy, words_of
 
 TEXT = 'The old "ferry" left Mole Street, slowly; nobody (not even Tom) waved from its deck or from the long quay.'
 NLI = ("premise", "hypothesis")

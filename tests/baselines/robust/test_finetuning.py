@@ -11,25 +11,25 @@ import pytest
 import torch
 from transformers import AutoModel, T5Config, T5ForConditionalGeneration
 
-from baselines import finetune_classifier
-from baselines.robust.dapt import adapt_body
-from baselines.robust.method import Method
-from baselines.robust.swad import StretchMean
-from baselines.robust.synonyms import SynonymSource
-from baselines.training.options import Adapter
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import score_file
+from shiftbench.baselines import finetune_classifier
+from shiftbench.baselines.robust.dapt import adapt_body
+from shiftbench.baselines.robust.method import Method
+from shiftbench.baselines.robust.swad import StretchMean
+from shiftbench.baselines.robust.synonyms import SynonymSource
+from shiftbench.baselines.training.options import Adapter
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.validation.cards import read_card
+from shiftbench.validation.report import InvalidInput
 from tests.baselines.tiny import save_bert, save_llama, words_in
 from tests.baselines.training.tiny_tokenizers import t5_tokenizer
-from validation.cards import read_card
-from validation.report import InvalidInput
 
 README = Path(__file__).parents[3] / "baselines/robust/README.md"
 
 
 @pytest.fixture(autouse=True)
 def _few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("baselines.robust.bias.TREES", 5)
+    monkeypatch.setattr("shiftbench.baselines.robust.bias.TREES", 5)
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +148,7 @@ def test_dapt_reads_the_targets_texts_before_training_and_keeps_what_it_learnt(
         bodies.append(adapt_body(name, texts[:32], *given))
         return bodies[-1]
 
-    monkeypatch.setattr("baselines.robust.dapt.adapt_body", seen)
+    monkeypatch.setattr("shiftbench.baselines.robust.dapt.adapt_body", seen)
     options = {"target": ["orchard"], "source": ["harbour"], "keep_state": [0.0]}
     trained(synthetic, tmp_path / "p.parquet", str(model), ["dapt"], **options)
     (texts,) = rows
@@ -209,8 +209,8 @@ def test_swad_goes_on_where_it_was(
     encoder: str, synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A stop in the middle of a stretch leaves the bytes as they are."""
-    monkeypatch.setattr("baselines.robust.swad.LOOKS", 2)
-    monkeypatch.setattr("baselines.training.trainer._CHECKPOINT_SECONDS", 0)
+    monkeypatch.setattr("shiftbench.baselines.robust.swad.LOOKS", 2)
+    monkeypatch.setattr("shiftbench.baselines.training.trainer._CHECKPOINT_SECONDS", 0)
     options: dict[str, Any] = {"source": ["harbour"], "train_size": 48, "batch_size": 8}
     trained(synthetic, tmp_path / "whole.parquet", encoder, ["swad"], **options)
     steps = 0

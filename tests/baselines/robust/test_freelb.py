@@ -7,10 +7,10 @@ from peft import LoraConfig, get_peft_model
 from torch import Tensor, nn
 from transformers import T5ForSequenceClassification
 
-from baselines.robust.freelb import freelb_step
-from baselines.robust.losses import loss_of
-from baselines.training.trainer import Batch
-from validation.report import InvalidInput
+from shiftbench.baselines.robust.freelb import freelb_step
+from shiftbench.baselines.robust.losses import loss_of
+from shiftbench.baselines.training.trainer import Batch
+from shiftbench.validation.report import InvalidInput
 
 
 def gradients(model: nn.Module, step: Callable[[], object]) -> dict[str, Tensor]:

@@ -6,8 +6,8 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from baselines.robust.in_context import Layout, find_nearest, label_scores
-from baselines.training.batches import Padding
+from shiftbench.baselines.robust.in_context import Layout, find_nearest, label_scores
+from shiftbench.baselines.training.batches import Padding
 from tests.baselines.tiny import tokenizer_of
 
 WORDS = ["Premise", "Hypothesis", "Label", ":", "true", "not", "sure", *"abcdefgh"]

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from baselines.robust.losses import IGNORED, cross_entropy, loss_of
+from shiftbench.baselines.robust.losses import IGNORED, cross_entropy, loss_of
 
 
 @pytest.fixture

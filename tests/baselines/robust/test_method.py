@@ -9,14 +9,14 @@ import torch
 from peft import LoraConfig, get_peft_model
 from transformers import BertForSequenceClassification
 
-from baselines.robust import method as method_module
-from baselines.robust.method import Method, Robustness
-from baselines.robust.synonyms import SynonymSource
-from baselines.training.batches import Padding
-from baselines.training.models import Device
-from baselines.training.options import Hyperparameters
-from baselines.training.trainer import train
-from validation.report import InvalidInput
+from shiftbench.baselines.robust import method as method_module
+from shiftbench.baselines.robust.method import Method, Robustness
+from shiftbench.baselines.robust.synonyms import SynonymSource
+from shiftbench.baselines.training.batches import Padding
+from shiftbench.baselines.training.models import Device
+from shiftbench.baselines.training.options import Hyperparameters
+from shiftbench.baselines.training.trainer import train
+from shiftbench.validation.report import InvalidInput
 
 WORDS = ("ferry", "spoon", "crane", "apple", "chisel", "anchor")
 
@@ -74,14 +74,14 @@ def trained(
 
 @pytest.fixture(autouse=True)
 def _few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("baselines.robust.bias.TREES", 5)
+    monkeypatch.setattr("shiftbench.baselines.robust.bias.TREES", 5)
 
 
 @pytest.fixture(autouse=True)
 def _some_synonyms(monkeypatch: pytest.MonkeyPatch) -> None:
     """Return synonyms: names of things that no label depends on are synonyms of each other."""
     monkeypatch.setattr(
-        "baselines.robust.synonyms.wordnet",
+        "shiftbench.baselines.robust.synonyms.wordnet",
         lambda: lambda word: sorted({*WORDS[3:]} - {word}) if word in WORDS[3:] else [],
     )
 
@@ -122,7 +122,7 @@ def test_a_training_that_goes_on_ends_as_one_that_was_not_stopped(
     assert (whole.own_loss.weight.bias != 0).all()  # it is trained
     del bert.own_loss
     bert.load_state_dict(start)
-    monkeypatch.setattr("baselines.training.trainer._CHECKPOINT_SECONDS", 0)
+    monkeypatch.setattr("shiftbench.baselines.training.trainer._CHECKPOINT_SECONDS", 0)
     stop_at(bert, step=4)
     with pytest.raises(KeyboardInterrupt):
         trained(robustness, rows, bert, tmp_path / "stopped", 2)

@@ -5,9 +5,9 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast
 
-from baselines.robust.synonyms import nearest_pieces, wordnet
-from builders.encoder import DEFAULT_ENCODER, offline_weights
-from validation.report import InvalidInput
+from shiftbench.baselines.robust.synonyms import nearest_pieces, wordnet
+from shiftbench.builders.encoder import DEFAULT_ENCODER, offline_weights
+from shiftbench.validation.report import InvalidInput
 
 WORDS = ["quay", "pier", "dock", "spoon", "ladle"]
 VECTORS = torch.tensor(

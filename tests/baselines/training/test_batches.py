@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from baselines.training.batches import FeatureRows, LengthBatches, Padding
+from shiftbench.baselines.training.batches import FeatureRows, LengthBatches, Padding
 
 LENGTHS = np.random.default_rng(0).integers(3, 90, 1000)
 

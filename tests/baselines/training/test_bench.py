@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from baselines.training import bench
-from baselines.training.bench import run_training_bench, texts
-from validation.command_line import console
-from validation.timing import compare_rates, print_timing
+from shiftbench.baselines.training import bench
+from shiftbench.baselines.training.bench import run_training_bench, texts
+from shiftbench.validation.command_line import console
+from shiftbench.validation.timing import compare_rates, print_timing
 
 
 @pytest.mark.long

@@ -13,8 +13,8 @@ from transformers import (
     RobertaConfig,
 )
 
-from baselines.robust.last_layer import last_layer, logits_and_features
-from baselines.training.models import add_low_rank_updates, set_padding
+from shiftbench.baselines.robust.last_layer import last_layer, logits_and_features
+from shiftbench.baselines.training.models import add_low_rank_updates, set_padding
 
 SIZES = {"vocab_size": 60, "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
 SPECIAL = {"bos_token_id": 1, "cls_token_id": 1, "eos_token_id": 2, "sep_token_id": 2, "pad_token_id": 0}

@@ -12,19 +12,19 @@ import polars as pl
 import pytest
 import torch
 
-from baselines import finetune_classifier
-from baselines.training.batches import Padding
-from baselines.training.bench import run_training_bench
-from baselines.training.gpus import describe_utilisation
-from baselines.training.models import Device, load_model
-from baselines.training.options import Hyperparameters, Precision
-from baselines.training.trainer import Objective, Trajectory, plain_loss, train
-from builders.encoder import DEFAULT_ENCODER
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import score_file
+from shiftbench.baselines import finetune_classifier
+from shiftbench.baselines.training.batches import Padding
+from shiftbench.baselines.training.bench import run_training_bench
+from shiftbench.baselines.training.gpus import describe_utilisation
+from shiftbench.baselines.training.models import Device, load_model
+from shiftbench.baselines.training.options import Hyperparameters, Precision
+from shiftbench.baselines.training.trainer import Objective, Trajectory, plain_loss, train
+from shiftbench.builders.encoder import DEFAULT_ENCODER
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.validation.command_line import console
+from shiftbench.validation.timing import print_timing
 from tests.baselines.every_program import PROGRAMS, run_program
-from validation.command_line import console
-from validation.timing import print_timing
 
 pytestmark = [
     pytest.mark.gpu,

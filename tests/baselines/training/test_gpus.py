@@ -5,8 +5,14 @@ from pathlib import Path
 import pytest
 from transformers import BertConfig, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel
 
-from baselines.training.gpus import PEAK_FLOPS, describe_utilisation, matrix_parameters, training_flops, utilisation
-from baselines.training.models import load_model
+from shiftbench.baselines.training.gpus import (
+    PEAK_FLOPS,
+    describe_utilisation,
+    matrix_parameters,
+    training_flops,
+    utilisation,
+)
+from shiftbench.baselines.training.models import load_model
 
 
 def test_weights_that_multiply_are_counted_and_tables_are_not(tiny_bert: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from baselines.training.models import (
+from shiftbench.baselines.training.models import (
     add_low_rank_updates,
     determinism,
     load_model,
@@ -15,7 +15,7 @@ from baselines.training.models import (
     model_version,
     padding_token,
 )
-from validation.report import InvalidInput
+from shiftbench.validation.report import InvalidInput
 
 
 def test_other_weights_in_the_same_folder_are_another_version(tiny_bert: Path, tmp_path: Path) -> None:

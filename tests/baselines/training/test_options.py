@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from baselines.training.options import GENERATION_RECIPES, GENERATION_SWEEPS, Schedule, TrainingOptions
-from validation.report import InvalidInput
+from shiftbench.baselines.training.options import GENERATION_RECIPES, GENERATION_SWEEPS, Schedule, TrainingOptions
+from shiftbench.validation.report import InvalidInput
 
 
 def test_a_recipe_gives_what_was_not_typed() -> None:

@@ -3,8 +3,8 @@
 import pytest
 from transformers import BertConfig, DebertaV2Config, PretrainedConfig, RobertaConfig, T5Config
 
-from baselines.training.options import Adapter, TrainingOptions
-from baselines.training.pieces import usable_token_length
+from shiftbench.baselines.training.options import Adapter, TrainingOptions
+from shiftbench.baselines.training.pieces import usable_token_length
 
 
 @pytest.mark.parametrize(

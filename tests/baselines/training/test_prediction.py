@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from baselines.training.batches import Padding
-from baselines.training.models import Device, load_model
-from baselines.training.prediction import logits, predict_rows
-from validation.report import InvalidInput
+from shiftbench.baselines.training.batches import Padding
+from shiftbench.baselines.training.models import Device, load_model
+from shiftbench.baselines.training.prediction import logits, predict_rows
+from shiftbench.validation.report import InvalidInput
 
 CPU = Device("cpu", bf16=False)
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from transformers import ByT5Tokenizer
 
-from baselines.training.text_to_text import (
+from shiftbench.baselines.training.text_to_text import (
     NO_ANSWER,
     class_logits,
     decoder_tokens,
@@ -16,9 +16,9 @@ from baselines.training.text_to_text import (
     predicted_texts,
     target_texts,
 )
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import TaskKind
 from tests.baselines.training.tiny_tokenizers import bert_tokenizer, t5_tokenizer
-from validation.report import InvalidInput
-from validation.vocabulary import TaskKind
 
 NLI = ("entailment", "neutral", "contradiction")
 

@@ -12,12 +12,20 @@ import numpy as np
 import pytest
 import torch
 
-from baselines.training import trainer as module
-from baselines.training.batches import Padding
-from baselines.training.models import Device, load_model
-from baselines.training.options import Hyperparameters
-from baselines.training.trainer import Objective, Trajectory, load_state, n_labels, n_next_tokens, plain_step, train
-from validation.report import InvalidInput
+from shiftbench.baselines.training import trainer as module
+from shiftbench.baselines.training.batches import Padding
+from shiftbench.baselines.training.models import Device, load_model
+from shiftbench.baselines.training.options import Hyperparameters
+from shiftbench.baselines.training.trainer import (
+    Objective,
+    Trajectory,
+    load_state,
+    n_labels,
+    n_next_tokens,
+    plain_step,
+    train,
+)
+from shiftbench.validation.report import InvalidInput
 
 CPU = Device("cpu", bf16=False)
 SETTINGS = Hyperparameters(epochs=3, batch_size=8, learning_rate=5e-3)

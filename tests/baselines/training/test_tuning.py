@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import nn
 
-from baselines.runs import Predict, Run
-from baselines.training.options import Hyperparameters, TrainingOptions
-from baselines.training.trainer import Trajectory
-from baselines.training.tuning import Recipe, cut_rows, train_candidates
-from validation.report import InvalidInput
+from shiftbench.baselines.runs import Predict, Run
+from shiftbench.baselines.training.options import Hyperparameters, TrainingOptions
+from shiftbench.baselines.training.trainer import Trajectory
+from shiftbench.baselines.training.tuning import Recipe, cut_rows, train_candidates
+from shiftbench.validation.report import InvalidInput
 
 ROWS = pl.DataFrame({"id": [str(n) for n in range(100)], "label": [n % 3 for n in range(100)]})
 CANDIDATES = [Hyperparameters(learning_rate=rate) for rate in (0.1, 0.4, 0.3, 0.4)]

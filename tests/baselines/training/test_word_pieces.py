@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast
 
-from baselines.training.word_pieces import IGNORED, word_pieces
+from shiftbench.baselines.training.word_pieces import IGNORED, word_pieces
 from tests.baselines.training.tiny_tokenizers import bert_tokenizer, roberta_tokenizer, t5_tokenizer
 
 FAMILIES = [bert_tokenizer, roberta_tokenizer, t5_tokenizer]

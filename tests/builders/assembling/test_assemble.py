@@ -7,12 +7,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.assembling.assemble import AssembledTask, assemble
-from builders.assembling.cut import Size, Splits
-from builders.specs.balances import equal_labels
-from builders.specs.spec import DomainSpec, TaskSpec
-from validation.report import InvalidInput
-from validation.vocabulary import ExampleId, TaskKind
+from shiftbench.builders.assembling.assemble import AssembledTask, assemble
+from shiftbench.builders.assembling.cut import Size, Splits
+from shiftbench.builders.specs.balances import equal_labels
+from shiftbench.builders.specs.spec import DomainSpec, TaskSpec
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import ExampleId, TaskKind
 
 LABELS = ("no", "yes")
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.assembling.cut import apportion, fill, fill_to_sizes, largest_size, take_share
-from builders.specs.balances import ANSWERED, common_lengths, equal_labels
-from builders.specs.spec import NATURAL, Balance, TaskSpec
-from validation.schemas import ANSWERS
-from validation.vocabulary import TaskKind
+from shiftbench.builders.assembling.cut import apportion, fill, fill_to_sizes, largest_size, take_share
+from shiftbench.builders.specs.balances import ANSWERED, common_lengths, equal_labels
+from shiftbench.builders.specs.spec import NATURAL, Balance, TaskSpec
+from shiftbench.validation.schemas import ANSWERS
+from shiftbench.validation.vocabulary import TaskKind
 
 
 def rows(n_groups: int, group_size: int = 1, start: int = 0, label: str = "yes") -> pl.DataFrame:

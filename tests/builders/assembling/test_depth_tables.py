@@ -4,11 +4,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.assembling.assemble import AssembledTask, assemble
-from builders.assembling.depth import depth_tables
-from builders.building.synthetic import SA
-from builders.encoder import encoder_texts
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.assembling.assemble import AssembledTask, assemble
+from shiftbench.builders.assembling.depth import depth_tables
+from shiftbench.builders.building.synthetic import SA
+from shiftbench.builders.encoder import encoder_texts
+from shiftbench.builders.folder.reader import DatasetFolder
 
 
 def pairwise_depths(vectors: np.ndarray, source: np.ndarray, *, leave_one_out: bool) -> np.ndarray:

@@ -2,10 +2,10 @@
 
 import polars as pl
 
-from builders.assembling.assemble import AssembledTask, assemble
-from builders.assembling.placebo import placebo_task
-from builders.specs.spec import TaskSpec
-from validation.vocabulary import ExampleId, TaskKind
+from shiftbench.builders.assembling.assemble import AssembledTask, assemble
+from shiftbench.builders.assembling.placebo import placebo_task
+from shiftbench.builders.specs.spec import TaskSpec
+from shiftbench.validation.vocabulary import ExampleId, TaskKind
 
 SPEC = TaskSpec(
     benchmark="own",

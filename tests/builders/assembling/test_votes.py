@@ -7,25 +7,25 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from builders.assembling.assemble import AssembledTask, assemble
-from builders.assembling.votes import count_annotators, upstream_votes
-from builders.boss.inference import NLI_CANDIDATES
-from builders.dr.inference import NLI
-from builders.folder.manifest import SourceFacts
-from builders.folder.reader import DatasetFolder
-from builders.folder.statistics import Annotators, read_statistics
-from builders.readers.json_lines import json_lines
-from builders.specs.spec import DomainSpec, TaskSpec
-from builders.specs.transforms import VOTES
-from builders.specs.upstream_file import UpstreamFile
-from builders.writing.withhold import public_statistics
-from builders.writing.writer import write_folder
-from leaderboard.scoring.score import score_file
-from leaderboard.views.data_page import data_page
-from leaderboard.views.headline import headline
-from leaderboard.views.terminal import print_scores
+from shiftbench.builders.assembling.assemble import AssembledTask, assemble
+from shiftbench.builders.assembling.votes import count_annotators, upstream_votes
+from shiftbench.builders.boss.inference import NLI_CANDIDATES
+from shiftbench.builders.dr.inference import NLI
+from shiftbench.builders.folder.manifest import SourceFacts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.statistics import Annotators, read_statistics
+from shiftbench.builders.readers.json_lines import json_lines
+from shiftbench.builders.specs.spec import DomainSpec, TaskSpec
+from shiftbench.builders.specs.transforms import VOTES
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.builders.writing.withhold import public_statistics
+from shiftbench.builders.writing.writer import write_folder
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.leaderboard.views.data_page import data_page
+from shiftbench.leaderboard.views.headline import headline
+from shiftbench.leaderboard.views.terminal import print_scores
+from shiftbench.validation.vocabulary import TaskKind
 from tests.leaderboard.shapes import CITATION, labels_with_errors
-from validation.vocabulary import TaskKind
 
 LABELS = ("no", "yes")
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from builders.building import build as build_module
-from builders.folder.reader import DatasetFolder
-from builders.specs.spec import Upstream
+from shiftbench.builders.building import build as build_module
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.specs.spec import Upstream
 from tests.builders.boss.upstream_writer import Writer
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders import boss
-from builders.building.build import build, list_domains
-from builders.building.report import print_build
-from builders.folder.paper_sizes import paper_sizes
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders import boss
+from shiftbench.builders.building.build import build, list_domains
+from shiftbench.builders.building.report import print_build
+from shiftbench.builders.folder.paper_sizes import paper_sizes
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.command_line import console
+from shiftbench.validation.report import InvalidInput
 from tests.builders.boss.upstream_writer import MISSING
-from validation.command_line import console
-from validation.report import InvalidInput
 
 
 def texts(folder: DatasetFolder, task: str, domain: str, split: str = "test", column: str = "text") -> list[str]:
@@ -92,7 +92,7 @@ def test_train_rows_of_each_label_are_cut(
 ) -> None:
     from dataclasses import replace
 
-    from builders.building import build as build_module
+    from shiftbench.builders.building import build as build_module
 
     spec = boss.SA
     amazon = replace(spec.domains[0], train_per_label=10)

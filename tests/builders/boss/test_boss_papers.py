@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from builders import boss
+from shiftbench.builders import boss
 
 SHARED = Path(__file__).parents[4] / "shared"
 TABLES = {"sa": 1, "td": 9, "nli": 12, "ner": 15, "eqa": 18}

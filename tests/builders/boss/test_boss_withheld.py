@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from builders.building.build import build
-from builders.folder.reader import DatasetFolder
-from builders.writing.withhold import withheld_folders
-from validation.vocabulary import GOLD
+from shiftbench.builders.building.build import build
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.writing.withhold import withheld_folders
+from shiftbench.validation.vocabulary import GOLD
 
 pytestmark = pytest.mark.xdist_group("boss")
 

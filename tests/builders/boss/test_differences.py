@@ -9,14 +9,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders import boss
-from builders.boss.differences import find_differences, read_differences
-from builders.boss.tag_maps import E_NER
-from builders.folder.reader import DatasetFolder
-from builders.readers.token_lines import token_lines
-from builders.specs.tagging import bio_tags
-from builders.specs.upstream_file import UpstreamFile
-from builders.writing.dataset_card import dataset_card
+from shiftbench.builders import boss
+from shiftbench.builders.boss.differences import find_differences, read_differences
+from shiftbench.builders.boss.tag_maps import E_NER
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.readers.token_lines import token_lines
+from shiftbench.builders.specs.tagging import bio_tags
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.builders.writing.dataset_card import dataset_card
 
 WHOLE = Path(__file__).parents[4] / "shared" / "data" / "whole"
 AS_THEIRS = "as the authors' code"

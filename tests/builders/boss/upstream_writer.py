@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from builders.boss import tag_maps
-from builders.boss.sentiment import CATEGORIES
+from shiftbench.builders.boss import tag_maps
+from shiftbench.builders.boss.sentiment import CATEGORIES
 
 _WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "inlet", "jetty", "knoll", "larch")
 MISSING = ("n/a", "null", "None", "NA")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.building.bench import run_read_bench, write_rows
+from shiftbench.builders.building.bench import run_read_bench, write_rows
 
 KEYS = [
     "author",

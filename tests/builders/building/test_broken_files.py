@@ -11,10 +11,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.building import build as build_module
-from builders.building.build import build
-from builders.specs.spec import Upstream
-from validation.report import InvalidInput
+from shiftbench.builders.building import build as build_module
+from shiftbench.builders.building.build import build
+from shiftbench.builders.specs.spec import Upstream
+from shiftbench.validation.report import InvalidInput
 
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a21\nsize 134217\n"
 PAGE = b"<!DOCTYPE html>\n<html><head><title>Sign in</title></head></html>\n"
@@ -336,7 +336,7 @@ def test_one_domain_is_built_as_listed(tmp_path: Path) -> None:
 
 
 def _a_domain_of_a_pairing() -> str:
-    from builders.df1 import TASKS
+    from shiftbench.builders.df1 import TASKS
 
     return next(task for task in TASKS if task.name == "sis-1").domains[0].name
 

@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from builders.building import build as build_module
-from builders.building.build import build, list_domains
-from builders.building.report import print_build
-from builders.folder.manifest import Manifest
-from builders.folder.reader import DatasetFolder
-from builders.specs.spec import FileFacts, TotalFacts, Upstream
-from validation.report import InvalidInput
+from shiftbench.builders.building import build as build_module
+from shiftbench.builders.building.build import build, list_domains
+from shiftbench.builders.building.report import print_build
+from shiftbench.builders.folder.manifest import Manifest
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.specs.spec import FileFacts, TotalFacts, Upstream
+from shiftbench.validation.report import InvalidInput
 
 GENRES = ("fiction", "government", "slate", "telephone", "travel")
 LABELS = ("entailment", "neutral", "contradiction")

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from builders.building import check as check_module
-from builders.building.build import BENCHMARKS
-from builders.building.check import STATES, CheckedFile, check_files
-from builders.specs.spec import FileFacts, TotalFacts, Upstream, upstream
+from shiftbench.builders.building import check as check_module
+from shiftbench.builders.building.build import BENCHMARKS
+from shiftbench.builders.building.check import STATES, CheckedFile, check_files
+from shiftbench.builders.specs.spec import FileFacts, TotalFacts, Upstream, upstream
 from shiftbench.command import app
-from validation.report import InvalidInput
+from shiftbench.validation.report import InvalidInput
 
 TREES = "(2 (2 a) (2 film))\n(4 (2 good) (2 film))\n"
 TRAIN, TEST = "sst/trees/train.txt", "sst/trees/test.txt"

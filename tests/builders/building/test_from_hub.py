@@ -8,15 +8,15 @@ import polars as pl
 import pytest
 from huggingface_hub import HfApi
 
-from builders.building import build as build_module
-from builders.building import from_hub
-from builders.building.build import build
-from builders.building.from_hub import RECORD, fetch_from_hub
-from builders.dr.inference import NLI
-from builders.specs.spec import FileFacts, Upstream
 from shiftbench import demo_command
+from shiftbench.builders.building import build as build_module
+from shiftbench.builders.building import from_hub
+from shiftbench.builders.building.build import build
+from shiftbench.builders.building.from_hub import RECORD, fetch_from_hub
+from shiftbench.builders.dr.inference import NLI
+from shiftbench.builders.specs.spec import FileFacts, Upstream
+from shiftbench.validation.report import InvalidInput
 from tests.hub.server import WRITE, LoopbackHub
-from validation.report import InvalidInput
 
 pytestmark = [pytest.mark.xdist_group("publish_http"), pytest.mark.usefixtures("basic_uploads")]
 
@@ -104,8 +104,8 @@ def test_files_whose_names_lead_elsewhere_are_none(tmp_path: Path) -> None:
 
 
 def test_every_source_on_the_hub_is_open_and_in_a_spec() -> None:
-    from builders.building.build import BENCHMARKS
-    from builders.specs.sources import find_source
+    from shiftbench.builders.building.build import BENCHMARKS
+    from shiftbench.builders.specs.sources import find_source
 
     places = {
         file.path
@@ -122,8 +122,8 @@ def test_every_source_on_the_hub_is_open_and_in_a_spec() -> None:
 
 @pytest.mark.parametrize("version", ["v1.1", "v2.0"])
 def test_squad_is_nested_again(version: str, tmp_path: Path) -> None:
-    from builders.readers.squad import squad
-    from builders.specs.upstream_file import UpstreamFile
+    from shiftbench.builders.readers.squad import squad
+    from shiftbench.builders.specs.upstream_file import UpstreamFile
 
     rows: list[dict[str, Any]] = [
         {"id": f"q{n}", "title": "A_town", "context": f"It has {n % 2} wells.", "question": "How many?",

@@ -11,17 +11,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders import boss
-from builders.building import build as build_module
-from builders.building import reading as reading_module
-from builders.building.build import BENCHMARKS, build, list_domains
-from builders.folder.manifest import Manifest
-from builders.folder.reader import DatasetFolder
-from builders.reading import intake as intake_module
-from builders.specs.spec import DomainSpec, FileFacts, Transform, Upstream, upstream
-from builders.specs.transforms import label_from
+from shiftbench.builders import boss
+from shiftbench.builders.building import build as build_module
+from shiftbench.builders.building import reading as reading_module
+from shiftbench.builders.building.build import BENCHMARKS, build, list_domains
+from shiftbench.builders.folder.manifest import Manifest
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.reading import intake as intake_module
+from shiftbench.builders.specs.spec import DomainSpec, FileFacts, Transform, Upstream, upstream
+from shiftbench.builders.specs.transforms import label_from
+from shiftbench.validation.report import InvalidInput
 from tests.command_line import run
-from validation.report import InvalidInput
 
 DSC, IMDB = "boss/sa_candidates.dsc", "boss/sa_candidates.imdb"
 TRAIN, TEST, ARCHIVE = "dsc/train.tsv", "dsc/test.tsv", "imdb/aclImdb_v1.tar.gz"

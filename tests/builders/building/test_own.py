@@ -5,9 +5,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.building.own import build_own
-from builders.folder.reader import DatasetFolder
-from validation.report import InvalidInput
+from shiftbench.builders.building.own import build_own
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.report import InvalidInput
 
 HEAD = "domain,label,text\n"
 GOOD = HEAD + "Books,good,fine read\nBooks,bad,dull\nToys,good,sturdy\nToys,bad,broke\n"

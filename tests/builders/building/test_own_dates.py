@@ -5,11 +5,11 @@ from datetime import date, timedelta
 import polars as pl
 import pytest
 
-from builders.building.own_columns import Columns
-from builders.building.own_dates import count_spans, group_dates, look_like_dates
-from builders.building.own_rows import own_rows
-from builders.building.own_tables import table_of
-from validation.report import InvalidInput
+from shiftbench.builders.building.own_columns import Columns
+from shiftbench.builders.building.own_dates import count_spans, group_dates, look_like_dates
+from shiftbench.builders.building.own_rows import own_rows
+from shiftbench.builders.building.own_tables import table_of
+from shiftbench.validation.report import InvalidInput
 
 DAYS = [str(date(2024, 1, 1) + timedelta(days=number)) for number in range(400)]
 

@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 import shiftbench as sb
-from builders.building.own_labels import spellings
-from builders.building.own_rows import name_domains
+from shiftbench.builders.building.own_labels import spellings
+from shiftbench.builders.building.own_rows import name_domains
 from shiftbench.command import app
-from validation.report import InvalidInput
+from shiftbench.validation.report import InvalidInput
 
 N = 80
 ROWS: dict[str, Any] = {"domain": ["pub", "shop"] * (N // 2), "text": [f"visit {n}" for n in range(N)]}

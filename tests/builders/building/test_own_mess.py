@@ -5,10 +5,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.building.own import build_own
-from builders.building.own_columns import Columns
-from builders.folder.reader import DatasetFolder
-from validation.report import InvalidInput
+from shiftbench.builders.building.own import build_own
+from shiftbench.builders.building.own_columns import Columns
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.report import InvalidInput
 
 COLUMNS = Columns(domain="Site", label="Verdict", text=("Body text",), id="Key", split="Part", group="Page")
 HEAD = "Key,Site,Verdict,Body text,Part,Page,Note\n"

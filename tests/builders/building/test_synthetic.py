@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from builders.building.synthetic import build_synthetic
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.building.synthetic import build_synthetic
+from shiftbench.builders.folder.reader import DatasetFolder
 
 
 def test_two_tasks_of_four_domains_with_three_splits(synthetic: DatasetFolder) -> None:

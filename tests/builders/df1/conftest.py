@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from builders.building import build as build_module
-from builders.encoder import Encoder
-from builders.folder.reader import DatasetFolder
-from builders.specs.spec import Upstream
+from shiftbench.builders.building import build as build_module
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.specs.spec import Upstream
 from tests.builders.df1.upstream_writer import Writer
 
 

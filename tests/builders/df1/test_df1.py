@@ -11,23 +11,31 @@ import numpy as np
 import polars as pl
 import pytest
 
-from baselines import tfidf_lr
-from baselines.runs import train_and_predict
-from builders import df1
-from builders.assembling.assemble import assemble
-from builders.building import build as build_module
-from builders.building.build import build, list_domains
-from builders.building.report import print_build
-from builders.encoder import Encoder, encoder_texts
-from builders.folder.manifest import Pairing
-from builders.folder.reader import DatasetFolder
-from builders.publishing.public import published_folder
-from leaderboard.metrics.depth import LAMBDAS, depth_weights, least_deep, pooled_q, q_reference, q_statistic, tte_depth
-from leaderboard.scoring.score import score_file
-from leaderboard.scoring.shape import Scores
+from shiftbench.baselines import tfidf_lr
+from shiftbench.baselines.runs import train_and_predict
+from shiftbench.builders import df1
+from shiftbench.builders.assembling.assemble import assemble
+from shiftbench.builders.building import build as build_module
+from shiftbench.builders.building.build import build, list_domains
+from shiftbench.builders.building.report import print_build
+from shiftbench.builders.encoder import Encoder, encoder_texts
+from shiftbench.builders.folder.manifest import Pairing
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.publishing.public import published_folder
+from shiftbench.leaderboard.metrics.depth import (
+    LAMBDAS,
+    depth_weights,
+    least_deep,
+    pooled_q,
+    q_reference,
+    q_statistic,
+    tte_depth,
+)
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.validation.command_line import console
+from shiftbench.validation.report import InvalidInput
 from tests.builders.df1.upstream_writer import GENRES
-from validation.command_line import console
-from validation.report import InvalidInput
 
 pytestmark = pytest.mark.xdist_group("df1")
 SHARED = Path(__file__).parents[4] / "shared"

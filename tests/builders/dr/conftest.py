@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from builders.building import build as build_module
-from builders.dr.questions import DOMAINS
-from builders.folder.reader import DatasetFolder
-from builders.specs.spec import Upstream
-from builders.tables import squad_titles, subreddits
+from shiftbench.builders.building import build as build_module
+from shiftbench.builders.dr.questions import DOMAINS
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.specs.spec import Upstream
+from shiftbench.builders.tables import squad_titles, subreddits
 
 GENRES = ("fiction", "government", "slate", "telephone", "travel")
 AMAZON = ("Appliances", "All_Beauty", "Books", "Video_Games", "Software")

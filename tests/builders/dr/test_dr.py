@@ -8,15 +8,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders import dr
-from builders.building.build import build, list_domains
-from builders.folder.manifest import TransformCount
-from builders.folder.reader import DatasetFolder
-from builders.specs.words import words
-from builders.tables import squad_titles, subreddits
-from leaderboard.metrics.divergence import js_divergence
-from validation.report import InvalidInput
-from validation.vocabulary import PLACEBO, SPLITS
+from shiftbench.builders import dr
+from shiftbench.builders.building.build import build, list_domains
+from shiftbench.builders.folder.manifest import TransformCount
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.specs.words import words
+from shiftbench.builders.tables import squad_titles, subreddits
+from shiftbench.leaderboard.metrics.divergence import js_divergence
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import PLACEBO, SPLITS
 
 SHARED = Path(__file__).parents[4] / "shared"
 

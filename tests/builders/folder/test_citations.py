@@ -2,8 +2,8 @@
 
 import pytest
 
-from builders.folder.citations import cite, parse_citations, read_citations
-from validation.report import InvalidInput
+from shiftbench.builders.folder.citations import cite, parse_citations, read_citations
+from shiftbench.validation.report import InvalidInput
 
 FIRST = '@misc{doe-2020-tickets,\n  title = {Tickets, {A}nd More},\n  author = {D{\\"o}e, Jane},\n  year = {2020}\n}'
 SECOND = "@article{roe-2021-more,\n  title = {More},\n  year = 2021\n}"

@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 import shiftbench as sb
-from builders.folder import compared_files
-from builders.folder.dataset_builder import dataset_builder
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder import compared_files
+from shiftbench.builders.folder.dataset_builder import dataset_builder
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.command import app
-from validation.report import InvalidInput
+from shiftbench.validation.report import InvalidInput
 
 TEST = "data/own/shop/test-00000-of-00001.parquet"
 CHANGED = f"{TEST}: a file of the dataset folder was changed; found checksum "

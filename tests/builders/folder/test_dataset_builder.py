@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from datasets import ClassLabel, DatasetBuilder, load_dataset
 
-from builders.building.synthetic import build_synthetic
-from builders.folder import dataset_builder as dataset_builders
-from builders.folder.reader import DatasetFolder
-from builders.publishing.public import public_copy
 from shiftbench import dataset_builder
-from validation.report import InvalidInput
+from shiftbench.builders.building.synthetic import build_synthetic
+from shiftbench.builders.folder import dataset_builder as dataset_builders
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.publishing.public import public_copy
+from shiftbench.validation.report import InvalidInput
 
 pytestmark = pytest.mark.xdist_group("load_dataset")
 

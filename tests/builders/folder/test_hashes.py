@@ -5,7 +5,7 @@ import json
 
 import polars as pl
 
-from builders.folder.hashes import rows_sha256
+from shiftbench.builders.folder.hashes import rows_sha256
 
 
 def test_rows_are_hashed_as_json_lines() -> None:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from builders.building.synthetic import build_synthetic
-from builders.folder.reader import DatasetFolder
-from builders.publishing.public import public_copy
-from builders.writing import writer
+from shiftbench.builders.building.synthetic import build_synthetic
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.publishing.public import public_copy
+from shiftbench.builders.writing import writer
 
 SCRIPT = """
 import importlib.util, json, sys

@@ -2,7 +2,7 @@
 
 import pytest
 
-from builders.folder.manifest import (
+from shiftbench.builders.folder.manifest import (
     Difference,
     DomainFacts,
     Manifest,
@@ -13,8 +13,8 @@ from builders.folder.manifest import (
     TransformCount,
     UpstreamRows,
 )
-from builders.folder.paper_sizes import PaperSize, SizePart, paper_sizes
-from validation.vocabulary import TaskKind
+from shiftbench.builders.folder.paper_sizes import PaperSize, SizePart, paper_sizes
+from shiftbench.validation.vocabulary import TaskKind
 
 EMPTY = Difference(
     data_sets=("letters",),

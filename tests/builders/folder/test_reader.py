@@ -10,10 +10,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.folder.hashes import content_hash
-from builders.folder.reader import DatasetFolder
-from builders.publishing.public import public_copy
-from validation.report import InvalidInput
+from shiftbench.builders.folder.hashes import content_hash
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.publishing.public import public_copy
+from shiftbench.validation.report import InvalidInput
 
 TRAIN = "data/nli/harbour/train-00000-of-00001.parquet"
 TEST = "data/nli/harbour/test-00000-of-00001.parquet"

@@ -5,13 +5,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.folder.paths import repeats_path
-from builders.folder.reader import REPEATED_TESTS, DatasetFolder
-from builders.folder.statistics import read_statistics
-from builders.publishing.public import public_copy
-from builders.writing.withhold import withheld_folders
+from shiftbench.builders.folder.paths import repeats_path
+from shiftbench.builders.folder.reader import REPEATED_TESTS, DatasetFolder
+from shiftbench.builders.folder.statistics import read_statistics
+from shiftbench.builders.publishing.public import public_copy
+from shiftbench.builders.writing.withhold import withheld_folders
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.repeated import build_repeating_folder
-from validation.report import InvalidInput
 
 
 @pytest.fixture(scope="module")

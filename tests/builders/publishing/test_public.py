@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 import yaml
 
-from builders.folder.manifest import Manifest
-from builders.folder.reader import DatasetFolder
-from builders.folder.statistics import read_statistics
-from builders.publishing.public import closed_domains, public_copy, published_folder
-from builders.writing import writer
-from leaderboard.scoring.score import checked_predictions, score_file
+from shiftbench.builders.folder.manifest import Manifest
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.statistics import read_statistics
+from shiftbench.builders.publishing.public import closed_domains, public_copy, published_folder
+from shiftbench.builders.writing import writer
+from shiftbench.leaderboard.scoring.score import checked_predictions, score_file
+from shiftbench.validation.report import InvalidInput
 from tests.builders.conftest import CLOSED, Mix
-from validation.report import InvalidInput
 
 WHY = "the licence of Closed texts does not allow publishing its rows"
 TASKS_OF_SA = ("sa.kettles", "sa.lamps", "sa.bicycles", "sa.tents")

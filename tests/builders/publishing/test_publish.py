@@ -10,12 +10,12 @@ import httpx2
 import pytest
 from huggingface_hub.errors import RepositoryNotFoundError
 
-from builders.folder.reader import DatasetFolder
-from builders.publishing.public import public_copy
-from builders.publishing.publish import plan_publishing
-from builders.publishing.repository import Target
 from shiftbench import publish_command
-from validation.report import InvalidInput
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.publishing.public import public_copy
+from shiftbench.builders.publishing.publish import plan_publishing
+from shiftbench.builders.publishing.repository import Target
+from shiftbench.validation.report import InvalidInput
 
 TARGET = Target("org/demo", "main", "v1")
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from builders.hub_access import TRIES
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.hub_access import TRIES
+from shiftbench.validation.report import InvalidInput
 from tests.hub.clients import finish, start_publish
 from tests.hub.faults import Fault
 from tests.hub.published import REPO, files, publish, tag_of, titles
 from tests.hub.server import LoopbackHub
-from validation.report import InvalidInput
 
 N_FILES = 12
 KILLED_AT = (

@@ -10,16 +10,16 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from builders.building.synthetic import build_synthetic
-from builders.folder.hashes import content_hash, rows_sha256
-from builders.folder.reader import DatasetFolder
-from builders.publishing.publish import default_tag
-from builders.publishing.publish_folders import publish_folders
+from shiftbench.builders.building.synthetic import build_synthetic
+from shiftbench.builders.folder.hashes import content_hash, rows_sha256
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.publishing.publish import default_tag
+from shiftbench.builders.publishing.publish_folders import publish_folders
+from shiftbench.validation.report import InvalidInput
 from tests.changed_folders import open_changed
 from tests.hub.clients import finish, load, start_publish
 from tests.hub.published import REPO, files, publish, tag_of, titles
 from tests.hub.server import READ, LoopbackHub
-from validation.report import InvalidInput
 
 pytestmark = [pytest.mark.xdist_group("publish_http"), pytest.mark.usefixtures("basic_uploads")]
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.readers.aligned_lines import SCHEMA, rated_texts
-from builders.reading.intake import Consumer, read_file
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput
+from shiftbench.builders.readers.aligned_lines import SCHEMA, rated_texts
+from shiftbench.builders.reading.intake import Consumer, read_file
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput
 
 READ = rated_texts("label.txt", 5)
 AGAIN = "fetch both files again; one of them may be cut off"

@@ -5,9 +5,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.readers.aspect_terms import SCHEMA, aspect_terms, tokenise
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput
+from shiftbench.builders.readers.aspect_terms import SCHEMA, aspect_terms, tokenise
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput
 
 HEAD = '<?xml version="1.0" encoding="utf-8"?>\n'
 

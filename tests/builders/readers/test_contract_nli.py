@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.readers.contract_nli import SCHEMA, contract_nli
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput
+from shiftbench.builders.readers.contract_nli import SCHEMA, contract_nli
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput
 
 CURE = "is this the upstream release that the build expects?"
 

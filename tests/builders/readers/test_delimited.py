@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.readers import delimited
-from builders.readers.delimited import quoted_csv, raw_tsv
-from builders.specs.spec import Reader
-from builders.specs.transforms import keep_in
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput
+from shiftbench.builders.readers import delimited
+from shiftbench.builders.readers.delimited import quoted_csv, raw_tsv
+from shiftbench.builders.specs.spec import Reader
+from shiftbench.builders.specs.transforms import keep_in
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput
 
 NOT_MISSING = ("n/a", "NA", "null", "None", "nan", "", " ", "0", "true")
 

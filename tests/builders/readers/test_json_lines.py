@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.readers.json_lines import JsonLines, json_lines
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput
+from shiftbench.builders.readers.json_lines import JsonLines, json_lines
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput
 
 GOOD = b'{"text": "a", "label": "x"}\n'
 TEXT_AND_LABEL = json_lines("text", "label")

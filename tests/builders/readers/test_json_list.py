@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.readers import json_list as module
-from builders.readers.json_list import JsonList, json_list
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput
+from shiftbench.builders.readers import json_list as module
+from shiftbench.builders.readers.json_list import JsonList, json_list
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput
 
 READ = json_list("premise", "label")
 CUT = "fetch the file again; it may be cut off"

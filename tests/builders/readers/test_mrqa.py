@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.readers.mrqa import mrqa
-from builders.readers.squad import SCHEMA
-from builders.specs.upstream_file import Position, UpstreamFile
-from validation.report import InvalidInput
+from shiftbench.builders.readers.mrqa import mrqa
+from shiftbench.builders.readers.squad import SCHEMA
+from shiftbench.builders.specs.upstream_file import Position, UpstreamFile
+from shiftbench.validation.report import InvalidInput
 
 CONTEXT = "[TLE] Two Wells [PAR] The Old  Café has 😀 two wells; two, I say."
 HEADER = {"header": {"dataset": "Invented", "split": "train"}}

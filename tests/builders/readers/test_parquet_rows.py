@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from builders.checksums import file_sha256
-from builders.readers import parquet_rows as module
-from builders.readers.parquet_rows import parquet_rows
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput
+from shiftbench.builders.checksums import file_sha256
+from shiftbench.builders.readers import parquet_rows as module
+from shiftbench.builders.readers.parquet_rows import parquet_rows
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput
 
 TEXTS = ["n/a", "", "null", "ö\r\n", "None"]
 

@@ -5,17 +5,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.boss import tag_maps
-from builders.readers.aspect_terms import aspect_terms
-from builders.readers.contract_nli import contract_nli
-from builders.readers.delimited import quoted_csv
-from builders.readers.squad import squad
-from builders.readers.text_folder import listed_texts
-from builders.readers.token_lines import token_lines
-from builders.specs.spec import Reader, Transform
-from builders.specs.tagging import bio_tags
-from builders.specs.transforms import keep_tagged
-from builders.specs.upstream_file import UpstreamFile
+from shiftbench.builders.boss import tag_maps
+from shiftbench.builders.readers.aspect_terms import aspect_terms
+from shiftbench.builders.readers.contract_nli import contract_nli
+from shiftbench.builders.readers.delimited import quoted_csv
+from shiftbench.builders.readers.squad import squad
+from shiftbench.builders.readers.text_folder import listed_texts
+from shiftbench.builders.readers.token_lines import token_lines
+from shiftbench.builders.specs.spec import Reader, Transform
+from shiftbench.builders.specs.tagging import bio_tags
+from shiftbench.builders.specs.transforms import keep_tagged
+from shiftbench.builders.specs.upstream_file import UpstreamFile
 
 pytestmark = pytest.mark.real
 

@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.readers.squad import SCHEMA, squad
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput
+from shiftbench.builders.readers.squad import SCHEMA, squad
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput
 
 CONTEXT = "Zürich-on-Sand has 😀 two wells. The old well is dry."
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.readers.tagged_text import SCHEMA, tagged_text
-from builders.specs.transforms import untagged_words_outside
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput
+from shiftbench.builders.readers.tagged_text import SCHEMA, tagged_text
+from shiftbench.builders.specs.transforms import untagged_words_outside
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput
 
 ODD = "a\u2028b\u00a0c\x0cd\x85e\rf"
 """One word with characters that end lines or words elsewhere."""

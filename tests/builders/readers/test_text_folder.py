@@ -9,12 +9,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.checksums import file_sha256
-from builders.readers import text_folder
-from builders.readers.text_folder import TAR_SCHEMA, listed_texts, tar_texts
-from builders.specs.spec import Reader
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput
+from shiftbench.builders.checksums import file_sha256
+from shiftbench.builders.readers import text_folder
+from shiftbench.builders.readers.text_folder import TAR_SCHEMA, listed_texts, tar_texts
+from shiftbench.builders.specs.spec import Reader
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput
 
 LISTED = listed_texts("file_id", "label", folder="all_files")
 TRAIN = tar_texts("aclImdb/train", "pos", "neg")

@@ -5,10 +5,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.readers import token_lines as module
-from builders.readers.token_lines import SCHEMA, TokenLines, token_lines
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput
+from shiftbench.builders.readers import token_lines as module
+from shiftbench.builders.readers.token_lines import SCHEMA, TokenLines, token_lines
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput
 
 AGAIN = "fetch the file again; it may be cut off or edited"
 SPACES = token_lines(" ")

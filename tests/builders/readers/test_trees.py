@@ -5,9 +5,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.readers.trees import SCHEMA, trees
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput
+from shiftbench.builders.readers.trees import SCHEMA, trees
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput
 
 AGAIN = "fetch the file again; it may be cut off or edited"
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.readers.delimited import quoted_csv
-from builders.readers.with_sibling import WithSibling
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput
+from shiftbench.builders.readers.delimited import quoted_csv
+from shiftbench.builders.readers.with_sibling import WithSibling
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput
 
 LABELS = quoted_csv("id", "label", header=("id", "label"))
 READ = WithSibling(quoted_csv("id", "tweet", separator="\t"), "labels.csv", LABELS, on="id")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from builders.reading.checkpoint import Checkpoint, State
+from shiftbench.builders.reading.checkpoint import Checkpoint, State
 
 
 def test_what_a_killed_process_left_goes_and_named_parts_stay(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.reading.fingerprint import N_HASHES, count_overlap, measure_rows, merge_fingerprints
-from builders.specs.spec import Fingerprint
-from builders.stored_rows import StoredRows, write_part
-from validation.vocabulary import TaskKind
+from shiftbench.builders.reading.fingerprint import N_HASHES, count_overlap, measure_rows, merge_fingerprints
+from shiftbench.builders.specs.spec import Fingerprint
+from shiftbench.builders.stored_rows import StoredRows, write_part
+from shiftbench.validation.vocabulary import TaskKind
 
 _ANSWERS = [{"text": ["a", "b"], "answer_start": [0, 4]}, {"text": [], "answer_start": []}] * 15
 FRAMES = {

@@ -15,12 +15,12 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from builders.readers.json_lines import JsonLines, json_lines
-from builders.reading.intake import Consumer, FileRead, Sample, StepCount, read_file
-from builders.specs.spec import Reader, Transform
-from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput
-from validation.vocabulary import TaskKind
+from shiftbench.builders.readers.json_lines import JsonLines, json_lines
+from shiftbench.builders.reading.intake import Consumer, FileRead, Sample, StepCount, read_file
+from shiftbench.builders.specs.spec import Reader, Transform
+from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import TaskKind
 
 N_ROWS = 60
 READ = json_lines("text", "kind")
@@ -217,8 +217,8 @@ def test_ctrl_c_waits_for_the_frame_at_hand_and_what_was_read_is_kept(
 
 def test_two_that_read_the_same_do_so_one_after_the_other(path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from builders.readers.json_lines import json_lines\n"
-        "from builders.reading.intake import Consumer, read_file\n"
+        "import sys; from pathlib import Path; from shiftbench.builders.readers.json_lines import json_lines\n"
+        "from shiftbench.builders.reading.intake import Consumer, read_file\n"
         "path = Path(sys.argv[1])\n"
         "found = read_file(path, json_lines('text', 'kind'), [Consumer('all', ())], cache=path.parent / 'cache', "
         "large=0, every=0, block=50)\n"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.reading import sampling
-from builders.reading.sampling import Reservoir, identity_hash
+from shiftbench.builders.reading import sampling
+from shiftbench.builders.reading.sampling import Reservoir, identity_hash
 
 SCHEMA = {"text": pl.String, "label": pl.String, "words": pl.List(pl.String), "_stratum": pl.Int64}
 ROWS = st.lists(

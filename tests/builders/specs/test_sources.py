@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-import builders.specs
-from builders.building.build import BENCHMARKS
-from builders.folder.citations import read_citations
-from builders.folder.papers import DEPTH_F1, GENBENCH, PAPERS
-from builders.specs.sources import find_source, parse_sources, read_sources
-from validation.report import InvalidInput
+import shiftbench.builders.specs
+from shiftbench.builders.building.build import BENCHMARKS
+from shiftbench.builders.folder.citations import read_citations
+from shiftbench.builders.folder.papers import DEPTH_F1, GENBENCH, PAPERS
+from shiftbench.builders.specs.sources import find_source, parse_sources, read_sources
+from shiftbench.validation.report import InvalidInput
 
-SPECS = Path(builders.specs.__file__).parent
+SPECS = Path(shiftbench.builders.specs.__file__).parent
 SOUND = """
 ["tickets_1.0"]
 title = "Tickets 1.0"

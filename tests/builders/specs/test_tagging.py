@@ -3,9 +3,9 @@
 import polars as pl
 import pytest
 
-from builders.boss import tag_maps
-from builders.specs.tagging import Scheme, bio_tags
-from validation.report import InvalidInput
+from shiftbench.builders.boss import tag_maps
+from shiftbench.builders.specs.tagging import Scheme, bio_tags
+from shiftbench.validation.report import InvalidInput
 
 TYPES = {"ART": "art", "ORG": "organization", "group": "organization", "corporation": "organization"}
 OTHER = "; or is this another file of the same project, with other types?"

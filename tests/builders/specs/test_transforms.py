@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from builders.specs.transforms import (
+from shiftbench.builders.specs.transforms import (
     VOTES,
     clean_tweets,
     conflicting_rows_leave,
@@ -31,8 +31,8 @@ from builders.specs.transforms import (
     select,
     text_digest,
 )
-from validation.report import InvalidInput
-from validation.schemas import ANSWERS
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.schemas import ANSWERS
 
 ROWS = pl.DataFrame(
     {

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.specs import upstream_file
-from builders.specs.upstream_file import Position, UpstreamFile, decode
-from validation.report import InvalidInput
+from shiftbench.builders.specs import upstream_file
+from shiftbench.builders.specs.upstream_file import Position, UpstreamFile, decode
+from shiftbench.validation.report import InvalidInput
 
 LINES = b"one\r\ntwo\n\nthree\nf\xc3\xb6ur"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 from rich.console import Console
 
-from builders.folder.statistics import (
+from shiftbench.builders.folder.statistics import (
     DomainStatistics,
     DuplicateCounts,
     LengthDistance,
@@ -16,8 +16,8 @@ from builders.folder.statistics import (
     SplitStatistics,
     TaskStatistics,
 )
-from builders.statistics.assumptions import Assumption, check_assumptions, print_assumptions
-from validation.vocabulary import TaskKind
+from shiftbench.builders.statistics.assumptions import Assumption, check_assumptions, print_assumptions
+from shiftbench.validation.vocabulary import TaskKind
 
 LENGTHS = Lengths(mean=1, sd=0, quantiles=(1, 1, 1, 1, 1, 1, 1))
 NO_DUPLICATES = DuplicateCounts(within=(), across_splits=(), across_domains=(), examples={}, uncompared=0)

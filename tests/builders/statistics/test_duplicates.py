@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.folder.reader import REPEATED_TESTS
-from builders.folder.statistics import DuplicateCounts
-from builders.statistics import duplicates as module
-from builders.statistics.duplicates import ComparisonRows, find_duplicates
-from builders.statistics.near_pairs import WORD
+from shiftbench.builders.folder.reader import REPEATED_TESTS
+from shiftbench.builders.folder.statistics import DuplicateCounts
+from shiftbench.builders.statistics import duplicates as module
+from shiftbench.builders.statistics.duplicates import ComparisonRows, find_duplicates
+from shiftbench.builders.statistics.near_pairs import WORD
 
 LONG = "the quick brown fox jumps over the lazy dog while seven other dogs watch it from behind the old wooden fence"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import matplotlib as mpl
 import pytest
 
-from builders.folder.statistics import (
+from shiftbench.builders.folder.statistics import (
     DomainStatistics,
     DuplicateCounts,
     Lengths,
@@ -14,9 +14,9 @@ from builders.folder.statistics import (
     SplitStatistics,
     TaskStatistics,
 )
-from builders.statistics import pictures
-from builders.statistics.pictures import statistics_picture
-from validation.vocabulary import SPLITS, TaskKind
+from shiftbench.builders.statistics import pictures
+from shiftbench.builders.statistics.pictures import statistics_picture
+from shiftbench.validation.vocabulary import SPLITS, TaskKind
 
 NAMES = ("relationships", "kitchen", "philosophy", "dvd", "books", "electronics", "restaurants")
 LENGTHS = Lengths(mean=12, sd=3, quantiles=(1, 5, 8, 11, 15, 22, 90))

@@ -12,11 +12,11 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import ks_2samp
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from builders.folder.statistics import TaskStatistics
-from builders.specs.spec import Balance
-from builders.statistics.card import statistics_section
-from builders.statistics.task_statistics import task_statistics
-from validation.vocabulary import WORD, TaskKind
+from shiftbench.builders.folder.statistics import TaskStatistics
+from shiftbench.builders.specs.spec import Balance
+from shiftbench.builders.statistics.card import statistics_section
+from shiftbench.builders.statistics.task_statistics import task_statistics
+from shiftbench.validation.vocabulary import WORD, TaskKind
 
 
 @dataclass(frozen=True)

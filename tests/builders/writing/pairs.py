@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from builders.folder.reader import DatasetFolder
-from builders.writing.withhold import withheld_folders
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.writing.withhold import withheld_folders
 
 KEY, OTHER_KEY = "5a" * 32, "c3" * 32
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
-from builders.building.synthetic import build_synthetic
-from builders.folder.reader import DatasetFolder
-from builders.publishing.public import public_copy
-from builders.writing import writer
-from builders.writing.croissant import croissant
+from shiftbench.builders.building.synthetic import build_synthetic
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.publishing.public import public_copy
+from shiftbench.builders.writing import writer
+from shiftbench.builders.writing.croissant import croissant
 from tests.builders.conftest import CLOSED, Mix
 
 

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 import yaml
 
-from builders.folder.manifest import Manifest
-from builders.folder.papers import READ_OFF, TAXONOMY
-from builders.folder.reader import DatasetFolder
-from builders.writing.dataset_card import dataset_card
-from validation.cards import Card
-from validation.vocabulary import TaskKind
+from shiftbench.builders.folder.manifest import Manifest
+from shiftbench.builders.folder.papers import READ_OFF, TAXONOMY
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.writing.dataset_card import dataset_card
+from shiftbench.validation.cards import Card
+from shiftbench.validation.vocabulary import TaskKind
 
 
 def card_of(folder: DatasetFolder, **changes: Any) -> tuple[dict[str, Any], str]:

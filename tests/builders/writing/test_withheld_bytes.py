@@ -12,16 +12,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from builders import dr
-from builders.assembling.assemble import AssembledTask, assemble
-from builders.folder.hashes import labels_sha256, rows_sha256
-from builders.folder.reader import DatasetFolder
-from builders.specs.spec import TaskSpec
-from builders.writing import withhold
-from builders.writing.withhold import shuffle_gold_among_duplicates
-from builders.writing.writer import write_folder
+from shiftbench.builders import dr
+from shiftbench.builders.assembling.assemble import AssembledTask, assemble
+from shiftbench.builders.folder.hashes import labels_sha256, rows_sha256
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.specs.spec import TaskSpec
+from shiftbench.builders.writing import withhold
+from shiftbench.builders.writing.withhold import shuffle_gold_among_duplicates
+from shiftbench.builders.writing.writer import write_folder
+from shiftbench.validation.vocabulary import TaskKind
 from tests.builders.writing.pairs import KEY, OTHER_KEY, Pair, files, pair
-from validation.vocabulary import TaskKind
 
 SPEC = TaskSpec(
     benchmark="own", name="t", title="t", kind=TaskKind.CLASSIFICATION, inputs=("text",), labels=("a", "b", "c"),

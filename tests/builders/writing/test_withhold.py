@@ -9,30 +9,30 @@ from typing import Any
 import polars as pl
 import pytest
 
-from baselines.majority import fit
-from baselines.program import make_card
-from baselines.runs import train_and_predict
-from builders import dr
-from builders.assembling.assemble import AssembledTask
-from builders.building.build import build
-from builders.building.own import build_own
-from builders.building.synthetic import NLI, build_synthetic
-from builders.cache import recall_folder
-from builders.encoder import Encoder
-from builders.folder.manifest import Manifest
-from builders.folder.reader import DatasetFolder
-from builders.folder.statistics import read_statistics
-from builders.publishing.public import public_copy
-from builders.writing.withhold import label_leaks, withheld_folders
-from builders.writing.writer import write_folder
-from leaderboard.comparing.files import Entrant, compare_entrants
-from leaderboard.scoring.score import checked_predictions, score_file
-from leaderboard.store import Store
+from shiftbench.baselines.majority import fit
+from shiftbench.baselines.program import make_card
+from shiftbench.baselines.runs import train_and_predict
+from shiftbench.builders import dr
+from shiftbench.builders.assembling.assemble import AssembledTask
+from shiftbench.builders.building.build import build
+from shiftbench.builders.building.own import build_own
+from shiftbench.builders.building.synthetic import NLI, build_synthetic
+from shiftbench.builders.cache import recall_folder
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.manifest import Manifest
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.statistics import read_statistics
+from shiftbench.builders.publishing.public import public_copy
+from shiftbench.builders.writing.withhold import label_leaks, withheld_folders
+from shiftbench.builders.writing.writer import write_folder
+from shiftbench.leaderboard.comparing.files import Entrant, compare_entrants
+from shiftbench.leaderboard.scoring.score import checked_predictions, score_file
+from shiftbench.leaderboard.store import Store
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import GOLD
 from tests.builders.folder.test_load_dataset import load
 from tests.builders.writing.pairs import KEY, Pair, files, pair
 from tests.command_line import run_process as run
-from validation.report import InvalidInput
-from validation.vocabulary import GOLD
 
 KINDS = {"sa": "label", "ab": "tags", "qa": "answers", "tg": "target_text"}
 pytestmark = pytest.mark.xdist_group("load_dataset")
@@ -158,7 +158,7 @@ def test_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     def stop(_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("builders.writing.writer.public_manifest", stop)
+    monkeypatch.setattr("shiftbench.builders.writing.writer.public_manifest", stop)
     with pytest.raises(KeyboardInterrupt):
         build_synthetic(tmp_path / "out", n_train=20, n_test=9, withhold_labels=True)
     assert list(tmp_path.iterdir()) == []

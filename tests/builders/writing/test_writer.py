@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from builders.building.synthetic import build_synthetic
-from builders.cache import recall_folder
-from builders.folder.reader import DatasetFolder
-from builders.writing import writer
-from validation.report import InvalidInput
+from shiftbench.builders.building.synthetic import build_synthetic
+from shiftbench.builders.cache import recall_folder
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.writing import writer
+from shiftbench.validation.report import InvalidInput
 
 
 def build(out: Path, seed: int = 0, *, overwrite: bool = False) -> DatasetFolder:

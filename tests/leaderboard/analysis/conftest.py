@@ -7,14 +7,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.analysis.entries import Analysed, Result, find_results
-from leaderboard.scoring.score import score_predictions
-from leaderboard.scoring.shape import Scores
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.analysis.entries import Analysed, Result, find_results
+from shiftbench.leaderboard.scoring.score import score_predictions
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.validation.cards import Card, write_card
+from shiftbench.validation.predictions import check_predictions
 from tests.leaderboard.id_folder import build_id_folder, id_predictions
 from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
-from validation.cards import Card, write_card
-from validation.predictions import check_predictions
 
 DOMAINS = ("amber", "blue", "coral")
 State = Callable[..., Result]

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.analysis import entries
-from leaderboard.analysis.entries import Result, find_results, read_entries, with_bounds
-from leaderboard.analysis.series import series_of, state_value
-from leaderboard.scoring.estimate import Estimate, Interval
-from leaderboard.scoring.shape import Scores
-from leaderboard.store import Store
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.analysis import entries
+from shiftbench.leaderboard.analysis.entries import Result, find_results, read_entries, with_bounds
+from shiftbench.leaderboard.analysis.series import series_of, state_value
+from shiftbench.leaderboard.scoring.estimate import Estimate, Interval
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.leaderboard.store import Store
+from shiftbench.validation.cards import read_card
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.shapes import labels_with_errors
-from validation.cards import read_card
-from validation.report import InvalidInput
 
 from .conftest import DOMAINS, State, entry, write_entry
 

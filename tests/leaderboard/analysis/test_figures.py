@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.analysis.canvas import Margins, Panel, _moved_apart, picture, value_range
-from leaderboard.analysis.entries import Result, find_results
-from leaderboard.analysis.figures import FIGURES, analyse, figures_of, write
-from leaderboard.commands import scores as commands
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.shape import Scores
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.command import app
+from shiftbench.leaderboard.analysis.canvas import Margins, Panel, _moved_apart, picture, value_range
+from shiftbench.leaderboard.analysis.entries import Result, find_results
+from shiftbench.leaderboard.analysis.figures import FIGURES, analyse, figures_of, write
+from shiftbench.leaderboard.commands import scores as commands
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.validation.predictions import check_predictions
+from shiftbench.validation.report import InvalidInput
 from tests.command_line import run
-from validation.predictions import check_predictions
-from validation.report import InvalidInput
 
 from .conftest import State, both_tasks, entry, write_entry
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.analysis.entries import find_results
-from leaderboard.analysis.forecasts import BOARDS, draw_forecasts, find_forecasts
-from leaderboard.analysis.known_causes import CAUSES, known_shifts
-from leaderboard.forecasting.methods import METHODS
-from leaderboard.forecasting.run import chosen_methods, forecast_task
-from leaderboard.scoring.shape import Scores
-from validation.predictions import check_predictions
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.analysis.entries import find_results
+from shiftbench.leaderboard.analysis.forecasts import BOARDS, draw_forecasts, find_forecasts
+from shiftbench.leaderboard.analysis.known_causes import CAUSES, known_shifts
+from shiftbench.leaderboard.forecasting.methods import METHODS
+from shiftbench.leaderboard.forecasting.run import chosen_methods, forecast_task
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.validation.predictions import check_predictions
 
 from .conftest import both_tasks, entry
 

@@ -6,19 +6,19 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from builders.folder.statistics import read_statistics
-from leaderboard.analysis.difficulty import find_drops_by_difficulty
-from leaderboard.analysis.divergence import find_divergence
-from leaderboard.analysis.effective import find_effective
-from leaderboard.analysis.entries import Result, find_results
-from leaderboard.analysis.grids import find_model_averages, find_rank_stability, find_theorem_one
-from leaderboard.analysis.scaling import find_over
-from leaderboard.analysis.scenarios import find_scenarios
-from leaderboard.analysis.states import find_states
-from leaderboard.metrics.correlation import LEAST_STATES, spearman
-from leaderboard.scoring.estimate import Estimate, Interval
-from leaderboard.scoring.shape import Scores
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.statistics import read_statistics
+from shiftbench.leaderboard.analysis.difficulty import find_drops_by_difficulty
+from shiftbench.leaderboard.analysis.divergence import find_divergence
+from shiftbench.leaderboard.analysis.effective import find_effective
+from shiftbench.leaderboard.analysis.entries import Result, find_results
+from shiftbench.leaderboard.analysis.grids import find_model_averages, find_rank_stability, find_theorem_one
+from shiftbench.leaderboard.analysis.scaling import find_over
+from shiftbench.leaderboard.analysis.scenarios import find_scenarios
+from shiftbench.leaderboard.analysis.states import find_states
+from shiftbench.leaderboard.metrics.correlation import LEAST_STATES, spearman
+from shiftbench.leaderboard.scoring.estimate import Estimate, Interval
+from shiftbench.leaderboard.scoring.shape import Scores
 
 from .conftest import State, entry
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from leaderboard.app.server import serve
+from shiftbench.leaderboard.app.server import serve
 from tests.leaderboard.app.chromium import CHROMIUM, FLAGS, Open, leaves
 from tests.leaderboard.app.test_server import free_port
 from tests.leaderboard.conftest import Filled, fill

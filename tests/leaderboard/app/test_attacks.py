@@ -21,13 +21,13 @@ import pytest
 from fastapi.routing import APIRoute
 from starlette.routing import Mount, Route
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.app import connections, limits, uploads
-from leaderboard.app.faults import FaultLog
-from leaderboard.app.gradio_blocks import MAX_REMEMBERED_SESSIONS
-from leaderboard.app.server import Server, create_app
-from leaderboard.app.uploads import Uploads
-from leaderboard.store import Store
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.app import connections, limits, uploads
+from shiftbench.leaderboard.app.faults import FaultLog
+from shiftbench.leaderboard.app.gradio_blocks import MAX_REMEMBERED_SESSIONS
+from shiftbench.leaderboard.app.server import Server, create_app
+from shiftbench.leaderboard.app.uploads import Uploads
+from shiftbench.leaderboard.store import Store
 from tests.leaderboard import attacks
 from tests.leaderboard.app.test_server import free_port
 
@@ -126,7 +126,7 @@ def test_a_newcomer_gets_in_where_all_places_are_taken(
 
 def test_the_soft_limit_on_open_files_is_raised() -> None:
     program = (
-        "import resource; from leaderboard.app.connections import bounded_connections\n"
+        "import resource; from shiftbench.leaderboard.app.connections import bounded_connections\n"
         "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]; resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))\n"
         "print(bounded_connections().keywords['most'], resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
     )

@@ -10,12 +10,12 @@ from fastapi import FastAPI, Request
 from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope, Send
 
-from leaderboard.app import callers as module
-from leaderboard.app.callers import Caller, Callers, address_name, checked_networks
-from leaderboard.app.limits import OwnAddress
-from leaderboard.app.server import Server
+from shiftbench.leaderboard.app import callers as module
+from shiftbench.leaderboard.app.callers import Caller, Callers, address_name, checked_networks
+from shiftbench.leaderboard.app.limits import OwnAddress
+from shiftbench.leaderboard.app.server import Server
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.app.test_server import free_port
-from validation.report import InvalidInput
 
 OWN_PAGE = {"host": "127.0.0.1", "origin": "http://127.0.0.1"}
 

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from leaderboard.app import comparing
-from leaderboard.app.comparing import Comparisons, compared, compared_in_pairs, no_comparison
-from leaderboard.app.faults import FaultLog
-from leaderboard.app.jobs import Jobs
-from leaderboard.app.line import Line, LineFullError
-from leaderboard.board import Index
-from leaderboard.board.ranks import Replicates, difference_interval
-from leaderboard.views.numbers import drop_points, points
+from shiftbench.leaderboard.app import comparing
+from shiftbench.leaderboard.app.comparing import Comparisons, compared, compared_in_pairs, no_comparison
+from shiftbench.leaderboard.app.faults import FaultLog
+from shiftbench.leaderboard.app.jobs import Jobs
+from shiftbench.leaderboard.app.line import Line, LineFullError
+from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.board.ranks import Replicates, difference_interval
+from shiftbench.leaderboard.views.numbers import drop_points, points
+from shiftbench.validation.report import InvalidInput, Problem
 from tests.leaderboard.conftest import Filled
-from validation.report import InvalidInput, Problem
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 from gradio_client import Client, handle_file
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.app.endpoints import PAGE_ROWS
-from leaderboard.app.server import ServerSettings, serve
-from leaderboard.store import Store
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.app.endpoints import PAGE_ROWS
+from shiftbench.leaderboard.app.server import ServerSettings, serve
+from shiftbench.leaderboard.store import Store
+from shiftbench.validation.cards import Card
 from tests.leaderboard.app.test_server import free_port
-from validation.cards import Card
 
 QUOTA = 2
 

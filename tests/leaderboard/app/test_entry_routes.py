@@ -9,12 +9,12 @@ import httpx
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.app.server import serve
-from leaderboard.board.rows import SCHEMA
-from leaderboard.store import Entry, Store
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.app.server import serve
+from shiftbench.leaderboard.board.rows import SCHEMA
+from shiftbench.leaderboard.store import Entry, Store
+from shiftbench.validation.cards import Card
 from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
-from validation.cards import Card
 
 DOMAINS = ("books", "films", "games")
 BROWSER = {"accept": "text/html,application/xhtml+xml"}

@@ -9,17 +9,17 @@ import httpx
 import polars as pl
 import pytest
 
-from leaderboard.app.client import send
-from leaderboard.app.server import serve
-from leaderboard.store import Store
+from shiftbench.leaderboard.app.client import send
+from shiftbench.leaderboard.app.server import serve
+from shiftbench.leaderboard.store import Store
+from shiftbench.validation.cards import Card
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.app.chromium import Open, violations
 from tests.leaderboard.app.test_pages import BEYOND, FAINT
 from tests.leaderboard.app.test_server import free_port
 from tests.leaderboard.app.waiting import last_answer
 from tests.leaderboard.confident import write_confident
 from tests.leaderboard.conftest import Filled
-from validation.cards import Card
-from validation.report import InvalidInput
 
 BOARD = "/forecast?board=synthetic/nli"
 

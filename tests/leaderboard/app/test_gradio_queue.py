@@ -13,11 +13,11 @@ import orjson
 import pytest
 from gradio.server_messages import ProcessCompletedMessage, ProcessStartsMessage
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.app import gradio_queue
-from leaderboard.app.gradio_queue import GuardedQueue, UnreadAnswers
-from leaderboard.app.server import Server, create_app
-from leaderboard.store import Store
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.app import gradio_queue
+from shiftbench.leaderboard.app.gradio_queue import GuardedQueue, UnreadAnswers
+from shiftbench.leaderboard.app.server import Server, create_app
+from shiftbench.leaderboard.store import Store
 from tests.leaderboard import attacks
 from tests.leaderboard.app.test_server import free_port
 

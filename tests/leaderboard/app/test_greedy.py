@@ -11,13 +11,13 @@ import httpx
 import numpy as np
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.app.server import serve
-from leaderboard.store import Store
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.app.server import serve
+from shiftbench.leaderboard.store import Store
+from shiftbench.validation.cards import Card
 from tests.leaderboard.app.test_server import free_port
 from tests.leaderboard.app.waiting import last_answer
 from tests.leaderboard.conftest import predict
-from validation.cards import Card
 
 N_THREADS, N_ASKED, N_ENTRIES = 16, 20, 24
 GREEDY, VICTIM = "127.0.0.2", "127.0.0.1"

@@ -6,10 +6,10 @@ from pathlib import Path
 import huggingface_hub.constants
 import pytest
 
-from leaderboard.app.client import token_for
-from leaderboard.app.identity import local_submitter, signed_in_submitter
+from shiftbench.leaderboard.app.client import token_for
+from shiftbench.leaderboard.app.identity import local_submitter, signed_in_submitter
+from shiftbench.validation.report import InvalidInput
 from tests.hub.server import ORGANISATION, READ, WRITE, LoopbackHub, running_hub
-from validation.report import InvalidInput
 
 HERE = {"host": "127.0.0.1:7860"}
 

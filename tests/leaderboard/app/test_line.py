@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from leaderboard.app.line import Line, LineFullError, Ticket
+from shiftbench.leaderboard.app.line import Line, LineFullError, Ticket
 
 
 class Seen:

@@ -10,9 +10,9 @@ import httpx
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.app.server import serve
-from leaderboard.store import Store
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.app.server import serve
+from shiftbench.leaderboard.store import Store
 from tests.leaderboard.app.chromium import TASK, Open, entries, follow, ready_to_submit, until, violations
 from tests.leaderboard.app.test_server import free_port
 from tests.leaderboard.conftest import SCRIPT, Filled

@@ -17,17 +17,17 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from leaderboard.app import plain_submitting
-from leaderboard.app.callers import Callers
-from leaderboard.app.faults import FaultLog
-from leaderboard.app.keeper import Keeper
-from leaderboard.app.line import Line
-from leaderboard.app.plain_submitting import plain_submit_routes
-from leaderboard.app.server import ServerSettings, create_app
-from leaderboard.app.uploads import Uploads
-from leaderboard.board import Index
-from leaderboard.scoring.score import IN_THIS_PROCESS
-from leaderboard.views.plain_submit_page import Access, plain_submit_html
+from shiftbench.leaderboard.app import plain_submitting
+from shiftbench.leaderboard.app.callers import Callers
+from shiftbench.leaderboard.app.faults import FaultLog
+from shiftbench.leaderboard.app.keeper import Keeper
+from shiftbench.leaderboard.app.line import Line
+from shiftbench.leaderboard.app.plain_submitting import plain_submit_routes
+from shiftbench.leaderboard.app.server import ServerSettings, create_app
+from shiftbench.leaderboard.app.uploads import Uploads
+from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.scoring.score import IN_THIS_PROCESS
+from shiftbench.leaderboard.views.plain_submit_page import Access, plain_submit_html
 from tests.leaderboard.app.waiting import last_answer
 from tests.leaderboard.conftest import Filled, fill
 

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.reader import DatasetFolder
 from tests.leaderboard import attacks
 from tests.leaderboard.app.test_server import free_port
 

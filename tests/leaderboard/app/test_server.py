@@ -14,16 +14,16 @@ import pytest
 from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
 
-from leaderboard.app.client import submit_to_url
-from leaderboard.app.keeper import Keeper
-from leaderboard.app.limits import MAX_BODY_BYTES
-from leaderboard.app.server import Server, serve
-from leaderboard.board import Index
-from leaderboard.store import Store
-from leaderboard.views.answer import answer_lines
+from shiftbench.leaderboard.app.client import submit_to_url
+from shiftbench.leaderboard.app.keeper import Keeper
+from shiftbench.leaderboard.app.limits import MAX_BODY_BYTES
+from shiftbench.leaderboard.app.server import Server, serve
+from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.store import Store
+from shiftbench.leaderboard.views.answer import answer_lines
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard import attacks
 from tests.leaderboard.conftest import Filled, fill
-from validation.report import InvalidInput
 
 
 class Served:
@@ -369,8 +369,8 @@ def test_a_fault_does_not_end_the_looking_and_scoring(filled: Filled, monkeypatc
         looks.release()
         raise OSError("the disk is away")
 
-    monkeypatch.setattr("leaderboard.app.keeper.SECONDS_BETWEEN_LOOKS", 0.01)
-    monkeypatch.setattr("leaderboard.app.keeper.SECONDS_AFTER_FAULT", 0.01)
+    monkeypatch.setattr("shiftbench.leaderboard.app.keeper.SECONDS_BETWEEN_LOOKS", 0.01)
+    monkeypatch.setattr("shiftbench.leaderboard.app.keeper.SECONDS_AFTER_FAULT", 0.01)
     index = Index([filled.folder], Store(filled.store.root), background=True)
     monkeypatch.setattr(index.store, "refresh", look)
     keeper = Keeper(index)

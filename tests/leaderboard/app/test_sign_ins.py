@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from leaderboard.app import sign_ins
-from leaderboard.app.sign_ins import SignIns
+from shiftbench.leaderboard.app import sign_ins
+from shiftbench.leaderboard.app.sign_ins import SignIns
 
 
 def begun(server: SignIns, seconds: float = 60.0) -> dict[str, Any]:

@@ -22,17 +22,17 @@ import pytest
 import yaml
 from gradio_client import Client, handle_file
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.app.signing_in import own_path
-from leaderboard.app.space import ROOMS, SpaceConfig, check_names, requirements, space_files
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.app.signing_in import own_path
+from shiftbench.leaderboard.app.space import ROOMS, SpaceConfig, check_names, requirements, space_files
+from shiftbench.validation.cards import Card
+from shiftbench.validation.report import InvalidInput
 from tests.hub.clients import finish, start, start_publish
 from tests.hub.server import READ, LoopbackHub, running_hub
 from tests.hub.sign_in import CLIENT_ID, CLIENT_SECRET
 from tests.hub.spaces import stored_name
 from tests.leaderboard.conftest import predict
 from tests.shiftbench.elsewhere import make_environment
-from validation.cards import Card
-from validation.report import InvalidInput
 
 SPACE, DATA, ENTRIES = "acme/board", "acme/data", "acme/entries"
 CONFIG = SpaceConfig((DATA,), ENTRIES, daily_quota=2)
@@ -44,13 +44,18 @@ def test_its_files_are_the_rooms_and_what_starts_them() -> None:
     assert (head["sdk"], head["app_file"], head["hf_oauth"]) == ("gradio", "app.py", True)
     assert head["datasets"] == [DATA, ENTRIES]
     compile(files["app.py"], "app.py", "exec")
-    homes = [Path(str(importlib.import_module(room).__file__)).parent for room in ROOMS]
+    homes = [Path(str(importlib.import_module(f"shiftbench.{room}").__file__)).parent for room in ROOMS]
     # What no program reads.
     unread = {".md", ".png", ".pyc", ".typed"}
     read = {file for home in homes for file in home.rglob("*.*") if file.is_file() and file.suffix not in unread}
     assert {"theme.css", "page.html", "sources.toml", "citations.bib"} <= {file.name for file in read}
-    assert {file.relative_to(homes[0].parent).as_posix() for file in read} <= set(files)
-    assert all(path.split("/")[0] in (*ROOMS, "README.md", "app.py", "requirements.txt") for path in files)
+    inside = {f"shiftbench/{home.name}/{file.relative_to(home).as_posix()}" for home in homes for file in read
+              if file.is_relative_to(home)}  # fmt: skip
+    assert inside | {"shiftbench/__init__.py"} <= set(files)
+    assert {path for path in files if "/" not in path} == {"README.md", "app.py", "requirements.txt"}
+    assert {tuple(path.split("/")[:2]) for path in files if "/" in path} == {
+        ("shiftbench", name) for name in (*ROOMS, "__init__.py")
+    }
 
 
 def test_its_requirements_are_pinned_and_leave_out_what_it_does_not_need() -> None:

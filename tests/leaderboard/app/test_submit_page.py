@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 import yaml
 
-from leaderboard.app.server import serve
-from leaderboard.store import Store
+from shiftbench.leaderboard.app.server import serve
+from shiftbench.leaderboard.store import Store
+from shiftbench.validation.cards import write_card
 from tests.leaderboard.app.chromium import TASK, Open, entries, follow, ready_to_submit
 from tests.leaderboard.app.test_server import free_port
 from tests.leaderboard.conftest import SCRIPT, Filled, predict
-from validation.cards import write_card
 
 pytestmark = pytest.mark.browser
 

@@ -6,9 +6,9 @@ import time
 import gradio as gr
 import pytest
 
-from leaderboard.app.submitting import MAX_FIELD_CHARACTERS, _with_form
+from shiftbench.leaderboard.app.submitting import MAX_FIELD_CHARACTERS, _with_form
+from shiftbench.validation.yaml_text import parse_mapping
 from tests.validation.test_yaml_text import ATTACKS
-from validation.yaml_text import parse_mapping
 
 MAX_SECONDS = 5
 

@@ -17,11 +17,12 @@ from gradio_client.exceptions import AppError
 from huggingface_hub import HfApi
 from scipy.stats import binomtest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.app.client import nominate_at_url
-from leaderboard.app.server import ServerSettings, create_app, serve
-from leaderboard.release import close_round, feedback, nominate
-from leaderboard.store import LOCAL_SUBMITTER, Store, open_store
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.app.client import nominate_at_url
+from shiftbench.leaderboard.app.server import ServerSettings, create_app, serve
+from shiftbench.leaderboard.release import close_round, feedback, nominate
+from shiftbench.leaderboard.store import LOCAL_SUBMITTER, Store, open_store
+from shiftbench.validation.report import InvalidInput
 from tests.command_line import run
 from tests.hub.server import WRITE, running_hub
 from tests.leaderboard import attacks
@@ -35,7 +36,6 @@ from tests.leaderboard.release.gold import (
     with_errors,
     with_permuted_half,
 )
-from validation.report import InvalidInput
 
 SETTINGS = ServerSettings(daily_quota=100)
 PAGES = (

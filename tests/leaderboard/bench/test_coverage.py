@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from leaderboard.bench.coverage import SIMULATIONS, measure_coverage, print_coverage, simulate_intervals
-from leaderboard.bench.interval_settings import SETTINGS
-from leaderboard.bench.simulated_tasks import Setting, simulate_task
-from validation.report import InvalidInput
+from shiftbench.leaderboard.bench.coverage import SIMULATIONS, measure_coverage, print_coverage, simulate_intervals
+from shiftbench.leaderboard.bench.interval_settings import SETTINGS
+from shiftbench.leaderboard.bench.simulated_tasks import Setting, simulate_task
+from shiftbench.validation.report import InvalidInput
 
 
 def test_a_small_simulation_of_the_edges(monkeypatch: pytest.MonkeyPatch) -> None:

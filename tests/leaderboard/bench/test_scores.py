@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.bench import scores as bench
-from leaderboard.bench.scores import run_bench
-from validation.timing import Timing
+from shiftbench.leaderboard.bench import scores as bench
+from shiftbench.leaderboard.bench.scores import run_bench
+from shiftbench.validation.timing import Timing
 
 
 def test_targets_hold_at_scale_1_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from leaderboard.board import Board, Index, find_board
-from leaderboard.store import Store
+from shiftbench.leaderboard.board import Board, Index, find_board
+from shiftbench.leaderboard.store import Store
 from tests.leaderboard.conftest import Filled
 
 

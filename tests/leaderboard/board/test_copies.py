@@ -9,16 +9,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.board import Index, find_board
-from leaderboard.board.copies import N_NEIGHBOURS, Copies
-from leaderboard.board.look_alikes import skeleton
-from leaderboard.store import Store
-from leaderboard.views.board_fragment import rows_fragment
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board import Index, find_board
+from shiftbench.leaderboard.board.copies import N_NEIGHBOURS, Copies
+from shiftbench.leaderboard.board.look_alikes import skeleton
+from shiftbench.leaderboard.store import Store
+from shiftbench.leaderboard.views.board_fragment import rows_fragment
+from shiftbench.validation.cards import Card
 from tests.leaderboard.conftest import Visible, predict
 from tests.leaderboard.sending import Sender
 from tests.leaderboard.views.board_table import query
-from validation.cards import Card
 
 TASK = "nli"
 
@@ -112,7 +112,7 @@ def date_entries(store: Store, identities: Sequence[str]) -> None:
     for day, identity in enumerate(identities, start=1):
         path = store.entry_files(identity).card
         entry = replace(store.entry(identity), submitted_at=f"2026-01-{day:02}T00:00:00+00:00")
-        from leaderboard.store.entries import entry_bytes
+        from shiftbench.leaderboard.store.entries import entry_bytes
 
         path.write_bytes(entry_bytes(entry))
 

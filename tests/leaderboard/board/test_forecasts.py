@@ -5,15 +5,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.app.keeper import Keeper
-from leaderboard.board import Index, forecasts
-from leaderboard.board.forecasts import ANOTHER_ENTRY, FAILED, ForecastIndex, forecast_rows
-from leaderboard.store import Entry, Store
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.app.keeper import Keeper
+from shiftbench.leaderboard.board import Index, forecasts
+from shiftbench.leaderboard.board.forecasts import ANOTHER_ENTRY, FAILED, ForecastIndex, forecast_rows
+from shiftbench.leaderboard.store import Entry, Store
+from shiftbench.validation.cards import Card
+from shiftbench.validation.report import InvalidInput, Problem
 from tests.leaderboard.confident import TASK, write_confident
 from tests.leaderboard.conftest import predict
-from validation.cards import Card
-from validation.report import InvalidInput, Problem
 
 
 @pytest.fixture

@@ -9,22 +9,22 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.board import Index, find_board
-from leaderboard.board import index as index_module
-from leaderboard.board.ranks import ranked_replicates
-from leaderboard.scoring.score import score_predictions
-from leaderboard.scoring.shape import METRIC_VERSION
-from leaderboard.store import Store
-from leaderboard.views.board_fragment import rows_fragment
-from leaderboard.views.board_query import BoardQuery
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board import Index, find_board
+from shiftbench.leaderboard.board import index as index_module
+from shiftbench.leaderboard.board.ranks import ranked_replicates
+from shiftbench.leaderboard.scoring.score import score_predictions
+from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.leaderboard.store import Store
+from shiftbench.leaderboard.views.board_fragment import rows_fragment
+from shiftbench.leaderboard.views.board_query import BoardQuery
+from shiftbench.validation.cards import Card
+from shiftbench.validation.predictions import check_predictions
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.board.conftest import board_of, ready_frame
 from tests.leaderboard.conftest import SCRIPT, Filled, predict
 from tests.leaderboard.id_folder import id_predictions
 from tests.leaderboard.invented import invent
-from validation.cards import Card
-from validation.predictions import check_predictions
-from validation.report import InvalidInput
 
 # Boards
 

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from leaderboard.board import Index
-from leaderboard.board.ranks import BoardRanks
-from leaderboard.scoring.shape import METRIC_VERSION
-from leaderboard.store import Store
+from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.board.ranks import BoardRanks
+from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.leaderboard.store import Store
 from tests.leaderboard.board.conftest import board_of, ready_frame
 from tests.leaderboard.conftest import Filled
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from leaderboard.board import Board, Index, find_board
-from leaderboard.board.ranks import ranked_replicates
-from leaderboard.board.rows import is_ranked, trained_outside, unranked_lines
-from leaderboard.scoring.score import score_predictions
-from leaderboard.views.board_fragment import rows_fragment
-from leaderboard.views.board_query import BoardQuery
-from leaderboard.views.entry_page import entry_page
+from shiftbench.leaderboard.board import Board, Index, find_board
+from shiftbench.leaderboard.board.ranks import ranked_replicates
+from shiftbench.leaderboard.board.rows import is_ranked, trained_outside, unranked_lines
+from shiftbench.leaderboard.scoring.score import score_predictions
+from shiftbench.leaderboard.views.board_fragment import rows_fragment
+from shiftbench.leaderboard.views.board_query import BoardQuery
+from shiftbench.leaderboard.views.entry_page import entry_page
 from tests.leaderboard.conftest import Filled
 
 BOARD = "synthetic/nli"

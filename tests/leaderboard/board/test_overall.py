@@ -7,12 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from leaderboard.board import Benchmark, Board
-from leaderboard.board.overall import NO_RANKS, benchmarks_of, find_benchmark, line_key, overall_frame
-from leaderboard.board.overall_ranks import OverallRanks, mean_over_tasks
-from leaderboard.board.ranks import Replicates
-from leaderboard.board.rows import CARD_LINKS
-from validation.report import InvalidInput
+from shiftbench.leaderboard.board import Benchmark, Board
+from shiftbench.leaderboard.board.overall import NO_RANKS, benchmarks_of, find_benchmark, line_key, overall_frame
+from shiftbench.leaderboard.board.overall_ranks import OverallRanks, mean_over_tasks
+from shiftbench.leaderboard.board.ranks import Replicates
+from shiftbench.leaderboard.board.rows import CARD_LINKS
+from shiftbench.validation.report import InvalidInput
 
 TASKS = ("sa", "nli", "ab")
 _COLUMNS: dict[str, Any] = {

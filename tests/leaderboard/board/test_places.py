@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from leaderboard.board.places import BoardPlace, place_of
-from leaderboard.views.place_part import place_part, place_words
+from shiftbench.leaderboard.board.places import BoardPlace, place_of
+from shiftbench.leaderboard.views.place_part import place_part, place_words
 from tests.leaderboard.conftest import Visible
 
 

@@ -8,14 +8,21 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.building.synthetic import build_synthetic
-from builders.folder.reader import DatasetFolder
-from leaderboard.board import Index, submission
-from leaderboard.board.submission import MAX_PROBLEMS, SubmissionAnswer, check, nominate_entry, submit, withdraw
-from leaderboard.store import Store
-from leaderboard.views.answer import answer_html, answer_lines
+from shiftbench.builders.building.synthetic import build_synthetic
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board import Index, submission
+from shiftbench.leaderboard.board.submission import (
+    MAX_PROBLEMS,
+    SubmissionAnswer,
+    check,
+    nominate_entry,
+    submit,
+    withdraw,
+)
+from shiftbench.leaderboard.store import Store
+from shiftbench.leaderboard.views.answer import answer_html, answer_lines
+from shiftbench.validation.report import InvalidInput, Problem
 from tests.leaderboard.conftest import Filled, Visible, predict
-from validation.report import InvalidInput, Problem
 
 
 @pytest.fixture

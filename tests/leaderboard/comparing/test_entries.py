@@ -8,15 +8,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.comparing.entries import ComparedEntry, compare_with_first, distinct_names
-from leaderboard.comparing.files import Entrant, compare_entrants, compare_first
-from leaderboard.comparing.shape import Comparison, winner
-from leaderboard.scoring.score import score_file
-from leaderboard.scoring.shape import METRIC_VERSION
-from leaderboard.store import Store
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.comparing.entries import ComparedEntry, compare_with_first, distinct_names
+from shiftbench.leaderboard.comparing.files import Entrant, compare_entrants, compare_first
+from shiftbench.leaderboard.comparing.shape import Comparison, winner
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.leaderboard.store import Store
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import Filled, predict
-from validation.report import InvalidInput
 
 SWAPS = 2000
 

@@ -8,15 +8,15 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.comparing.equivalence import text_errors
-from leaderboard.comparing.files import Entrant, compare_entrants
-from leaderboard.comparing.shape import Comparison
-from leaderboard.comparing.words import about_lines
-from leaderboard.metrics.crossed import RunScores, SourcePair, crossed_test
-from leaderboard.metrics.equivalence import equivalence_p
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.comparing.equivalence import text_errors
+from shiftbench.leaderboard.comparing.files import Entrant, compare_entrants
+from shiftbench.leaderboard.comparing.shape import Comparison
+from shiftbench.leaderboard.comparing.words import about_lines
+from shiftbench.leaderboard.metrics.crossed import RunScores, SourcePair, crossed_test
+from shiftbench.leaderboard.metrics.equivalence import equivalence_p
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.comparing.test_recipes import SWAPS, constant, runs
-from validation.report import InvalidInput
 
 N_GROUPS, MARGIN = 1_000, 0.06
 

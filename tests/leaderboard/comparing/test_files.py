@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.comparing import testing
-from leaderboard.comparing.files import Entrant, compare_entrants
-from leaderboard.comparing.shape import Comparison
-from leaderboard.scoring.score import score_file
-from validation.report import InvalidInput
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.comparing import testing
+from shiftbench.leaderboard.comparing.files import Entrant, compare_entrants
+from shiftbench.leaderboard.comparing.shape import Comparison
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.validation.report import InvalidInput
 
 
 def predictions(folder: DatasetFolder, error: float, sources: list[str], seed: int = 0) -> pl.DataFrame:

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.comparing.entries import MAX_PAIRWISE, compare_in_pairs, compare_with_first
-from leaderboard.comparing.shape import Comparison, Difference, mirror_comparison, winner
-from leaderboard.store import Store
+from shiftbench.leaderboard.comparing.entries import MAX_PAIRWISE, compare_in_pairs, compare_with_first
+from shiftbench.leaderboard.comparing.shape import Comparison, Difference, mirror_comparison, winner
+from shiftbench.leaderboard.store import Store
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.comparing.test_entries import sides
 from tests.leaderboard.conftest import Filled
-from validation.report import InvalidInput
 
 SWAPS = 2000
 
@@ -64,7 +64,7 @@ def test_a_pair_that_is_kept_is_not_computed_again_the_other_way_round(
 ) -> None:
     chosen, store = sides(filled, "good", "poor"), Store(tmp_path)
     (one,) = compare_with_first(chosen, filled.folder, store, n_swaps=SWAPS)
-    monkeypatch.setattr("leaderboard.comparing.entries.compare_entrants", None)
+    monkeypatch.setattr("shiftbench.leaderboard.comparing.entries.compare_entrants", None)
     assert compare_with_first(chosen[::-1], filled.folder, store, n_swaps=SWAPS) == (mirror_comparison(one),)
 
 

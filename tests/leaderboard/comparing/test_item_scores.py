@@ -5,10 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from leaderboard.comparing.item_scores import ItemComparison, ItemScores, compare_items
-from leaderboard.metrics.comparison import holm
-from leaderboard.metrics.wilson import relative_square, wilson_interval
-from validation.report import InvalidInput
+from shiftbench.leaderboard.comparing.item_scores import ItemComparison, ItemScores, compare_items
+from shiftbench.leaderboard.metrics.comparison import holm
+from shiftbench.leaderboard.metrics.wilson import relative_square, wilson_interval
+from shiftbench.validation.report import InvalidInput
 
 
 def items(

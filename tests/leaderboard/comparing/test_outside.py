@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.comparing.entries import compare_with_first
-from leaderboard.comparing.files import Entrant, compare_entrants
-from leaderboard.comparing.shape import TRAINED_MODELS, Comparison, mirror_comparison
-from leaderboard.comparing.words import sentence
-from leaderboard.store import Store
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.comparing.entries import compare_with_first
+from shiftbench.leaderboard.comparing.files import Entrant, compare_entrants
+from shiftbench.leaderboard.comparing.shape import TRAINED_MODELS, Comparison, mirror_comparison
+from shiftbench.leaderboard.comparing.words import sentence
+from shiftbench.leaderboard.store import Store
 from tests.leaderboard.comparing.test_entries import sides
 from tests.leaderboard.conftest import Filled, predict
 from tests.leaderboard.id_folder import id_predictions

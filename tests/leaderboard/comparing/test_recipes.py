@@ -7,14 +7,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.comparing.cells import path_contributions, shared_runs
-from leaderboard.comparing.files import Entrant, compare_entrants
-from leaderboard.comparing.shape import RECIPES, TRAINED_MODELS, Comparison, Difference, winner
-from leaderboard.comparing.words import about_lines, sentence
-from leaderboard.scoring.score import score_file
-from leaderboard.views import exports
-from leaderboard.views.plain_tables import comparison_table
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.comparing.cells import path_contributions, shared_runs
+from shiftbench.leaderboard.comparing.files import Entrant, compare_entrants
+from shiftbench.leaderboard.comparing.shape import RECIPES, TRAINED_MODELS, Comparison, Difference, winner
+from shiftbench.leaderboard.comparing.words import about_lines, sentence
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.leaderboard.views import exports
+from shiftbench.leaderboard.views.plain_tables import comparison_table
 
 SWAPS = 2000
 RECIPE_WORDS = ("more robust", "recipe")

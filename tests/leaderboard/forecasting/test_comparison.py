@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from leaderboard.forecasting.comparison import Forecasted, compare_methods
-from leaderboard.forecasting.errors import sort_methods
-from leaderboard.forecasting.methods import TITLES
-from leaderboard.forecasting.shape import Forecast, MethodErrors, ShiftForecast, TaskForecast
-from leaderboard.views.forecast_comparison import method_table
-from validation.report import InvalidInput
+from shiftbench.leaderboard.forecasting.comparison import Forecasted, compare_methods
+from shiftbench.leaderboard.forecasting.errors import sort_methods
+from shiftbench.leaderboard.forecasting.methods import TITLES
+from shiftbench.leaderboard.forecasting.shape import Forecast, MethodErrors, ShiftForecast, TaskForecast
+from shiftbench.leaderboard.views.forecast_comparison import method_table
+from shiftbench.validation.report import InvalidInput
 
 
 def task(domains: int, seed: int, noise: float = 0.02, level: float | None = 0.8) -> TaskForecast:

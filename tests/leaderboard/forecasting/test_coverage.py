@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from leaderboard.forecasting.across import Cell
-from leaderboard.forecasting.methods import METHODS
-from leaderboard.forecasting.run import Grid
+from shiftbench.leaderboard.forecasting.across import Cell
+from shiftbench.leaderboard.forecasting.methods import METHODS
+from shiftbench.leaderboard.forecasting.run import Grid
 
 SHOWN = ("source-accuracy", "doc", "mean-drop", "nuclear-norm", "divergence", "average")
 

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from leaderboard.forecasting.likeness import mean_likeness, word_likeness
-from leaderboard.forecasting.run import Grid, forecast_task
-from leaderboard.forecasting.samples import Sample, TaskSamples
-from leaderboard.forecasting.text_vectors import TextPair
+from shiftbench.leaderboard.forecasting.likeness import mean_likeness, word_likeness
+from shiftbench.leaderboard.forecasting.run import Grid, forecast_task
+from shiftbench.leaderboard.forecasting.samples import Sample, TaskSamples
+from shiftbench.leaderboard.forecasting.text_vectors import TextPair
 
 from .test_run import grid
 

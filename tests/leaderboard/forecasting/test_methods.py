@@ -6,8 +6,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from leaderboard.forecasting.methods import METHODS, NO_HOME, NO_LABELS, NO_PROBABILITIES, forecast_run, shift_runs
-from leaderboard.forecasting.samples import Sample, TaskSamples
+from shiftbench.leaderboard.forecasting.methods import (
+    METHODS,
+    NO_HOME,
+    NO_LABELS,
+    NO_PROBABILITIES,
+    forecast_run,
+    shift_runs,
+)
+from shiftbench.leaderboard.forecasting.samples import Sample, TaskSamples
 
 N = 300
 

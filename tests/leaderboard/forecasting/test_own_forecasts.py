@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.forecasting.comparison import Forecasted, compare_methods
-from leaderboard.forecasting.own_forecasts import add_own_forecasts, read_own_forecasts
-from leaderboard.forecasting.shape import TaskForecast
-from validation.report import InvalidInput
+from shiftbench.leaderboard.forecasting.comparison import Forecasted, compare_methods
+from shiftbench.leaderboard.forecasting.own_forecasts import add_own_forecasts, read_own_forecasts
+from shiftbench.leaderboard.forecasting.shape import TaskForecast
+from shiftbench.validation.report import InvalidInput
 
 from .test_comparison import task
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from leaderboard.forecasting.across import Cell
-from leaderboard.forecasting.run import Grid, chosen_methods
-from leaderboard.forecasting.shape import ShiftForecast
-from validation.report import InvalidInput
+from shiftbench.leaderboard.forecasting.across import Cell
+from shiftbench.leaderboard.forecasting.run import Grid, chosen_methods
+from shiftbench.leaderboard.forecasting.shape import ShiftForecast
+from shiftbench.validation.report import InvalidInput
 
 DOMAINS = tuple("abcdef")
 METHODS = ("source-accuracy", "mean-drop", "doc", "nuclear-norm", "divergence", "average")

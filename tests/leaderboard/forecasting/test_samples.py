@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.forecasting.samples import ONE_LABEL, reason_against_forecasts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.forecasting.samples import ONE_LABEL, reason_against_forecasts
 
 
 @pytest.mark.parametrize(

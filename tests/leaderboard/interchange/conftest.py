@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 from jsonschema import Draft7Validator
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.interchange.shared_entry import SharedEntry
-from leaderboard.scoring.score import checked_predictions, score_predictions
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.interchange.shared_entry import SharedEntry
+from shiftbench.leaderboard.scoring.score import checked_predictions, score_predictions
+from shiftbench.validation.cards import Card
 from tests.leaderboard.conftest import Filled
-from validation.cards import Card
 
 SCHEMAS = Path(__file__).parent / "every_eval_ever_0.3.0"
 

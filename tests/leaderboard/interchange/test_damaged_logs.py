@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.interchange.comparison import ComparedLogs, compare_logs
-from leaderboard.interchange.joining import Joining
-from leaderboard.interchange.reader import read_log
-from leaderboard.views.item_tables import items_csv, items_html, items_latex, items_markdown
+from shiftbench.leaderboard.interchange.comparison import ComparedLogs, compare_logs
+from shiftbench.leaderboard.interchange.joining import Joining
+from shiftbench.leaderboard.interchange.reader import read_log
+from shiftbench.leaderboard.views.item_tables import items_csv, items_html, items_latex, items_markdown
+from shiftbench.validation.plain_text import escape_invisible
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.interchange.logs import (
     DATE,
     completion,
@@ -26,8 +28,6 @@ from tests.leaderboard.interchange.logs import (
     write_lm_eval,
 )
 from tests.leaderboard.interchange.mutations import encrypted, mutated_archive, mutated_bytes, mutated_values
-from validation.plain_text import escape_invisible
-from validation.report import InvalidInput
 
 N = 15
 """Mutations of each kind and file; give ``run_mutations`` more to look for new ones."""

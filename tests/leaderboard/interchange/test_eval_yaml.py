@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import yaml
 
-from builders.building.synthetic import build_synthetic
-from builders.building.synthetic_grid import build_grid
-from builders.folder.configs import configs
-from builders.folder.reader import DatasetFolder
-from leaderboard.interchange.eval_yaml import ANSWER, benchmark_tasks
+from shiftbench.builders.building.synthetic import build_synthetic
+from shiftbench.builders.building.synthetic_grid import build_grid
+from shiftbench.builders.folder.configs import configs
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.interchange.eval_yaml import ANSWER, benchmark_tasks
 from shiftbench.publish_command import benchmark_file
 from tests.leaderboard.shapes import build_dealt_folder
 

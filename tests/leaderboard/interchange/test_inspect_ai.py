@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.interchange.reader import read_log
+from shiftbench.leaderboard.interchange.reader import read_log
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.interchange.logs import FIXTURES, inspect_header, inspect_sample, write_eval
-from validation.report import InvalidInput
 
 
 def test_an_archive_is_read(tmp_path: Path) -> None:

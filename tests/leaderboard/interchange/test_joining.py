@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leaderboard.interchange.comparison import read_logs
-from leaderboard.interchange.joining import JoinedLogs, Joining, join_logs, model_names
+from shiftbench.leaderboard.interchange.comparison import read_logs
+from shiftbench.leaderboard.interchange.joining import JoinedLogs, Joining, join_logs, model_names
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.interchange.logs import (
     FIXTURES,
     digest,
@@ -22,7 +23,6 @@ from tests.leaderboard.interchange.logs import (
     write_helm,
     write_lm_eval,
 )
-from validation.report import InvalidInput
 
 Lines = list[dict[str, Any]]
 N = 12

@@ -28,7 +28,7 @@ _MEASURED = """
 import resource, time
 from pathlib import Path
 import msgspec, pyarrow
-from leaderboard.interchange.reader import read_log
+from shiftbench.leaderboard.interchange.reader import read_log
 start = time.process_time()
 {program}
 print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)

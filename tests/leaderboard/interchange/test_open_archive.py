@@ -10,16 +10,16 @@ import polars as pl
 import pytest
 from datasets import load_dataset
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.interchange import open_archive
-from leaderboard.interchange.from_archive import fill_store
-from leaderboard.store import Entry, Store
-from leaderboard.store.rescore import rescore
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.interchange import open_archive
+from shiftbench.leaderboard.interchange.from_archive import fill_store
+from shiftbench.leaderboard.store import Entry, Store
+from shiftbench.leaderboard.store.rescore import rescore
+from shiftbench.validation.cards import Card
+from shiftbench.validation.report import InvalidInput
 from tests.command_line import run
 from tests.leaderboard.release.gold import build_gold
 from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
-from validation.cards import Card
-from validation.report import InvalidInput
 
 DOMAINS = ("books", "films", "games")
 ACCOUNT, CONTACT = "ada-account", "ada@example.org"

@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 from tqdm import tqdm
 
-from leaderboard.comparing.item_scores import ItemComparison, ModelDifference
-from leaderboard.interchange.comparison import compare_logs, read_logs
-from leaderboard.interchange.joining import Joining
-from leaderboard.interchange.log import EvaluationLog
-from leaderboard.metrics.multiplicity import LEVEL
+from shiftbench.leaderboard.comparing.item_scores import ItemComparison, ModelDifference
+from shiftbench.leaderboard.interchange.comparison import compare_logs, read_logs
+from shiftbench.leaderboard.interchange.joining import Joining
+from shiftbench.leaderboard.interchange.log import EvaluationLog
+from shiftbench.leaderboard.metrics.multiplicity import LEVEL
 from tests.leaderboard.interchange.logs import lm_eval_choice, write_lm_eval
 
 N_COPIES, N_PASSAGES, SIZE, N_MODELS = 2_000, 60, 5, 3

@@ -6,14 +6,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leaderboard.metrics.label_sampling import (
+from shiftbench.leaderboard.metrics.label_sampling import (
     UNIFORM_SHARE,
     draw_groups,
     draw_probabilities,
     enough_expected,
     expected_width,
 )
-from leaderboard.metrics.sampled_accuracy import sampled_accuracy
+from shiftbench.leaderboard.metrics.sampled_accuracy import sampled_accuracy
 
 Floats = NDArray[np.float64]
 

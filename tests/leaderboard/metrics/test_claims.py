@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leaderboard.metrics.ranking import RankedReplicates
+from shiftbench.leaderboard.metrics.ranking import RankedReplicates
 from tests.leaderboard.metrics.claims import RankSetting, Setting, board, family, rank_coverage, type_one
 
 N_TASKS = 2000

@@ -2,7 +2,14 @@
 
 import pytest
 
-from leaderboard.metrics.difficulty_verdict import Bounded, Explanation, OnScale, Reason, Verdict, difficulty_verdict
+from shiftbench.leaderboard.metrics.difficulty_verdict import (
+    Bounded,
+    Explanation,
+    OnScale,
+    Reason,
+    Verdict,
+    difficulty_verdict,
+)
 
 SHOWN, NOT_SHOWN, NONE = Bounded(0.1, 0.05, 0.15), Bounded(0.03, -0.02, 0.08), Bounded(0.0, -0.04, 0.04)
 BELOW = Bounded(-0.05, -0.09, -0.01)

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import wilcoxon
 
-from leaderboard.metrics.forecast_errors import MIN_DOMAINS, interval_score, mean_by_domain, paired_test, skill
+from shiftbench.leaderboard.metrics.forecast_errors import (
+    MIN_DOMAINS,
+    interval_score,
+    mean_by_domain,
+    paired_test,
+    skill,
+)
 
 
 def test_five_domains_cannot_tell() -> None:

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.metrics.home_advantage import home_advantage, home_weights, on_scale
-from leaderboard.metrics.robustness import summarise
+from shiftbench.leaderboard.metrics.home_advantage import home_advantage, home_weights, on_scale
+from shiftbench.leaderboard.metrics.robustness import summarise
 from tests.leaderboard.metrics.at_home import WITH, WITHOUT, claimed_shares
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from leaderboard.metrics.power import (
+from shiftbench.leaderboard.metrics.power import (
     EvaluationSet,
     mean_drop_variance,
     minimum_detectable,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leaderboard.metrics.resolution import resolved_scenario
+from shiftbench.leaderboard.metrics.resolution import resolved_scenario
 from tests.leaderboard.metrics.resolving import Drop, resolved_shares
 
 WRONG = [

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from leaderboard.metrics.label_sampling import (
+from shiftbench.leaderboard.metrics.label_sampling import (
     confidence_correlation,
     draw_groups,
     draw_probabilities,
     enough_expected,
     expected_width,
 )
-from leaderboard.metrics.sampled_accuracy import sampled_accuracy
-from leaderboard.metrics.wilson import relative_square, wilson_interval
+from shiftbench.leaderboard.metrics.sampled_accuracy import sampled_accuracy
+from shiftbench.leaderboard.metrics.wilson import relative_square, wilson_interval
 from tests.leaderboard.metrics.sampled import Domain, simulate
 
 N, N_LABELLED = 2000, 100

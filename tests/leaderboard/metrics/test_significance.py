@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from leaderboard.metrics.comparison import holm
-from leaderboard.metrics.home_advantage import home_advantage
-from leaderboard.metrics.robustness import scenario, shift_scores, source_drop, target_drop
-from leaderboard.metrics.significance import (
+from shiftbench.leaderboard.metrics.comparison import holm
+from shiftbench.leaderboard.metrics.home_advantage import home_advantage
+from shiftbench.leaderboard.metrics.robustness import scenario, shift_scores, source_drop, target_drop
+from shiftbench.leaderboard.metrics.significance import (
     bonferroni,
     order_chi_square,
     scenario_chi_square,

@@ -8,14 +8,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.assembling.assemble import AssembledTask, assemble
-from builders.assembling.cut import Splits
-from builders.building.synthetic import NLI
-from builders.folder.manifest import Provenance, SourceFacts
-from builders.folder.reader import DatasetFolder
-from builders.specs.spec import DomainSpec, TaskSpec
-from builders.writing import writer
-from builders.writing.writer import write_folder
+from shiftbench.builders.assembling.assemble import AssembledTask, assemble
+from shiftbench.builders.assembling.cut import Splits
+from shiftbench.builders.building.synthetic import NLI
+from shiftbench.builders.folder.manifest import Provenance, SourceFacts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.specs.spec import DomainSpec, TaskSpec
+from shiftbench.builders.writing import writer
+from shiftbench.builders.writing.writer import write_folder
 
 LABELS = ("entailment", "neutral", "contradiction", "not_entailment")
 SOURCE = SourceFacts(

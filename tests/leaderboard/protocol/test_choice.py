@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.protocol.choice import Facts, MeanWords, Probe, Study, choose
-from leaderboard.protocol.report import reason_words
-from leaderboard.protocol.rule import Candidate
-from leaderboard.protocol.run import resolve_id_domain
-from leaderboard.scoring.intervals import Figure, Reason
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.protocol.choice import Facts, MeanWords, Probe, Study, choose
+from shiftbench.leaderboard.protocol.report import reason_words
+from shiftbench.leaderboard.protocol.rule import Candidate
+from shiftbench.leaderboard.protocol.run import resolve_id_domain
+from shiftbench.leaderboard.scoring.intervals import Figure, Reason
 
 NAMES = {"Wide": "wide", "Law": "law", "Court": "court"}
 

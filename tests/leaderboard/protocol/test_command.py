@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.protocol.choice import DatasetChoice
-from leaderboard.protocol.picture import choice_picture
-from leaderboard.protocol.run import choose_measured, choose_reported
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.protocol.choice import DatasetChoice
+from shiftbench.leaderboard.protocol.picture import choice_picture
+from shiftbench.leaderboard.protocol.run import choose_measured, choose_reported
+from shiftbench.validation.report import InvalidInput
 from tests import command_line
-from validation.report import InvalidInput
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:

@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.folder.manifest import Manifest
-from builders.folder.reader import DatasetFolder
-from leaderboard.protocol.choice import DatasetChoice, Decision
-from leaderboard.protocol.measured import measured_scores, measured_study
-from leaderboard.protocol.run import choose_measured
-from leaderboard.scoring.score import score_file
-from validation.report import InvalidInput
+from shiftbench.builders.folder.manifest import Manifest
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.protocol.choice import DatasetChoice, Decision
+from shiftbench.leaderboard.protocol.measured import measured_scores, measured_study
+from shiftbench.leaderboard.protocol.run import choose_measured
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.validation.report import InvalidInput
 
 from .conftest import ERRORS, predicted
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from builders import boss
-from leaderboard.protocol import reported
-from leaderboard.protocol.choice import DatasetChoice, Decision
-from leaderboard.protocol.run import choose_reported
-from validation.report import InvalidInput
+from shiftbench.builders import boss
+from shiftbench.leaderboard.protocol import reported
+from shiftbench.leaderboard.protocol.choice import DatasetChoice, Decision
+from shiftbench.leaderboard.protocol.run import choose_reported
+from shiftbench.validation.report import InvalidInput
 
 SUITE = {
     "sa": ("Amazon", {"Dynasent", "SemEval", "SST"}),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leaderboard.protocol.rule import (
+from shiftbench.leaderboard.protocol.rule import (
     Candidate,
     OodVerdict,
     choose_id,

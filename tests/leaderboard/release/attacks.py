@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from leaderboard.release.ladder import Measured, Rung, is_apart, next_rung, round_figure
-from validation.vocabulary import NO_SOURCE, UNPARSED
+from shiftbench.leaderboard.release.ladder import Measured, Rung, is_apart, next_rung, round_figure
+from shiftbench.validation.vocabulary import NO_SOURCE, UNPARSED
 
 Ids = Mapping[str, Sequence[str]]
 """Test ids by target, sorted."""

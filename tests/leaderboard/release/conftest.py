@@ -2,7 +2,7 @@
 
 import pytest
 
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.reader import DatasetFolder
 from tests.leaderboard.release.gold import DOMAINS, build_gold
 
 

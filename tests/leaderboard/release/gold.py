@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from builders.building import own
-from builders.folder.reader import DatasetFolder
-from leaderboard.release.halves import halves
-from leaderboard.store import Entry, Store
+from shiftbench.builders.building import own
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.release.halves import halves
+from shiftbench.leaderboard.store import Entry, Store
+from shiftbench.validation.cards import Card
 from tests.changed_folders import open_changed
-from validation.cards import Card
 
 TASK = "tickets"
 DOMAINS = ("ferry", "kettle", "violin")

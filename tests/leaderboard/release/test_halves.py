@@ -6,16 +6,23 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.assembling.assemble import assemble
-from builders.assembling.placebo import placebo_task
-from builders.folder.manifest import SourceFacts
-from builders.folder.reader import DatasetFolder
-from builders.specs.spec import TaskSpec
-from builders.writing.writer import write_folder
-from leaderboard.release.halves import _gold_key, gold_keys, half_of, halves, refuse_split_twice, released_tasks
+from shiftbench.builders.assembling.assemble import assemble
+from shiftbench.builders.assembling.placebo import placebo_task
+from shiftbench.builders.folder.manifest import SourceFacts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.specs.spec import TaskSpec
+from shiftbench.builders.writing.writer import write_folder
+from shiftbench.leaderboard.release.halves import (
+    _gold_key,
+    gold_keys,
+    half_of,
+    halves,
+    refuse_split_twice,
+    released_tasks,
+)
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import TaskKind
 from tests.leaderboard.release.gold import DOMAINS, KEY, TASK, build_gold, with_permuted_half
-from validation.report import InvalidInput
-from validation.vocabulary import TaskKind
 
 
 def tickets(name: str) -> TaskSpec:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from leaderboard.release.history import LOOKS_A_YEAR, numbers_a_year
-from leaderboard.release.ladder import (
+from shiftbench.leaderboard.release.history import LOOKS_A_YEAR, numbers_a_year
+from shiftbench.leaderboard.release.ladder import (
     MIN_STEP,
     Measured,
     Rung,

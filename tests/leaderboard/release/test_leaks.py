@@ -9,13 +9,14 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.board import Index
-from leaderboard.board.submission import submit
-from leaderboard.release import LOOKS_A_YEAR, close_round, nominate
-from leaderboard.release.halves import MIN_TEXTS
-from leaderboard.scoring.score import checked_predictions, score_predictions
-from leaderboard.store import Store
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.board.submission import submit
+from shiftbench.leaderboard.release import LOOKS_A_YEAR, close_round, nominate
+from shiftbench.leaderboard.release.halves import MIN_TEXTS
+from shiftbench.leaderboard.scoring.score import checked_predictions, score_predictions
+from shiftbench.leaderboard.store import Store
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.release.attacks import flips, read_off
 from tests.leaderboard.release.gold import (
     DOMAINS,
@@ -26,7 +27,6 @@ from tests.leaderboard.release.gold import (
     in_feedback,
     with_permuted_half,
 )
-from validation.report import InvalidInput
 
 QUOTA = 10_000
 

@@ -8,13 +8,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.release import LOOKS_A_YEAR, TargetFeedback, feedback, ledger, looks
-from leaderboard.release.halves import halves
-from leaderboard.release.history import History, ReceivedFigure
-from leaderboard.release.ladder import MIN_STEP
-from leaderboard.release.ledger import records_of
-from leaderboard.store import Store
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.release import LOOKS_A_YEAR, TargetFeedback, feedback, ledger, looks
+from shiftbench.leaderboard.release.halves import halves
+from shiftbench.leaderboard.release.history import History, ReceivedFigure
+from shiftbench.leaderboard.release.ladder import MIN_STEP
+from shiftbench.leaderboard.release.ledger import records_of
+from shiftbench.leaderboard.store import Store
+from shiftbench.validation.cards import Card
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import UNPARSED
 from tests.leaderboard.release.gold import (
     DOMAINS,
     TASK,
@@ -24,9 +27,6 @@ from tests.leaderboard.release.gold import (
     send,
     with_errors,
 )
-from validation.cards import Card
-from validation.report import InvalidInput
-from validation.vocabulary import UNPARSED
 
 TARGET = DOMAINS[0]
 

@@ -10,14 +10,16 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.board import Index
-from leaderboard.release import close_round, feedback, last_release, nominate, nominated_entries
-from leaderboard.release.releases import closed_rounds
-from leaderboard.store import Entry, Store
-from leaderboard.store.rescore import rescore
-from leaderboard.views.board_data import board_rows
-from leaderboard.views.terminal import print_round
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.release import close_round, feedback, last_release, nominate, nominated_entries
+from shiftbench.leaderboard.release.releases import closed_rounds
+from shiftbench.leaderboard.store import Entry, Store
+from shiftbench.leaderboard.store.rescore import rescore
+from shiftbench.leaderboard.views.board_data import board_rows
+from shiftbench.leaderboard.views.terminal import print_round
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import UNPARSED
 from tests.leaderboard.release.gold import (
     DOMAINS,
     TASK,
@@ -30,8 +32,6 @@ from tests.leaderboard.release.gold import (
     with_errors,
     with_permuted_half,
 )
-from validation.report import InvalidInput
-from validation.vocabulary import UNPARSED
 
 FIRST, SECOND, THIRD = date(2026, 2, 3), date(2026, 4, 1), date(2026, 7, 1)
 SHARES = {"ada": 0.1, "bob": 0.105, "eve": 0.6}
@@ -100,7 +100,7 @@ def test_what_was_released_never_changes(
     done = rescore(store, [other], every=True)
     assert (len(done.kept), done.scored, done.failed) == (3, (), {})
     assert {name: content for name, content in records(store).items() if name in before} == before
-    monkeypatch.setattr("leaderboard.release.ranking.METRIC_VERSION", "99")
+    monkeypatch.setattr("shiftbench.leaderboard.release.ranking.METRIC_VERSION", "99")
     late = send_as(store, ranked, "zoe", 0.3, 9)
     nominate(store, late.id, "zoe", [ranked])
     second = close_round(store, [other], SECOND)
@@ -247,7 +247,7 @@ def test_few_figures_where_labels_cannot_be_guessed(
     store: Store, ranked: DatasetFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Check one figure a year for every thousand labels: an entry that is apart from the last waits a year."""
-    monkeypatch.setattr("leaderboard.release.ranking.can_be_guessed", lambda _: False)
+    monkeypatch.setattr("shiftbench.leaderboard.release.ranking.can_be_guessed", lambda _: False)
     close_round(store, [ranked], FIRST)
     other = send_as(store, ranked, "ada", 0.7, 80)
     nominate(store, other.id, "ada", [ranked])

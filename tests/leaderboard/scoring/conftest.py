@@ -2,8 +2,8 @@
 
 import pytest
 
-from builders.building.synthetic_grid import build_grid
-from builders.folder.reader import DatasetFolder
+from shiftbench.builders.building.synthetic_grid import build_grid
+from shiftbench.builders.folder.reader import DatasetFolder
 
 
 @pytest.fixture(scope="session")

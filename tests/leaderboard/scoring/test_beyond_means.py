@@ -6,15 +6,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.building.synthetic_grid import noisy_predictions
-from builders.folder.manifest import TaskInfo
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.new_domain import next_domain
-from leaderboard.scoring.outcomes import LENIENT, Outcomes, outcomes
-from leaderboard.scoring.score import score_file
-from leaderboard.scoring.shape import Scores, TaskScores
-from leaderboard.views.beyond_means import about_lines, lenient_line
-from validation.vocabulary import UNPARSED, TaskKind
+from shiftbench.builders.building.synthetic_grid import noisy_predictions
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.new_domain import next_domain
+from shiftbench.leaderboard.scoring.outcomes import LENIENT, Outcomes, outcomes
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.leaderboard.scoring.shape import Scores, TaskScores
+from shiftbench.leaderboard.views.beyond_means import about_lines, lenient_line
+from shiftbench.validation.vocabulary import UNPARSED, TaskKind
 
 TAGS = ("O", "B-person", "I-person", "B-place", "I-place")
 

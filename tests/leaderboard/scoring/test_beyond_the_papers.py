@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 from sklearn.metrics import f1_score
 
-from builders.building.synthetic_grid import noisy_predictions
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import score_file
-from leaderboard.scoring.shape import Scores
+from shiftbench.builders.building.synthetic_grid import noisy_predictions
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.leaderboard.scoring.shape import Scores
 
 
 @pytest.fixture(scope="module")

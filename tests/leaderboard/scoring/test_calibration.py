@@ -8,15 +8,15 @@ import polars as pl
 import pytest
 from sklearn.metrics import f1_score, roc_auc_score
 
-from builders.building.synthetic import build_synthetic
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature
-from leaderboard.scoring.confidence_shape import Confidence
-from leaderboard.scoring.score import score_predictions
+from shiftbench.builders.building.synthetic import build_synthetic
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature
+from shiftbench.leaderboard.scoring.confidence_shape import Confidence
+from shiftbench.leaderboard.scoring.score import score_predictions
+from shiftbench.validation.predictions import check_predictions
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import UNPARSED
 from tests.leaderboard.confident import TASK, confident, score
-from validation.predictions import check_predictions
-from validation.report import InvalidInput
-from validation.vocabulary import UNPARSED
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from leaderboard.metrics.difficulty_verdict import Verdict
-from leaderboard.scoring.difficulty import TwoScores, explain_drop
-from leaderboard.scoring.intervals import Figure, Reason
+from shiftbench.leaderboard.metrics.difficulty_verdict import Verdict
+from shiftbench.leaderboard.scoring.difficulty import TwoScores, explain_drop
+from shiftbench.leaderboard.scoring.intervals import Figure, Reason
 from tests.leaderboard.scoring.difficult_domains import BOTH, HARDER, HOME, SHIFTED, verdicts
 
 NONE = dict.fromkeys(HOME, 0.0)

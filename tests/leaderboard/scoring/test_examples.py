@@ -6,12 +6,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.building.synthetic_grid import noisy_predictions
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring import examples
-from leaderboard.scoring.examples import MAX_LETTERS, why_hidden, wrong_examples
+from shiftbench.builders.building.synthetic_grid import noisy_predictions
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring import examples
+from shiftbench.leaderboard.scoring.examples import MAX_LETTERS, why_hidden, wrong_examples
+from shiftbench.validation.vocabulary import UNPARSED
 from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
-from validation.vocabulary import UNPARSED
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.classification import confusion_counts, macro_f1
-from leaderboard.scoring.floors import Floor, constant_runs, floor_of
-from leaderboard.scoring.score import score_file
-from leaderboard.scoring.shape import Scores
-from leaderboard.views.terminal import warnings
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.classification import confusion_counts, macro_f1
+from shiftbench.leaderboard.scoring.floors import Floor, constant_runs, floor_of
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.leaderboard.views.terminal import warnings
+from shiftbench.validation.vocabulary import UNPARSED, TaskKind
 from tests.leaderboard.conftest import predict
-from validation.vocabulary import UNPARSED, TaskKind
 
 
 @given(st.lists(st.integers(0, 3), min_size=2, max_size=60), st.integers(0, 3))

@@ -7,11 +7,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.building.synthetic_grid import noisy_predictions
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.home_advantage import home_advantage
-from leaderboard.scoring.score import score_file
-from leaderboard.scoring.shape import Summary, TaskScores
+from shiftbench.builders.building.synthetic_grid import noisy_predictions
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.home_advantage import home_advantage
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.leaderboard.scoring.shape import Summary, TaskScores
 
 
 def scored(folder: DatasetFolder, frame: pl.DataFrame, tmp_path: Path, n_draws: int = 100) -> TaskScores:

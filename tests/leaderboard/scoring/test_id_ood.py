@@ -9,13 +9,13 @@ from rich.console import Console
 from seqeval.metrics import f1_score
 from seqeval.scheme import IOB2
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.tagging import RARER_TO_MISCELLANEOUS
-from leaderboard.scoring.score import checked_predictions, score_file
-from leaderboard.scoring.shape import IdOod, Scores, TaskScores
-from leaderboard.views.terminal import print_board, print_scores
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.tagging import RARER_TO_MISCELLANEOUS
+from shiftbench.leaderboard.scoring.score import checked_predictions, score_file
+from shiftbench.leaderboard.scoring.shape import IdOod, Scores, TaskScores
+from shiftbench.leaderboard.views.terminal import print_board, print_scores
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.id_folder import id_predictions
-from validation.report import InvalidInput
 
 OOD = ("dynasent", "semeval", "sst")
 

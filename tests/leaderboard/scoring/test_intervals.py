@@ -11,14 +11,14 @@ import pytest
 from scipy import stats
 from sklearn.metrics import f1_score
 
-from builders.building.synthetic import build_synthetic
-from builders.building.synthetic_grid import noisy_predictions
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.resampling import group_weights
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.intervals import DROP, Figure, Reason, difference, estimate, mean, worst
-from leaderboard.scoring.score import Scored, checked_predictions, score_predictions
-from leaderboard.scoring.shape import Scores
+from shiftbench.builders.building.synthetic import build_synthetic
+from shiftbench.builders.building.synthetic_grid import noisy_predictions
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.resampling import group_weights
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.intervals import DROP, Figure, Reason, difference, estimate, mean, worst
+from shiftbench.leaderboard.scoring.score import Scored, checked_predictions, score_predictions
+from shiftbench.leaderboard.scoring.shape import Scores
 from tests.close_figures import assert_close
 
 

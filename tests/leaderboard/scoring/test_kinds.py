@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 from rouge_score.rouge_scorer import RougeScorer
 
-from builders.building.synthetic_grid import noisy_predictions
-from builders.folder.reader import DatasetFolder
-from leaderboard.bench.scores import answer_f1_by_squad, span_f1_by_seqeval
-from leaderboard.scoring import outcomes
-from leaderboard.scoring.score import checked_predictions, score_file
-from leaderboard.scoring.shape import Scores, Shift, TaskScores
-from validation.report import InvalidInput
+from shiftbench.builders.building.synthetic_grid import noisy_predictions
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.bench.scores import answer_f1_by_squad, span_f1_by_seqeval
+from shiftbench.leaderboard.scoring import outcomes
+from shiftbench.leaderboard.scoring.score import checked_predictions, score_file
+from shiftbench.leaderboard.scoring.shape import Scores, Shift, TaskScores
+from shiftbench.validation.report import InvalidInput
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from leaderboard.metrics.wilson import relative_square, wilson_interval
-from leaderboard.scoring.intervals import Figure, Reason
-from leaderboard.scoring.limits import Limits, LimitTest, check_drop, check_score, decide, refuse_limits
-from validation.report import InvalidInput
+from shiftbench.leaderboard.metrics.wilson import relative_square, wilson_interval
+from shiftbench.leaderboard.scoring.intervals import Figure, Reason
+from shiftbench.leaderboard.scoring.limits import Limits, LimitTest, check_drop, check_score, decide, refuse_limits
+from shiftbench.validation.report import InvalidInput
 
 
 def figure(score: float, n: int = 400) -> Figure:

@@ -8,17 +8,17 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from builders.building.synthetic_grid import noisy_predictions
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.wilson import relative_square, wilson_interval
-from leaderboard.scoring.intervals import Figure, Reason, TotalBounds, difference
-from leaderboard.scoring.non_inferiority import AT_CHANCE, highest_bound, one_sided
-from leaderboard.scoring.score import score_file
-from leaderboard.scoring.shape import BoundedDrop, Scores
-from leaderboard.views.margins import margin_lines
+from shiftbench.builders.building.synthetic_grid import noisy_predictions
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.command import app
+from shiftbench.leaderboard.metrics.wilson import relative_square, wilson_interval
+from shiftbench.leaderboard.scoring.intervals import Figure, Reason, TotalBounds, difference
+from shiftbench.leaderboard.scoring.non_inferiority import AT_CHANCE, highest_bound, one_sided
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.leaderboard.scoring.shape import BoundedDrop, Scores
+from shiftbench.leaderboard.views.margins import margin_lines
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.comparing.test_recipes import constant
-from validation.report import InvalidInput
 
 N, HOME, MARGIN = 500, 0.7, 0.05
 

@@ -3,9 +3,9 @@
 import numpy as np
 import polars as pl
 
-from builders.folder.manifest import TaskInfo
-from leaderboard.scoring.outcomes import outcomes
-from validation.vocabulary import UNPARSED, TaskKind
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.leaderboard.scoring.outcomes import outcomes
+from shiftbench.validation.vocabulary import UNPARSED, TaskKind
 
 LABELS = ("entailment", "neutral", "contradiction", "not_entailment")
 PREDICTED = ["entailment", "neutral", "contradiction", "not_entailment", UNPARSED]

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.power import EvaluationSet, minimum_detectable, target_drop_variance
-from leaderboard.scoring.plan import plan
-from leaderboard.views.plan_tables import plan_picture, print_plan
-from validation.report import InvalidInput
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.metrics.power import EvaluationSet, minimum_detectable, target_drop_variance
+from shiftbench.leaderboard.scoring.plan import plan
+from shiftbench.leaderboard.views.plan_tables import plan_picture, print_plan
+from shiftbench.validation.report import InvalidInput
 
 from ..conftest import predict
 from ..id_folder import build_id_folder

@@ -8,15 +8,15 @@ import polars as pl
 import pytest
 from sklearn.metrics import accuracy_score, f1_score
 
-from builders.assembling.assemble import AssembledTask
-from builders.building.synthetic import SA
-from builders.folder.reader import DatasetFolder
-from builders.writing.writer import write_folder
-from leaderboard.metrics.depth import LAMBDAS
-from leaderboard.scoring.score import score_file
-from leaderboard.scoring.shape import Scores, TaskScores
+from shiftbench.builders.assembling.assemble import AssembledTask
+from shiftbench.builders.building.synthetic import SA
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.writing.writer import write_folder
+from shiftbench.leaderboard.metrics.depth import LAMBDAS
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.leaderboard.scoring.shape import Scores, TaskScores
+from shiftbench.validation.report import InvalidInput
 from tests.close_figures import assert_close
-from validation.report import InvalidInput
 
 
 def noisy(folder: DatasetFolder, task: str, sources: list[str], seeds: tuple[int, ...] = (0,)) -> pl.DataFrame:

@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import Scored, checked_predictions, score_predictions
-from leaderboard.scoring.shape import Scores
-from leaderboard.scoring.unseen import seen_domains, unseen_drops
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import Scored, checked_predictions, score_predictions
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.leaderboard.scoring.unseen import seen_domains, unseen_drops
+from shiftbench.validation.cards import Card
 from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
-from validation.cards import Card
 
 DOMAINS = ["books", "films", "games", "tools"]
 

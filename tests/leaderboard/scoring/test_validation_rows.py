@@ -5,10 +5,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.building.own import build_own
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.validation_rows import read_validation
-from validation.report import InvalidInput
+from shiftbench.builders.building.own import build_own
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.validation_rows import read_validation
+from shiftbench.validation.report import InvalidInput
 
 
 @pytest.fixture

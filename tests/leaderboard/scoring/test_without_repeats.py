@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import score_file
-from leaderboard.scoring.shape import TaskScores, WithoutRepeats
-from leaderboard.views.headline import headline
-from leaderboard.views.terminal import print_scores
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.leaderboard.scoring.shape import TaskScores, WithoutRepeats
+from shiftbench.leaderboard.views.headline import headline
+from shiftbench.leaderboard.views.terminal import print_scores
 from tests.leaderboard.repeated import DOMAINS, build_repeating_folder, nearest_text_predictions
 
 

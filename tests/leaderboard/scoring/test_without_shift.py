@@ -6,13 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from builders.folder.statistics import data_path, read_statistics
-from leaderboard.scoring.score import score_file
-from leaderboard.scoring.shape import NearDuplicates, Scores
-from leaderboard.scoring.without_shift import near_duplicates
-from leaderboard.views.headline import headline
-from leaderboard.views.pictures.flips import mean_flip_words
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.statistics import data_path, read_statistics
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.leaderboard.scoring.shape import NearDuplicates, Scores
+from shiftbench.leaderboard.scoring.without_shift import near_duplicates
+from shiftbench.leaderboard.views.headline import headline
+from shiftbench.leaderboard.views.pictures.flips import mean_flip_words
 from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
 
 DOMAINS = ("books", "films", "games")

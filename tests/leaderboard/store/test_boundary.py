@@ -1,4 +1,4 @@
-"""The boundary of ``leaderboard.store``: it alone writes paths below a store's root."""
+"""The boundary of ``shiftbench.leaderboard.store``: it alone writes paths below a store's root."""
 
 import ast
 import shutil
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.board import Index
-from leaderboard.comparing.entries import ComparedEntry, compare_with_first
-from leaderboard.store import Store, derived, entries, hub, local, opening
+from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.comparing.entries import ComparedEntry, compare_with_first
+from shiftbench.leaderboard.store import Store, derived, entries, hub, local, opening
 from tests.leaderboard.conftest import Filled
 
 PROJECT = Path(__file__).parents[3]

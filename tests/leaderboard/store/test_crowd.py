@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.store import Store
+from shiftbench.leaderboard.store import Store
 from tests.hub.server import running_hub
 from tests.leaderboard.crowd import NAMES, Where, check_whole, crowd, kills, send_again
 from tests.leaderboard.sending import Sender

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from huggingface_hub import HfApi
 
-from leaderboard.scoring.shape import METRIC_VERSION
-from leaderboard.store import Store, open_store
-from leaderboard.store import hub as hub_module
+from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.leaderboard.store import Store, open_store
+from shiftbench.leaderboard.store import hub as hub_module
+from shiftbench.validation.report import InvalidInput
 from tests.hub.faults import Fault, random_faults
 from tests.hub.server import READ, WRITE, LoopbackHub, running_hub
 from tests.leaderboard.sending import Sender
-from validation.report import InvalidInput
 
 REPO = "org/entries"
 PLACE = f"hf://datasets/{REPO}"

@@ -9,15 +9,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from baselines.majority import fit
-from baselines.program import make_card
-from baselines.runs import train_and_predict
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import N_STORED, SCORE_COLUMNS, score_file
-from leaderboard.store import Store, open_store
-from leaderboard.store.entries import entry_id
-from validation.cards import Card
-from validation.report import InvalidInput
+from shiftbench.baselines.majority import fit
+from shiftbench.baselines.program import make_card
+from shiftbench.baselines.runs import train_and_predict
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import N_STORED, SCORE_COLUMNS, score_file
+from shiftbench.leaderboard.store import Store, open_store
+from shiftbench.leaderboard.store.entries import entry_id
+from shiftbench.validation.cards import Card
+from shiftbench.validation.report import InvalidInput
 
 
 @pytest.fixture(scope="module")

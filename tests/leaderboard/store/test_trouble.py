@@ -18,16 +18,16 @@ import polars as pl
 import pytest
 from huggingface_hub import HfApi
 
-from leaderboard.analysis.entries import read_entries
-from leaderboard.app.server import serve
-from leaderboard.board import Index
-from leaderboard.store import Store, open_store
-from leaderboard.store import store as store_module
-from leaderboard.store.rescore import rescore
+from shiftbench.leaderboard.analysis.entries import read_entries
+from shiftbench.leaderboard.app.server import serve
+from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.store import Store, open_store
+from shiftbench.leaderboard.store import store as store_module
+from shiftbench.leaderboard.store.rescore import rescore
+from shiftbench.validation.report import InvalidInput
 from tests.hub.server import WRITE, LoopbackHub, running_hub
 from tests.leaderboard.crowd import check_whole
 from tests.leaderboard.sending import Sender
-from validation.report import InvalidInput
 
 GONE = "the store's folder is gone, or is another one"
 REPO = "org/entries"

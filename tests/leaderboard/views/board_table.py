@@ -5,9 +5,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import parse_qsl
 
-from leaderboard.board import Index
-from leaderboard.views.board_fragment import rows_fragment
-from leaderboard.views.board_query import BoardQuery
+from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.views.board_fragment import rows_fragment
+from shiftbench.leaderboard.views.board_query import BoardQuery
 from tests.leaderboard.conftest import Filled
 
 

@@ -9,12 +9,12 @@ from urllib.parse import parse_qsl
 import polars as pl
 import pytest
 
-from leaderboard.board import Index
-from leaderboard.scoring.shape import METRIC_VERSION
-from leaderboard.store import Store
-from leaderboard.views.board_data import board_csv, board_rows, overall_csv
-from leaderboard.views.board_notes import about_data
-from leaderboard.views.overall_query import OverallQuery
+from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.leaderboard.store import Store
+from shiftbench.leaderboard.views.board_data import board_csv, board_rows, overall_csv
+from shiftbench.leaderboard.views.board_notes import about_data
+from shiftbench.leaderboard.views.overall_query import OverallQuery
 from tests.leaderboard.conftest import Filled
 from tests.leaderboard.views.board_table import fresh_copy, query
 

@@ -13,18 +13,18 @@ from urllib.parse import parse_qsl, urlsplit
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.board import Index, find_board
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.store import Store
-from leaderboard.views.board_columns import columns_of
-from leaderboard.views.board_data import board_csv
-from leaderboard.views.board_fragment import rows_fragment
-from leaderboard.views.board_page import board_page
-from leaderboard.views.board_query import BoardQuery, matching, whole_table
-from leaderboard.views.intervals import HEIGHT, WIDTH, Scale, picture
-from leaderboard.views.query import PAGE_ROWS
-from leaderboard.views.site import script
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board import Index, find_board
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.store import Store
+from shiftbench.leaderboard.views.board_columns import columns_of
+from shiftbench.leaderboard.views.board_data import board_csv
+from shiftbench.leaderboard.views.board_fragment import rows_fragment
+from shiftbench.leaderboard.views.board_page import board_page
+from shiftbench.leaderboard.views.board_query import BoardQuery, matching, whole_table
+from shiftbench.leaderboard.views.intervals import HEIGHT, WIDTH, Scale, picture
+from shiftbench.leaderboard.views.query import PAGE_ROWS
+from shiftbench.leaderboard.views.site import script
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible
 from tests.leaderboard.invented import invent
 from tests.leaderboard.views.board_table import fresh_copy, query, rows

@@ -7,16 +7,16 @@ from urllib.parse import urlsplit
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.board import Index, find_board
-from leaderboard.store import Store
-from leaderboard.views.board_data import board_rows
-from leaderboard.views.board_fragment import rows_fragment
-from leaderboard.views.board_page import board_page
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board import Index, find_board
+from shiftbench.leaderboard.store import Store
+from shiftbench.leaderboard.views.board_data import board_rows
+from shiftbench.leaderboard.views.board_fragment import rows_fragment
+from shiftbench.leaderboard.views.board_page import board_page
+from shiftbench.validation.cards import Card
 from tests.leaderboard.conftest import Visible
 from tests.leaderboard.id_folder import id_predictions
 from tests.leaderboard.views.board_table import query, rows
-from validation.cards import Card
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,18 @@
 """The report of one model's scores by domain: what is said first, what is not said, and no markup from users."""
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.domain_shape import DomainCheck, DomainScore, DomainSpread, ExplainedDomain, Leaks
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.shape import FloorLevels
-from leaderboard.views.check_page import CheckShown, check_html
-from leaderboard.views.check_words import difference_lines, explained_line, headline, left_out_lines, spread_line
-from leaderboard.views.pictures.by_domain import scores_by_domain
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.domain_shape import DomainCheck, DomainScore, DomainSpread, ExplainedDomain, Leaks
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.shape import FloorLevels
+from shiftbench.leaderboard.views.check_page import CheckShown, check_html
+from shiftbench.leaderboard.views.check_words import (
+    difference_lines,
+    explained_line,
+    headline,
+    left_out_lines,
+    spread_line,
+)
+from shiftbench.leaderboard.views.pictures.by_domain import scores_by_domain
 from tests.leaderboard.conftest import SCRIPT, Visible
 from tests.leaderboard.views.test_trained_elsewhere import predictions, scored_elsewhere
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from leaderboard.comparing.entries import ComparedEntry, compare_with_first
-from leaderboard.store import Store
-from leaderboard.views.compare_page import Compared, EntryOption, compare_page
-from leaderboard.views.compare_pictures import difference_bar, drop_dots
-from leaderboard.views.html import Markup
-from leaderboard.views.numbers import points
-from leaderboard.views.site import page
+from shiftbench.leaderboard.comparing.entries import ComparedEntry, compare_with_first
+from shiftbench.leaderboard.store import Store
+from shiftbench.leaderboard.views.compare_page import Compared, EntryOption, compare_page
+from shiftbench.leaderboard.views.compare_pictures import difference_bar, drop_dots
+from shiftbench.leaderboard.views.html import Markup
+from shiftbench.leaderboard.views.numbers import points
+from shiftbench.leaderboard.views.site import page
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible
 
 

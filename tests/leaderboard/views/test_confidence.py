@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from builders.building.synthetic import build_synthetic
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.confidence_shape import Confidence
-from leaderboard.scoring.shape import Scores
-from leaderboard.views.confidence_part import confidence_part
-from leaderboard.views.numbers import drop_points, points
-from leaderboard.views.pictures.reliability import reliability, risk_by_coverage
-from leaderboard.views.report_page import report_html
-from leaderboard.views.terminal import print_scores
+from shiftbench.builders.building.synthetic import build_synthetic
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.confidence_shape import Confidence
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.leaderboard.views.confidence_part import confidence_part
+from shiftbench.leaderboard.views.numbers import drop_points, points
+from shiftbench.leaderboard.views.pictures.reliability import reliability, risk_by_coverage
+from shiftbench.leaderboard.views.report_page import report_html
+from shiftbench.leaderboard.views.terminal import print_scores
 from tests.leaderboard.confident import confident, score
 from tests.leaderboard.conftest import Visible
 from tests.leaderboard.views.test_pictures import marks, svg, words

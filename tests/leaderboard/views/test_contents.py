@@ -4,9 +4,9 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import checked_predictions
-from leaderboard.views.contents import (
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import checked_predictions
+from shiftbench.leaderboard.views.contents import (
     coverage_of,
     folder_lines,
     next_for_folder,

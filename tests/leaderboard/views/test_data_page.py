@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from builders.folder.manifest import SourceFile
-from leaderboard.scoring.examples import sample_rows
-from leaderboard.views.data_page import data_page
+from shiftbench.builders.folder.manifest import SourceFile
+from shiftbench.leaderboard.scoring.examples import sample_rows
+from shiftbench.leaderboard.views.data_page import data_page
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import Filled, Visible
 from tests.leaderboard.shapes import build_dealt_folder
-from validation.report import InvalidInput
 
 
 def test_a_version_is_offered_once_and_another_one_by_its_hash(filled: Filled) -> None:

@@ -9,23 +9,23 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.board.effective import AboveLine
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.examples import wrong_examples
-from leaderboard.scoring.floors import is_drop_at_floor
-from leaderboard.scoring.score import Scored, checked_predictions, score_predictions
-from leaderboard.scoring.shape import Scores
-from leaderboard.scoring.unseen import unseen_drops
-from leaderboard.store import Entry
-from leaderboard.views.detectable import ABOUT_DETECTABLE
-from leaderboard.views.entry_page import entry_page, public_years
-from leaderboard.views.headline import TRAINING_UNKNOWN
-from leaderboard.views.numbers import drop_points, points
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board.effective import AboveLine
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.examples import wrong_examples
+from shiftbench.leaderboard.scoring.floors import is_drop_at_floor
+from shiftbench.leaderboard.scoring.score import Scored, checked_predictions, score_predictions
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.leaderboard.scoring.unseen import unseen_drops
+from shiftbench.leaderboard.store import Entry
+from shiftbench.leaderboard.views.detectable import ABOUT_DETECTABLE
+from shiftbench.leaderboard.views.entry_page import entry_page, public_years
+from shiftbench.leaderboard.views.headline import TRAINING_UNKNOWN
+from shiftbench.leaderboard.views.numbers import drop_points, points
+from shiftbench.validation.cards import Card
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible
 from tests.leaderboard.id_folder import id_predictions
 from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
-from validation.cards import Card
 
 DOMAINS = ["books", "films", "games"]
 IDENTITY = "0123456789abcdef"

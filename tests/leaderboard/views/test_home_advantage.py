@@ -2,9 +2,9 @@
 
 import pytest
 
-from leaderboard.scoring.estimate import Estimate, Interval
-from leaderboard.scoring.shape import HomeAdvantage, HomeScale
-from leaderboard.views.home_advantage import claim_words, home_advantage_part, home_lines
+from shiftbench.leaderboard.scoring.estimate import Estimate, Interval
+from shiftbench.leaderboard.scoring.shape import HomeAdvantage, HomeScale
+from shiftbench.leaderboard.views.home_advantage import claim_words, home_advantage_part, home_lines
 
 
 def home_scale(value: float, *, runs: bool) -> HomeScale:

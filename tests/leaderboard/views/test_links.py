@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from leaderboard.board import Index
-from leaderboard.store import Store
-from leaderboard.views.board_fragment import rows_fragment
-from leaderboard.views.links import icon_links, named_links
-from leaderboard.views.overall_page import overall_fragment
-from leaderboard.views.overall_query import OverallQuery
+from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.store import Store
+from shiftbench.leaderboard.views.board_fragment import rows_fragment
+from shiftbench.leaderboard.views.links import icon_links, named_links
+from shiftbench.leaderboard.views.overall_page import overall_fragment
+from shiftbench.leaderboard.views.overall_query import OverallQuery
+from shiftbench.validation.cards import Card
 from tests.leaderboard.conftest import Filled, Visible
 from tests.leaderboard.views.board_table import query
-from validation.cards import Card
 
 FACTS: dict[str, Any] = {
     "paper_url": "https://example.org/paper",

@@ -7,20 +7,20 @@ from urllib.parse import parse_qsl
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.board import Index
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.store import Store
-from leaderboard.views.about_page import about_page
-from leaderboard.views.overall_page import overall_fragment, overall_page
-from leaderboard.views.overall_query import OverallQuery
-from leaderboard.views.pictures.under_shift import Across, Point, under_shift_plane
-from leaderboard.views.scatter_part import scatter
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.store import Store
+from shiftbench.leaderboard.views.about_page import about_page
+from shiftbench.leaderboard.views.overall_page import overall_fragment, overall_page
+from shiftbench.leaderboard.views.overall_query import OverallQuery
+from shiftbench.leaderboard.views.pictures.under_shift import Across, Point, under_shift_plane
+from shiftbench.leaderboard.views.scatter_part import scatter
+from shiftbench.validation.cards import Card
+from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import Filled, Visible
 from tests.leaderboard.id_folder import id_predictions
 from tests.leaderboard.views.board_table import Table
-from validation.cards import Card
-from validation.report import InvalidInput
 
 HOMES = {"sa": "amazon", "ner": "few_nerd", "nli": "mnli"}
 

@@ -9,12 +9,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import checked_predictions, score_predictions
-from leaderboard.scoring.shape import Scores, Shift, TaskScores
-from leaderboard.views.html import Markup, tag
-from leaderboard.views.pictures import by_idd, colours, curves, flips, heatmap, id_ood, plane
-from leaderboard.views.pictures.axes import SYMBOLS, mark, round_axis
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import checked_predictions, score_predictions
+from shiftbench.leaderboard.scoring.shape import Scores, Shift, TaskScores
+from shiftbench.leaderboard.views.html import Markup, tag
+from shiftbench.leaderboard.views.pictures import by_idd, colours, curves, flips, heatmap, id_ood, plane
+from shiftbench.leaderboard.views.pictures.axes import SYMBOLS, mark, round_axis
 from tests.leaderboard.conftest import SCRIPT, Visible
 from tests.leaderboard.id_folder import id_predictions
 from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors

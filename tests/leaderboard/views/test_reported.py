@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from builders.folder.manifest import SizeFacts
-from builders.folder.reader import DatasetFolder
-from leaderboard.board import Board
-from leaderboard.board.boards import boards_of
-from leaderboard.views import reported
-from leaderboard.views.reported import ReportedRow, reported_tables
+from shiftbench.builders.folder.manifest import SizeFacts
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board import Board
+from shiftbench.leaderboard.board.boards import boards_of
+from shiftbench.leaderboard.views import reported
+from shiftbench.leaderboard.views.reported import ReportedRow, reported_tables
 from tests.conftest import SHARED
 from tests.leaderboard.id_folder import NER
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from baselines import majority
-from leaderboard.comparing.files import Entrant, compare_entrants
-from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.gaps import NO_DEPTHS
-from leaderboard.scoring.score import score_file
-from leaderboard.scoring.shape import Missing, Scores
-from leaderboard.views.terminal import FLOOR_MARK, print_board, print_comparisons, print_scores
+from shiftbench.baselines import majority
+from shiftbench.leaderboard.comparing.files import Entrant, compare_entrants
+from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.scoring.gaps import NO_DEPTHS
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.leaderboard.scoring.shape import Missing, Scores
+from shiftbench.leaderboard.views.terminal import FLOOR_MARK, print_board, print_comparisons, print_scores
 from tests.leaderboard.conftest import Filled
 
 

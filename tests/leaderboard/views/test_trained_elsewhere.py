@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.board import Index
-from leaderboard.scoring.score import score_file
-from leaderboard.scoring.shape import Scores
-from leaderboard.store import Store
-from leaderboard.views.folder_report import folder_report
-from leaderboard.views.terminal import print_scores
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.leaderboard.store import Store
+from shiftbench.leaderboard.views.folder_report import folder_report
+from shiftbench.leaderboard.views.terminal import print_scores
+from shiftbench.validation.cards import Card
 from tests.leaderboard.conftest import Visible, predict
 from tests.leaderboard.id_folder import id_predictions
 from tests.leaderboard.views.board_table import rows
-from validation.cards import Card
 
 
 def test_the_board_marks_it_beside_zero_shot(id_folder: DatasetFolder, tmp_path: Path) -> None:

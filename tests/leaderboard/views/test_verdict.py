@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.estimate import Estimate, Interval
-from leaderboard.scoring.gaps import LEFT_OUT
-from leaderboard.scoring.score import checked_predictions, score_predictions
-from leaderboard.scoring.shape import Missing, Scores, TaskScores
-from leaderboard.views.verdict import verdict, verdict_lines
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.estimate import Estimate, Interval
+from shiftbench.leaderboard.scoring.gaps import LEFT_OUT
+from shiftbench.leaderboard.scoring.score import checked_predictions, score_predictions
+from shiftbench.leaderboard.scoring.shape import Missing, Scores, TaskScores
+from shiftbench.leaderboard.views.verdict import verdict, verdict_lines
 from tests.leaderboard.conftest import predict
 
 NONE = Estimate(value=None)

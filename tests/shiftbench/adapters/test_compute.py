@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import accuracy_score, f1_score
 
 from shiftbench.adapters.compute import compute
-from validation.report import InvalidInput
+from shiftbench.validation.report import InvalidInput
 
 RNG = np.random.default_rng(2)
 GOLD = RNG.choice(["good", "bad", "odd"], 120)

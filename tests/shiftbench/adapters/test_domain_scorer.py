@@ -10,7 +10,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import GridSearchCV, cross_validate
 
 from shiftbench.adapters.domain_scorer import domain_scorer
-from validation.report import InvalidInput
+from shiftbench.validation.report import InvalidInput
 
 N = 90
 FRAME = pd.DataFrame({"site": np.tile(["a", "b", "c"], N // 3), "text": [f"text {n}" for n in range(N)]})

@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import score_file
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.validation.report import InvalidInput
 from tests.baselines.training.tiny_tokenizers import bert_tokenizer
 from tests.leaderboard.conftest import predict
-from validation.report import InvalidInput
 
 
 def trainer_of(folder: DatasetFolder, out: Path, labels: list[str]) -> Any:

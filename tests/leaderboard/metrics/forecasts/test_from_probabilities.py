@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from leaderboard.metrics.forecasts._checks import NoForecastError
-from leaderboard.metrics.forecasts.agreement_line import MIN_MODELS, agreement_on_the_line
-from leaderboard.metrics.forecasts.average import average_forecast
-from leaderboard.metrics.forecasts.average_confidence import average_confidence
-from leaderboard.metrics.forecasts.difference_of_confidences import difference_of_confidences
-from leaderboard.metrics.forecasts.disagreement import agreement_of_seeds
-from leaderboard.metrics.forecasts.expected_confusion import expected_confusion, expected_macro_f1
-from leaderboard.metrics.forecasts.nuclear_norm import accuracy_by_norm, nuclear_norm
-from leaderboard.metrics.forecasts.optimal_transport import transported_confidence
-from leaderboard.metrics.forecasts.thresholded_confidence import thresholded_confidence
+from shiftbench.leaderboard.metrics.forecasts._checks import NoForecastError
+from shiftbench.leaderboard.metrics.forecasts.agreement_line import MIN_MODELS, agreement_on_the_line
+from shiftbench.leaderboard.metrics.forecasts.average import average_forecast
+from shiftbench.leaderboard.metrics.forecasts.average_confidence import average_confidence
+from shiftbench.leaderboard.metrics.forecasts.difference_of_confidences import difference_of_confidences
+from shiftbench.leaderboard.metrics.forecasts.disagreement import agreement_of_seeds
+from shiftbench.leaderboard.metrics.forecasts.expected_confusion import expected_confusion, expected_macro_f1
+from shiftbench.leaderboard.metrics.forecasts.nuclear_norm import accuracy_by_norm, nuclear_norm
+from shiftbench.leaderboard.metrics.forecasts.optimal_transport import transported_confidence
+from shiftbench.leaderboard.metrics.forecasts.thresholded_confidence import thresholded_confidence
 
 from .conftest import Sides
 
