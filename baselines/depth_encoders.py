@@ -26,8 +26,8 @@ from shiftbench.baselines.program import Data
 from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.static_encoder import STATIC_ENCODER
-from shiftbench.leaderboard.metrics.correlation import spearman
-from shiftbench.leaderboard.metrics.depth import depth_f1, depth_weights, least_deep, q_statistic, tte_depth
+from shiftbench.metrics.correlation import spearman
+from shiftbench.metrics.depth import depth_f1, depth_weights, least_deep, q_statistic, tte_depth
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import source_parts
 

@@ -24,8 +24,8 @@ from shiftbench.baselines.program import Data, Seeds
 from shiftbench.baselines.sbert_lr import EncoderName, classifier
 from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.metrics.classification import accuracy, confusion_counts
-from shiftbench.leaderboard.metrics.depth import LAMBDAS, depth_weights, least_deep, q_statistic, tte_depth
+from shiftbench.metrics.classification import accuracy, confusion_counts
+from shiftbench.metrics.depth import LAMBDAS, depth_weights, least_deep, q_statistic, tte_depth
 
 N_TARGET = 1000
 

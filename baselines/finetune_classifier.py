@@ -37,7 +37,7 @@ from shiftbench.baselines.training.outputs import default_name
 from shiftbench.baselines.training.program import finetune
 from shiftbench.builders.encoder import find_prompt
 from shiftbench.builders.folder.manifest import TaskInfo
-from shiftbench.leaderboard.metrics.classification import accuracy, confusion_counts, macro_f1
+from shiftbench.metrics.classification import accuracy, confusion_counts, macro_f1
 from shiftbench.validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:

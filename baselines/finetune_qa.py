@@ -24,7 +24,7 @@ from shiftbench.baselines.training.options import RECIPES, TrainingOptions
 from shiftbench.baselines.training.program import finetune
 from shiftbench.baselines.training.qa_windows import QaWindows, SpanAnswers, null_threshold, qa_windows
 from shiftbench.builders.folder.manifest import TaskInfo
-from shiftbench.leaderboard.metrics.qa import qa_scores
+from shiftbench.metrics.qa import qa_scores
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 

@@ -28,8 +28,8 @@ from shiftbench.baselines.training.outputs import default_name
 from shiftbench.baselines.training.program import finetune
 from shiftbench.baselines.training.text_to_text import encode_form, input_form, predicted_texts, target_texts
 from shiftbench.builders.folder.manifest import TaskInfo
-from shiftbench.leaderboard.metrics.generation import rouge_l
-from shiftbench.leaderboard.metrics.qa import qa_scores
+from shiftbench.metrics.generation import rouge_l
+from shiftbench.metrics.qa import qa_scores
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 

@@ -29,7 +29,7 @@ from shiftbench.baselines.training.outputs import default_name
 from shiftbench.baselines.training.program import finetune
 from shiftbench.baselines.training.word_pieces import WordPieces, word_pieces
 from shiftbench.builders.folder.manifest import TaskInfo
-from shiftbench.leaderboard.metrics.tagging import span_counts, span_f1, tag_notation, tag_scheme
+from shiftbench.metrics.tagging import span_counts, span_f1, tag_notation, tag_scheme
 from shiftbench.validation.vocabulary import TOKENS, TaskKind
 
 if TYPE_CHECKING:

@@ -28,14 +28,14 @@ import numpy as np
 import polars as pl
 from tqdm import tqdm
 
+from benchmarks.static_copy import record
+from benchmarks.static_copy import serving as serving_copy
 from shiftbench.builders.building.synthetic_grid import build_grid, noisy_predictions
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.bench.static_copy import record
-from shiftbench.leaderboard.bench.static_copy import serving as serving_copy
 from shiftbench.leaderboard.board import index_cache
+from shiftbench.leaderboard.pages.addresses import ROWS, board_address, compare_address, entry_address
 from shiftbench.leaderboard.store import Entry, Store
 from shiftbench.leaderboard.store.entries import entry_bytes
-from shiftbench.leaderboard.views.addresses import ROWS, board_address, compare_address, entry_address
 from shiftbench.validation.cards import Card
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.timing import Timing

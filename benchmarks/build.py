@@ -1,7 +1,7 @@
 """How fast a large file of JSON lines is read and sampled, beside decompressing and parsing it alone.
 
 What ``shiftbench bench build`` runs. The file is invented: rows with the keys of TLDR-17, 2 GB of them before
-compression. Every reading is done in a process of its own (``python -m shiftbench.builders.building.bench JOB
+compression. Every reading is done in a process of its own (``python -m benchmarks.build JOB
 FILE``), so that its peak memory can be measured.
 """
 
@@ -177,7 +177,7 @@ _NEEDS = {"polars in blocks": "polars", "polars scan": "polars", "orjson": "orjs
 
 
 def _in_own_process(name: str, path: Path) -> _Run:
-    command = [sys.executable, "-m", "shiftbench.builders.building.bench", name, str(path)]
+    command = [sys.executable, "-m", "benchmarks.build", name, str(path)]
     printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
     return _Run(**json.loads(printed))
 

@@ -1,7 +1,7 @@
 """How much memory and time whole builds of large data sets take that are kept as upstream has them.
 
 What ``shiftbench bench build`` runs after reading. Files are invented at the published sizes (see
-``shiftbench.builders.building.invented_releases``) and built without depths, each shape in a process of its own, so
+``benchmarks.invented_releases``) and built without depths, each shape in a process of its own, so
 that its peak memory can be measured. Files and builds lie in a temporary folder and leave it shape by shape.
 """
 
@@ -14,8 +14,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.invented_releases import SHAPES, write_release
 from shiftbench.builders.building.build import build
-from shiftbench.builders.building.invented_releases import SHAPES, write_release
 from shiftbench.validation.timing import Timing, peak_memory
 
 WANTED = 2 << 30
@@ -44,7 +44,7 @@ def run_build_bench(scale: float = 1.0) -> Iterator[Timing]:
 
 
 def _in_own_process(job: str, name: str, scale: str, place: str) -> str:
-    command = [sys.executable, "-m", "shiftbench.builders.building.bench_builds", job, name, scale, place]
+    command = [sys.executable, "-m", "benchmarks.builds", job, name, scale, place]
     env = os.environ | {"SHIFTBENCH_CACHE": f"{place}/cache"}
     return subprocess.run(
         command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shiftbench.baselines.training.bench import texts
+from benchmarks.train import texts
 from shiftbench.builders.encoder import DEFAULT_ENCODER
 from shiftbench.validation.command_line import require
 from shiftbench.validation.timing import Timing
@@ -111,7 +111,7 @@ def _seconds(command: list[str]) -> float:
 
     import typer
 
-    from shiftbench.command import app
+    from shiftbench.cli.command import app
 
     start = time.perf_counter()
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()):

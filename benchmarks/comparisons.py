@@ -8,7 +8,7 @@ import polars as pl
 
 from shiftbench.builders.building.synthetic_grid import noisy_predictions
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.comparing.files import Entrant, compare_first
+from shiftbench.scoring.comparing.files import Entrant, compare_first
 from shiftbench.validation.timing import Timing
 
 _TASK, _RUNS = "nli", 5

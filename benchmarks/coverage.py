@@ -13,9 +13,9 @@ import numpy as np
 from rich.console import Console
 from tqdm import tqdm
 
-from shiftbench.leaderboard.bench.interval_settings import SETTINGS
-from shiftbench.leaderboard.bench.simulated_tasks import Checked, simulate_task
-from shiftbench.leaderboard.views.terminal import print_table
+from benchmarks.interval_settings import SETTINGS
+from benchmarks.simulated_tasks import Checked, simulate_task
+from shiftbench.scoring.reports.terminal import print_table
 from shiftbench.validation.report import InvalidInput, Problem
 
 FEWEST = 50

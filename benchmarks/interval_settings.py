@@ -1,6 +1,6 @@
 """Settings of the simulated tasks that intervals are tested on, by the name of the simulation."""
 
-from shiftbench.leaderboard.bench.simulated_tasks import Setting
+from benchmarks.simulated_tasks import Setting
 
 _SHARES = (0.6, 0.8, 0.9, 0.95, 0.97, 0.99, 0.995)
 

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from benchmarks.comparisons import compare_timings
 from shiftbench.builders.building.synthetic_grid import build_grid, noisy_predictions
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.bench.comparisons import compare_timings
-from shiftbench.leaderboard.metrics.depth import LAMBDAS, least_deep, tte_depth
-from shiftbench.leaderboard.scoring.replicates import N_DRAWS
-from shiftbench.leaderboard.scoring.score import checked_predictions, score_predictions
+from shiftbench.metrics.depth import LAMBDAS, least_deep, tte_depth
+from shiftbench.scoring.scores.replicates import N_DRAWS
+from shiftbench.scoring.scores.score import checked_predictions, score_predictions
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.timing import Timing
 from shiftbench.validation.vocabulary import GOLD, UNPARSED, TaskKind

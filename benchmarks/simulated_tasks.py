@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from shiftbench.builders.folder.manifest import DomainFacts, SplitFacts, TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.metrics.classification import accuracy, macro_f1
-from shiftbench.leaderboard.scoring.estimate import Estimate, Total
-from shiftbench.leaderboard.scoring.outcomes import Outcomes
-from shiftbench.leaderboard.scoring.replicates import TaskValues, score_target
-from shiftbench.leaderboard.scoring.shape import TaskScores
-from shiftbench.leaderboard.scoring.summary import task_scores
-from shiftbench.leaderboard.scoring.target_runs import TargetRuns
+from shiftbench.metrics.classification import accuracy, macro_f1
+from shiftbench.scoring.scores.estimate import Estimate, Total
+from shiftbench.scoring.scores.outcomes import Outcomes
+from shiftbench.scoring.scores.replicates import TaskValues, score_target
+from shiftbench.scoring.scores.shape import TaskScores
+from shiftbench.scoring.scores.summary import task_scores
+from shiftbench.scoring.scores.target_runs import TargetRuns
 from shiftbench.validation.vocabulary import TaskKind
 
 Floats = NDArray[np.float64]

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shiftbench.leaderboard.metrics.correlation import effective_robustness, fit_line
-from shiftbench.leaderboard.metrics.mover import combined_interval
+from shiftbench.metrics.correlation import effective_robustness, fit_line
+from shiftbench.metrics.mover import combined_interval
 
 Floats = NDArray[np.float64]
 

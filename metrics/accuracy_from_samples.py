@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shiftbench.leaderboard.metrics.label_sampling import group_values
-from shiftbench.leaderboard.metrics.wilson import MIN_GROUPS, relative_square, wilson_interval
+from shiftbench.metrics.label_sampling import group_values
+from shiftbench.metrics.wilson import MIN_GROUPS, relative_square, wilson_interval
 
 Floats = NDArray[np.float64]
 

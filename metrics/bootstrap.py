@@ -2,8 +2,8 @@
 
 A replicate draws one weight per group of each domain's test set. All scores on that test set (its TT, every
 ST into it, all runs, all entries compared) use the same weights, so what they share cancels in differences.
-``shiftbench.leaderboard.metrics.resampling`` draws them. How far one score may be off is not read off replicates
-(``shiftbench.leaderboard.metrics.wilson``): they show how scores go together.
+``shiftbench.metrics.resampling`` draws them. How far one score may be off is not read off replicates
+(``shiftbench.metrics.wilson``): they show how scores go together.
 
 Two spreads are kept apart. *Test-sampling*: other test sets, the same trained models. *Total*: other training
 runs as well; the runs of a source move its whole row of the score matrix together, its in-domain score
@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shiftbench.leaderboard.metrics.crossed import MIN_RUNS
+from shiftbench.metrics.crossed import MIN_RUNS
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shiftbench.leaderboard.metrics.correlation import spearman
-from shiftbench.leaderboard.metrics.robustness import shift_scores
+from shiftbench.metrics.correlation import spearman
+from shiftbench.metrics.robustness import shift_scores
 
 Floats = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shiftbench.leaderboard.metrics.robustness import TaskSummary, shift_scores
+from shiftbench.metrics.robustness import TaskSummary, shift_scores
 
 Floats = NDArray[np.float64]
 
@@ -150,7 +150,7 @@ def average_over_models(summaries: Sequence[TaskSummary]) -> dict[str, float]:
     Raises: ValueError without a summary, or when one is of several matrices.
     Source: captions of Tables 6 and 8.
 
-    >>> from shiftbench.leaderboard.metrics.robustness import summarise
+    >>> from shiftbench.metrics.robustness import summarise
     >>> a, b = summarise([[0.9, 0.7], [0.6, 0.8]]), summarise([[0.9, 0.5], [0.8, 0.8]])
     >>> {name: round(average_over_models([a, b])[name], 3) for name in ("worst_sd", "worst_td")}
     {'worst_sd': 0.3, 'worst_td': 0.3}

@@ -88,7 +88,7 @@ def coverage_by_domain(inside: Sequence[ArrayLike], level: ArrayLike) -> Coverag
     >>> found.held, found.n_domains, found.share, round(found.low, 2), round(found.high, 2)
     (3, 4, 0.75, 0.3, 0.95)
     """
-    from shiftbench.leaderboard.metrics.wilson import relative_square, wilson_interval
+    from shiftbench.metrics.wilson import relative_square, wilson_interval
 
     shares = np.array([np.mean(np.asarray(each, dtype=np.float64)) if np.size(each) else np.nan for each in inside])
     if not shares.size or np.isnan(shares).any():

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shiftbench.leaderboard.metrics.robustness import shift_scores
+from shiftbench.metrics.robustness import shift_scores
 
 Floats = NDArray[np.float64]
 Scale = Literal["raw", "log", "logit"]

@@ -1,24 +1,25 @@
-"""The pure functions of ``shiftbench.leaderboard.metrics`` under one name: arrays in, numbers out, fractions
+"""The pure functions of ``shiftbench.metrics`` under one name: arrays in, numbers out, fractions
 throughout.
 
-What each module is about, and why it computes as it does: ``leaderboard/metrics/README.md``.
+What each module is about, and why it computes as it does: ``metrics/README.md``.
 """
 
-from shiftbench.leaderboard.metrics.agreement import annotator_tables
-from shiftbench.leaderboard.metrics.baseline_line import (
+from shiftbench.metrics.above_line import (
     against_others,
     baseline_line,
     effective_interval,
     one_against_others,
 )
-from shiftbench.leaderboard.metrics.bootstrap import (
+from shiftbench.metrics.accuracy_from_samples import sampled_accuracy
+from shiftbench.metrics.agreement import annotator_tables
+from shiftbench.metrics.bootstrap import (
     interval,
     sampling_spread,
     scenario_support,
     split_half_worst,
     training_spread,
 )
-from shiftbench.leaderboard.metrics.calibration import (
+from shiftbench.metrics.calibration import (
     bin_counts,
     brier_scores,
     equal_mass_bins,
@@ -26,9 +27,9 @@ from shiftbench.leaderboard.metrics.calibration import (
     squared_calibration_error,
     top_label_brier_scores,
 )
-from shiftbench.leaderboard.metrics.classification import accuracy, confusion_counts, macro_f1, per_class_f1
-from shiftbench.leaderboard.metrics.comparison import flip_signs, holm, rank_stability, swap_test
-from shiftbench.leaderboard.metrics.correlation import (
+from shiftbench.metrics.classification import accuracy, confusion_counts, macro_f1, per_class_f1
+from shiftbench.metrics.comparison import flip_signs, holm, rank_stability, swap_test
+from shiftbench.metrics.correlation import (
     effective_robustness,
     fit_line,
     id_ood_shape,
@@ -36,8 +37,8 @@ from shiftbench.leaderboard.metrics.correlation import (
     r_squared,
     spearman,
 )
-from shiftbench.leaderboard.metrics.crossed import crossed_test, influences, paired_influences, residual_variance
-from shiftbench.leaderboard.metrics.depth import (
+from shiftbench.metrics.crossed import crossed_test, influences, paired_influences, residual_variance
+from shiftbench.metrics.depth import (
     depth_f1,
     depth_weights,
     effective_size,
@@ -49,37 +50,36 @@ from shiftbench.leaderboard.metrics.depth import (
     tte_depth,
     weighted_score,
 )
-from shiftbench.leaderboard.metrics.depth_slope import depth_slope, mean_slope
-from shiftbench.leaderboard.metrics.difficulty_verdict import difficulty_verdict
-from shiftbench.leaderboard.metrics.divergence import (
+from shiftbench.metrics.difficulty import difficulty_verdict
+from shiftbench.metrics.divergence import (
     divergence_correlations,
     frequent_words,
     js_divergence,
     js_divergence_matrix,
 )
-from shiftbench.leaderboard.metrics.drop_comparison import average_over_models, drops_by_difficulty, theorem_one
-from shiftbench.leaderboard.metrics.equivalence import check_margin, equivalence_p
-from shiftbench.leaderboard.metrics.forecast_errors import interval_score, mean_by_domain, paired_test, skill
-from shiftbench.leaderboard.metrics.forecasts.agreement_line import agreement_on_the_line
-from shiftbench.leaderboard.metrics.forecasts.average import average_forecast
-from shiftbench.leaderboard.metrics.forecasts.average_confidence import average_confidence
-from shiftbench.leaderboard.metrics.forecasts.black_box_shift import accuracy_at_shares, black_box_shares, joint_counts
-from shiftbench.leaderboard.metrics.forecasts.depth_curve import score_by_depth
-from shiftbench.leaderboard.metrics.forecasts.difference_of_confidences import difference_of_confidences
-from shiftbench.leaderboard.metrics.forecasts.disagreement import agreement_of_seeds
-from shiftbench.leaderboard.metrics.forecasts.divergence_line import score_by_divergence
-from shiftbench.leaderboard.metrics.forecasts.expected_confusion import expected_confusion, expected_macro_f1
-from shiftbench.leaderboard.metrics.forecasts.importance_weighting import importance_weighted, importance_weights
-from shiftbench.leaderboard.metrics.forecasts.mean_drop import less_mean_drop
-from shiftbench.leaderboard.metrics.forecasts.nuclear_norm import accuracy_by_norm, nuclear_norm
-from shiftbench.leaderboard.metrics.forecasts.optimal_transport import transported_confidence
-from shiftbench.leaderboard.metrics.forecasts.prior_by_em import shares_by_em
-from shiftbench.leaderboard.metrics.forecasts.source_accuracy import source_accuracy
-from shiftbench.leaderboard.metrics.forecasts.thresholded_confidence import thresholded_confidence
-from shiftbench.leaderboard.metrics.generation import bert_score, rouge_l
-from shiftbench.leaderboard.metrics.hierarchical_conformal import coverage_by_domain, domain_quantile, interval_level
-from shiftbench.leaderboard.metrics.home_advantage import home_advantage, home_weights, on_scale
-from shiftbench.leaderboard.metrics.label_sampling import (
+from shiftbench.metrics.drop_comparison import average_over_models, drops_by_difficulty, theorem_one
+from shiftbench.metrics.equivalence import check_margin, equivalence_p
+from shiftbench.metrics.forecast_errors import interval_score, mean_by_domain, paired_test, skill
+from shiftbench.metrics.forecasts.agreement_line import agreement_on_the_line
+from shiftbench.metrics.forecasts.average import average_forecast
+from shiftbench.metrics.forecasts.average_confidence import average_confidence
+from shiftbench.metrics.forecasts.black_box_shift import accuracy_at_shares, black_box_shares, joint_counts
+from shiftbench.metrics.forecasts.depth_curve import score_by_depth
+from shiftbench.metrics.forecasts.difference_of_confidences import difference_of_confidences
+from shiftbench.metrics.forecasts.disagreement import agreement_of_seeds
+from shiftbench.metrics.forecasts.divergence_line import score_by_divergence
+from shiftbench.metrics.forecasts.expected_confusion import expected_confusion, expected_macro_f1
+from shiftbench.metrics.forecasts.importance_weighting import importance_weighted, importance_weights
+from shiftbench.metrics.forecasts.mean_drop import less_mean_drop
+from shiftbench.metrics.forecasts.nuclear_norm import accuracy_by_norm, nuclear_norm
+from shiftbench.metrics.forecasts.optimal_transport import transported_confidence
+from shiftbench.metrics.forecasts.prior_by_em import shares_by_em
+from shiftbench.metrics.forecasts.source_accuracy import source_accuracy
+from shiftbench.metrics.forecasts.thresholded_confidence import thresholded_confidence
+from shiftbench.metrics.generation import bert_score, rouge_l
+from shiftbench.metrics.hierarchical_conformal import coverage_by_domain, domain_quantile, interval_level
+from shiftbench.metrics.in_domain_advantage import home_advantage, home_weights, on_scale
+from shiftbench.metrics.label_sampling import (
     confidence_correlation,
     draw_groups,
     draw_probabilities,
@@ -87,31 +87,31 @@ from shiftbench.leaderboard.metrics.label_sampling import (
     expected_width,
     group_values,
 )
-from shiftbench.leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature, label_shift_parts
-from shiftbench.leaderboard.metrics.ledger import flip_counts, flip_ledger
-from shiftbench.leaderboard.metrics.limits import exact_p, limit_p
-from shiftbench.leaderboard.metrics.mover import combined_interval, p_of_interval, replicate_correlation, worst_interval
-from shiftbench.leaderboard.metrics.multiplicity import draw_sizes, least_draws, normal_sizes, pass_on, step_down
-from shiftbench.leaderboard.metrics.new_domain import next_domain
-from shiftbench.leaderboard.metrics.placebo import placebo_domains
-from shiftbench.leaderboard.metrics.power import (
+from shiftbench.metrics.label_shift import adjust_to_prior, fit_temperature, label_shift_parts
+from shiftbench.metrics.ledger import flip_counts, flip_ledger
+from shiftbench.metrics.limits import exact_p, limit_p
+from shiftbench.metrics.mover import combined_interval, p_of_interval, replicate_correlation, worst_interval
+from shiftbench.metrics.multiplicity import draw_sizes, least_draws, normal_sizes, pass_on, step_down
+from shiftbench.metrics.new_domain import next_domain
+from shiftbench.metrics.placebo import placebo_domains
+from shiftbench.metrics.power import (
     mean_drop_variance,
     minimum_detectable,
     source_drop_variance,
     target_drop_variance,
 )
-from shiftbench.leaderboard.metrics.priors import (
+from shiftbench.metrics.priors import (
     counts_at_prior,
     prior_fixed_accuracy,
     prior_fixed_macro_f1,
     prior_fixed_mean,
     prior_fixed_qa,
 )
-from shiftbench.leaderboard.metrics.qa import normalise_answers, qa_scores
-from shiftbench.leaderboard.metrics.ranking import rank_intervals, run_spread
-from shiftbench.leaderboard.metrics.resampling import group_weights, half_weights, replicate_counts
-from shiftbench.leaderboard.metrics.resolution import resolved_scenario
-from shiftbench.leaderboard.metrics.robustness import (
+from shiftbench.metrics.qa import normalise_answers, qa_scores
+from shiftbench.metrics.ranking import rank_intervals, run_spread
+from shiftbench.metrics.resampling import group_weights, half_weights, replicate_counts
+from shiftbench.metrics.resolution import resolved_scenario
+from shiftbench.metrics.robustness import (
     in_domain_difference,
     reference_target_drop,
     scenario,
@@ -121,11 +121,11 @@ from shiftbench.leaderboard.metrics.robustness import (
     summarise,
     target_drop,
 )
-from shiftbench.leaderboard.metrics.sampled_accuracy import sampled_accuracy
-from shiftbench.leaderboard.metrics.selective import excess_aurc, failure_auroc, risk_coverage
-from shiftbench.leaderboard.metrics.significance import bonferroni, order_chi_square, scenario_chi_square
-from shiftbench.leaderboard.metrics.tagging import span_counts, span_f1, spans, tag_notation, tag_scheme
-from shiftbench.leaderboard.metrics.wilson import (
+from shiftbench.metrics.selective import excess_aurc, failure_auroc, risk_coverage
+from shiftbench.metrics.significance import bonferroni, order_chi_square, scenario_chi_square
+from shiftbench.metrics.slopes import depth_slope, mean_slope
+from shiftbench.metrics.tagging import span_counts, span_f1, spans, tag_notation, tag_scheme
+from shiftbench.metrics.wilson import (
     effective_n,
     intraclass_correlation,
     relative_square,
@@ -134,7 +134,7 @@ from shiftbench.leaderboard.metrics.wilson import (
     square_of_mean,
     wilson_interval,
 )
-from shiftbench.leaderboard.metrics.worst import posterior_worst
+from shiftbench.metrics.worst import posterior_worst
 
 __all__ = [
     "accuracy",

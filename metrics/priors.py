@@ -12,7 +12,7 @@ A class with a share above 0 but without a gold example has no known row: the sc
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shiftbench.leaderboard.metrics.classification import macro_f1
+from shiftbench.metrics.classification import macro_f1
 
 Floats = NDArray[np.float64]
 

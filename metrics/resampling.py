@@ -1,7 +1,7 @@
 """Weights that resample groups.
 
 A replicate draws one weight per group of each domain's test set. With additive counts it is ``weights @ counts``
-followed by the metric's own formula. What is made of replicates stands in ``shiftbench.leaderboard.metrics.bootstrap``.
+followed by the metric's own formula. What is made of replicates stands in ``shiftbench.metrics.bootstrap``.
 """
 
 from collections.abc import Iterator

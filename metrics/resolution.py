@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shiftbench.leaderboard.metrics.robustness import scenario
+from shiftbench.metrics.robustness import scenario
 
 UNRESOLVED = "Unresolved"
 

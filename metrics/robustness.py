@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shiftbench.leaderboard.metrics.correlation import pearson, r_squared, spearman
+from shiftbench.metrics.correlation import pearson, r_squared, spearman
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shiftbench.leaderboard.metrics.robustness import in_domain_difference, source_drop, target_drop
+from shiftbench.metrics.robustness import in_domain_difference, source_drop, target_drop
 
 Floats = NDArray[np.float64]
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shiftbench import metrics
-    from shiftbench.api import build_own, compare, open_dataset, score, submit, validate
     from shiftbench.builders.folder.dataset_builder import dataset_builder
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.leaderboard.scoring.score import score_file
-    from shiftbench.results import ComparisonResult, ScoreResult
+    from shiftbench.notebook.api import build_own, compare, open_dataset, score, submit, validate
+    from shiftbench.notebook.results import ComparisonResult, ScoreResult
+    from shiftbench.scoring.scores.score import score_file
     from shiftbench.validation.cards import Card
     from shiftbench.validation.report import InvalidInput
 
@@ -43,18 +43,18 @@ __all__ = [
 
 _HOMES = {
     "Card": "shiftbench.validation.cards",
-    "ComparisonResult": "shiftbench.results",
+    "ComparisonResult": "shiftbench.notebook.results",
     "DatasetFolder": "shiftbench.builders.folder.reader",
     "InvalidInput": "shiftbench.validation.report",
-    "ScoreResult": "shiftbench.results",
-    "build_own": "shiftbench.api",
-    "compare": "shiftbench.api",
+    "ScoreResult": "shiftbench.notebook.results",
+    "build_own": "shiftbench.notebook.api",
+    "compare": "shiftbench.notebook.api",
     "dataset_builder": "shiftbench.builders.folder.dataset_builder",
-    "open_dataset": "shiftbench.api",
-    "score": "shiftbench.api",
-    "score_file": "shiftbench.leaderboard.scoring.score",
-    "submit": "shiftbench.api",
-    "validate": "shiftbench.api",
+    "open_dataset": "shiftbench.notebook.api",
+    "score": "shiftbench.notebook.api",
+    "score_file": "shiftbench.scoring.scores.score",
+    "submit": "shiftbench.notebook.api",
+    "validate": "shiftbench.notebook.api",
 }
 """The module that each name is imported from on first use."""
 

@@ -6,7 +6,7 @@ import sys
 def main() -> None:
     """Load and run the command. Ctrl-C while libraries are loaded ends it with exit code 130 and one line."""
     try:
-        from shiftbench.command import main as run
+        from shiftbench.cli.command import main as run
     except KeyboardInterrupt:
         sys.exit(stop_while_loading())
     run()

@@ -48,13 +48,13 @@ def bench(
     from collections.abc import Iterator
     from dataclasses import asdict
 
-    from shiftbench.baselines.prompting.bench import run_prompt_bench
-    from shiftbench.baselines.training.bench import run_training_bench
-    from shiftbench.builders.building.bench import run_read_bench
-    from shiftbench.builders.building.bench_builds import run_build_bench
-    from shiftbench.check_bench import run_check_bench
-    from shiftbench.leaderboard.bench.app import run_app_bench
-    from shiftbench.leaderboard.bench.scores import run_bench
+    from benchmarks.app import run_app_bench
+    from benchmarks.build import run_read_bench
+    from benchmarks.builds import run_build_bench
+    from benchmarks.check import run_check_bench
+    from benchmarks.prompt import run_prompt_bench
+    from benchmarks.scores import run_bench
+    from benchmarks.train import run_training_bench
     from shiftbench.validation.timing import Timing, peak_memory, print_timing
 
     def read_and_build(scale: float) -> Iterator[Timing]:

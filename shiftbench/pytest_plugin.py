@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from shiftbench.gate import ShownGate
+    from shiftbench.checking.gate import ShownGate
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def shift_report(pytestconfig: pytest.Config) -> "Callable[..., ShownGate]":
     """
 
     def report(predictions: Any, **settings: Any) -> "ShownGate":
-        from shiftbench.gate import read_gate_settings, run_gate_of_settings
+        from shiftbench.checking.gate import read_gate_settings, run_gate_of_settings
 
         return run_gate_of_settings(
             predictions, read_gate_settings(pytestconfig.rootpath / "pyproject.toml") | settings

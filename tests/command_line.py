@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shiftbench.command import main
+from shiftbench.cli.command import main
 
 COMMAND = Path(sys.executable).with_name("shiftbench")
 _WIDTH = {"COLUMNS": "160"}

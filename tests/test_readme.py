@@ -11,8 +11,8 @@ import typer
 import yaml
 
 from shiftbench.builders.folder.papers import DEPTH_F1, PAPERS
-from shiftbench.command import app
-from shiftbench.leaderboard.scoring.shape import Shift
+from shiftbench.cli.command import app
+from shiftbench.scoring.scores.shape import Shift
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("validation", "builders", "baselines", "leaderboard", "shiftbench")

@@ -1,6 +1,6 @@
 """The papers' rows that can be run here beside our own scores, as the Markdown tables of ``baselines/README.md``.
 
-The papers' figures are those of the boards (``leaderboard/views/reported/``), ours are read from the scores that lie
+The papers' figures are those of the boards (``leaderboard/pages/reported/``), ours are read from the scores that lie
 here. Leaves out: rows without a result of ours, whose commands the README lists.
 
     python baselines/results/papers.py

@@ -3,7 +3,7 @@
 For prediction files of one task of labels, all trained on one source with the same seeds and tested on the same other
 domains, such as those of ``grids/dr-nli-lodo.toml``. The smallest difference is of two recipes, from the runs alone: a
 t test of their means at 5% finds it in four of five studies
-(``shiftbench.leaderboard.metrics.power.minimum_detectable``), neither paired by seed nor corrected for several
+(``shiftbench.metrics.power.minimum_detectable``), neither paired by seed nor corrected for several
 recipes. Runs of one seed draw the same train rows in every file, so differences from the first file are taken seed by
 seed; their intervals (t, runs - 1 degrees of freedom) are over training runs, with the same test texts, and each is a
 95% interval by itself: of several, one more easily excludes 0 by chance.
@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.metrics.classification import confusion_counts, macro_f1
-from shiftbench.leaderboard.metrics.power import minimum_detectable
+from shiftbench.metrics.classification import confusion_counts, macro_f1
+from shiftbench.metrics.power import minimum_detectable
 from shiftbench.validation.predictions import check_prediction_file
 from shiftbench.validation.report import InvalidInput, Problem, counted, quote_names
 from shiftbench.validation.vocabulary import UNPARSED, TaskKind, source_parts

@@ -8,7 +8,7 @@ import polars as pl
 from shiftbench.builders.assembling.assemble import AssembledTask
 from shiftbench.builders.encoder import Encoder, Vectors, encoder_texts
 from shiftbench.builders.stored_rows import in_memory
-from shiftbench.leaderboard.metrics.depth import Floats, depth_weights, tte_depth
+from shiftbench.metrics.depth import Floats, depth_weights, tte_depth
 from shiftbench.validation.schemas import check_rows, depth_schema
 from shiftbench.validation.vocabulary import SOURCE_JOINER
 

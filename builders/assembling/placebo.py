@@ -13,7 +13,7 @@ from shiftbench.builders.assembling.cut import fill_to_sizes
 from shiftbench.builders.folder.manifest import TransformCount
 from shiftbench.builders.specs.spec import COMMON, Balance, TaskSpec
 from shiftbench.builders.stored_rows import Rows, RowWriter, in_memory, slices_of
-from shiftbench.leaderboard.metrics.placebo import placebo_domains
+from shiftbench.metrics.placebo import placebo_domains
 from shiftbench.validation.vocabulary import PLACEBO, SPLITS, TaskKind
 
 

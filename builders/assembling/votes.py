@@ -8,8 +8,8 @@ from shiftbench.builders.folder.statistics import Annotators
 from shiftbench.builders.specs.spec import TaskSpec
 from shiftbench.builders.specs.transforms import VOTES
 from shiftbench.builders.stored_rows import Rows, slices_of
-from shiftbench.leaderboard.metrics.agreement import annotator_tables
-from shiftbench.leaderboard.metrics.classification import accuracy, macro_f1
+from shiftbench.metrics.agreement import annotator_tables
+from shiftbench.metrics.classification import accuracy, macro_f1
 from shiftbench.validation.vocabulary import TaskKind
 
 

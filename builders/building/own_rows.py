@@ -13,7 +13,7 @@ from shiftbench.builders.building.own_labels import spelling_note, spellings
 from shiftbench.builders.building.own_notes import SHOWN, date_cure, odd_rows, row_list
 from shiftbench.builders.building.own_tables import OwnTable
 from shiftbench.builders.specs.transforms import as_texts, text_digest
-from shiftbench.leaderboard.metrics.tagging import tag_notation, tag_scheme
+from shiftbench.metrics.tagging import tag_notation, tag_scheme
 from shiftbench.validation.outside import check_text
 from shiftbench.validation.report import InvalidInput, Problem, first_line
 from shiftbench.validation.schemas import ANSWERS

@@ -124,7 +124,7 @@ class SplitStatistics(_Facts):
 
 class Annotators(_Facts):
     """What single annotators score on test texts, where upstream has their votes
-    (``shiftbench.leaderboard.metrics.agreement``).
+    (``shiftbench.metrics.agreement``).
 
     Attributes:
         texts: test texts with two votes or more.

@@ -28,8 +28,8 @@ from shiftbench.builders.specs.spec import Balance
 from shiftbench.builders.specs.words import words
 from shiftbench.builders.statistics.duplicates import ComparisonRows, find_duplicates, input_text
 from shiftbench.builders.stored_rows import Rows, compact, slices_of
-from shiftbench.leaderboard.metrics.depth import q_reference, q_statistic
-from shiftbench.leaderboard.metrics.divergence import frequent_words, js_divergence_matrix
+from shiftbench.metrics.depth import q_reference, q_statistic
+from shiftbench.metrics.divergence import frequent_words, js_divergence_matrix
 from shiftbench.validation.vocabulary import GOLD, SPLITS, TOKENS, WORD, TaskKind
 
 _CHUNK_BYTES = 1 << 22

@@ -10,7 +10,7 @@ from shiftbench.builders.folder.papers import GENBENCH, READ_OFF, TAXONOMY, pape
 from shiftbench.builders.folder.statistics import PairDepth, TaskStatistics
 from shiftbench.builders.statistics.card import statistics_section
 from shiftbench.builders.writing.front_matter import front_matter
-from shiftbench.leaderboard.metrics.depth import pooled_q
+from shiftbench.metrics.depth import pooled_q
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import GOLD, SPLITS
 

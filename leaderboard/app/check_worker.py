@@ -20,8 +20,8 @@ import polars as pl
 import pyarrow as pa
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import FileChecks, data_versions, prediction_tasks, score_predictions
-from shiftbench.leaderboard.scoring.validation_rows import validation_tasks
+from shiftbench.scoring.scores.score import FileChecks, data_versions, prediction_tasks, score_predictions
+from shiftbench.scoring.scores.validation_rows import validation_tasks
 from shiftbench.validation.prediction_files import read_predictions
 from shiftbench.validation.prediction_task import PredictionTask
 from shiftbench.validation.predictions import checked_parts

@@ -19,8 +19,8 @@ from typing import Any
 import polars as pl
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import FileChecks
-from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.scoring.scores.score import FileChecks
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 

@@ -12,8 +12,8 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.hub_access import reaching_hub
 from shiftbench.leaderboard.board.boards import boards_of
 from shiftbench.leaderboard.board.submission import submission_summary
+from shiftbench.leaderboard.pages.addresses import SUBMIT
 from shiftbench.leaderboard.store import folder_of, open_store
-from shiftbench.leaderboard.views.addresses import SUBMIT
 from shiftbench.validation.cards import Card
 from shiftbench.validation.report import InvalidInput, Problem
 

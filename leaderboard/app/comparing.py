@@ -13,19 +13,19 @@ from shiftbench.leaderboard.app.jobs import Job, Jobs
 from shiftbench.leaderboard.app.line import LineFullError
 from shiftbench.leaderboard.board import Board, Index, public_message
 from shiftbench.leaderboard.board.ranks import difference_interval, ranked_replicates
-from shiftbench.leaderboard.comparing.entries import (
+from shiftbench.leaderboard.pages.compare_page import Compared, EntryOption, MeanInterval, compare_page, comparing_page
+from shiftbench.leaderboard.pages.pairwise_part import Pairwise
+from shiftbench.leaderboard.store import Entry, folder_of
+from shiftbench.scoring.comparing.entries import (
     MAX_ENTRIES,
     MAX_PAIRWISE,
     ComparedEntry,
     compare_in_pairs,
     compare_with_first,
 )
-from shiftbench.leaderboard.scoring.shape import Scores
-from shiftbench.leaderboard.store import Entry, folder_of
-from shiftbench.leaderboard.views.compare_page import Compared, EntryOption, MeanInterval, compare_page, comparing_page
-from shiftbench.leaderboard.views.html import Markup
-from shiftbench.leaderboard.views.pairwise_part import Pairwise
-from shiftbench.leaderboard.views.site import box
+from shiftbench.scoring.reports.frame.html import Markup
+from shiftbench.scoring.reports.frame.site import box
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.report import InvalidInput, Problem
 
 MAX_CHOICES = 200

@@ -2,7 +2,7 @@
 
     /boards   -> the names of the boards
     /board    board name, such as "dr/nli" -> its rows, best first, then what papers report (key "reported"); 500 a page
-    /scores   entry id -> its scores (``shiftbench.leaderboard.scoring.shape.Scores`` as JSON)
+    /scores   entry id -> its scores (``shiftbench.scoring.scores.shape.Scores`` as JSON)
     /compare  2 to 4 entry ids, task -> the first against each other one: the ranked mean, drops, shifts
     /claim    the same as one claim, which ``shiftbench verify`` checks again from the entries' files
 
@@ -20,10 +20,10 @@ from shiftbench.leaderboard.app.gradio_queue import LINE_ID
 from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import AT_ONCE
 from shiftbench.leaderboard.board import Index, find_board
-from shiftbench.leaderboard.comparing.claims import Claim, ClaimedEntry, make_claim
-from shiftbench.leaderboard.scoring.shape import Scores
-from shiftbench.leaderboard.views.board_data import board_rows
-from shiftbench.leaderboard.views.compare_page import Compared
+from shiftbench.leaderboard.pages.board_data import board_rows
+from shiftbench.leaderboard.pages.compare_page import Compared
+from shiftbench.scoring.comparing.claims import Claim, ClaimedEntry, make_claim
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.report import InvalidInput
 
 PAGE_ROWS = 500

@@ -16,17 +16,17 @@ from shiftbench.leaderboard.app.line import Line, LineFullError
 from shiftbench.leaderboard.board import Board, Index
 from shiftbench.leaderboard.board.effective import AboveLine, effective_robustness_of
 from shiftbench.leaderboard.board.places import BoardPlace, place_of
+from shiftbench.leaderboard.pages import addresses
+from shiftbench.leaderboard.pages.entry_page import entry_page
+from shiftbench.leaderboard.pages.forecast_part import EntryForecast
+from shiftbench.leaderboard.pages.released_page import released_page
+from shiftbench.leaderboard.pages.withdrawn_page import withdrawn_page
 from shiftbench.leaderboard.release import nominated_entries
-from shiftbench.leaderboard.scoring.examples import WrongExample, wrong_examples
-from shiftbench.leaderboard.scoring.shape import TaskScores
-from shiftbench.leaderboard.scoring.unseen import Unseen, unseen_drops
 from shiftbench.leaderboard.store import Entry, folder_of
-from shiftbench.leaderboard.views import addresses
-from shiftbench.leaderboard.views.entry_page import entry_page
-from shiftbench.leaderboard.views.forecast_part import EntryForecast
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.released_page import released_page
-from shiftbench.leaderboard.views.withdrawn_page import withdrawn_page
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.scores.examples import WrongExample, wrong_examples
+from shiftbench.scoring.scores.shape import TaskScores
+from shiftbench.scoring.scores.unseen import Unseen, unseen_drops
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 GONE = 410

@@ -7,10 +7,10 @@ from shiftbench.leaderboard.app.answers import csv_answer, page_or_problems
 from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.board import find_board
 from shiftbench.leaderboard.board.forecasts import ForecastsFound
-from shiftbench.leaderboard.forecasting.methods import TITLES
-from shiftbench.leaderboard.views import addresses
-from shiftbench.leaderboard.views.forecast_board import Shown, forecast_csv, forecast_page
-from shiftbench.leaderboard.views.html import Markup
+from shiftbench.leaderboard.pages import addresses
+from shiftbench.leaderboard.pages.forecast_board import Shown, forecast_csv, forecast_page
+from shiftbench.scoring.forecasting.methods import TITLES
+from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 

@@ -2,7 +2,7 @@
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from shiftbench.leaderboard.views.addresses import GRADIO
+from shiftbench.leaderboard.pages.addresses import GRADIO
 
 
 class HeadAsGet:

@@ -7,7 +7,7 @@ import re
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shiftbench.leaderboard.views import addresses
+from shiftbench.leaderboard.pages import addresses
 
 FRAMES = "frame-ancestors 'self' https://huggingface.co https://*.hf.space"
 """Who may show the pages inside theirs: Hugging Face shows a Space that way."""

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shiftbench.leaderboard.app.faults import FaultLog
 from shiftbench.leaderboard.board.submission import MAX_UPLOAD_BYTES
-from shiftbench.leaderboard.views import addresses
+from shiftbench.leaderboard.pages import addresses
 
 MAX_BODY_BYTES = 2**20
 """Of a request that is no upload: a card, an entry's id, a board's name."""

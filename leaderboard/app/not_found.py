@@ -4,9 +4,9 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shiftbench.leaderboard.app.answers import page_answer
-from shiftbench.leaderboard.views.addresses import BOARD, GRADIO
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.site import box
+from shiftbench.leaderboard.pages.addresses import BOARD, GRADIO
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.frame.site import box
 
 
 class NotFoundPages:

@@ -17,16 +17,16 @@ from shiftbench.leaderboard.app.forecast_routes import add_forecast_routes
 from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import Line
 from shiftbench.leaderboard.board import Index
-from shiftbench.leaderboard.views import addresses
-from shiftbench.leaderboard.views.about_page import about_page
-from shiftbench.leaderboard.views.board_data import board_csv, overall_csv
-from shiftbench.leaderboard.views.board_fragment import rows_fragment
-from shiftbench.leaderboard.views.board_page import board_page
-from shiftbench.leaderboard.views.board_query import BoardQuery
-from shiftbench.leaderboard.views.data_page import data_page
-from shiftbench.leaderboard.views.overall_page import overall_fragment, overall_page
-from shiftbench.leaderboard.views.overall_query import OverallQuery
-from shiftbench.leaderboard.views.site import script, style_sheet
+from shiftbench.leaderboard.pages import addresses
+from shiftbench.leaderboard.pages.about_page import about_page
+from shiftbench.leaderboard.pages.board_data import board_csv, overall_csv
+from shiftbench.leaderboard.pages.board_fragment import rows_fragment
+from shiftbench.leaderboard.pages.board_page import board_page
+from shiftbench.leaderboard.pages.board_query import BoardQuery
+from shiftbench.leaderboard.pages.data_page import data_page
+from shiftbench.leaderboard.pages.overall_page import overall_fragment, overall_page
+from shiftbench.leaderboard.pages.overall_query import OverallQuery
+from shiftbench.scoring.reports.frame.site import script, style_sheet
 from shiftbench.validation.report import InvalidInput
 
 A_YEAR = "public, max-age=31536000, immutable"

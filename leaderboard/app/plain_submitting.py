@@ -29,12 +29,12 @@ from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import Line, LineFullError
 from shiftbench.leaderboard.app.uploads import Uploads
 from shiftbench.leaderboard.board.submission import SubmissionAnswer, check, refusal_answer, submit
-from shiftbench.leaderboard.scoring.score import FileChecks
-from shiftbench.leaderboard.views import addresses
-from shiftbench.leaderboard.views.card_fields import card_fields, only_data
-from shiftbench.leaderboard.views.html import tag
-from shiftbench.leaderboard.views.plain_submit_page import Access, plain_submit_html
-from shiftbench.leaderboard.views.site import box
+from shiftbench.leaderboard.pages import addresses
+from shiftbench.leaderboard.pages.card_fields import card_fields, only_data
+from shiftbench.leaderboard.pages.plain_submit_page import Access, plain_submit_html
+from shiftbench.scoring.reports.frame.html import tag
+from shiftbench.scoring.reports.frame.site import box
+from shiftbench.scoring.scores.score import FileChecks
 from shiftbench.validation.cards import MAX_CARD_BYTES
 from shiftbench.validation.report import InvalidInput, Problem
 

@@ -52,10 +52,10 @@ from shiftbench.leaderboard.app.theme import theme
 from shiftbench.leaderboard.app.uploads import Uploads, add_upload
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.board.submission import MAX_UPLOAD_BYTES
+from shiftbench.leaderboard.pages.addresses import BOARD, SUBMIT
 from shiftbench.leaderboard.release import refuse_split_twice
 from shiftbench.leaderboard.store import Store
-from shiftbench.leaderboard.views.addresses import BOARD, SUBMIT
-from shiftbench.leaderboard.views.site import style_sheet
+from shiftbench.scoring.reports.frame.site import style_sheet
 from shiftbench.validation.report import InvalidInput, Problem
 
 SECONDS_TO_START = 60

@@ -24,9 +24,9 @@ from starlette.routing import Route
 from shiftbench.leaderboard.app.answers import page_answer
 from shiftbench.leaderboard.app.identity import is_own_page
 from shiftbench.leaderboard.app.sign_ins import SignIns
-from shiftbench.leaderboard.views import addresses
-from shiftbench.leaderboard.views.html import join, tag
-from shiftbench.leaderboard.views.site import box
+from shiftbench.leaderboard.pages import addresses
+from shiftbench.scoring.reports.frame.html import join, tag
+from shiftbench.scoring.reports.frame.site import box
 
 _TARGET = "target"
 """Key of the session: the page that somebody signs in for."""

@@ -23,10 +23,10 @@ from shiftbench.leaderboard.app.identity import local_submitter, signed_in_submi
 from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import AT_ONCE
 from shiftbench.leaderboard.board.submission import SubmissionAnswer, check, nominate_entry, submit, withdraw
-from shiftbench.leaderboard.scoring.score import FileChecks
-from shiftbench.leaderboard.views.answer import answer_html, submit_html
-from shiftbench.leaderboard.views.card_fields import CardField, card_fields, only_data
-from shiftbench.leaderboard.views.site import header
+from shiftbench.leaderboard.pages.answer import answer_html, submit_html
+from shiftbench.leaderboard.pages.card_fields import CardField, card_fields, only_data
+from shiftbench.scoring.reports.frame.site import header
+from shiftbench.scoring.scores.score import FileChecks
 from shiftbench.validation.cards import MAX_CARD_BYTES
 from shiftbench.validation.report import InvalidInput
 

@@ -27,7 +27,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
-from shiftbench.leaderboard.views import addresses
+from shiftbench.leaderboard.pages import addresses
 
 SECONDS_KEPT = 3600.0
 """How long an uploaded file stays on disk where there is room; accepted ones are copied into the store."""

@@ -9,10 +9,10 @@ import polars as pl
 from tqdm import tqdm
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.interchange.open_archive import ENTRIES, PREDICTIONS, VALIDATION
-from shiftbench.leaderboard.scoring.validation_rows import validation_file
+from shiftbench.leaderboard.archive.open_archive import ENTRIES, PREDICTIONS, VALIDATION
 from shiftbench.leaderboard.store import ENTRY_ID, LOCAL_SUBMITTER, Store
 from shiftbench.leaderboard.store.entries import entry_id
+from shiftbench.scoring.scores.validation_rows import validation_file
 from shiftbench.validation.cards import parse_card
 from shiftbench.validation.limits import MAX_ROWS
 from shiftbench.validation.parquet_file import ParquetFile
@@ -27,7 +27,7 @@ def fill_store(store: Store, archive: Path, folders: Sequence[DatasetFolder]) ->
 
     Args:
         store: the store.
-        archive: the folder that ``shiftbench.leaderboard.interchange.open_archive`` wrote.
+        archive: the folder that ``shiftbench.leaderboard.archive.open_archive`` wrote.
         folders: the datasets of its entries.
     Returns: how many entries of the archive are in the store now, and why which others are not.
     Raises: InvalidInput when the folder is no archive.

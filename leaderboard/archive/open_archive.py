@@ -10,7 +10,7 @@
 
 In it are entries whose card has ``share_predictions: true``, on data with public labels. Accounts, contacts and ids of
 the store are not: an entry's id here is made of its card and predictions alone (those on validation rows too), so it is
-the one that a store filled from the archive gives it (``shiftbench.leaderboard.interchange.from_archive``).
+the one that a store filled from the archive gives it (``shiftbench.leaderboard.archive.from_archive``).
 
 The folder appears when it is whole. Until then what is done lies in a hidden one beside it, and the same command goes
 on from there. The same store gives the same bytes with the same library versions.
@@ -28,11 +28,11 @@ from tqdm import tqdm
 
 from shiftbench.builders.folder.configs import Column, Config
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.interchange.figures import figures_of
-from shiftbench.leaderboard.scoring.score import SCORE_COLUMNS
-from shiftbench.leaderboard.scoring.shape import METRIC_VERSION, Scores
 from shiftbench.leaderboard.store import LOCAL_SUBMITTER, Entry, Store, folder_of
 from shiftbench.leaderboard.store.entries import entry_id
+from shiftbench.scoring.interchange.figures import figures_of
+from shiftbench.scoring.scores.score import SCORE_COLUMNS
+from shiftbench.scoring.scores.shape import METRIC_VERSION, Scores
 from shiftbench.validation.cards import Card
 from shiftbench.validation.output_files import check_new_folder, replace_file
 from shiftbench.validation.report import InvalidInput, Problem
@@ -87,7 +87,7 @@ FIGURE_SCHEMA = pl.Schema(
         "is_drop": pl.Boolean(),
     }
 )
-"""Figures as ``shiftbench.leaderboard.interchange.figures`` has them; null: of a whole task (source, target), no
+"""Figures as ``shiftbench.scoring.interchange.figures`` has them; null: of a whole task (source, target), no
 interval."""
 _TITLES = {
     PREDICTIONS: "Predictions of each trained model for each test text",

@@ -7,8 +7,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shiftbench.leaderboard.board.rows import trained_outside
-from shiftbench.leaderboard.metrics.baseline_line import one_against_others
-from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.metrics.above_line import one_against_others
+from shiftbench.scoring.scores.estimate import Estimate
 
 _PAIRS = (("id_score", "mean_ood"), ("mean_ss", "mean_st"))
 

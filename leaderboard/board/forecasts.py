@@ -11,11 +11,11 @@ from threadpoolctl import threadpool_limits
 from shiftbench.leaderboard.board.boards import Board
 from shiftbench.leaderboard.board.index import Index, public_message
 from shiftbench.leaderboard.board.overall import one_entry_per_model
-from shiftbench.leaderboard.forecasting.comparison import Forecasted, compare_methods
-from shiftbench.leaderboard.forecasting.entries import EntryForecasts
-from shiftbench.leaderboard.forecasting.shape import MethodComparison
 from shiftbench.leaderboard.store import folder_of
 from shiftbench.leaderboard.store.forecasts import forecast_again, kept_forecasts
+from shiftbench.scoring.forecasting.comparison import Forecasted, compare_methods
+from shiftbench.scoring.forecasting.entries import EntryForecasts
+from shiftbench.scoring.forecasting.shape import MethodComparison
 from shiftbench.validation.report import InvalidInput
 
 MAX_ENTRIES = 100

@@ -20,8 +20,8 @@ from shiftbench.leaderboard.board.released import released_frame
 from shiftbench.leaderboard.board.rows import entry_rows, rows_frame, unreleased_rows
 from shiftbench.leaderboard.board.snapshot import Snapshot, Unscored
 from shiftbench.leaderboard.release import Released, ReleasedBoard, entry_tasks, last_release, released_tasks
-from shiftbench.leaderboard.scoring.shape import Scores
 from shiftbench.leaderboard.store import ENTRY_ID, Entry, Store, folder_of
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 READ_AT_ONCE = 500

@@ -18,10 +18,10 @@ import polars as pl
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.ranks import INTERVALS, Replicates
 from shiftbench.leaderboard.board.rows import OOD, rows_frame
-from shiftbench.leaderboard.scoring.score import N_STORED, encoder_name, token_encoder
-from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
-from shiftbench.leaderboard.scoring.summary import depth_encoder_name
 from shiftbench.leaderboard.store import Store
+from shiftbench.scoring.scores.score import N_STORED, encoder_name, token_encoder
+from shiftbench.scoring.scores.shape import METRIC_VERSION
+from shiftbench.scoring.scores.summary import depth_encoder_name
 
 SHAPE = 6
 """Version of the rows: raise it when the same scores would give other rows."""

@@ -14,7 +14,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.boards import Board
 from shiftbench.leaderboard.board.overall_ranks import OVERALL_RANKS
 from shiftbench.leaderboard.board.rows import CARD_LINKS
-from shiftbench.leaderboard.metrics.mover import combined_interval
+from shiftbench.metrics.mover import combined_interval
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 VARIANTS = frozenset({"qa_imbalanced"})

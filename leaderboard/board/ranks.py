@@ -9,11 +9,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shiftbench.builders.folder.manifest import TaskInfo
-from shiftbench.leaderboard.comparing.shape import RECIPES, TRAINED_MODELS
-from shiftbench.leaderboard.metrics.crossed import MIN_RUNS
-from shiftbench.leaderboard.metrics.ranking import RankedReplicates, run_spread
-from shiftbench.leaderboard.scoring.score import N_STORED
-from shiftbench.leaderboard.scoring.shape import OUTSIDE_BASES
+from shiftbench.metrics.crossed import MIN_RUNS
+from shiftbench.metrics.ranking import RankedReplicates, run_spread
+from shiftbench.scoring.comparing.shape import RECIPES, TRAINED_MODELS
+from shiftbench.scoring.scores.score import N_STORED
+from shiftbench.scoring.scores.shape import OUTSIDE_BASES
 
 INTERVALS = pl.Schema(
     {
@@ -55,7 +55,7 @@ def ranked_replicates(table: pl.DataFrame, row: Mapping[str, Any], info: TaskInf
     """Return the replicates of an entry's mean ST: the mean over runs, then over the shifts that the board averages.
 
     Args:
-        table: the entry's long table (see ``shiftbench.leaderboard.scoring.score.SCORE_COLUMNS``).
+        table: the entry's long table (see ``shiftbench.scoring.scores.score.SCORE_COLUMNS``).
         row: its row on the board: task, basis and trained_on.
         info: the task's facts.
     Returns: the replicates; None without any, or where they are undefined.

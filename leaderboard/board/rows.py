@@ -10,12 +10,12 @@ from typing import Any
 
 import polars as pl
 
-from shiftbench.leaderboard.metrics.robustness import SCENARIOS
-from shiftbench.leaderboard.scoring.coverage import covers_board
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.id_ood import ID_OOD
-from shiftbench.leaderboard.scoring.shape import OUTSIDE_BASES, Scores, TaskScores
 from shiftbench.leaderboard.store import Entry
+from shiftbench.metrics.robustness import SCENARIOS
+from shiftbench.scoring.scores.coverage import covers_board
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.id_ood import ID_OOD
+from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Scores, TaskScores
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, PLACEBO
 
 LAMBDAS = ("0", "50", "90")

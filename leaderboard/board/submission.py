@@ -12,9 +12,9 @@ from shiftbench.leaderboard.board import Index, missing_lines, public_message
 from shiftbench.leaderboard.board.boards import Board
 from shiftbench.leaderboard.board.rows import is_ranked, unranked_lines
 from shiftbench.leaderboard.release import TargetFeedback, feedback, nominate
-from shiftbench.leaderboard.scoring.score import IN_THIS_PROCESS, FileChecks, token_encoder
-from shiftbench.leaderboard.scoring.shape import Scores
 from shiftbench.leaderboard.store import Entry, folder_of
+from shiftbench.scoring.scores.score import IN_THIS_PROCESS, FileChecks, token_encoder
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card, parse_card
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind

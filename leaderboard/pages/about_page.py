@@ -2,8 +2,8 @@
 
 from shiftbench.builders.folder.citations import cite
 from shiftbench.builders.folder.papers import DEPTH_F1, PAPERS
-from shiftbench.leaderboard.views.html import Markup, render
-from shiftbench.leaderboard.views.numbers import count
+from shiftbench.scoring.reports.frame.html import Markup, render
+from shiftbench.scoring.reports.numbers import count
 
 
 def about_page(n_entries: int, updated: str | None) -> Markup:

@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from shiftbench.leaderboard.comparing.shape import TRAINED_MODELS
-from shiftbench.leaderboard.scoring.shape import OUTSIDE_BASES
-from shiftbench.leaderboard.views.addresses import ABOUT
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.numbers import plain_points, points
+from shiftbench.leaderboard.pages.addresses import ABOUT
+from shiftbench.scoring.comparing.shape import TRAINED_MODELS
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.numbers import plain_points, points
+from shiftbench.scoring.scores.shape import OUTSIDE_BASES
 
 Row = Mapping[str, Any]
 _NAMED = 3

@@ -9,17 +9,17 @@ from shiftbench.leaderboard.board import Board
 from shiftbench.leaderboard.board.copies import NEAR
 from shiftbench.leaderboard.board.released import ROUND
 from shiftbench.leaderboard.board.rows import NO_INTERVAL, PARTS, SHARES
-from shiftbench.leaderboard.comparing.shape import RECIPES, TRAINED_MODELS
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.shape import OUTSIDE_BASES
-from shiftbench.leaderboard.views.addresses import entry_address
-from shiftbench.leaderboard.views.board_columns import Column
-from shiftbench.leaderboard.views.board_query import RANKED, REPORTED
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.intervals import Scale, picture
-from shiftbench.leaderboard.views.links import icon_links
-from shiftbench.leaderboard.views.numbers import MISSING, count, drop_points, half_width, interval, points, share
-from shiftbench.leaderboard.views.pictures.words import ELSEWHERE_MARK
+from shiftbench.leaderboard.pages.addresses import entry_address
+from shiftbench.leaderboard.pages.board_columns import Column
+from shiftbench.leaderboard.pages.board_query import RANKED, REPORTED
+from shiftbench.leaderboard.pages.links import icon_links
+from shiftbench.scoring.comparing.shape import RECIPES, TRAINED_MODELS
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.intervals import Scale, picture
+from shiftbench.scoring.reports.numbers import MISSING, count, drop_points, half_width, interval, points, share
+from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import OUTSIDE_BASES
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import ELSEWHERE, OUTSIDE_SOURCES
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from shiftbench.leaderboard.board import Benchmark, Board
-from shiftbench.leaderboard.views.addresses import board_address
-from shiftbench.leaderboard.views.cells import choices
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.overall_query import OverallQuery
-from shiftbench.leaderboard.views.task_names import benchmark_name, board_name
+from shiftbench.leaderboard.pages.addresses import board_address
+from shiftbench.leaderboard.pages.overall_query import OverallQuery
+from shiftbench.leaderboard.pages.task_names import benchmark_name, board_name
+from shiftbench.scoring.reports.cells import choices
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
 
 
 def chooser(

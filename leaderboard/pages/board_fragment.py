@@ -7,11 +7,11 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import polars as pl
 
 from shiftbench.leaderboard.board import Board, Index, find_board
-from shiftbench.leaderboard.views.addresses import BOARD, BOARD_CSV, COMPARE, SUBMIT
-from shiftbench.leaderboard.views.board_answer import chips
-from shiftbench.leaderboard.views.board_cells import row_cells, scales_of, scenario_key
-from shiftbench.leaderboard.views.board_columns import Column, columns_of, shown_columns
-from shiftbench.leaderboard.views.board_query import (
+from shiftbench.leaderboard.pages.addresses import BOARD, BOARD_CSV, COMPARE, SUBMIT
+from shiftbench.leaderboard.pages.board_answer import chips
+from shiftbench.leaderboard.pages.board_cells import row_cells, scales_of, scenario_key
+from shiftbench.leaderboard.pages.board_columns import Column, columns_of, shown_columns
+from shiftbench.leaderboard.pages.board_query import (
     PARTIAL,
     RANKED,
     REPORTED,
@@ -20,12 +20,9 @@ from shiftbench.leaderboard.views.board_query import (
     matching,
     whole_table,
 )
-from shiftbench.leaderboard.views.cells import scroll_box
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.query import PAGE_ROWS
-from shiftbench.leaderboard.views.reported import ReportedTable, reported_tables
-from shiftbench.leaderboard.views.site import box
-from shiftbench.leaderboard.views.table_parts import (
+from shiftbench.leaderboard.pages.query import PAGE_ROWS
+from shiftbench.leaderboard.pages.reported import ReportedTable, reported_tables
+from shiftbench.leaderboard.pages.table_parts import (
     BETTER,
     csv_link,
     info_button,
@@ -36,6 +33,9 @@ from shiftbench.leaderboard.views.table_parts import (
     shown_rows,
     sort_head,
 )
+from shiftbench.scoring.reports.cells import scroll_box
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.frame.site import box
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import TaskKind
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from shiftbench.leaderboard.board import Board, Unscored
-from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
-from shiftbench.leaderboard.scoring.summary import depth_encoder_name
-from shiftbench.leaderboard.views.addresses import entry_address
-from shiftbench.leaderboard.views.board_cells import legend_keys
-from shiftbench.leaderboard.views.cells import fact_list
-from shiftbench.leaderboard.views.html import Markup, tag
-from shiftbench.leaderboard.views.numbers import count, metric_name
+from shiftbench.leaderboard.pages.addresses import entry_address
+from shiftbench.leaderboard.pages.board_cells import legend_keys
+from shiftbench.scoring.reports.cells import fact_list
+from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.numbers import count, metric_name
+from shiftbench.scoring.scores.shape import METRIC_VERSION
+from shiftbench.scoring.scores.summary import depth_encoder_name
 
 _RELEASED = (
     "Test labels are withheld. Four times a year the entry that each account has nominated is scored on the ranking "

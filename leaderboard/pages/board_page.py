@@ -4,20 +4,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shiftbench.leaderboard.board import Board, Index, find_board
-from shiftbench.leaderboard.views.addresses import ROWS, entry_address, forecast_address
-from shiftbench.leaderboard.views.board_answer import answer
-from shiftbench.leaderboard.views.board_chooser import chooser
-from shiftbench.leaderboard.views.board_columns import columns_of, shown_columns
-from shiftbench.leaderboard.views.board_fragment import rows_fragment
-from shiftbench.leaderboard.views.board_notes import about_data, legend, unscored_list
-from shiftbench.leaderboard.views.board_query import FILTERS, BoardQuery
-from shiftbench.leaderboard.views.html import Markup, join, render, tag
-from shiftbench.leaderboard.views.notices import notices
-from shiftbench.leaderboard.views.numbers import metric_name
-from shiftbench.leaderboard.views.query import MAX_SEARCH
-from shiftbench.leaderboard.views.scatter_part import scatter
-from shiftbench.leaderboard.views.site import box
-from shiftbench.leaderboard.views.task_names import board_name
+from shiftbench.leaderboard.pages.addresses import ROWS, entry_address, forecast_address
+from shiftbench.leaderboard.pages.board_answer import answer
+from shiftbench.leaderboard.pages.board_chooser import chooser
+from shiftbench.leaderboard.pages.board_columns import columns_of, shown_columns
+from shiftbench.leaderboard.pages.board_fragment import rows_fragment
+from shiftbench.leaderboard.pages.board_notes import about_data, legend, unscored_list
+from shiftbench.leaderboard.pages.board_query import FILTERS, BoardQuery
+from shiftbench.leaderboard.pages.query import MAX_SEARCH
+from shiftbench.leaderboard.pages.scatter_part import scatter
+from shiftbench.leaderboard.pages.task_names import board_name
+from shiftbench.scoring.reports.frame.html import Markup, join, render, tag
+from shiftbench.scoring.reports.frame.notices import notices
+from shiftbench.scoring.reports.frame.site import box
+from shiftbench.scoring.reports.numbers import metric_name
 
 _SHOWN_AS = ("sort", "order", "x", "intervals", "reported", "picks")
 """Parts of a question that the form keeps without asking for them."""

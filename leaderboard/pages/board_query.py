@@ -9,10 +9,10 @@ import polars as pl
 
 from shiftbench.leaderboard.board import Board, Index, find_board
 from shiftbench.leaderboard.board.rows import trained_outside
-from shiftbench.leaderboard.comparing.entries import MAX_PAIRWISE
-from shiftbench.leaderboard.views.board_columns import Column, columns_of
-from shiftbench.leaderboard.views.query import TableQuery, how_it_is_shown, values_by_name
-from shiftbench.leaderboard.views.reported import ReportedTable, reported_tables
+from shiftbench.leaderboard.pages.board_columns import Column, columns_of
+from shiftbench.leaderboard.pages.query import TableQuery, how_it_is_shown, values_by_name
+from shiftbench.leaderboard.pages.reported import ReportedTable, reported_tables
+from shiftbench.scoring.comparing.entries import MAX_PAIRWISE
 from shiftbench.validation.cards import Card
 
 RANKED, PARTIAL, REPORTED = 0, 1, 2

@@ -8,14 +8,16 @@ Everything is drawn on the server and works by links and a form; who is better i
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from shiftbench.leaderboard.comparing.entries import (
+from shiftbench.leaderboard.pages.addresses import predictions_address
+from shiftbench.leaderboard.pages.pairwise_part import Pairwise, pairwise_table
+from shiftbench.scoring.comparing.entries import (
     MAX_ENTRIES,
     MAX_PAIRWISE,
     ComparedEntry,
     compare_command,
     distinct_names,
 )
-from shiftbench.leaderboard.comparing.shape import (
+from shiftbench.scoring.comparing.shape import (
     AVERAGE_DROP,
     DEPTH_F1,
     DROPS,
@@ -29,17 +31,15 @@ from shiftbench.leaderboard.comparing.shape import (
     p_text,
     winner,
 )
-from shiftbench.leaderboard.comparing.words import about_lines, apart_words, floor_words, sentence
-from shiftbench.leaderboard.scoring.shape import Scores, Shift, TaskScores
-from shiftbench.leaderboard.views import exports
-from shiftbench.leaderboard.views.addresses import predictions_address
-from shiftbench.leaderboard.views.cells import scroll_box
-from shiftbench.leaderboard.views.compare_pictures import difference_bar, flip_table, pictures
-from shiftbench.leaderboard.views.html import Markup, join, render, tag
-from shiftbench.leaderboard.views.numbers import MISSING, NOT_APPLICABLE, drop_points, points
-from shiftbench.leaderboard.views.pairwise_part import Pairwise, pairwise_table
-from shiftbench.leaderboard.views.pictures.words import source_name
-from shiftbench.leaderboard.views.site import box
+from shiftbench.scoring.comparing.words import about_lines, apart_words, floor_words, sentence
+from shiftbench.scoring.reports import exports
+from shiftbench.scoring.reports.cells import scroll_box
+from shiftbench.scoring.reports.compare_pictures import difference_bar, flip_table, pictures
+from shiftbench.scoring.reports.frame.html import Markup, join, render, tag
+from shiftbench.scoring.reports.frame.site import box
+from shiftbench.scoring.reports.numbers import MISSING, NOT_APPLICABLE, drop_points, points
+from shiftbench.scoring.reports.pictures.words import source_name
+from shiftbench.scoring.scores.shape import Scores, Shift, TaskScores
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES
 

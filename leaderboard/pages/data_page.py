@@ -9,19 +9,19 @@ import polars as pl
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import Annotators, TaskStatistics, read_statistics
-from shiftbench.leaderboard.views.addresses import data_address
-from shiftbench.leaderboard.views.cells import choices, fact_list, scroll_box
-from shiftbench.leaderboard.views.data_samples import loading_part, samples_part
-from shiftbench.leaderboard.views.entry_page import citation_years
-from shiftbench.leaderboard.views.html import Markup, join, link, render, tag
-from shiftbench.leaderboard.views.notices import notices
-from shiftbench.leaderboard.views.numbers import MISSING, count, metric_name, points, share
-from shiftbench.leaderboard.views.pictures.colours import cell_colours
-from shiftbench.leaderboard.views.pictures.depths import QUANTILES, depth_boxes
-from shiftbench.leaderboard.views.pictures.matrix import matrix
-from shiftbench.leaderboard.views.pictures.words import ARROW
-from shiftbench.leaderboard.views.site import box
-from shiftbench.leaderboard.views.task_names import plain_task_name
+from shiftbench.leaderboard.pages.addresses import data_address
+from shiftbench.leaderboard.pages.data_samples import loading_part, samples_part
+from shiftbench.leaderboard.pages.entry_page import citation_years
+from shiftbench.leaderboard.pages.task_names import plain_task_name
+from shiftbench.scoring.reports.cells import choices, fact_list, scroll_box
+from shiftbench.scoring.reports.frame.html import Markup, join, link, render, tag
+from shiftbench.scoring.reports.frame.notices import notices
+from shiftbench.scoring.reports.frame.site import box
+from shiftbench.scoring.reports.numbers import MISSING, count, metric_name, points, share
+from shiftbench.scoring.reports.pictures.colours import cell_colours
+from shiftbench.scoring.reports.pictures.depths import QUANTILES, depth_boxes
+from shiftbench.scoring.reports.pictures.matrix import matrix
+from shiftbench.scoring.reports.pictures.words import ARROW
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 _SPLITS = ("train", "validation", "test")

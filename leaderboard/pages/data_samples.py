@@ -4,8 +4,8 @@ from functools import lru_cache
 
 from shiftbench.builders.folder.configs import config_name
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.examples import SampleRow, sample_rows
-from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.scores.examples import SampleRow, sample_rows
 
 
 def samples_part(folder: DatasetFolder, task: str) -> Markup:

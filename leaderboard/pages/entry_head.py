@@ -1,14 +1,14 @@
 """The head of an entry's page: name, links, what can be done with it, how to cite it; and its card."""
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.shape import TaskScores
+from shiftbench.leaderboard.pages.addresses import compare_address, entry_address, predictions_address, scores_address
+from shiftbench.leaderboard.pages.links import named_links
 from shiftbench.leaderboard.store import Entry
-from shiftbench.leaderboard.views.addresses import compare_address, entry_address, predictions_address, scores_address
-from shiftbench.leaderboard.views.cells import fact_list
-from shiftbench.leaderboard.views.exports import bibtex_text
-from shiftbench.leaderboard.views.html import Markup, join, link, tag
-from shiftbench.leaderboard.views.links import named_links
-from shiftbench.leaderboard.views.numbers import count
+from shiftbench.scoring.reports.cells import fact_list
+from shiftbench.scoring.reports.exports import bibtex_text
+from shiftbench.scoring.reports.frame.html import Markup, join, link, tag
+from shiftbench.scoring.reports.numbers import count
+from shiftbench.scoring.scores.shape import TaskScores
 from shiftbench.validation.cards import Card
 
 

@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.effective import AboveLine
 from shiftbench.leaderboard.board.places import BoardPlace
-from shiftbench.leaderboard.scoring.shape import Scores, TaskScores
-from shiftbench.leaderboard.scoring.unseen import Unseen
+from shiftbench.leaderboard.pages.addresses import entry_address
+from shiftbench.leaderboard.pages.entry_head import card_html, heading
+from shiftbench.leaderboard.pages.forecast_part import EntryForecast, forecast_part
+from shiftbench.leaderboard.pages.place_part import place_part
+from shiftbench.leaderboard.pages.task_names import plain_task_name
 from shiftbench.leaderboard.store import Entry
-from shiftbench.leaderboard.views.addresses import entry_address
-from shiftbench.leaderboard.views.cells import choices
-from shiftbench.leaderboard.views.entry_head import card_html, heading
-from shiftbench.leaderboard.views.forecast_part import EntryForecast, forecast_part
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.notices import notices
-from shiftbench.leaderboard.views.place_part import place_part
-from shiftbench.leaderboard.views.score_parts import Examples, Shown, find_task, score_parts, shown_tasks
-from shiftbench.leaderboard.views.task_names import plain_task_name
+from shiftbench.scoring.reports.cells import choices
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.frame.notices import notices
+from shiftbench.scoring.reports.score_parts import Examples, Shown, find_task, score_parts, shown_tasks
+from shiftbench.scoring.scores.shape import Scores, TaskScores
+from shiftbench.scoring.scores.unseen import Unseen
 
 _YEAR = re.compile(r"\byear\s*=\s*[{\"]?\s*(\d{4})\b")
 
@@ -45,9 +45,9 @@ def entry_page(
         reasons: why it has none.
         task: the task to show; without one, or with one that it does not have, its first.
         folder: the dataset that it was scored on.
-        examples: gives what it predicted wrong (``shiftbench.leaderboard.scoring.examples.wrong_examples``).
+        examples: gives what it predicted wrong (``shiftbench.scoring.scores.examples.wrong_examples``).
         unseen: gives the means over domains not in pretraining
-            (``shiftbench.leaderboard.scoring.unseen.unseen_drops``).
+            (``shiftbench.scoring.scores.unseen.unseen_drops``).
         above_line: compares it with the board's others
             (``shiftbench.leaderboard.board.effective.effective_robustness_of``).
         place: finds its rank on the task's board (``shiftbench.leaderboard.board.places.place_of``).

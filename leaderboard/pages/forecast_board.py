@@ -5,12 +5,7 @@ from typing import NamedTuple
 
 from shiftbench.leaderboard.board import Benchmark, Board
 from shiftbench.leaderboard.board.forecasts import ForecastsFound, forecast_rows
-from shiftbench.leaderboard.forecasting import CONCEPT_SHIFT
-from shiftbench.leaderboard.forecasting.comparison import BOARDS_ARE_ALIKE
-from shiftbench.leaderboard.forecasting.methods import FLOORS, TITLES
-from shiftbench.leaderboard.forecasting.samples import SCORES
-from shiftbench.leaderboard.forecasting.shape import BoardStandings
-from shiftbench.leaderboard.views.addresses import (
+from shiftbench.leaderboard.pages.addresses import (
     FORECAST,
     FORECAST_CSV,
     FORECAST_JSON,
@@ -19,15 +14,20 @@ from shiftbench.leaderboard.views.addresses import (
     forecast_address,
     with_query,
 )
-from shiftbench.leaderboard.views.cells import choices
-from shiftbench.leaderboard.views.forecast_standings import answer_words, standings_part
-from shiftbench.leaderboard.views.forecast_words import PREFERRED
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.notices import notices
-from shiftbench.leaderboard.views.numbers import metric_name
-from shiftbench.leaderboard.views.pictures.forecast_plane import MOST_MARKS, ForecastMark, forecast_plane
-from shiftbench.leaderboard.views.site import box
-from shiftbench.leaderboard.views.task_names import benchmark_name, board_name
+from shiftbench.leaderboard.pages.forecast_standings import answer_words, standings_part
+from shiftbench.leaderboard.pages.task_names import benchmark_name, board_name
+from shiftbench.scoring.forecasting import CONCEPT_SHIFT
+from shiftbench.scoring.forecasting.comparison import BOARDS_ARE_ALIKE
+from shiftbench.scoring.forecasting.methods import FLOORS, TITLES
+from shiftbench.scoring.forecasting.samples import SCORES
+from shiftbench.scoring.forecasting.shape import BoardStandings
+from shiftbench.scoring.reports.cells import choices
+from shiftbench.scoring.reports.forecast_words import PREFERRED
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.frame.notices import notices
+from shiftbench.scoring.reports.frame.site import box
+from shiftbench.scoring.reports.numbers import metric_name
+from shiftbench.scoring.reports.pictures.forecast_plane import MOST_MARKS, ForecastMark, forecast_plane
 from shiftbench.validation.csv_export import guarded_csv
 from shiftbench.validation.report import counted
 

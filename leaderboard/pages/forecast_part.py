@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from shiftbench.leaderboard.forecasting import CONCEPT_SHIFT
-from shiftbench.leaderboard.forecasting.shape import TaskForecast
-from shiftbench.leaderboard.views.addresses import forecast_address
-from shiftbench.leaderboard.views.cells import scroll_box
-from shiftbench.leaderboard.views.forecast_words import errors_table, shifts_table
-from shiftbench.leaderboard.views.html import Markup, tag
-from shiftbench.leaderboard.views.plain_tables import html_table
+from shiftbench.leaderboard.pages.addresses import forecast_address
+from shiftbench.scoring.forecasting import CONCEPT_SHIFT
+from shiftbench.scoring.forecasting.shape import TaskForecast
+from shiftbench.scoring.reports.cells import scroll_box
+from shiftbench.scoring.reports.forecast_words import errors_table, shifts_table
+from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.plain_tables import html_table
 
 _TABLE = "sb-table sb-shifts"
 

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from shiftbench.leaderboard.comparing.shape import p_text
-from shiftbench.leaderboard.forecasting.errors import MIN_MODELS, sort_methods
-from shiftbench.leaderboard.forecasting.methods import FLOORS, TITLES
-from shiftbench.leaderboard.forecasting.shape import BoardStandings, MethodErrors
-from shiftbench.leaderboard.metrics.comparison import holm
-from shiftbench.leaderboard.metrics.forecast_errors import MIN_DOMAINS
-from shiftbench.leaderboard.views.cells import scroll_box
-from shiftbench.leaderboard.views.forecast_comparison import CANNOT_TELL
-from shiftbench.leaderboard.views.html import Markup, tag
-from shiftbench.leaderboard.views.numbers import MISSING, drop_points, points
-from shiftbench.leaderboard.views.table_parts import info_button, plain_head
+from shiftbench.leaderboard.pages.table_parts import info_button, plain_head
+from shiftbench.metrics.comparison import holm
+from shiftbench.metrics.forecast_errors import MIN_DOMAINS
+from shiftbench.scoring.comparing.shape import p_text
+from shiftbench.scoring.forecasting.errors import MIN_MODELS, sort_methods
+from shiftbench.scoring.forecasting.methods import FLOORS, TITLES
+from shiftbench.scoring.forecasting.shape import BoardStandings, MethodErrors
+from shiftbench.scoring.reports.cells import scroll_box
+from shiftbench.scoring.reports.forecast_comparison import CANNOT_TELL
+from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.numbers import MISSING, drop_points, points
 from shiftbench.validation.report import counted
 
 _LEVEL = 0.05

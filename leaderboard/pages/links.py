@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from shiftbench.leaderboard.views.html import Markup, link, tag
+from shiftbench.scoring.reports.frame.html import Markup, link, tag
 
 LINK_NAMES = {
     "paper_url": "Paper",

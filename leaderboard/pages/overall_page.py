@@ -6,25 +6,19 @@ from typing import Any
 import polars as pl
 
 from shiftbench.leaderboard.board import Benchmark, Board, Index, find_benchmark
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.views.addresses import OVERALL_CSV, board_address, entry_address
-from shiftbench.leaderboard.views.board_answer import answer, chips
-from shiftbench.leaderboard.views.board_cells import apart, short_count, spread
-from shiftbench.leaderboard.views.board_chooser import chooser
-from shiftbench.leaderboard.views.board_fragment import rows_fragment, state_notes
-from shiftbench.leaderboard.views.board_notes import unscored_list
-from shiftbench.leaderboard.views.board_page import arrange_page, board_page, no_data, to_forecasts
-from shiftbench.leaderboard.views.board_query import BoardQuery
-from shiftbench.leaderboard.views.cells import scroll_box
-from shiftbench.leaderboard.views.html import Markup, join, render, tag
-from shiftbench.leaderboard.views.links import icon_links
-from shiftbench.leaderboard.views.notices import notices
-from shiftbench.leaderboard.views.numbers import MISSING, metric_name, points, share
-from shiftbench.leaderboard.views.overall_query import COVERAGE, MEAN_RANK, WIN_RATE, OverallQuery, matching_lines
-from shiftbench.leaderboard.views.query import MAX_SEARCH, PAGE_ROWS
-from shiftbench.leaderboard.views.scatter_part import scatter
-from shiftbench.leaderboard.views.site import box
-from shiftbench.leaderboard.views.table_parts import (
+from shiftbench.leaderboard.pages.addresses import OVERALL_CSV, board_address, entry_address
+from shiftbench.leaderboard.pages.board_answer import answer, chips
+from shiftbench.leaderboard.pages.board_cells import apart, short_count, spread
+from shiftbench.leaderboard.pages.board_chooser import chooser
+from shiftbench.leaderboard.pages.board_fragment import rows_fragment, state_notes
+from shiftbench.leaderboard.pages.board_notes import unscored_list
+from shiftbench.leaderboard.pages.board_page import arrange_page, board_page, no_data, to_forecasts
+from shiftbench.leaderboard.pages.board_query import BoardQuery
+from shiftbench.leaderboard.pages.links import icon_links
+from shiftbench.leaderboard.pages.overall_query import COVERAGE, MEAN_RANK, WIN_RATE, OverallQuery, matching_lines
+from shiftbench.leaderboard.pages.query import MAX_SEARCH, PAGE_ROWS
+from shiftbench.leaderboard.pages.scatter_part import scatter
+from shiftbench.leaderboard.pages.table_parts import (
     BETTER,
     csv_link,
     info_button,
@@ -37,7 +31,13 @@ from shiftbench.leaderboard.views.table_parts import (
     sort_head,
     sort_state,
 )
-from shiftbench.leaderboard.views.task_names import benchmark_name, task_name
+from shiftbench.leaderboard.pages.task_names import benchmark_name, task_name
+from shiftbench.scoring.reports.cells import scroll_box
+from shiftbench.scoring.reports.frame.html import Markup, join, render, tag
+from shiftbench.scoring.reports.frame.notices import notices
+from shiftbench.scoring.reports.frame.site import box
+from shiftbench.scoring.reports.numbers import MISSING, metric_name, points, share
+from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.validation.report import counted
 
 Row = Mapping[str, Any]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from shiftbench.leaderboard.board import Benchmark, Index, find_benchmark
-from shiftbench.leaderboard.views.query import TableQuery, how_it_is_shown, values_by_name
+from shiftbench.leaderboard.pages.query import TableQuery, how_it_is_shown, values_by_name
 
 COVERAGE, MEAN_RANK, WIN_RATE = "n_tasks", "mean_rank", "win_rate"
 

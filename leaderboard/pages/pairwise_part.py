@@ -7,15 +7,15 @@ say the same without colours.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from shiftbench.leaderboard.comparing.entries import ComparedEntry, distinct_names
-from shiftbench.leaderboard.comparing.shape import RECIPES, TRAINED_MODELS, Comparison, Difference, p_text, winner
-from shiftbench.leaderboard.comparing.words import apart_words
-from shiftbench.leaderboard.views.addresses import compare_address, entry_address
-from shiftbench.leaderboard.views.cells import scroll_box
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.numbers import MISSING, drop_points, points
-from shiftbench.leaderboard.views.pictures.colours import cell_colours
-from shiftbench.leaderboard.views.site import box
+from shiftbench.leaderboard.pages.addresses import compare_address, entry_address
+from shiftbench.scoring.comparing.entries import ComparedEntry, distinct_names
+from shiftbench.scoring.comparing.shape import RECIPES, TRAINED_MODELS, Comparison, Difference, p_text, winner
+from shiftbench.scoring.comparing.words import apart_words
+from shiftbench.scoring.reports.cells import scroll_box
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.frame.site import box
+from shiftbench.scoring.reports.numbers import MISSING, drop_points, points
+from shiftbench.scoring.reports.pictures.colours import cell_colours
 from shiftbench.validation.report import counted, quote_names
 
 TIE = "\N{ALMOST EQUAL TO}"

@@ -1,9 +1,9 @@
 """An entry's rank on its board, with the ranks that it shares, and how the rank changed as others came."""
 
 from shiftbench.leaderboard.board.places import BoardPlace
-from shiftbench.leaderboard.views.cells import scroll_box
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.pictures.axes import LEFT, RIGHT, TOP, WIDTH, frame, mark, path, picture, round_axis
+from shiftbench.scoring.reports.cells import scroll_box
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.pictures.axes import LEFT, RIGHT, TOP, WIDTH, frame, mark, path, picture, round_axis
 
 _HEIGHT = 130
 

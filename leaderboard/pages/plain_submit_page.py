@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.submission import SubmissionAnswer
-from shiftbench.leaderboard.views.answer import answer_html
-from shiftbench.leaderboard.views.card_fields import card_fields
-from shiftbench.leaderboard.views.html import Markup, render
+from shiftbench.leaderboard.pages.answer import answer_html
+from shiftbench.leaderboard.pages.card_fields import card_fields
+from shiftbench.scoring.reports.frame.html import Markup, render
 
 
 @dataclass(frozen=True)

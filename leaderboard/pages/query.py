@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from shiftbench.leaderboard.views.addresses import BOARD, with_query
+from shiftbench.leaderboard.pages.addresses import BOARD, with_query
 
 PAGE_ROWS = 50
 MAX_SEARCH = 100

@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.pages.board_cells import LEADING_SET
+from shiftbench.leaderboard.pages.entry_head import card_html, heading
 from shiftbench.leaderboard.release import Released
 from shiftbench.leaderboard.store import Entry
-from shiftbench.leaderboard.views.board_cells import LEADING_SET
-from shiftbench.leaderboard.views.cells import scroll_box
-from shiftbench.leaderboard.views.entry_head import card_html, heading
-from shiftbench.leaderboard.views.html import Markup, tag
-from shiftbench.leaderboard.views.notices import notices
-from shiftbench.leaderboard.views.numbers import points
-from shiftbench.leaderboard.views.site import box
+from shiftbench.scoring.reports.cells import scroll_box
+from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.frame.notices import notices
+from shiftbench.scoring.reports.frame.site import box
+from shiftbench.scoring.reports.numbers import points
 
 _WITHHELD = (
     "Test labels are withheld. Four times a year each account's nominated entries are scored on the ranking half of "

@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.pictures.under_shift import Across, Point, stated, under_shift_plane
-from shiftbench.leaderboard.views.query import CROSS_AXES, TableQuery
+from shiftbench.leaderboard.pages.query import CROSS_AXES, TableQuery
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.pictures.under_shift import Across, Point, stated, under_shift_plane
+from shiftbench.scoring.scores.estimate import Estimate
 
 MOST_POINTS = 40
 """Entries on a picture: the best ones; more would hide each other."""

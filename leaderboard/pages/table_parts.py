@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from shiftbench.leaderboard.views.html import Markup, tag
-from shiftbench.leaderboard.views.query import PAGE_ROWS, TableQuery
+from shiftbench.leaderboard.pages.query import PAGE_ROWS, TableQuery
+from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.validation.report import counted
 
 BETTER = {"up": ("\N{UPWARDS ARROW}", "Higher is better."), "down": ("\N{DOWNWARDS ARROW}", "Lower is better.")}

@@ -1,7 +1,7 @@
 """What stands at the address of an entry that its sender withdrew."""
 
-from shiftbench.leaderboard.views.addresses import BOARD
-from shiftbench.leaderboard.views.html import Markup, tag
+from shiftbench.leaderboard.pages.addresses import BOARD
+from shiftbench.scoring.reports.frame.html import Markup, tag
 
 
 def withdrawn_page(identity: str, withdrawn_at: str) -> Markup:

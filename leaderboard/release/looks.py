@@ -48,8 +48,8 @@ from shiftbench.leaderboard.release.measuring import (
     predicted_targets,
     shuffle_predictions,
 )
-from shiftbench.leaderboard.scoring.score import token_encoder
 from shiftbench.leaderboard.store import Entry, Store
+from shiftbench.scoring.scores.score import token_encoder
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.release.halves import half_of
 from shiftbench.leaderboard.release.ladder import Measured, mean_of
-from shiftbench.leaderboard.scoring.outcomes import outcomes
+from shiftbench.scoring.scores.outcomes import outcomes
 from shiftbench.validation.vocabulary import GOLD, OUTSIDE_SOURCES, UNPARSED, TaskKind, source_parts
 
 MAX_UNPARSED = 0.01

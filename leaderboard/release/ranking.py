@@ -37,9 +37,9 @@ from shiftbench.leaderboard.release.measuring import (
 )
 from shiftbench.leaderboard.release.releases import LeftOut, Released, ReleasedBoard, Round
 from shiftbench.leaderboard.release.ties import leading_set, places, steps_between
-from shiftbench.leaderboard.scoring.score import token_encoder
-from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
 from shiftbench.leaderboard.store import Entry, Store
+from shiftbench.scoring.scores.score import token_encoder
+from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.report import InvalidInput
 
 DECIMALS = 3

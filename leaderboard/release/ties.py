@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftbench.leaderboard.metrics.multiplicity import draw_sizes
 from shiftbench.leaderboard.release.ladder import MIN_STEP, STANDARD_ERRORS, Measured, paired_error
+from shiftbench.metrics.multiplicity import draw_sizes
 
 _DRAWS, _SEED = 10_000, 18
 

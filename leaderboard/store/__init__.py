@@ -8,7 +8,7 @@
     (``shiftbench.leaderboard.release``) ROOT/scores/<metric version>/<id>.parquet   the long table of scores, with
     replicates ROOT/scores/<metric version>/<id>.json      the nested scores; both are made again when missing
     ROOT/scores/<metric version>/<id>.forecasts.json   forecasts of its accuracy
-    (``shiftbench.leaderboard.forecasting.entries``) ROOT/scores/<metric version>/index/<name>.parquet   what an index
+    (``shiftbench.scoring.forecasting.entries``) ROOT/scores/<metric version>/index/<name>.parquet   what an index
     keeps of all entries ROOT/comparisons/<metric version>/<id>--<id>.json   the comparison of an entry with another one
 
 Nobody else spells these paths: what lies beside entries is read and kept through ``Store``.

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import polars as pl
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import checked_predictions
-from shiftbench.leaderboard.scoring.validation_rows import read_validation
 from shiftbench.leaderboard.store.entries import Entry, entry_id, stored_rows
+from shiftbench.scoring.scores.score import checked_predictions
+from shiftbench.scoring.scores.validation_rows import read_validation
 from shiftbench.validation.report import InvalidInput, Problem
 
 

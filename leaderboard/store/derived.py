@@ -5,10 +5,10 @@ import json
 
 import polars as pl
 
-from shiftbench.leaderboard.scoring.score import SCORE_COLUMNS, Scored
-from shiftbench.leaderboard.scoring.shape import METRIC_VERSION, Scores
 from shiftbench.leaderboard.store.entries import COMPARISONS, SCORES, check_id
 from shiftbench.leaderboard.store.local import Files
+from shiftbench.scoring.scores.score import SCORE_COLUMNS, Scored
+from shiftbench.scoring.scores.shape import METRIC_VERSION, Scores
 from shiftbench.validation.json_text import parse_json
 
 MadeWith = tuple[str | None, str | None]

@@ -1,9 +1,9 @@
 """Forecasts of a store's entries: kept beside their scores, and never computed while a page waits."""
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.forecasting.entries import EntryForecasts, forecast_entry, read_forecasts
 from shiftbench.leaderboard.store.entries import Entry
 from shiftbench.leaderboard.store.store import Store
+from shiftbench.scoring.forecasting.entries import EntryForecasts, forecast_entry, read_forecasts
 
 
 def kept_forecasts(store: Store, identity: str) -> EntryForecasts | None:

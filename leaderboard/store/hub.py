@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 from filelock import FileLock, Timeout
 
 from shiftbench.builders.hub_access import retry, writing_to_hub
-from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
 from shiftbench.leaderboard.store.derived import FORECASTS, scores_path, table_path
 from shiftbench.leaderboard.store.entries import (
     CARD,
@@ -31,6 +30,7 @@ from shiftbench.leaderboard.store.entries import (
     tombstone_path,
 )
 from shiftbench.leaderboard.store.local import Files, LocalPlace
+from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.report import InvalidInput, Problem
 
 T = TypeVar("T")

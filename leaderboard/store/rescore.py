@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.coverage import covers_board
-from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
 from shiftbench.leaderboard.store import Store, folder_of
 from shiftbench.leaderboard.store.forecasts import forecast_again, kept_forecasts
 from shiftbench.leaderboard.store.interval_changes import IntervalChange, interval_changes, read_intervals
+from shiftbench.scoring.scores.coverage import covers_board
+from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.report import InvalidInput
 
@@ -29,7 +29,7 @@ class BoardKey(NamedTuple):
 class Change:
     """An entry whose rank on a board changed.
 
-    Ranks are among entries that cover their board (``shiftbench.leaderboard.scoring.coverage``); values are mean ST
+    Ranks are among entries that cover their board (``shiftbench.scoring.scores.coverage``); values are mean ST
     as fractions.
     None: not scored then, not ranked, or undefined.
     """

@@ -10,14 +10,6 @@ from typing import NamedTuple
 import polars as pl
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import (
-    IN_THIS_PROCESS,
-    FileChecks,
-    Scored,
-    score_predictions,
-    token_encoder,
-)
-from shiftbench.leaderboard.scoring.shape import Scores
 from shiftbench.leaderboard.store.checked_rows import CheckedRows, read_checked_rows
 from shiftbench.leaderboard.store.data_at_hand import folder_of, made_with, refuse_candidates_alone
 from shiftbench.leaderboard.store.derived import (
@@ -50,6 +42,14 @@ from shiftbench.leaderboard.store.entries import (
     validation_path,
 )
 from shiftbench.leaderboard.store.local import Files, LocalPlace, Place
+from shiftbench.scoring.scores.score import (
+    IN_THIS_PROCESS,
+    FileChecks,
+    Scored,
+    score_predictions,
+    token_encoder,
+)
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card
 from shiftbench.validation.report import InvalidInput, Problem
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shiftbench.leaderboard.metrics.correlation import fit_line
+from shiftbench.metrics.correlation import fit_line
 
 Floats = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shiftbench.leaderboard.metrics.forecasts._checks import Floats, NoForecastError, fit_shift_line, shares
+from shiftbench.metrics.forecasts._checks import Floats, NoForecastError, fit_shift_line, shares
 
 MIN_MODELS = 10
 """Models below which the line is not drawn: its slope would be noise."""

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shiftbench.leaderboard.metrics.forecasts._checks import NoForecastError, shares
+from shiftbench.metrics.forecasts._checks import NoForecastError, shares
 
 MIN_METHODS = 2
 """Methods below which an average is one method by another name."""

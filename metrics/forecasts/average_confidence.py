@@ -2,7 +2,7 @@
 
 from numpy.typing import ArrayLike
 
-from shiftbench.leaderboard.metrics.forecasts._checks import probability_table
+from shiftbench.metrics.forecasts._checks import probability_table
 
 
 def average_confidence(target: ArrayLike) -> float:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shiftbench.leaderboard.metrics.forecasts._checks import Floats, NoForecastError, class_codes
+from shiftbench.metrics.forecasts._checks import Floats, NoForecastError, class_codes
 
 MAX_CONDITION = 1e3
 """Condition number of the confusion table above which its inverse is noise."""

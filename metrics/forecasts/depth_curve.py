@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shiftbench.leaderboard.metrics.forecasts._checks import Floats, NoForecastError, shares
+from shiftbench.metrics.forecasts._checks import Floats, NoForecastError, shares
 
 _ROUNDS, _CLOSE, _RIDGE = 100, 1e-10, 1e-6
 _MOST = 30.0

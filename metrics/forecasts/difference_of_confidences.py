@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shiftbench.leaderboard.metrics.forecasts._checks import probability_table, shares
+from shiftbench.metrics.forecasts._checks import probability_table, shares
 
 
 def difference_of_confidences(source: ArrayLike, correct: ArrayLike, target: ArrayLike) -> float:

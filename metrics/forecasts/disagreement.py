@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shiftbench.leaderboard.metrics.forecasts._checks import NoForecastError
+from shiftbench.metrics.forecasts._checks import NoForecastError
 
 
 def agreement_of_seeds(predicted: ArrayLike, others: ArrayLike) -> float:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shiftbench.leaderboard.metrics.forecasts._checks import fit_shift_line
+from shiftbench.metrics.forecasts._checks import fit_shift_line
 
 
 def score_by_divergence(

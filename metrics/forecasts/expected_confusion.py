@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shiftbench.leaderboard.metrics.classification import macro_f1
-from shiftbench.leaderboard.metrics.forecasts._checks import Floats, class_codes, probability_table
+from shiftbench.metrics.classification import macro_f1
+from shiftbench.metrics.forecasts._checks import Floats, class_codes, probability_table
 
 
 def expected_confusion(target: ArrayLike, predicted: ArrayLike) -> Floats:

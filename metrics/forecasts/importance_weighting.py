@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shiftbench.leaderboard.metrics.depth import effective_size
-from shiftbench.leaderboard.metrics.forecasts._checks import Floats, NoForecastError, shares
+from shiftbench.metrics.depth import effective_size
+from shiftbench.metrics.forecasts._checks import Floats, NoForecastError, shares
 
 MIN_EFFECTIVE = 30
 """Effective source texts below which the weighted mean is a handful of texts."""

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shiftbench.leaderboard.metrics.forecasts._checks import NoForecastError, shares
+from shiftbench.metrics.forecasts._checks import NoForecastError, shares
 
 
 def less_mean_drop(source_score: float, source_scores: ArrayLike, target_scores: ArrayLike) -> float:

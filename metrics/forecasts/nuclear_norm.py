@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shiftbench.leaderboard.metrics.forecasts._checks import fit_shift_line, probability_table
+from shiftbench.metrics.forecasts._checks import fit_shift_line, probability_table
 
 
 def nuclear_norm(probabilities: ArrayLike) -> float:

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shiftbench.leaderboard.metrics.forecasts._checks import Floats, probability_table
+from shiftbench.metrics.forecasts._checks import Floats, probability_table
 
 _NONE = 1e-9
 """Amounts, in texts, and differences of probabilities below which there is nothing to move."""

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shiftbench.leaderboard.metrics.forecasts._checks import Floats, NoForecastError, probability_table
+from shiftbench.metrics.forecasts._checks import Floats, NoForecastError, probability_table
 
 _ROUNDS, _CLOSE = 10_000, 1e-8
 

@@ -2,7 +2,7 @@
 
 from numpy.typing import ArrayLike
 
-from shiftbench.leaderboard.metrics.forecasts._checks import shares
+from shiftbench.metrics.forecasts._checks import shares
 
 
 def source_accuracy(correct: ArrayLike) -> float:

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shiftbench.leaderboard.metrics.forecasts._checks import Floats, probability_table, shares
+from shiftbench.metrics.forecasts._checks import Floats, probability_table, shares
 
 Score = Literal["confidence", "entropy"]
 _LEAST = 1e-20

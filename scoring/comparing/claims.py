@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import pydantic
 
-from shiftbench.leaderboard.comparing.shape import FIGURES, RECIPES, Comparison, Difference, TaskComparison, winner
-from shiftbench.leaderboard.metrics.multiplicity import LEVEL, MAIN_SHARE
+from shiftbench.metrics.multiplicity import LEVEL, MAIN_SHARE
+from shiftbench.scoring.comparing.shape import FIGURES, RECIPES, Comparison, Difference, TaskComparison, winner
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.outside import OutsideText
 from shiftbench.validation.report import InvalidInput, Problem

@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Protocol
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.comparing.files import Entrant, compare_entrants
-from shiftbench.leaderboard.comparing.shape import (
+from shiftbench.metrics.comparison import N_SWAPS
+from shiftbench.scoring.comparing.files import Entrant, compare_entrants
+from shiftbench.scoring.comparing.shape import (
     Comparison,
     NoSharedShift,
     correct_p_values,
     mirror_comparison,
     select_task,
 )
-from shiftbench.leaderboard.metrics.comparison import N_SWAPS
-from shiftbench.leaderboard.scoring.score import encoder_name, token_encoder
-from shiftbench.leaderboard.scoring.summary import depth_encoder_name
+from shiftbench.scoring.scores.score import encoder_name, token_encoder
+from shiftbench.scoring.scores.summary import depth_encoder_name
 from shiftbench.validation.report import InvalidInput, Problem
 
 MAX_ENTRIES = 4

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shiftbench.leaderboard.comparing.cells import EntryTask
-from shiftbench.leaderboard.comparing.figures import Statistic, TaskFigure, weight_table
-from shiftbench.leaderboard.comparing.testing import Tested, has_enough_runs, source_pairs
-from shiftbench.leaderboard.metrics.crossed import SourcePair, crossed_test, paired_influences
-from shiftbench.leaderboard.metrics.equivalence import equivalence_p
-from shiftbench.leaderboard.metrics.wilson import MIN_GROUPS
-from shiftbench.leaderboard.scoring.intervals import none_if_nan
-from shiftbench.leaderboard.scoring.replicates import Floats
+from shiftbench.metrics.crossed import SourcePair, crossed_test, paired_influences
+from shiftbench.metrics.equivalence import equivalence_p
+from shiftbench.metrics.wilson import MIN_GROUPS
+from shiftbench.scoring.comparing.cells import EntryTask
+from shiftbench.scoring.comparing.figures import Statistic, TaskFigure, weight_table
+from shiftbench.scoring.comparing.testing import Tested, has_enough_runs, source_pairs
+from shiftbench.scoring.scores.intervals import none_if_nan
+from shiftbench.scoring.scores.replicates import Floats
 
 
 def equivalence_p_values(

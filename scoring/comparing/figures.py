@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from shiftbench.builders.folder.manifest import TaskInfo
-from shiftbench.leaderboard.comparing.cells import DEPTH_LAMBDAS, EntryTask, Place
-from shiftbench.leaderboard.comparing.shape import AVERAGE_DROP, DEPTH_F1, FIGURES, MEAN_OOD, MEAN_ST
-from shiftbench.leaderboard.scoring.gaps import small_domains
-from shiftbench.leaderboard.scoring.replicates import Cell, Floats
+from shiftbench.scoring.comparing.cells import DEPTH_LAMBDAS, EntryTask, Place
+from shiftbench.scoring.comparing.shape import AVERAGE_DROP, DEPTH_F1, FIGURES, MEAN_OOD, MEAN_ST
+from shiftbench.scoring.scores.gaps import small_domains
+from shiftbench.scoring.scores.replicates import Cell, Floats
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
 Statistic = Mapping[Place, float]

@@ -12,10 +12,11 @@ from tqdm import tqdm
 
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.comparing.cells import EntryTask
-from shiftbench.leaderboard.comparing.equivalence import equivalence_p_values
-from shiftbench.leaderboard.comparing.figures import TaskFigure, mean_figures, shift_figures
-from shiftbench.leaderboard.comparing.shape import (
+from shiftbench.metrics.comparison import N_SWAPS
+from shiftbench.scoring.comparing.cells import EntryTask
+from shiftbench.scoring.comparing.equivalence import equivalence_p_values
+from shiftbench.scoring.comparing.figures import TaskFigure, mean_figures, shift_figures
+from shiftbench.scoring.comparing.shape import (
     FIGURES,
     RECIPES,
     TRAINED_MODELS,
@@ -30,16 +31,15 @@ from shiftbench.leaderboard.comparing.shape import (
     refuse_swaps,
     select_task,
 )
-from shiftbench.leaderboard.comparing.testing import Tested, about_recipes, fewest_runs, run_tests
-from shiftbench.leaderboard.metrics.comparison import N_SWAPS
-from shiftbench.leaderboard.scoring.floors import constant_runs, task_floors
-from shiftbench.leaderboard.scoring.intervals import none_if_nan
-from shiftbench.leaderboard.scoring.non_inferiority import refuse_margin
-from shiftbench.leaderboard.scoring.replicates import Cell
-from shiftbench.leaderboard.scoring.score import checked_predictions, encoder_name
-from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
-from shiftbench.leaderboard.scoring.summary import depth_encoder_name
-from shiftbench.leaderboard.scoring.target_runs import target_runs
+from shiftbench.scoring.comparing.testing import Tested, about_recipes, fewest_runs, run_tests
+from shiftbench.scoring.scores.floors import constant_runs, task_floors
+from shiftbench.scoring.scores.intervals import none_if_nan
+from shiftbench.scoring.scores.non_inferiority import refuse_margin
+from shiftbench.scoring.scores.replicates import Cell
+from shiftbench.scoring.scores.score import checked_predictions, encoder_name
+from shiftbench.scoring.scores.shape import METRIC_VERSION
+from shiftbench.scoring.scores.summary import depth_encoder_name
+from shiftbench.scoring.scores.target_runs import target_runs
 from shiftbench.validation.outside import MAX_TEXT, check_text
 from shiftbench.validation.report import Problem
 

@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from shiftbench.leaderboard.comparing.shape import refuse_many_swaps
-from shiftbench.leaderboard.metrics.comparison import N_SWAPS, holm, swap_test
-from shiftbench.leaderboard.metrics.depth import effective_size
-from shiftbench.leaderboard.metrics.multiplicity import LEVEL
-from shiftbench.leaderboard.metrics.ranking import rank_intervals
-from shiftbench.leaderboard.metrics.resampling import replicate_counts
-from shiftbench.leaderboard.metrics.wilson import (
+from shiftbench.metrics.comparison import N_SWAPS, holm, swap_test
+from shiftbench.metrics.depth import effective_size
+from shiftbench.metrics.multiplicity import LEVEL
+from shiftbench.metrics.ranking import rank_intervals
+from shiftbench.metrics.resampling import replicate_counts
+from shiftbench.metrics.wilson import (
     MIN_GROUPS,
     effective_n,
     intraclass_correlation,
@@ -27,9 +26,10 @@ from shiftbench.leaderboard.metrics.wilson import (
     run_moments,
     wilson_interval,
 )
-from shiftbench.leaderboard.scoring.detectable import detectable_drop
-from shiftbench.leaderboard.scoring.estimate import Estimate, Record
-from shiftbench.leaderboard.scoring.intervals import (
+from shiftbench.scoring.comparing.shape import refuse_many_swaps
+from shiftbench.scoring.scores.detectable import detectable_drop
+from shiftbench.scoring.scores.estimate import Estimate, Record
+from shiftbench.scoring.scores.intervals import (
     SCORE,
     Figure,
     Reason,
@@ -38,7 +38,7 @@ from shiftbench.leaderboard.scoring.intervals import (
     none_if_nan,
     percentile_figure,
 )
-from shiftbench.leaderboard.scoring.replicates import N_DRAWS, Floats
+from shiftbench.scoring.scores.replicates import N_DRAWS, Floats
 from shiftbench.validation.report import InvalidInput, Problem
 
 _UNBOUNDED = (-np.inf, np.inf)

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shiftbench.leaderboard.comparing.cells import EntryTask, Place
-from shiftbench.leaderboard.comparing.equivalence import text_errors
-from shiftbench.leaderboard.metrics.crossed import SourcePair
-from shiftbench.leaderboard.metrics.limits import limit_p
-from shiftbench.leaderboard.metrics.wilson import MIN_GROUPS
-from shiftbench.leaderboard.scoring.intervals import Reason
-from shiftbench.leaderboard.scoring.limits import LimitTest
+from shiftbench.metrics.crossed import SourcePair
+from shiftbench.metrics.limits import limit_p
+from shiftbench.metrics.wilson import MIN_GROUPS
+from shiftbench.scoring.comparing.cells import EntryTask, Place
+from shiftbench.scoring.comparing.equivalence import text_errors
+from shiftbench.scoring.scores.intervals import Reason
+from shiftbench.scoring.scores.limits import LimitTest
 
 _SAME = 1e-12
 

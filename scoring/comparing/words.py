@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from shiftbench.leaderboard.comparing.shape import (
+from shiftbench.metrics.equivalence import LEVEL
+from shiftbench.scoring.comparing.shape import (
     AVERAGE_DROP,
     FIGURES,
     MEAN_OOD,
@@ -16,7 +17,6 @@ from shiftbench.leaderboard.comparing.shape import (
     p_text,
     winner,
 )
-from shiftbench.leaderboard.metrics.equivalence import LEVEL
 from shiftbench.validation.report import counted
 
 Names = tuple[str, str]

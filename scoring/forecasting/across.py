@@ -5,7 +5,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from shiftbench.leaderboard.forecasting.methods import (
+from shiftbench.metrics.classification import confusion_counts, macro_f1
+from shiftbench.metrics.forecasts._checks import NoForecastError
+from shiftbench.metrics.forecasts.average import average_forecast
+from shiftbench.metrics.forecasts.divergence_line import score_by_divergence
+from shiftbench.metrics.forecasts.expected_confusion import expected_macro_f1
+from shiftbench.metrics.forecasts.mean_drop import less_mean_drop
+from shiftbench.metrics.forecasts.nuclear_norm import accuracy_by_norm, nuclear_norm
+from shiftbench.scoring.forecasting.methods import (
     ACROSS,
     FLOORS,
     METHODS,
@@ -14,15 +21,8 @@ from shiftbench.leaderboard.forecasting.methods import (
     forecast_run,
     shift_runs,
 )
-from shiftbench.leaderboard.forecasting.samples import TaskSamples
-from shiftbench.leaderboard.forecasting.text_vectors import ShiftVectors
-from shiftbench.leaderboard.metrics.classification import confusion_counts, macro_f1
-from shiftbench.leaderboard.metrics.forecasts._checks import NoForecastError
-from shiftbench.leaderboard.metrics.forecasts.average import average_forecast
-from shiftbench.leaderboard.metrics.forecasts.divergence_line import score_by_divergence
-from shiftbench.leaderboard.metrics.forecasts.expected_confusion import expected_macro_f1
-from shiftbench.leaderboard.metrics.forecasts.mean_drop import less_mean_drop
-from shiftbench.leaderboard.metrics.forecasts.nuclear_norm import accuracy_by_norm, nuclear_norm
+from shiftbench.scoring.forecasting.samples import TaskSamples
+from shiftbench.scoring.forecasting.text_vectors import ShiftVectors
 from shiftbench.validation.vocabulary import source_parts
 
 

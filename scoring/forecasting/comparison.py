@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from shiftbench.leaderboard.forecasting import CONCEPT_SHIFT
-from shiftbench.leaderboard.forecasting.errors import Point, errors_by_domain, method_errors
-from shiftbench.leaderboard.forecasting.shape import BoardStandings, MethodComparison, TaskForecast
-from shiftbench.leaderboard.metrics.hierarchical_conformal import LEVELS, domain_quantile, interval_level
+from shiftbench.metrics.hierarchical_conformal import LEVELS, domain_quantile, interval_level
+from shiftbench.scoring.forecasting import CONCEPT_SHIFT
+from shiftbench.scoring.forecasting.errors import Point, errors_by_domain, method_errors
+from shiftbench.scoring.forecasting.shape import BoardStandings, MethodComparison, TaskForecast
 from shiftbench.validation.report import InvalidInput, Problem, counted, did_you_mean
 
 BOARDS_ARE_ALIKE = "Over all boards it is assumed that domains of different tasks are alike in how methods do."

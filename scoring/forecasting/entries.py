@@ -11,12 +11,12 @@ import pydantic
 
 from shiftbench.builders.encoder import DEFAULT_ENCODER, CachedVectors, Encoder, offline_weights
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.forecasting.methods import NO_PROBABILITIES, NO_VECTORS
-from shiftbench.leaderboard.forecasting.run import chosen_methods, forecast_task
-from shiftbench.leaderboard.forecasting.samples import TaskSamples, reason_against_forecasts, task_samples
-from shiftbench.leaderboard.forecasting.shape import Forecast, ShiftForecast, TaskForecast
-from shiftbench.leaderboard.forecasting.text_vectors import TextVectors
-from shiftbench.leaderboard.scoring.estimate import Record
+from shiftbench.scoring.forecasting.methods import NO_PROBABILITIES, NO_VECTORS
+from shiftbench.scoring.forecasting.run import chosen_methods, forecast_task
+from shiftbench.scoring.forecasting.samples import TaskSamples, reason_against_forecasts, task_samples
+from shiftbench.scoring.forecasting.shape import Forecast, ShiftForecast, TaskForecast
+from shiftbench.scoring.forecasting.text_vectors import TextVectors
+from shiftbench.scoring.scores.estimate import Record
 from shiftbench.validation.probabilities import PROBABILITIES
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import PLACEBO

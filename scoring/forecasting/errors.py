@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shiftbench.leaderboard.forecasting.methods import FLOORS
-from shiftbench.leaderboard.forecasting.shape import HeldIn, MethodErrors
-from shiftbench.leaderboard.metrics.correlation import spearman
-from shiftbench.leaderboard.metrics.forecast_errors import interval_score, mean_by_domain, paired_test, skill
-from shiftbench.leaderboard.metrics.hierarchical_conformal import coverage_by_domain
+from shiftbench.metrics.correlation import spearman
+from shiftbench.metrics.forecast_errors import interval_score, mean_by_domain, paired_test, skill
+from shiftbench.metrics.hierarchical_conformal import coverage_by_domain
+from shiftbench.scoring.forecasting.methods import FLOORS
+from shiftbench.scoring.forecasting.shape import HeldIn, MethodErrors
 
 MIN_MODELS = 10
 """Models of a shift below which their ranks are not correlated."""

@@ -8,13 +8,13 @@ import polars as pl
 
 from shiftbench.builders.encoder import Encoder, encoder_texts
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.forecasting import CONCEPT_SHIFT
-from shiftbench.leaderboard.forecasting.likeness import word_likeness
-from shiftbench.leaderboard.forecasting.run import chosen_methods, forecast_task
-from shiftbench.leaderboard.forecasting.samples import NO_MEANING, SCORES, Run, Sample, TaskSamples, task_samples
-from shiftbench.leaderboard.forecasting.shape import Forecasts
-from shiftbench.leaderboard.forecasting.text_vectors import TextVectors
-from shiftbench.leaderboard.scoring.validation_rows import read_validation, validation_file
+from shiftbench.scoring.forecasting import CONCEPT_SHIFT
+from shiftbench.scoring.forecasting.likeness import word_likeness
+from shiftbench.scoring.forecasting.run import chosen_methods, forecast_task
+from shiftbench.scoring.forecasting.samples import NO_MEANING, SCORES, Run, Sample, TaskSamples, task_samples
+from shiftbench.scoring.forecasting.shape import Forecasts
+from shiftbench.scoring.forecasting.text_vectors import TextVectors
+from shiftbench.scoring.scores.validation_rows import read_validation, validation_file
 from shiftbench.validation.report import InvalidInput, Problem, counted, did_you_mean
 from shiftbench.validation.vocabulary import source_parts
 

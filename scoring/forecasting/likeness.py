@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from shiftbench.leaderboard.metrics.divergence import frequent_words, js_divergence_matrix
+from shiftbench.metrics.divergence import frequent_words, js_divergence_matrix
 from shiftbench.validation.vocabulary import WORD
 
 

@@ -6,22 +6,22 @@ from functools import cached_property
 
 import numpy as np
 
-from shiftbench.leaderboard.forecasting.samples import Codes, Floats, Run, Sample, TaskSamples
-from shiftbench.leaderboard.forecasting.text_vectors import ShiftVectors, TextPair
-from shiftbench.leaderboard.metrics.depth import effective_size
-from shiftbench.leaderboard.metrics.forecasts._checks import NoForecastError
-from shiftbench.leaderboard.metrics.forecasts.agreement_line import MIN_MODELS, agreement_on_the_line
-from shiftbench.leaderboard.metrics.forecasts.average_confidence import average_confidence
-from shiftbench.leaderboard.metrics.forecasts.black_box_shift import accuracy_at_shares, black_box_shares
-from shiftbench.leaderboard.metrics.forecasts.depth_curve import score_by_depth
-from shiftbench.leaderboard.metrics.forecasts.difference_of_confidences import difference_of_confidences
-from shiftbench.leaderboard.metrics.forecasts.disagreement import agreement_of_seeds
-from shiftbench.leaderboard.metrics.forecasts.importance_weighting import importance_weighted, importance_weights
-from shiftbench.leaderboard.metrics.forecasts.optimal_transport import transported_confidence
-from shiftbench.leaderboard.metrics.forecasts.prior_by_em import shares_by_em
-from shiftbench.leaderboard.metrics.forecasts.source_accuracy import source_accuracy
-from shiftbench.leaderboard.metrics.forecasts.thresholded_confidence import Score, thresholded_confidence
-from shiftbench.leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature
+from shiftbench.metrics.depth import effective_size
+from shiftbench.metrics.forecasts._checks import NoForecastError
+from shiftbench.metrics.forecasts.agreement_line import MIN_MODELS, agreement_on_the_line
+from shiftbench.metrics.forecasts.average_confidence import average_confidence
+from shiftbench.metrics.forecasts.black_box_shift import accuracy_at_shares, black_box_shares
+from shiftbench.metrics.forecasts.depth_curve import score_by_depth
+from shiftbench.metrics.forecasts.difference_of_confidences import difference_of_confidences
+from shiftbench.metrics.forecasts.disagreement import agreement_of_seeds
+from shiftbench.metrics.forecasts.importance_weighting import importance_weighted, importance_weights
+from shiftbench.metrics.forecasts.optimal_transport import transported_confidence
+from shiftbench.metrics.forecasts.prior_by_em import shares_by_em
+from shiftbench.metrics.forecasts.source_accuracy import source_accuracy
+from shiftbench.metrics.forecasts.thresholded_confidence import Score, thresholded_confidence
+from shiftbench.metrics.label_shift import adjust_to_prior, fit_temperature
+from shiftbench.scoring.forecasting.samples import Codes, Floats, Run, Sample, TaskSamples
+from shiftbench.scoring.forecasting.text_vectors import ShiftVectors, TextPair
 
 NO_HOME = "no labelled held-out texts of the source"
 NO_PROBABILITIES = "the predictions have no probabilities of all labels"
@@ -49,7 +49,7 @@ TITLES = {
 }
 """All methods, in the order in which they are shown."""
 ACROSS = ("mean-drop", "nuclear-norm", "divergence", "average")
-"""Methods that need other domains' shifts, or other methods: ``shiftbench.leaderboard.forecasting.across``."""
+"""Methods that need other domains' shifts, or other methods: ``shiftbench.scoring.forecasting.across``."""
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import polars as pl
 
-from shiftbench.leaderboard.forecasting.comparison import Forecasted
-from shiftbench.leaderboard.forecasting.methods import TITLES
-from shiftbench.leaderboard.forecasting.shape import Forecast, ShiftForecast, TaskForecast
+from shiftbench.scoring.forecasting.comparison import Forecasted
+from shiftbench.scoring.forecasting.methods import TITLES
+from shiftbench.scoring.forecasting.shape import Forecast, ShiftForecast, TaskForecast
 from shiftbench.validation.csv_text import csv_text, repeated_columns
 from shiftbench.validation.report import InvalidInput, Problem, and_more, did_you_mean
 

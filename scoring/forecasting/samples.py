@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.outcomes import folded_codes, outcomes
-from shiftbench.leaderboard.scoring.validation_rows import check_agreement
+from shiftbench.scoring.scores.outcomes import folded_codes, outcomes
+from shiftbench.scoring.scores.validation_rows import check_agreement
 from shiftbench.validation.probabilities import PROBABILITIES
 from shiftbench.validation.report import InvalidInput, Problem, quote_names
 from shiftbench.validation.vocabulary import GOLD, TaskKind, source_parts

@@ -2,7 +2,7 @@
 
 import pydantic
 
-from shiftbench.leaderboard.scoring.estimate import Record
+from shiftbench.scoring.scores.estimate import Record
 
 
 class Forecast(Record):

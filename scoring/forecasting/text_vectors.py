@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from shiftbench.builders.encoder import encoder_texts
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.forecasting.samples import TaskSamples
-from shiftbench.leaderboard.metrics.depth import tte_depth
+from shiftbench.metrics.depth import tte_depth
+from shiftbench.scoring.forecasting.samples import TaskSamples
 
 Floats = NDArray[np.float64]
 

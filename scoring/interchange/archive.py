@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from shiftbench.leaderboard.interchange.log import WHOLE, refuse_log
+from shiftbench.scoring.interchange.log import WHOLE, refuse_log
 from shiftbench.validation.report import first_line
 
 MAX_ENTRY_BYTES = 512 * 2**20

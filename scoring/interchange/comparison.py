@@ -6,12 +6,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from shiftbench.leaderboard.comparing.item_scores import compare_items
-from shiftbench.leaderboard.interchange.joining import Joining, join_logs, model_names
-from shiftbench.leaderboard.interchange.log import EvaluationLog
-from shiftbench.leaderboard.interchange.reader import read_log
-from shiftbench.leaderboard.metrics.comparison import N_SWAPS
-from shiftbench.leaderboard.views.item_tables import ItemReport
+from shiftbench.metrics.comparison import N_SWAPS
+from shiftbench.scoring.comparing.item_scores import compare_items
+from shiftbench.scoring.interchange.joining import Joining, join_logs, model_names
+from shiftbench.scoring.interchange.log import EvaluationLog
+from shiftbench.scoring.interchange.reader import read_log
+from shiftbench.scoring.reports.item_tables import ItemReport
 from shiftbench.validation.report import InvalidInput, Problem
 
 

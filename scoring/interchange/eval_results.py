@@ -1,7 +1,7 @@
 """``.eval_results/*.yaml`` in a model's repository: the Hub shows it on the model page and the dataset's leaderboard.
 
 One value a task, in points, higher is better: the drop and the intervals stand in the notes. A task is one of the
-dataset's ``eval.yaml`` (``shiftbench.leaderboard.interchange.eval_yaml``); the Hub's client has the form of the file.
+dataset's ``eval.yaml`` (``shiftbench.scoring.interchange.eval_yaml``); the Hub's client has the form of the file.
 """
 
 from collections.abc import Iterator
@@ -9,10 +9,10 @@ from pathlib import PurePosixPath
 
 import yaml
 
-from shiftbench.leaderboard.interchange.eval_yaml import benchmark_tasks
-from shiftbench.leaderboard.interchange.figures import SharedFigure, figures_of, headlines
-from shiftbench.leaderboard.interchange.shared_entry import SharedEntry
-from shiftbench.leaderboard.scoring.shape import TaskScores
+from shiftbench.scoring.interchange.eval_yaml import benchmark_tasks
+from shiftbench.scoring.interchange.figures import SharedFigure, figures_of, headlines
+from shiftbench.scoring.interchange.shared_entry import SharedEntry
+from shiftbench.scoring.scores.shape import TaskScores
 from shiftbench.validation.report import InvalidInput, Problem
 
 FOLDER = ".eval_results"

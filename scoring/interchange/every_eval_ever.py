@@ -2,7 +2,7 @@
 
 ``data/shiftbench/<developer>/<model>/<uuid>.json`` holds all figures of an entry: fractions, drops with
 ``lower_is_better``, intervals in the fields for uncertainty. ``<uuid>_samples.jsonl`` beside it holds single texts
-(``shiftbench.leaderboard.interchange.every_eval_samples``). Its own validator needs Python 3.12; tests here use its
+(``shiftbench.scoring.interchange.every_eval_samples``). Its own validator needs Python 3.12; tests here use its
 JSON schemas.
 """
 
@@ -16,9 +16,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from shiftbench.leaderboard.interchange.figures import SharedFigure, figures_of
-from shiftbench.leaderboard.interchange.shared_entry import SharedEntry
-from shiftbench.leaderboard.scoring.estimate import Interval
+from shiftbench.scoring.interchange.figures import SharedFigure, figures_of
+from shiftbench.scoring.interchange.shared_entry import SharedEntry
+from shiftbench.scoring.scores.estimate import Interval
 
 DATASTORE = "evaleval/EEE_datastore"
 """The dataset repository that takes results by pull request."""

@@ -14,10 +14,10 @@ import polars as pl
 
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.interchange.every_eval_ever import COLLECTION, SCHEMA_VERSION, DatastorePlace
-from shiftbench.leaderboard.interchange.shared_entry import SharedEntry
-from shiftbench.leaderboard.scoring.examples import why_hidden
-from shiftbench.leaderboard.scoring.target_runs import TargetRuns, target_runs
+from shiftbench.scoring.interchange.every_eval_ever import COLLECTION, SCHEMA_VERSION, DatastorePlace
+from shiftbench.scoring.interchange.shared_entry import SharedEntry
+from shiftbench.scoring.scores.examples import why_hidden
+from shiftbench.scoring.scores.target_runs import TargetRuns, target_runs
 from shiftbench.validation.vocabulary import GOLD, PLACEBO, TOKENS, TaskKind
 
 _METRICS = {

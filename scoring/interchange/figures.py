@@ -6,9 +6,9 @@ Fractions, unrounded; a figure that is undefined is left out.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from shiftbench.leaderboard.scoring.estimate import Estimate, Interval, Total
-from shiftbench.leaderboard.scoring.id_ood import ID_OOD
-from shiftbench.leaderboard.scoring.shape import Scores, Summary, TaskScores
+from shiftbench.scoring.scores.estimate import Estimate, Interval, Total
+from shiftbench.scoring.scores.id_ood import ID_OOD
+from shiftbench.scoring.scores.shape import Scores, Summary, TaskScores
 from shiftbench.validation.vocabulary import PLACEBO
 
 _OF_SHIFTS = {"st": False, "sd": True, "td": True}

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 import polars as pl
 
-from shiftbench.leaderboard.interchange.log import (
+from shiftbench.scoring.interchange.log import (
     HELM,
     WHOLE,
     EvaluationLog,

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from shiftbench.leaderboard.interchange.archive import BoundedArchive
-from shiftbench.leaderboard.interchange.log import (
+from shiftbench.scoring.interchange.archive import BoundedArchive
+from shiftbench.scoring.interchange.log import (
     INSPECT,
     SCORE,
     EvaluationLog,

@@ -8,8 +8,8 @@ out.
 import json
 from pathlib import Path
 
-from shiftbench.leaderboard.interchange.lm_eval_task import label_pattern
-from shiftbench.leaderboard.interchange.prompted_task import GOLD_ANSWER, PromptedTask
+from shiftbench.scoring.interchange.lm_eval_task import label_pattern
+from shiftbench.scoring.interchange.prompted_task import GOLD_ANSWER, PromptedTask
 from shiftbench.validation.vocabulary import TaskKind
 
 _FILE = '''"""Task '{task}' of '{benchmark}', one Inspect task a domain.

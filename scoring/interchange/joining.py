@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shiftbench.leaderboard.comparing.item_scores import ItemScores
-from shiftbench.leaderboard.interchange.log import SCORE, EvaluationLog
+from shiftbench.scoring.comparing.item_scores import ItemScores
+from shiftbench.scoring.interchange.log import SCORE, EvaluationLog
 from shiftbench.validation.outside import check_text
 from shiftbench.validation.report import InvalidInput, Problem, counted, did_you_mean
 

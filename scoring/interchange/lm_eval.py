@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import msgspec
 import polars as pl
 
-from shiftbench.leaderboard.interchange.log import (
+from shiftbench.scoring.interchange.log import (
     LM_EVAL,
     WHOLE,
     EvaluationLog,

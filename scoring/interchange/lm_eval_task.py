@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from shiftbench.leaderboard.interchange.prompted_task import GOLD_ANSWER, PromptedTask
+from shiftbench.scoring.interchange.prompted_task import GOLD_ANSWER, PromptedTask
 from shiftbench.validation.vocabulary import TOKENS, TaskKind
 
 GENERATE = "_generate"

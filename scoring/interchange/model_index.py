@@ -7,8 +7,8 @@ better. Intervals stand in the metrics' arguments.
 from typing import TYPE_CHECKING, Any
 
 from shiftbench.builders.folder.task_categories import task_category
-from shiftbench.leaderboard.interchange.figures import SharedFigure, drop_of, headlines
-from shiftbench.leaderboard.interchange.shared_entry import SharedEntry, made_with
+from shiftbench.scoring.interchange.figures import SharedFigure, drop_of, headlines
+from shiftbench.scoring.interchange.shared_entry import SharedEntry, made_with
 from shiftbench.validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:

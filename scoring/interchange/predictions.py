@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shiftbench.leaderboard.interchange.log import EvaluationLog, refuse_log
+from shiftbench.scoring.interchange.log import EvaluationLog, refuse_log
 from shiftbench.validation.report import and_more, counted
 from shiftbench.validation.vocabulary import UNPARSED
 

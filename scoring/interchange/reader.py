@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from shiftbench.leaderboard.interchange.helm import is_helm, read_helm
-from shiftbench.leaderboard.interchange.inspect_ai import is_inspect, read_inspect
-from shiftbench.leaderboard.interchange.lm_eval import is_lm_eval, read_lm_eval
-from shiftbench.leaderboard.interchange.log import HELM, INSPECT, LM_EVAL, EvaluationLog, refuse_log
+from shiftbench.scoring.interchange.helm import is_helm, read_helm
+from shiftbench.scoring.interchange.inspect_ai import is_inspect, read_inspect
+from shiftbench.scoring.interchange.lm_eval import is_lm_eval, read_lm_eval
+from shiftbench.scoring.interchange.log import HELM, INSPECT, LM_EVAL, EvaluationLog, refuse_log
 
 
 def read_log(

@@ -1,8 +1,8 @@
 """Figures of one entry as a table: one row a figure, fractions, drops in [-1, 1]."""
 
-from shiftbench.leaderboard.interchange.figures import figures_of
-from shiftbench.leaderboard.interchange.shared_entry import SharedEntry
-from shiftbench.leaderboard.scoring.estimate import Interval
+from shiftbench.scoring.interchange.figures import figures_of
+from shiftbench.scoring.interchange.shared_entry import SharedEntry
+from shiftbench.scoring.scores.estimate import Interval
 from shiftbench.validation.csv_export import guarded_csv
 
 SCORES_CSV = "scores.csv"

@@ -6,9 +6,9 @@ from importlib.metadata import version
 
 from shiftbench.builders.folder.configs import config_name
 from shiftbench.builders.folder.manifest import Manifest
-from shiftbench.leaderboard.interchange.figures import SharedFigure, drop_of
-from shiftbench.leaderboard.scoring.shape import Scores
-from shiftbench.leaderboard.views.numbers import plain_points, plain_score
+from shiftbench.scoring.interchange.figures import SharedFigure, drop_of
+from shiftbench.scoring.reports.numbers import plain_points, plain_score
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card
 from shiftbench.validation.report import InvalidInput, Problem
 

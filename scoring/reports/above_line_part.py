@@ -1,8 +1,8 @@
 """The part of an entry's page that compares it with the line through the board's other entries."""
 
 from shiftbench.leaderboard.board.effective import AboveLine
-from shiftbench.leaderboard.views.html import Markup, tag
-from shiftbench.leaderboard.views.numbers import drop_text, points
+from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.numbers import drop_text, points
 
 _ABOUT = (
     "Models that score higher in domain nearly always score higher under shift, too. Effective robustness is how far "

@@ -1,7 +1,7 @@
 """What single annotators score, in words that stand beside what models do."""
 
-from shiftbench.leaderboard.scoring.shape import Annotators
-from shiftbench.leaderboard.views.numbers import metric_name, points
+from shiftbench.scoring.reports.numbers import metric_name, points
+from shiftbench.scoring.scores.shape import Annotators
 
 ANNOTATORS = "Single annotators"
 AGAINST_OTHERS = "one annotator against the majority of the others on the same test texts"

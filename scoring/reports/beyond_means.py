@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from statistics import fmean
 
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.outcomes import LENIENT
-from shiftbench.leaderboard.scoring.shape import Summary, TaskScores
-from shiftbench.leaderboard.views.numbers import plain_points, plain_score
+from shiftbench.scoring.reports.numbers import plain_points, plain_score
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.outcomes import LENIENT
+from shiftbench.scoring.scores.shape import Summary, TaskScores
 
 WORST = (
     "The split-half estimate selects the worst shift on one half of the texts and measures it on the other: it is for "

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.views.html import Markup, tag
-from shiftbench.leaderboard.views.numbers import interval
+from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.numbers import interval
+from shiftbench.scoring.scores.estimate import Estimate
 
 
 def number_cell(estimate: Estimate, written: Callable[[float | None], str], *notes: Markup) -> Markup:

@@ -4,14 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.forecasting.shape import Forecasts
-from shiftbench.leaderboard.scoring.domain_shape import DomainCheck, DomainScore, ExplainedDomain
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.examples import WrongExample
-from shiftbench.leaderboard.scoring.shape import TaskScores
-from shiftbench.leaderboard.views.beyond_means import slope_rows
-from shiftbench.leaderboard.views.cells import number_cell, scroll_box
-from shiftbench.leaderboard.views.check_words import (
+from shiftbench.scoring.forecasting.shape import Forecasts
+from shiftbench.scoring.reports.beyond_means import slope_rows
+from shiftbench.scoring.reports.cells import number_cell, scroll_box
+from shiftbench.scoring.reports.check_words import (
     difference_lines,
     explained_line,
     floor_lines,
@@ -22,16 +18,20 @@ from shiftbench.leaderboard.views.check_words import (
     p_words,
     spread_line,
 )
-from shiftbench.leaderboard.views.confidence_rows import FIGURES
-from shiftbench.leaderboard.views.forecast_words import forecast_table, unlabelled_lines
-from shiftbench.leaderboard.views.html import Markup, tag
-from shiftbench.leaderboard.views.notices import notices
-from shiftbench.leaderboard.views.numbers import MINUS, drop_points, drop_text, metric_name, points, score_text, share
-from shiftbench.leaderboard.views.pictures.by_domain import scores_by_domain
-from shiftbench.leaderboard.views.pictures.curves import curve_values, depth_curves, has_depth
-from shiftbench.leaderboard.views.plain_tables import html
-from shiftbench.leaderboard.views.score_parts import examples_list
-from shiftbench.leaderboard.views.site import report_file
+from shiftbench.scoring.reports.confidence_rows import FIGURES
+from shiftbench.scoring.reports.forecast_words import forecast_table, unlabelled_lines
+from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.frame.notices import notices
+from shiftbench.scoring.reports.frame.site import report_file
+from shiftbench.scoring.reports.numbers import MINUS, drop_points, drop_text, metric_name, points, score_text, share
+from shiftbench.scoring.reports.pictures.by_domain import scores_by_domain
+from shiftbench.scoring.reports.pictures.curves import curve_values, depth_curves, has_depth
+from shiftbench.scoring.reports.plain_tables import html
+from shiftbench.scoring.reports.score_parts import examples_list
+from shiftbench.scoring.scores.domain_shape import DomainCheck, DomainScore, ExplainedDomain
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.examples import WrongExample
+from shiftbench.scoring.scores.shape import TaskScores
 from shiftbench.validation.vocabulary import ELSEWHERE
 
 _EXPLAINED = (

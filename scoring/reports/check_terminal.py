@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from shiftbench.leaderboard.forecasting.shape import Forecasts
-from shiftbench.leaderboard.scoring.domain_shape import DomainCheck, DomainScore
-from shiftbench.leaderboard.views.check_words import (
+from shiftbench.scoring.forecasting.shape import Forecasts
+from shiftbench.scoring.reports.check_words import (
     difference_lines,
     explained_line,
     floor_lines,
@@ -15,9 +14,10 @@ from shiftbench.leaderboard.views.check_words import (
     p_words,
     spread_line,
 )
-from shiftbench.leaderboard.views.forecast_words import unlabelled_lines
-from shiftbench.leaderboard.views.numbers import metric_name, plain_points, plain_score
-from shiftbench.leaderboard.views.terminal import print_table
+from shiftbench.scoring.reports.forecast_words import unlabelled_lines
+from shiftbench.scoring.reports.numbers import metric_name, plain_points, plain_score
+from shiftbench.scoring.reports.terminal import print_table
+from shiftbench.scoring.scores.domain_shape import DomainCheck, DomainScore
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from shiftbench.leaderboard.scoring.domain_shape import DomainCheck, DomainScore, ExplainedDomain, Leaks
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.views.numbers import metric_name, plain_points, plain_score
+from shiftbench.scoring.reports.numbers import metric_name, plain_points, plain_score
+from shiftbench.scoring.scores.domain_shape import DomainCheck, DomainScore, ExplainedDomain, Leaks
+from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.validation.report import counted
 
 LEVEL = 0.05

@@ -4,10 +4,10 @@ from collections import Counter
 
 from rich.console import Console
 
-from shiftbench.leaderboard.comparing.claims import Claim, ClaimCheck, FigureCheck, Status
-from shiftbench.leaderboard.comparing.shape import Difference, p_text
-from shiftbench.leaderboard.views.numbers import MISSING, plain_points
-from shiftbench.leaderboard.views.terminal import print_table
+from shiftbench.scoring.comparing.claims import Claim, ClaimCheck, FigureCheck, Status
+from shiftbench.scoring.comparing.shape import Difference, p_text
+from shiftbench.scoring.reports.numbers import MISSING, plain_points
+from shiftbench.scoring.reports.terminal import print_table
 from shiftbench.validation.report import counted
 
 _COUNTED: dict[Status, str] = {"agrees": "as claimed", "moved": "moved", "differs": "differ"}
@@ -18,7 +18,7 @@ def print_claim_check(claim: Claim, checked: ClaimCheck, console: Console) -> No
 
     Args:
         claim: the claim.
-        checked: what ``shiftbench.leaderboard.comparing.claims.check_claim`` found of it.
+        checked: what ``shiftbench.scoring.comparing.claims.check_claim`` found of it.
         console: where it is printed.
     """
     for pair in dict.fromkeys(each.pair for each in checked.figures):

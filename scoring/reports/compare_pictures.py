@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 
-from shiftbench.leaderboard.comparing.shape import Comparison
-from shiftbench.leaderboard.scoring.shape import Shift, TaskScores
-from shiftbench.leaderboard.views.cells import scroll_box
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.numbers import drop_points, points
-from shiftbench.leaderboard.views.pictures.axes import (
+from shiftbench.scoring.comparing.shape import Comparison
+from shiftbench.scoring.reports.cells import scroll_box
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.numbers import drop_points, points
+from shiftbench.scoring.reports.pictures.axes import (
     RIGHT,
     SYMBOLS,
     WIDTH,
@@ -18,9 +17,10 @@ from shiftbench.leaderboard.views.pictures.axes import (
     picture,
     round_axis,
 )
-from shiftbench.leaderboard.views.pictures.colours import colour_class
-from shiftbench.leaderboard.views.pictures.curves import depth_curves, drops_by_depth, has_depth, has_depth_drops
-from shiftbench.leaderboard.views.pictures.rows import row_grid, row_name
+from shiftbench.scoring.reports.pictures.colours import colour_class
+from shiftbench.scoring.reports.pictures.curves import depth_curves, drops_by_depth, has_depth, has_depth_drops
+from shiftbench.scoring.reports.pictures.rows import row_grid, row_name
+from shiftbench.scoring.scores.shape import Shift, TaskScores
 
 _BAR = (96.0, 10.0)
 """Width and height of a difference's bar."""

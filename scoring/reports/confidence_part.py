@@ -1,14 +1,14 @@
 """What confidences are worth, on an entry's page and in a report: tables, reliability and risk by coverage."""
 
-from shiftbench.leaderboard.scoring.confidence_shape import Confidence, ShiftConfidence
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.shape import TaskScores
-from shiftbench.leaderboard.views.cells import scroll_box
-from shiftbench.leaderboard.views.confidence_rows import FIGURES, NAMES, brier_note, mean_rows
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.numbers import MINUS, drop_points, interval, points
-from shiftbench.leaderboard.views.pictures.reliability import reliability, risk_by_coverage
-from shiftbench.leaderboard.views.pictures.words import source_name
+from shiftbench.scoring.reports.cells import scroll_box
+from shiftbench.scoring.reports.confidence_rows import FIGURES, NAMES, brier_note, mean_rows
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.numbers import MINUS, drop_points, interval, points
+from shiftbench.scoring.reports.pictures.reliability import reliability, risk_by_coverage
+from shiftbench.scoring.reports.pictures.words import source_name
+from shiftbench.scoring.scores.confidence_shape import Confidence, ShiftConfidence
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import TaskScores
 
 ABOUT = (
     "What the confidences in the prediction file are worth: at home, on other domains, and by how much a shift changes "

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from shiftbench.leaderboard.scoring.confidence_shape import Confidence, ConfidenceFigures
-from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.scoring.scores.confidence_shape import Confidence, ConfidenceFigures
+from shiftbench.scoring.scores.estimate import Estimate
 
 NAMES = ("In domain", "Out of domain", "Difference")
 """The means that stand beside each other."""

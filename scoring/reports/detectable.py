@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from statistics import median
 
-from shiftbench.leaderboard.scoring.shape import DetectableDrop, TaskScores
-from shiftbench.leaderboard.views.html import Markup, tag
-from shiftbench.leaderboard.views.numbers import plain_points, points
+from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.numbers import plain_points, points
+from shiftbench.scoring.scores.shape import DetectableDrop, TaskScores
 from shiftbench.validation.report import counted
 
 ABOUT_DETECTABLE = (

@@ -5,7 +5,8 @@ All take the comparisons of one first entry with others, and the names of all, t
 
 from collections.abc import Iterator, Sequence
 
-from shiftbench.leaderboard.comparing.shape import (
+from shiftbench.metrics.crossed import MIN_RUNS
+from shiftbench.scoring.comparing.shape import (
     FIGURES,
     TRAINED_MODELS,
     Comparison,
@@ -14,9 +15,8 @@ from shiftbench.leaderboard.comparing.shape import (
     p_text,
     winner,
 )
-from shiftbench.leaderboard.comparing.words import about_lines
-from shiftbench.leaderboard.metrics.crossed import MIN_RUNS
-from shiftbench.leaderboard.views.numbers import MISSING, plain_points
+from shiftbench.scoring.comparing.words import about_lines
+from shiftbench.scoring.reports.numbers import MISSING, plain_points
 from shiftbench.validation.csv_export import Cell, guarded_csv
 from shiftbench.validation.plain_text import escape_invisible
 

@@ -4,9 +4,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import checked_predictions
-from shiftbench.leaderboard.scoring.shape import Scores
-from shiftbench.leaderboard.views.report_page import report_html
+from shiftbench.scoring.reports.report_page import report_html
+from shiftbench.scoring.scores.score import checked_predictions
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card
 
 

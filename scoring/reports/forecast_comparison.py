@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from shiftbench.leaderboard.comparing.shape import p_text
-from shiftbench.leaderboard.forecasting.comparison import BOARDS_ARE_ALIKE
-from shiftbench.leaderboard.forecasting.errors import sort_methods
-from shiftbench.leaderboard.forecasting.methods import FLOORS, TITLES
-from shiftbench.leaderboard.forecasting.shape import BoardStandings, MethodComparison, MethodErrors
-from shiftbench.leaderboard.metrics.forecast_errors import MIN_DOMAINS
-from shiftbench.leaderboard.views.numbers import plain_points
-from shiftbench.leaderboard.views.plain_tables import PlainTable
-from shiftbench.leaderboard.views.terminal import print_table
+from shiftbench.metrics.forecast_errors import MIN_DOMAINS
+from shiftbench.scoring.comparing.shape import p_text
+from shiftbench.scoring.forecasting.comparison import BOARDS_ARE_ALIKE
+from shiftbench.scoring.forecasting.errors import sort_methods
+from shiftbench.scoring.forecasting.methods import FLOORS, TITLES
+from shiftbench.scoring.forecasting.shape import BoardStandings, MethodComparison, MethodErrors
+from shiftbench.scoring.reports.numbers import plain_points
+from shiftbench.scoring.reports.plain_tables import PlainTable
+from shiftbench.scoring.reports.terminal import print_table
 from shiftbench.validation.report import counted
 
 if TYPE_CHECKING:

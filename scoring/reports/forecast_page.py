@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from shiftbench.leaderboard.forecasting.shape import Forecasts, MethodComparison, TaskForecast
-from shiftbench.leaderboard.views.forecast_comparison import comparison_notes, standings_table
-from shiftbench.leaderboard.views.forecast_words import (
+from shiftbench.scoring.forecasting.shape import Forecasts, MethodComparison, TaskForecast
+from shiftbench.scoring.reports.forecast_comparison import comparison_notes, standings_table
+from shiftbench.scoring.reports.forecast_words import (
     ABOUT,
     believed,
     closing_lines,
@@ -13,9 +13,9 @@ from shiftbench.leaderboard.views.forecast_words import (
     likeness_lines,
     reason_lines,
 )
-from shiftbench.leaderboard.views.html import Markup, tag
-from shiftbench.leaderboard.views.plain_tables import html
-from shiftbench.leaderboard.views.site import report_file
+from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.frame.site import report_file
+from shiftbench.scoring.reports.plain_tables import html
 
 
 def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) -> Markup:

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from shiftbench.leaderboard.forecasting.shape import Forecasts, TaskForecast
-from shiftbench.leaderboard.views.forecast_words import (
+from shiftbench.scoring.forecasting.shape import Forecasts, TaskForecast
+from shiftbench.scoring.reports.forecast_words import (
     ABOUT,
     believed,
     closing_lines,
@@ -13,8 +13,8 @@ from shiftbench.leaderboard.views.forecast_words import (
     reason_lines,
     shifts_table,
 )
-from shiftbench.leaderboard.views.plain_tables import PlainTable
-from shiftbench.leaderboard.views.terminal import print_table
+from shiftbench.scoring.reports.plain_tables import PlainTable
+from shiftbench.scoring.reports.terminal import print_table
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from shiftbench.leaderboard.forecasting.methods import TITLES
-from shiftbench.leaderboard.forecasting.shape import Forecast, Forecasts, MethodErrors, ShiftForecast, TaskForecast
-from shiftbench.leaderboard.views.forecast_comparison import method_table
-from shiftbench.leaderboard.views.numbers import metric_name, plain_points
-from shiftbench.leaderboard.views.plain_tables import PlainTable
+from shiftbench.scoring.forecasting.methods import TITLES
+from shiftbench.scoring.forecasting.shape import Forecast, Forecasts, MethodErrors, ShiftForecast, TaskForecast
+from shiftbench.scoring.reports.forecast_comparison import method_table
+from shiftbench.scoring.reports.numbers import metric_name, plain_points
+from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.validation.report import counted
 
 PREFERRED = ("mean-drop", "doc", "average-confidence", "gde", "source-accuracy")

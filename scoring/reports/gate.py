@@ -9,13 +9,13 @@ from xml.etree import ElementTree
 
 from rich.console import Console
 
-from shiftbench.leaderboard.comparing.shape import p_text
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.limits import LIMITS, GateReport, LimitVerdict
-from shiftbench.leaderboard.views.exports import markdown_text
-from shiftbench.leaderboard.views.numbers import metric_name, plain_score
-from shiftbench.leaderboard.views.plain_tables import PlainTable, markdown
-from shiftbench.leaderboard.views.terminal import print_table
+from shiftbench.scoring.comparing.shape import p_text
+from shiftbench.scoring.reports.exports import markdown_text
+from shiftbench.scoring.reports.numbers import metric_name, plain_score
+from shiftbench.scoring.reports.plain_tables import PlainTable, markdown
+from shiftbench.scoring.reports.terminal import print_table
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.limits import LIMITS, GateReport, LimitVerdict
 from shiftbench.validation.report import counted
 
 _ASKED = {

@@ -4,14 +4,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from shiftbench.leaderboard.board.rows import LAMBDAS
-from shiftbench.leaderboard.scoring.estimate import Estimate, Interval
-from shiftbench.leaderboard.scoring.shape import OUTSIDE_BASES, DetectableDrop, NearDuplicates, Summary, TaskScores
-from shiftbench.leaderboard.scoring.summary import PAIRING
-from shiftbench.leaderboard.views.annotators import AGAINST_OTHERS, ANNOTATORS, annotator_words
-from shiftbench.leaderboard.views.beyond_means import about_lines
-from shiftbench.leaderboard.views.detectable import detectable_text
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.numbers import (
+from shiftbench.scoring.reports.annotators import AGAINST_OTHERS, ANNOTATORS, annotator_words
+from shiftbench.scoring.reports.beyond_means import about_lines
+from shiftbench.scoring.reports.detectable import detectable_text
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.numbers import (
     drop_points,
     drop_text,
     interval,
@@ -20,7 +17,10 @@ from shiftbench.leaderboard.views.numbers import (
     score_text,
     share,
 )
-from shiftbench.leaderboard.views.pictures.words import ELSEWHERE_MARK, source_name
+from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK, source_name
+from shiftbench.scoring.scores.estimate import Estimate, Interval
+from shiftbench.scoring.scores.shape import OUTSIDE_BASES, DetectableDrop, NearDuplicates, Summary, TaskScores
+from shiftbench.scoring.scores.summary import PAIRING
 from shiftbench.validation.vocabulary import ELSEWHERE, PLACEBO
 
 TRAINING_UNKNOWN = (

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from shiftbench.leaderboard.scoring.estimate import Estimate, Interval
-from shiftbench.leaderboard.scoring.shape import HomeAdvantage, HomeScale
-from shiftbench.leaderboard.views.cells import scroll_box
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.numbers import MINUS, MISSING, plain_points
+from shiftbench.scoring.reports.cells import scroll_box
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.numbers import MINUS, MISSING, plain_points
+from shiftbench.scoring.scores.estimate import Estimate, Interval
+from shiftbench.scoring.scores.shape import HomeAdvantage, HomeScale
 
 HOME_ABOUT = (
     f"Mean in-domain score {MINUS} mean cross-domain score, as a difference of scores (points), of their logarithms "

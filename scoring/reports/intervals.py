@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.views.html import Markup, escape
+from shiftbench.scoring.reports.frame.html import Markup, escape
+from shiftbench.scoring.scores.estimate import Estimate
 
 WIDTH, HEIGHT = 72, 6
 _INSET = 4

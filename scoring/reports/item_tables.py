@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from shiftbench.leaderboard.comparing.item_scores import ItemComparison, ModelDifference
-from shiftbench.leaderboard.comparing.shape import p_text
-from shiftbench.leaderboard.metrics.multiplicity import LEVEL
-from shiftbench.leaderboard.metrics.wilson import MIN_GROUPS
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.views.cells import scroll_box
-from shiftbench.leaderboard.views.html import Markup, tag
-from shiftbench.leaderboard.views.numbers import MISSING, plain_points
-from shiftbench.leaderboard.views.plain_tables import PlainTable, html_table, latex, markdown
-from shiftbench.leaderboard.views.site import report_file
-from shiftbench.leaderboard.views.terminal import print_table
+from shiftbench.metrics.multiplicity import LEVEL
+from shiftbench.metrics.wilson import MIN_GROUPS
+from shiftbench.scoring.comparing.item_scores import ItemComparison, ModelDifference
+from shiftbench.scoring.comparing.shape import p_text
+from shiftbench.scoring.reports.cells import scroll_box
+from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.frame.site import report_file
+from shiftbench.scoring.reports.numbers import MISSING, plain_points
+from shiftbench.scoring.reports.plain_tables import PlainTable, html_table, latex, markdown
+from shiftbench.scoring.reports.terminal import print_table
+from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.validation.csv_export import Cell, guarded_csv
 from shiftbench.validation.report import counted, quote_names
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from shiftbench.leaderboard.scoring.shape import BoundedDrop, TaskScores
-from shiftbench.leaderboard.views.numbers import plain_points
+from shiftbench.scoring.reports.numbers import plain_points
+from shiftbench.scoring.scores.shape import BoundedDrop, TaskScores
 from shiftbench.validation.report import counted
 
 _NAMES = {"sd": "SD", "td": "TD", "average_drop": "average drop"}

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from shiftbench.leaderboard.comparing.shape import AVERAGE_DROP, RECIPES, Comparison, MeanComparison, winner
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.shape import Scores, TaskScores
-from shiftbench.leaderboard.views.exports import latex_text, markdown_text
-from shiftbench.leaderboard.views.numbers import metric_name, plain_points, plain_score
-from shiftbench.leaderboard.views.terminal import print_table
+from shiftbench.scoring.comparing.shape import AVERAGE_DROP, RECIPES, Comparison, MeanComparison, winner
+from shiftbench.scoring.reports.exports import latex_text, markdown_text
+from shiftbench.scoring.reports.numbers import metric_name, plain_points, plain_score
+from shiftbench.scoring.reports.terminal import print_table
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import Scores, TaskScores
 from shiftbench.validation.csv_export import Cell, guarded_csv
 from shiftbench.validation.report import counted
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from shiftbench.leaderboard.comparing.shape import Comparison, Difference, p_text, winner
-from shiftbench.leaderboard.comparing.words import about_lines
-from shiftbench.leaderboard.scoring.shape import Scores, Shift
-from shiftbench.leaderboard.views.exports import latex_text, markdown_text, mean_name
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.numbers import MINUS, drop_points, drop_text, metric_name, score_text
-from shiftbench.leaderboard.views.pictures.words import source_name
+from shiftbench.scoring.comparing.shape import Comparison, Difference, p_text, winner
+from shiftbench.scoring.comparing.words import about_lines
+from shiftbench.scoring.reports.exports import latex_text, markdown_text, mean_name
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.numbers import MINUS, drop_points, drop_text, metric_name, score_text
+from shiftbench.scoring.reports.pictures.words import source_name
+from shiftbench.scoring.scores.shape import Scores, Shift
 
 
 class PlainTable(NamedTuple):

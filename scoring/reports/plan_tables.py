@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from shiftbench.leaderboard.metrics.crossed import MIN_RUNS
-from shiftbench.leaderboard.scoring.plan import DetectionPlan, Need, PlannedDrop, TaskPlan
-from shiftbench.leaderboard.views.numbers import plain_points
-from shiftbench.leaderboard.views.terminal import print_table
+from shiftbench.metrics.crossed import MIN_RUNS
+from shiftbench.scoring.reports.numbers import plain_points
+from shiftbench.scoring.reports.terminal import print_table
+from shiftbench.scoring.scores.plan import DetectionPlan, Need, PlannedDrop, TaskPlan
 from shiftbench.validation.png import draw_panels
 
 if TYPE_CHECKING:

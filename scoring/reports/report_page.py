@@ -6,14 +6,14 @@ from functools import partial
 from pathlib import Path
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.examples import WrongExample, wrong_examples
-from shiftbench.leaderboard.scoring.shape import Scores
-from shiftbench.leaderboard.views.entry_head import card_html
-from shiftbench.leaderboard.views.html import Markup, tag
-from shiftbench.leaderboard.views.notices import notices
-from shiftbench.leaderboard.views.score_parts import Shown, find_task, score_parts, shown_tasks
-from shiftbench.leaderboard.views.site import report_file
-from shiftbench.leaderboard.views.titles import domain_titles, untitled, with_titles
+from shiftbench.leaderboard.pages.entry_head import card_html
+from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.frame.notices import notices
+from shiftbench.scoring.reports.frame.site import report_file
+from shiftbench.scoring.reports.score_parts import Shown, find_task, score_parts, shown_tasks
+from shiftbench.scoring.reports.titles import domain_titles, untitled, with_titles
+from shiftbench.scoring.scores.examples import WrongExample, wrong_examples
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card
 
 

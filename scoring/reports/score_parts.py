@@ -7,21 +7,17 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import missing_lines, task_scores
 from shiftbench.leaderboard.board.effective import AboveLine
 from shiftbench.leaderboard.board.rows import is_ranked, unranked_lines
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.examples import WrongExample, why_hidden
-from shiftbench.leaderboard.scoring.shape import Scores, Shift, TaskScores
-from shiftbench.leaderboard.scoring.unseen import Unseen
-from shiftbench.leaderboard.views.above_line_part import above_line_part
-from shiftbench.leaderboard.views.beyond_means import WORST
-from shiftbench.leaderboard.views.confidence_part import ABOUT, confidence_part
-from shiftbench.leaderboard.views.detectable import ABOUT_DETECTABLE
-from shiftbench.leaderboard.views.headline import WORST_INTERVAL, headline
-from shiftbench.leaderboard.views.home_advantage import HOME_ABOUT, home_advantage_part
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.margins import margin_lines
-from shiftbench.leaderboard.views.numbers import MINUS, drop_points, drop_text, points, score_text
-from shiftbench.leaderboard.views.pictures.by_idd import drops_by_idd, has_idd_order
-from shiftbench.leaderboard.views.pictures.curves import (
+from shiftbench.scoring.reports.above_line_part import above_line_part
+from shiftbench.scoring.reports.beyond_means import WORST
+from shiftbench.scoring.reports.confidence_part import ABOUT, confidence_part
+from shiftbench.scoring.reports.detectable import ABOUT_DETECTABLE
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.headline import WORST_INTERVAL, headline
+from shiftbench.scoring.reports.home_advantage import HOME_ABOUT, home_advantage_part
+from shiftbench.scoring.reports.margins import margin_lines
+from shiftbench.scoring.reports.numbers import MINUS, drop_points, drop_text, points, score_text
+from shiftbench.scoring.reports.pictures.by_idd import drops_by_idd, has_idd_order
+from shiftbench.scoring.reports.pictures.curves import (
     curve_values,
     depth_curves,
     drops_by_depth,
@@ -29,17 +25,21 @@ from shiftbench.leaderboard.views.pictures.curves import (
     has_depth_drops,
     mean_drops,
 )
-from shiftbench.leaderboard.views.pictures.flips import flip_bars, has_flips, mean_flip_words
-from shiftbench.leaderboard.views.pictures.heatmap import DROPS, has_drop_at_floor, heatmap
-from shiftbench.leaderboard.views.pictures.id_ood import id_ood_plane
-from shiftbench.leaderboard.views.pictures.plane import scenario_plane
-from shiftbench.leaderboard.views.pictures.words import shift_name, with_drops
-from shiftbench.leaderboard.views.shift_table import home_table, shift_table, worst_shifts
+from shiftbench.scoring.reports.pictures.flips import flip_bars, has_flips, mean_flip_words
+from shiftbench.scoring.reports.pictures.heatmap import DROPS, has_drop_at_floor, heatmap
+from shiftbench.scoring.reports.pictures.id_ood import id_ood_plane
+from shiftbench.scoring.reports.pictures.plane import scenario_plane
+from shiftbench.scoring.reports.pictures.words import shift_name, with_drops
+from shiftbench.scoring.reports.shift_table import home_table, shift_table, worst_shifts
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.examples import WrongExample, why_hidden
+from shiftbench.scoring.scores.shape import Scores, Shift, TaskScores
+from shiftbench.scoring.scores.unseen import Unseen
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, PLACEBO
 
 Examples = Callable[[str, str, str], Sequence[WrongExample]]
-"""Task, source and target -> what was predicted wrong there (see ``shiftbench.leaderboard.scoring.examples``)."""
+"""Task, source and target -> what was predicted wrong there (see ``shiftbench.scoring.scores.examples``)."""
 
 _EVERY_SHIFT = "In brackets: 95% intervals over resampled test texts, each shift by itself. " + ABOUT_DETECTABLE
 _CAPTIONS = {

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.floors import DROP_SCORES, is_drop_at_floor
-from shiftbench.leaderboard.scoring.shape import Flips, PriorFixed, Shift, TaskScores
-from shiftbench.leaderboard.views.cells import number_cell, scroll_box
-from shiftbench.leaderboard.views.detectable import detectable_note
-from shiftbench.leaderboard.views.html import Markup, tag
-from shiftbench.leaderboard.views.numbers import MISSING, count, drop_points, drop_text, points, share
-from shiftbench.leaderboard.views.pictures.colours import scenario_class
-from shiftbench.leaderboard.views.pictures.words import source_name
+from shiftbench.scoring.reports.cells import number_cell, scroll_box
+from shiftbench.scoring.reports.detectable import detectable_note
+from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.numbers import MISSING, count, drop_points, drop_text, points, share
+from shiftbench.scoring.reports.pictures.colours import scenario_class
+from shiftbench.scoring.reports.pictures.words import source_name
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.floors import DROP_SCORES, is_drop_at_floor
+from shiftbench.scoring.scores.shape import Flips, PriorFixed, Shift, TaskScores
 
 _HEADS = (
     ("Trained on", "", False),

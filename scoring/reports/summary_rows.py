@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.shape import Summary
-from shiftbench.leaderboard.views.beyond_means import slope_rows, worst_rows
-from shiftbench.leaderboard.views.home_advantage import home_lines
-from shiftbench.leaderboard.views.numbers import MISSING, plain_points, plain_score, share
+from shiftbench.scoring.reports.beyond_means import slope_rows, worst_rows
+from shiftbench.scoring.reports.home_advantage import home_lines
+from shiftbench.scoring.reports.numbers import MISSING, plain_points, plain_score, share
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import Summary
 
 _FIGURES = (
     ("mean SS", "mean_ss"),

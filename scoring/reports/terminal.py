@@ -11,30 +11,30 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from shiftbench.leaderboard.comparing.shape import Comparison, Difference, p_text, winner
-from shiftbench.leaderboard.comparing.words import about_lines, floor_words
 from shiftbench.leaderboard.release import Round
-from shiftbench.leaderboard.scoring.confidence_shape import Confidence
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.floors import DROP_SCORES, is_drop_at_floor
-from shiftbench.leaderboard.scoring.gaps import NO_DEPTHS
-from shiftbench.leaderboard.scoring.id_ood import ID_OOD
-from shiftbench.leaderboard.scoring.shape import OUTSIDE_BASES, IdOod, Scores, TaskScores
 from shiftbench.leaderboard.store.interval_changes import IntervalChange
 from shiftbench.leaderboard.store.rescore import Rescored
-from shiftbench.leaderboard.views.annotators import annotator_words
-from shiftbench.leaderboard.views.beyond_means import about_lines as beyond_means_lines
-from shiftbench.leaderboard.views.confidence_rows import NAMES, brier_note, mean_rows
-from shiftbench.leaderboard.views.detectable import detectable_lines, detectable_text
-from shiftbench.leaderboard.views.exports import mean_name
-from shiftbench.leaderboard.views.headline import near_duplicate_words
-from shiftbench.leaderboard.views.home_advantage import claim_words
-from shiftbench.leaderboard.views.margins import margin_lines
-from shiftbench.leaderboard.views.numbers import MINUS, plain_points, plain_score
-from shiftbench.leaderboard.views.pictures.flips import mean_flip_words
-from shiftbench.leaderboard.views.pictures.words import ELSEWHERE_MARK
-from shiftbench.leaderboard.views.summary_rows import has_scenarios, summary_rows
-from shiftbench.leaderboard.views.verdict import verdict_lines
+from shiftbench.scoring.comparing.shape import Comparison, Difference, p_text, winner
+from shiftbench.scoring.comparing.words import about_lines, floor_words
+from shiftbench.scoring.reports.annotators import annotator_words
+from shiftbench.scoring.reports.beyond_means import about_lines as beyond_means_lines
+from shiftbench.scoring.reports.confidence_rows import NAMES, brier_note, mean_rows
+from shiftbench.scoring.reports.detectable import detectable_lines, detectable_text
+from shiftbench.scoring.reports.exports import mean_name
+from shiftbench.scoring.reports.headline import near_duplicate_words
+from shiftbench.scoring.reports.home_advantage import claim_words
+from shiftbench.scoring.reports.margins import margin_lines
+from shiftbench.scoring.reports.numbers import MINUS, plain_points, plain_score
+from shiftbench.scoring.reports.pictures.flips import mean_flip_words
+from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK
+from shiftbench.scoring.reports.summary_rows import has_scenarios, summary_rows
+from shiftbench.scoring.reports.verdict import verdict_lines
+from shiftbench.scoring.scores.confidence_shape import Confidence
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.floors import DROP_SCORES, is_drop_at_floor
+from shiftbench.scoring.scores.gaps import NO_DEPTHS
+from shiftbench.scoring.scores.id_ood import ID_OOD
+from shiftbench.scoring.scores.shape import OUTSIDE_BASES, IdOod, Scores, TaskScores
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import ELSEWHERE, OUTSIDE_SOURCES
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.comparing.shape import Comparison
-from shiftbench.leaderboard.forecasting.shape import Forecasts, TaskForecast
-from shiftbench.leaderboard.scoring.shape import Scores, TaskScores
+from shiftbench.scoring.comparing.shape import Comparison
+from shiftbench.scoring.forecasting.shape import Forecasts, TaskForecast
+from shiftbench.scoring.scores.shape import Scores, TaskScores
 from shiftbench.validation.vocabulary import SOURCE_JOINER
 
 _QUOTED = re.compile("'([^' ]+)'")

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.floors import is_drop_at_floor, ranked_shifts
-from shiftbench.leaderboard.scoring.gaps import LEFT_OUT
-from shiftbench.leaderboard.scoring.shape import Scores, Shift, TaskScores
-from shiftbench.leaderboard.views.numbers import plain_points, plain_score
+from shiftbench.scoring.reports.numbers import plain_points, plain_score
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.floors import is_drop_at_floor, ranked_shifts
+from shiftbench.scoring.scores.gaps import LEFT_OUT
+from shiftbench.scoring.scores.shape import Scores, Shift, TaskScores
 from shiftbench.validation.vocabulary import PLACEBO
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import data_path, read_statistics
-from shiftbench.leaderboard.scoring.shape import Annotators, Scores
+from shiftbench.scoring.scores.shape import Annotators, Scores
 from shiftbench.validation.vocabulary import PLACEBO
 
 

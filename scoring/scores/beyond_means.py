@@ -5,18 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from shiftbench.leaderboard.metrics.bootstrap import split_half_worst
-from shiftbench.leaderboard.metrics.depth_slope import DepthSlope, mean_slope
-from shiftbench.leaderboard.metrics.mover import replicate_correlation
-from shiftbench.leaderboard.metrics.new_domain import next_domain
-from shiftbench.leaderboard.metrics.wilson import MIN_GROUPS
-from shiftbench.leaderboard.metrics.worst import posterior_worst
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.intervals import DROP, SCORE, Figure, Reason, none_if_nan
-from shiftbench.leaderboard.scoring.partial_grid import Drops, known_figures
-from shiftbench.leaderboard.scoring.precision import Precision
-from shiftbench.leaderboard.scoring.replicates import Cell
-from shiftbench.leaderboard.scoring.shape import NextDomain
+from shiftbench.metrics.bootstrap import split_half_worst
+from shiftbench.metrics.mover import replicate_correlation
+from shiftbench.metrics.new_domain import next_domain
+from shiftbench.metrics.slopes import DepthSlope, mean_slope
+from shiftbench.metrics.wilson import MIN_GROUPS
+from shiftbench.metrics.worst import posterior_worst
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.intervals import DROP, SCORE, Figure, Reason, none_if_nan
+from shiftbench.scoring.scores.partial_grid import Drops, known_figures
+from shiftbench.scoring.scores.precision import Precision
+from shiftbench.scoring.scores.replicates import Cell
+from shiftbench.scoring.scores.shape import NextDomain
 
 _WORST = 4
 _REACH = 1.959964

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.metrics.comparison import holm
-from shiftbench.leaderboard.metrics.mover import p_of_interval
-from shiftbench.leaderboard.scoring.confidence_shape import ConfidenceFigures
-from shiftbench.leaderboard.scoring.detectable import detectable_drop
-from shiftbench.leaderboard.scoring.difficulty import TwoScores, explain_drop
-from shiftbench.leaderboard.scoring.domain_shape import (
+from shiftbench.metrics.comparison import holm
+from shiftbench.metrics.mover import p_of_interval
+from shiftbench.scoring.scores.confidence_shape import ConfidenceFigures
+from shiftbench.scoring.scores.detectable import detectable_drop
+from shiftbench.scoring.scores.difficulty import TwoScores, explain_drop
+from shiftbench.scoring.scores.domain_shape import (
     Confusion,
     DomainCheck,
     DomainScore,
@@ -22,14 +22,14 @@ from shiftbench.leaderboard.scoring.domain_shape import (
     ExplainedDomain,
     ProbeScores,
 )
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.floors import constant_runs, is_at_floor, task_floors
-from shiftbench.leaderboard.scoring.gaps import small_domains
-from shiftbench.leaderboard.scoring.intervals import Figure, difference, estimate, mean
-from shiftbench.leaderboard.scoring.precision import Precision
-from shiftbench.leaderboard.scoring.replicates import N_DRAWS, TaskValues, task_values
-from shiftbench.leaderboard.scoring.scales import weighted_sum
-from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.floors import constant_runs, is_at_floor, task_floors
+from shiftbench.scoring.scores.gaps import small_domains
+from shiftbench.scoring.scores.intervals import Figure, difference, estimate, mean
+from shiftbench.scoring.scores.precision import Precision
+from shiftbench.scoring.scores.replicates import N_DRAWS, TaskValues, task_values
+from shiftbench.scoring.scores.scales import weighted_sum
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.vocabulary import ELSEWHERE, TaskKind
 
 N_CONFUSIONS = 3

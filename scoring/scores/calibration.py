@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.metrics.calibration import N_BINS, equal_mass_bins
-from shiftbench.leaderboard.metrics.selective import risk_coverage
-from shiftbench.leaderboard.scoring.confidence_shape import (
+from shiftbench.metrics.calibration import N_BINS, equal_mass_bins
+from shiftbench.metrics.selective import risk_coverage
+from shiftbench.scoring.scores.confidence_shape import (
     Confidence,
     ConfidenceCurves,
     ConfidenceFigures,
     HomeConfidence,
     ShiftConfidence,
 )
-from shiftbench.leaderboard.scoring.confidences import BOUNDS, target_confidence
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.gaps import averaged_seeds
-from shiftbench.leaderboard.scoring.intervals import (
+from shiftbench.scoring.scores.confidences import BOUNDS, target_confidence
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.gaps import averaged_seeds
+from shiftbench.scoring.scores.intervals import (
     DROP,
     Figure,
     broadcast_replicates,
@@ -31,10 +31,10 @@ from shiftbench.leaderboard.scoring.intervals import (
     estimates,
     percentile_figure,
 )
-from shiftbench.leaderboard.scoring.label_shift import LabelShifts
-from shiftbench.leaderboard.scoring.replicates import Cell, Floats, TaskValues
-from shiftbench.leaderboard.scoring.shape import Scores, TaskScores
-from shiftbench.leaderboard.scoring.target_runs import target_runs
+from shiftbench.scoring.scores.label_shift import LabelShifts
+from shiftbench.scoring.scores.replicates import Cell, Floats, TaskValues
+from shiftbench.scoring.scores.shape import Scores, TaskScores
+from shiftbench.scoring.scores.target_runs import target_runs
 from shiftbench.validation.vocabulary import TaskKind, source_parts
 
 _TWICE = (-2.0, 2.0)

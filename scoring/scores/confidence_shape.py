@@ -1,8 +1,8 @@
-"""The part of the shape of scores that is about confidences (see ``shiftbench.leaderboard.scoring.shape``)."""
+"""The part of the shape of scores that is about confidences (see ``shiftbench.scoring.scores.shape``)."""
 
 import pydantic
 
-from shiftbench.leaderboard.scoring.estimate import Estimate, Record
+from shiftbench.scoring.scores.estimate import Estimate, Record
 
 
 class ConfidenceFigures(Record):

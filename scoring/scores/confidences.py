@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shiftbench.builders.folder.manifest import TaskInfo
-from shiftbench.leaderboard.metrics.calibration import (
+from shiftbench.metrics.calibration import (
     MIN_BIN_GROUPS,
     N_BINS,
     bin_counts,
@@ -22,12 +22,12 @@ from shiftbench.leaderboard.metrics.calibration import (
     squared_calibration_error,
     top_label_brier_scores,
 )
-from shiftbench.leaderboard.metrics.resampling import group_weights
-from shiftbench.leaderboard.metrics.selective import excess_aurc, failure_auroc
-from shiftbench.leaderboard.scoring.intervals import DROP, SCORE
-from shiftbench.leaderboard.scoring.outcomes import Outcomes, folded_codes
-from shiftbench.leaderboard.scoring.replicates import Floats
-from shiftbench.leaderboard.scoring.target_runs import Run, TargetRuns
+from shiftbench.metrics.resampling import group_weights
+from shiftbench.metrics.selective import excess_aurc, failure_auroc
+from shiftbench.scoring.scores.intervals import DROP, SCORE
+from shiftbench.scoring.scores.outcomes import Outcomes, folded_codes
+from shiftbench.scoring.scores.replicates import Floats
+from shiftbench.scoring.scores.target_runs import Run, TargetRuns
 
 BOUNDS = {
     "overconfidence": DROP,

@@ -1,6 +1,6 @@
 """Check of whether an entry's scores cover what a board ranks by."""
 
-from shiftbench.leaderboard.scoring.shape import OUTSIDE_BASES
+from shiftbench.scoring.scores.shape import OUTSIDE_BASES
 
 
 def covers_board(*, complete: bool, basis: str | None, n_shifts: int, n_domains: int, has_id_domain: bool) -> bool:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from shiftbench.leaderboard.metrics.power import Variance, minimum_detectable
-from shiftbench.leaderboard.scoring.intervals import Figure, TotalBounds
-from shiftbench.leaderboard.scoring.shape import DetectableDrop
+from shiftbench.metrics.power import Variance, minimum_detectable
+from shiftbench.scoring.scores.intervals import Figure, TotalBounds
+from shiftbench.scoring.scores.shape import DetectableDrop
 
 
 def detectable_drop(drop: Figure, total: TotalBounds | None = None, n_tests: int = 1) -> DetectableDrop | None:

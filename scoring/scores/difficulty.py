@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shiftbench.leaderboard.metrics.difficulty_verdict import Bounded, Explanation, OnScale, difficulty_verdict
-from shiftbench.leaderboard.metrics.home_advantage import Scale
-from shiftbench.leaderboard.scoring.intervals import Figure
-from shiftbench.leaderboard.scoring.scales import weighted_sum
+from shiftbench.metrics.difficulty import Bounded, Explanation, OnScale, difficulty_verdict
+from shiftbench.metrics.in_domain_advantage import Scale
+from shiftbench.scoring.scores.intervals import Figure
+from shiftbench.scoring.scores.scales import weighted_sum
 
 SCALES: tuple[Scale, ...] = ("raw", "logit")
 """The scales that a verdict must hold on; the first one is shown."""

@@ -5,9 +5,9 @@ Values are fractions, unrounded; ``low`` and ``high`` bound 95% intervals over o
 
 import pydantic
 
-from shiftbench.leaderboard.scoring.confidence_shape import ConfidenceFigures
-from shiftbench.leaderboard.scoring.estimate import Estimate, Record
-from shiftbench.leaderboard.scoring.shape import FloorLevels
+from shiftbench.scoring.scores.confidence_shape import ConfidenceFigures
+from shiftbench.scoring.scores.estimate import Estimate, Record
+from shiftbench.scoring.scores.shape import FloorLevels
 
 
 class Confusion(Record):

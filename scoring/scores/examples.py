@@ -9,7 +9,7 @@ import polars as pl
 
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.outcomes import outcomes
+from shiftbench.scoring.scores.outcomes import outcomes
 from shiftbench.validation.vocabulary import GOLD, SPLITS, TOKENS, UNPARSED, TaskKind
 
 MAX_LETTERS = 300

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from shiftbench.builders.folder.manifest import TaskInfo
-from shiftbench.leaderboard.scoring.replicates import TaskValues, n_train
-from shiftbench.leaderboard.scoring.shape import Missing
+from shiftbench.scoring.scores.replicates import TaskValues, n_train
+from shiftbench.scoring.scores.shape import Missing
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
 LEFT_OUT = "left out of the means"

@@ -5,12 +5,12 @@ from typing import Literal
 
 import numpy as np
 
-from shiftbench.leaderboard.metrics.home_advantage import SCALES, Scale, home_advantage, home_weights
-from shiftbench.leaderboard.scoring.estimate import Estimate, Interval
-from shiftbench.leaderboard.scoring.intervals import Figure, difference, estimate, mean, total_bounds
-from shiftbench.leaderboard.scoring.replicates import Floats, TaskValues
-from shiftbench.leaderboard.scoring.scales import weighted_sum
-from shiftbench.leaderboard.scoring.shape import HomeAdvantage, HomeScale
+from shiftbench.metrics.in_domain_advantage import SCALES, Scale, home_advantage, home_weights
+from shiftbench.scoring.scores.estimate import Estimate, Interval
+from shiftbench.scoring.scores.intervals import Figure, difference, estimate, mean, total_bounds
+from shiftbench.scoring.scores.replicates import Floats, TaskValues
+from shiftbench.scoring.scores.scales import weighted_sum
+from shiftbench.scoring.scores.shape import HomeAdvantage, HomeScale
 
 
 def task_home_advantage(

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from shiftbench.builders.folder.manifest import Manifest
-from shiftbench.leaderboard.scoring.detectable import detectable_drops
-from shiftbench.leaderboard.scoring.estimate import Estimate, Interval, Total
-from shiftbench.leaderboard.scoring.intervals import (
+from shiftbench.scoring.scores.detectable import detectable_drops
+from shiftbench.scoring.scores.estimate import Estimate, Interval, Total
+from shiftbench.scoring.scores.intervals import (
     Figure,
     TotalBounds,
     difference,
@@ -23,9 +23,9 @@ from shiftbench.leaderboard.scoring.intervals import (
     none_if_nan,
     total_bounds,
 )
-from shiftbench.leaderboard.scoring.partial_grid import Drops, known_figures, of_shifts
-from shiftbench.leaderboard.scoring.replicates import Cell, Floats, TaskValues
-from shiftbench.leaderboard.scoring.shape import OUTSIDE_BASES, FourTypes, IdOod
+from shiftbench.scoring.scores.partial_grid import Drops, known_figures, of_shifts
+from shiftbench.scoring.scores.replicates import Cell, Floats, TaskValues
+from shiftbench.scoring.scores.shape import OUTSIDE_BASES, FourTypes, IdOod
 from shiftbench.validation.vocabulary import NO_SOURCE, OUTSIDE_SOURCES, SOURCE_JOINER, source_parts
 
 ID_OOD = "id-ood"

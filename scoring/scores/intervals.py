@@ -1,7 +1,7 @@
 """Figures with their intervals: sums and differences of scores whose intervals are known.
 
 A figure's first value is the point, the others are its replicates on resampled test sets. Replicates say how figures
-go together; how far each score may be off its own interval says (``shiftbench.leaderboard.scoring.precision``).
+go together; how far each score may be off its own interval says (``shiftbench.scoring.scores.precision``).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,19 +12,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftbench.leaderboard.metrics.bootstrap import (
+from shiftbench.metrics.bootstrap import (
     Spread,
     interval,
     sampling_spread,
     scenario_support,
     training_spread,
 )
-from shiftbench.leaderboard.metrics.crossed import MIN_RUNS
-from shiftbench.leaderboard.metrics.mover import combined_interval, replicate_correlation, worst_interval
-from shiftbench.leaderboard.metrics.robustness import SCENARIOS
-from shiftbench.leaderboard.metrics.wilson import MIN_GROUPS, square_of_mean, wilson_interval
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.replicates import Floats, TaskValues
+from shiftbench.metrics.crossed import MIN_RUNS
+from shiftbench.metrics.mover import combined_interval, replicate_correlation, worst_interval
+from shiftbench.metrics.robustness import SCENARIOS
+from shiftbench.metrics.wilson import MIN_GROUPS, square_of_mean, wilson_interval
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.replicates import Floats, TaskValues
 
 SCORE, DROP = (0.0, 1.0), (-1.0, 1.0)
 """Bounds of a score and of a drop."""

@@ -6,11 +6,11 @@ from functools import cache
 import numpy as np
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature, label_shift_parts
-from shiftbench.leaderboard.scoring.confidence_shape import LabelShift
-from shiftbench.leaderboard.scoring.confidences import TargetConfidence
-from shiftbench.leaderboard.scoring.intervals import DROP, SCORE, broadcast_replicates, estimates, percentile_figure
-from shiftbench.leaderboard.scoring.replicates import Floats, TaskValues
+from shiftbench.metrics.label_shift import adjust_to_prior, fit_temperature, label_shift_parts
+from shiftbench.scoring.scores.confidence_shape import LabelShift
+from shiftbench.scoring.scores.confidences import TargetConfidence
+from shiftbench.scoring.scores.intervals import DROP, SCORE, broadcast_replicates, estimates, percentile_figure
+from shiftbench.scoring.scores.replicates import Floats, TaskValues
 from shiftbench.validation.vocabulary import source_parts
 
 

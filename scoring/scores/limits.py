@@ -15,11 +15,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pydantic
 
-from shiftbench.leaderboard.metrics.comparison import holm
-from shiftbench.leaderboard.metrics.limits import exact_p
-from shiftbench.leaderboard.scoring.intervals import Figure, difference, mean, none_if_nan
-from shiftbench.leaderboard.scoring.non_inferiority import AT_CHANCE, one_sided
-from shiftbench.leaderboard.scoring.precision import Precision
+from shiftbench.metrics.comparison import holm
+from shiftbench.metrics.limits import exact_p
+from shiftbench.scoring.scores.intervals import Figure, difference, mean, none_if_nan
+from shiftbench.scoring.scores.non_inferiority import AT_CHANCE, one_sided
+from shiftbench.scoring.scores.precision import Precision
 from shiftbench.validation.report import InvalidInput, Problem
 
 LEVEL = 0.05

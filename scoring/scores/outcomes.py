@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import TaskInfo
-from shiftbench.leaderboard.metrics.classification import accuracy, macro_f1
-from shiftbench.leaderboard.metrics.generation import bert_score, rouge_l
-from shiftbench.leaderboard.metrics.priors import (
+from shiftbench.metrics.classification import accuracy, macro_f1
+from shiftbench.metrics.generation import bert_score, rouge_l
+from shiftbench.metrics.priors import (
     NO_ANSWER_SHARE,
     prior_fixed_accuracy,
     prior_fixed_macro_f1,
     prior_fixed_mean,
 )
-from shiftbench.leaderboard.metrics.qa import qa_scores
-from shiftbench.leaderboard.metrics.tagging import (
+from shiftbench.metrics.qa import qa_scores
+from shiftbench.metrics.tagging import (
     RARER_TO_MISCELLANEOUS,
     span_counts,
     span_f1,

@@ -1,7 +1,7 @@
 """Detectable drops before any model is trained: the smallest ones, and the runs or texts that they take.
 
 The sizes come from a dataset folder, what models do from assumptions: typed, or measured on an earlier prediction file.
-Everything is computed from standard errors (``shiftbench.leaderboard.metrics.power``); nothing depends on a drop that
+Everything is computed from standard errors (``shiftbench.metrics.power``); nothing depends on a drop that
 was seen.
 """
 
@@ -15,9 +15,9 @@ import pydantic
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.metrics.crossed import MIN_RUNS
-from shiftbench.leaderboard.metrics.depth import effective_size
-from shiftbench.leaderboard.metrics.power import (
+from shiftbench.metrics.crossed import MIN_RUNS
+from shiftbench.metrics.depth import effective_size
+from shiftbench.metrics.power import (
     EvaluationSet,
     Variance,
     mean_drop_variance,
@@ -25,11 +25,11 @@ from shiftbench.leaderboard.metrics.power import (
     source_drop_variance,
     target_drop_variance,
 )
-from shiftbench.leaderboard.metrics.wilson import effective_n, intraclass_correlation, run_moments
-from shiftbench.leaderboard.scoring.detectable import smallest_drop
-from shiftbench.leaderboard.scoring.score import checked_predictions
-from shiftbench.leaderboard.scoring.shape import DetectableDrop
-from shiftbench.leaderboard.scoring.target_runs import TargetRuns, target_runs
+from shiftbench.metrics.wilson import effective_n, intraclass_correlation, run_moments
+from shiftbench.scoring.scores.detectable import smallest_drop
+from shiftbench.scoring.scores.score import checked_predictions
+from shiftbench.scoring.scores.shape import DetectableDrop
+from shiftbench.scoring.scores.target_runs import TargetRuns, target_runs
 from shiftbench.validation.report import InvalidInput, Problem
 
 WANTED = (0.01, 0.02, 0.05)

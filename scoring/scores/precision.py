@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftbench.leaderboard.metrics.wilson import (
+from shiftbench.metrics.wilson import (
     MIN_CLASS_GROUPS,
     MIN_GROUPS,
     Moments,
@@ -21,9 +21,9 @@ from shiftbench.leaderboard.metrics.wilson import (
     relative_square,
     wilson_interval,
 )
-from shiftbench.leaderboard.scoring.gaps import averaged_seeds
-from shiftbench.leaderboard.scoring.intervals import MAX_UNDEFINED, SCORE, Figure, Reason
-from shiftbench.leaderboard.scoring.replicates import Cell, Floats, TaskValues
+from shiftbench.scoring.scores.gaps import averaged_seeds
+from shiftbench.scoring.scores.intervals import MAX_UNDEFINED, SCORE, Figure, Reason
+from shiftbench.scoring.scores.replicates import Cell, Floats, TaskValues
 
 LIKE_SIZE = 4.0
 """How many times as many texts a group may have on one test set as on another whose variance a group it shares."""

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.metrics.depth import LAMBDAS, depth_weights, effective_size, least_deep
-from shiftbench.leaderboard.metrics.depth_slope import DepthSlope, depth_slope
-from shiftbench.leaderboard.metrics.ledger import FlipLedger, flip_counts, flip_ledger
-from shiftbench.leaderboard.metrics.resampling import half_weights, replicate_counts
-from shiftbench.leaderboard.metrics.wilson import RunMoments, run_moments
-from shiftbench.leaderboard.scoring.target_runs import TargetRuns, target_runs
+from shiftbench.metrics.depth import LAMBDAS, depth_weights, effective_size, least_deep
+from shiftbench.metrics.ledger import FlipLedger, flip_counts, flip_ledger
+from shiftbench.metrics.resampling import half_weights, replicate_counts
+from shiftbench.metrics.slopes import DepthSlope, depth_slope
+from shiftbench.metrics.wilson import RunMoments, run_moments
+from shiftbench.scoring.scores.target_runs import TargetRuns, target_runs
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import source_parts
 

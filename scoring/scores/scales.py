@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shiftbench.leaderboard.metrics.home_advantage import Scale, on_scale
-from shiftbench.leaderboard.metrics.mover import combined_interval, replicate_correlation
-from shiftbench.leaderboard.scoring.intervals import DROP, Figure, Reason
+from shiftbench.metrics.in_domain_advantage import Scale, on_scale
+from shiftbench.metrics.mover import combined_interval, replicate_correlation
+from shiftbench.scoring.scores.intervals import DROP, Figure, Reason
 
 ANY = (-np.inf, np.inf)
 """Bounds of a difference of logarithms."""

@@ -12,17 +12,17 @@ import polars as pl
 from shiftbench.builders.cache import cache_folder
 from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.metrics.depth import LAMBDAS
-from shiftbench.leaderboard.scoring.annotators import add_annotators
-from shiftbench.leaderboard.scoring.calibration import add_confidence
-from shiftbench.leaderboard.scoring.floors import mark_floors
-from shiftbench.leaderboard.scoring.non_inferiority import add_non_inferiority, refuse_margin
-from shiftbench.leaderboard.scoring.precision import Precision
-from shiftbench.leaderboard.scoring.replicates import N_DRAWS, TaskValues, task_values
-from shiftbench.leaderboard.scoring.shape import Scores
-from shiftbench.leaderboard.scoring.summary import summarise_values
-from shiftbench.leaderboard.scoring.validation_rows import read_validation, refuse_other_order, refuse_other_training
-from shiftbench.leaderboard.scoring.without_shift import add_without_shift
+from shiftbench.metrics.depth import LAMBDAS
+from shiftbench.scoring.scores.annotators import add_annotators
+from shiftbench.scoring.scores.calibration import add_confidence
+from shiftbench.scoring.scores.floors import mark_floors
+from shiftbench.scoring.scores.non_inferiority import add_non_inferiority, refuse_margin
+from shiftbench.scoring.scores.precision import Precision
+from shiftbench.scoring.scores.replicates import N_DRAWS, TaskValues, task_values
+from shiftbench.scoring.scores.shape import Scores
+from shiftbench.scoring.scores.summary import summarise_values
+from shiftbench.scoring.scores.validation_rows import read_validation, refuse_other_order, refuse_other_training
+from shiftbench.scoring.scores.without_shift import add_without_shift
 from shiftbench.validation.cards import card_beside
 from shiftbench.validation.prediction_files import PredictionFile
 from shiftbench.validation.prediction_task import PredictionTask

@@ -2,7 +2,7 @@
 
 Values are fractions, unrounded. ``low`` and ``high`` bound the 95% test-sampling interval (other test sets, the same
 trained models); they are null where none exists, as for extremes and spreads over shifts, and where none would be
-honest: ``no_interval`` then says why (see ``shiftbench.leaderboard.scoring.intervals.Reason``). Worst drops have the
+honest: ``no_interval`` then says why (see ``shiftbench.scoring.scores.intervals.Reason``). Worst drops have the
 interval of a band that holds every shift's drop at once, so it is wider than that shift's own. ``total`` holds, by
 figure, the interval over training runs as well; it is empty with fewer than 5 runs of a source: training variance not
 measured. A figure that is undefined, or whose predictions are missing, is null; ``missing`` says what is not there.
@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 import pydantic
 
-from shiftbench.leaderboard.scoring.confidence_shape import Confidence
-from shiftbench.leaderboard.scoring.estimate import Estimate, Interval, Record, Total
+from shiftbench.scoring.scores.confidence_shape import Confidence
+from shiftbench.scoring.scores.estimate import Estimate, Interval, Record, Total
 from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE
 
 METRIC_VERSION = "6"

@@ -7,21 +7,21 @@ import numpy as np
 
 from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.metrics.depth import LAMBDAS
-from shiftbench.leaderboard.metrics.resolution import UNRESOLVED, resolved_scenario
-from shiftbench.leaderboard.metrics.robustness import (
+from shiftbench.metrics.depth import LAMBDAS
+from shiftbench.metrics.resolution import UNRESOLVED, resolved_scenario
+from shiftbench.metrics.robustness import (
     scenario,
     scenario_shares,
     summarise,
 )
-from shiftbench.leaderboard.metrics.significance import scenario_chi_square
-from shiftbench.leaderboard.scoring.beyond_means import beyond_means, slope_estimate, split_half_drops
-from shiftbench.leaderboard.scoring.detectable import detectable_drops
-from shiftbench.leaderboard.scoring.estimate import Estimate, Interval
-from shiftbench.leaderboard.scoring.gaps import gaps, small_domains
-from shiftbench.leaderboard.scoring.home_advantage import task_home_advantage
-from shiftbench.leaderboard.scoring.id_ood import IdModel, id_figures, id_model
-from shiftbench.leaderboard.scoring.intervals import (
+from shiftbench.metrics.significance import scenario_chi_square
+from shiftbench.scoring.scores.beyond_means import beyond_means, slope_estimate, split_half_drops
+from shiftbench.scoring.scores.detectable import detectable_drops
+from shiftbench.scoring.scores.estimate import Estimate, Interval
+from shiftbench.scoring.scores.gaps import gaps, small_domains
+from shiftbench.scoring.scores.home_advantage import task_home_advantage
+from shiftbench.scoring.scores.id_ood import IdModel, id_figures, id_model
+from shiftbench.scoring.scores.intervals import (
     DROP,
     FIGURES,
     MEANS,
@@ -37,8 +37,8 @@ from shiftbench.leaderboard.scoring.intervals import (
     support_of_scenarios,
     total_intervals,
 )
-from shiftbench.leaderboard.scoring.outcomes import LENIENT, PRIOR_FIXED
-from shiftbench.leaderboard.scoring.partial_grid import (
+from shiftbench.scoring.scores.outcomes import LENIENT, PRIOR_FIXED
+from shiftbench.scoring.scores.partial_grid import (
     ESTIMATED,
     PLAIN,
     Drops,
@@ -47,9 +47,9 @@ from shiftbench.leaderboard.scoring.partial_grid import (
     of_shifts,
     worst_drops,
 )
-from shiftbench.leaderboard.scoring.precision import Precision
-from shiftbench.leaderboard.scoring.replicates import Cell, Floats, TaskValues
-from shiftbench.leaderboard.scoring.shape import (
+from shiftbench.scoring.scores.precision import Precision
+from shiftbench.scoring.scores.replicates import Cell, Floats, TaskValues
+from shiftbench.scoring.scores.shape import (
     METRIC_VERSION,
     OUTSIDE_BASES,
     DetectableDrop,

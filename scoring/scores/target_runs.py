@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.outcomes import Outcomes, outcomes
+from shiftbench.scoring.scores.outcomes import Outcomes, outcomes
 from shiftbench.validation.vocabulary import GOLD
 
 Run = tuple[str, int]

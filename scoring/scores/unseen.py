@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.metrics.wilson import square_of_interval
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.intervals import DROP, SCORE, Figure, Reason, difference, estimate, mean
-from shiftbench.leaderboard.scoring.replicates import Floats
-from shiftbench.leaderboard.scoring.shape import TaskScores
+from shiftbench.metrics.wilson import square_of_interval
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.intervals import DROP, SCORE, Figure, Reason, difference, estimate, mean
+from shiftbench.scoring.scores.replicates import Floats
+from shiftbench.scoring.scores.shape import TaskScores
 from shiftbench.validation.cards import Card
 
 Scored = dict[tuple[str, str], Floats]
@@ -53,7 +53,7 @@ def unseen_drops(table: pl.DataFrame, card: Card, folder: DatasetFolder, task: T
     """Compute the means over shifts between domains that a card does not list as seen in pretraining.
 
     Args:
-        table: the entry's long table of scores (``shiftbench.leaderboard.scoring.score.SCORE_COLUMNS``), whose stored
+        table: the entry's long table of scores (``shiftbench.scoring.scores.score.SCORE_COLUMNS``), whose stored
             replicates give the intervals.
         card: the entry's card.
         folder: the dataset.

@@ -12,9 +12,9 @@ import numpy as np
 from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import DuplicateCounts, data_path, read_statistics
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.replicates import TaskValues
-from shiftbench.leaderboard.scoring.shape import (
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.replicates import TaskValues
+from shiftbench.scoring.scores.shape import (
     NearDuplicates,
     Scores,
     Shift,
@@ -22,7 +22,7 @@ from shiftbench.leaderboard.scoring.shape import (
     TaskScores,
     WithoutRepeats,
 )
-from shiftbench.leaderboard.scoring.summary import task_scores
+from shiftbench.scoring.scores.summary import task_scores
 from shiftbench.validation.vocabulary import PLACEBO
 
 _MEANS = ("mean_ss", "mean_st", "mean_sd", "mean_td", "average_drop")

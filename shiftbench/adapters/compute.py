@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from shiftbench.leaderboard.metrics.classification import accuracy, confusion_counts, macro_f1
+from shiftbench.metrics.classification import accuracy, confusion_counts, macro_f1
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 METRICS = {"macro_f1": macro_f1, "accuracy": accuracy}

@@ -18,9 +18,9 @@ from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.statistics.duplicates import input_text
 from shiftbench.builders.statistics.leaks import find_leaks
-from shiftbench.leaderboard.scoring.domain_shape import Leaks
-from shiftbench.own_data import TASK, dataset_ids
-from shiftbench.unlabelled_rows import UnlabelledRows, set_unlabelled_apart
+from shiftbench.checking.own_data import TASK, dataset_ids
+from shiftbench.checking.unlabelled_rows import UnlabelledRows, set_unlabelled_apart
+from shiftbench.scoring.scores.domain_shape import Leaks
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import ELSEWHERE, GOLD, TaskKind
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import polars as pl
 
 from shiftbench.baselines.models import LoadedModel
-from shiftbench.check_data import CheckData
-from shiftbench.check_predictions import predict_unlabelled
-from shiftbench.leaderboard.forecasting.files import forecast_predictions
-from shiftbench.leaderboard.forecasting.shape import Forecasts
-from shiftbench.leaderboard.views.titles import domain_titles, with_forecast_titles
+from shiftbench.checking.check_data import CheckData
+from shiftbench.checking.check_predictions import predict_unlabelled
+from shiftbench.scoring.forecasting.files import forecast_predictions
+from shiftbench.scoring.forecasting.shape import Forecasts
+from shiftbench.scoring.reports.titles import domain_titles, with_forecast_titles
 
 
 def forecast_unlabelled(

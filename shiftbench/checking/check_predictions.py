@@ -11,7 +11,7 @@ import typer
 
 from shiftbench.baselines.models import LoadedModel, TextCounts, permutation_warning, predict_in_parts
 from shiftbench.baselines.runs import WorkFolder
-from shiftbench.check_data import CheckData
+from shiftbench.checking.check_data import CheckData
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.output_files import replace_file
 from shiftbench.validation.prediction_task import PredictionTask

@@ -16,8 +16,8 @@ from tqdm import tqdm
 from shiftbench.baselines import sbert_lr, tfidf_lr
 from shiftbench.baselines.runs import FittedClassifier
 from shiftbench.builders.encoder import Encoder
-from shiftbench.check_data import CheckData
-from shiftbench.leaderboard.scoring.by_domain import ProbePredictions, Probes
+from shiftbench.checking.check_data import CheckData
+from shiftbench.scoring.scores.by_domain import ProbePredictions, Probes
 from shiftbench.validation.report import InvalidInput, Problem, counted
 from shiftbench.validation.vocabulary import TaskKind
 

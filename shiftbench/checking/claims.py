@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from shiftbench.builders.checksums import file_sha256
-from shiftbench.data_options import OpenedData
-from shiftbench.leaderboard.comparing.claims import Claim, ClaimedEntry, ShiftValues, make_claim, read_shift_values
-from shiftbench.leaderboard.comparing.files import Entrant, compare_first
-from shiftbench.leaderboard.scoring.score import token_encoder
+from shiftbench.cli.data_options import OpenedData
+from shiftbench.scoring.comparing.claims import Claim, ClaimedEntry, ShiftValues, make_claim, read_shift_values
+from shiftbench.scoring.comparing.files import Entrant, compare_first
+from shiftbench.scoring.scores.score import token_encoder
 from shiftbench.validation.command_line import sound_card
 from shiftbench.validation.report import InvalidInput, Problem
 

@@ -11,11 +11,11 @@ import polars as pl
 
 from shiftbench.builders.building.own_tables import read_tables
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.data_options import OwnOptions, is_own_file, opened_data
-from shiftbench.inputs import renamed_problems
-from shiftbench.leaderboard.forecasting.files import Unlabelled, read_validation_beside
-from shiftbench.leaderboard.scoring.score import checked_predictions
-from shiftbench.unlabelled_rows import set_unlabelled_apart
+from shiftbench.checking.unlabelled_rows import set_unlabelled_apart
+from shiftbench.cli.data_options import OwnOptions, is_own_file, opened_data
+from shiftbench.notebook.inputs import renamed_problems
+from shiftbench.scoring.forecasting.files import Unlabelled, read_validation_beside
+from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.validation.prediction_files import read_predictions
 from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import InvalidInput, Problem

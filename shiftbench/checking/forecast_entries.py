@@ -13,14 +13,14 @@ from shiftbench.baselines.grid.collect import by_entry
 from shiftbench.baselines.grid.trial import PREDICTIONS, RECORD, Trial, card_of, is_whole
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.forecasting.comparison import Forecasted
-from shiftbench.leaderboard.forecasting.files import read_validation_beside
-from shiftbench.leaderboard.forecasting.run import forecast_task
-from shiftbench.leaderboard.forecasting.samples import TaskSamples, reason_against_forecasts, task_samples
-from shiftbench.leaderboard.forecasting.text_vectors import TextVectors
-from shiftbench.leaderboard.scoring.score import checked_predictions
-from shiftbench.leaderboard.scoring.validation_rows import validation_file
 from shiftbench.leaderboard.store import Store, folder_of
+from shiftbench.scoring.forecasting.comparison import Forecasted
+from shiftbench.scoring.forecasting.files import read_validation_beside
+from shiftbench.scoring.forecasting.run import forecast_task
+from shiftbench.scoring.forecasting.samples import TaskSamples, reason_against_forecasts, task_samples
+from shiftbench.scoring.forecasting.text_vectors import TextVectors
+from shiftbench.scoring.scores.score import checked_predictions
+from shiftbench.scoring.scores.validation_rows import validation_file
 from shiftbench.validation.cards import Card, read_card
 from shiftbench.validation.probabilities import PROBABILITIES
 from shiftbench.validation.report import InvalidInput, Problem

@@ -12,13 +12,15 @@ import polars as pl
 import pydantic
 
 from shiftbench.builders.folder.manifest import TaskInfo
-from shiftbench.data_options import OpenedData, OwnOptions, opened_data
-from shiftbench.inputs import prediction_file
-from shiftbench.leaderboard.comparing.files import Entrant
-from shiftbench.leaderboard.comparing.regression import regression_tests
-from shiftbench.leaderboard.scoring.floors import constant_runs, is_at_floor, task_floors
-from shiftbench.leaderboard.scoring.gaps import small_domains
-from shiftbench.leaderboard.scoring.limits import (
+from shiftbench.cli.data_options import OpenedData, OwnOptions, opened_data
+from shiftbench.notebook.inputs import prediction_file
+from shiftbench.notebook.results import capture_print
+from shiftbench.scoring.comparing.files import Entrant
+from shiftbench.scoring.comparing.regression import regression_tests
+from shiftbench.scoring.reports.gate import print_gate, renamed
+from shiftbench.scoring.scores.floors import constant_runs, is_at_floor, task_floors
+from shiftbench.scoring.scores.gaps import small_domains
+from shiftbench.scoring.scores.limits import (
     GateReport,
     Limits,
     LimitTest,
@@ -27,18 +29,16 @@ from shiftbench.leaderboard.scoring.limits import (
     refuse_limits,
     score_tests,
 )
-from shiftbench.leaderboard.scoring.precision import Precision
-from shiftbench.leaderboard.scoring.replicates import task_values
-from shiftbench.leaderboard.scoring.score import token_encoder
-from shiftbench.leaderboard.views.gate import print_gate, renamed
-from shiftbench.results import capture_print
+from shiftbench.scoring.scores.precision import Precision
+from shiftbench.scoring.scores.replicates import task_values
+from shiftbench.scoring.scores.score import token_encoder
 from shiftbench.validation.command_line import as_fraction
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.toml_text import read_toml
 from shiftbench.validation.vocabulary import SOURCE_JOINER
 
 if TYPE_CHECKING:
-    from shiftbench.inputs import Table
+    from shiftbench.notebook.inputs import Table
 
 _SETTINGS = ("tool", "shiftbench", "gate")
 """Where a project's ``pyproject.toml`` has them."""

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from shiftbench.builders.building.own_tables import read_tables
-from shiftbench.label_rows import LabelRows
-from shiftbench.leaderboard.metrics.label_sampling import (
+from shiftbench.checking.label_rows import LabelRows
+from shiftbench.metrics.label_sampling import (
     UNIFORM_SHARE,
     confidence_correlation,
     draw_groups,

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from shiftbench.builders.building.own_columns import Columns, FoundColumns, infer_kind
 from shiftbench.builders.building.own_tables import OwnTable
 from shiftbench.builders.specs.transforms import as_texts
-from shiftbench.leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature
-from shiftbench.unlabelled_rows import is_blank
+from shiftbench.checking.unlabelled_rows import is_blank
+from shiftbench.metrics.label_shift import adjust_to_prior, fit_temperature
 from shiftbench.validation.prediction_files import read_predictions
 from shiftbench.validation.prediction_task import PredictionTask
 from shiftbench.validation.predictions import check_predictions

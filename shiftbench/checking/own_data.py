@@ -22,9 +22,9 @@ from shiftbench.builders.building.own_tables import read_tables
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.specs.transforms import as_texts
-from shiftbench.leaderboard.scoring.score import score_predictions
-from shiftbench.leaderboard.scoring.shape import Scores
-from shiftbench.leaderboard.views.report_page import report_html
+from shiftbench.scoring.reports.report_page import report_html
+from shiftbench.scoring.scores.score import score_predictions
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card
 from shiftbench.validation.prediction_files import read_predictions
 from shiftbench.validation.predictions import check_predictions

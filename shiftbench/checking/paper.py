@@ -5,13 +5,11 @@ from pathlib import Path
 
 import polars as pl
 
-from shiftbench.data_options import OpenedData, TableFormat
-from shiftbench.leaderboard.comparing.files import Entrant, compare_entrants
-from shiftbench.leaderboard.comparing.shape import Comparison, NoSharedShift, correct_p_values
-from shiftbench.leaderboard.metrics.comparison import N_SWAPS
-from shiftbench.leaderboard.scoring.score import score_predictions, token_encoder
-from shiftbench.leaderboard.scoring.shape import Scores
-from shiftbench.leaderboard.views.paper_table import (
+from shiftbench.cli.data_options import OpenedData, TableFormat
+from shiftbench.metrics.comparison import N_SWAPS
+from shiftbench.scoring.comparing.files import Entrant, compare_entrants
+from shiftbench.scoring.comparing.shape import Comparison, NoSharedShift, correct_p_values
+from shiftbench.scoring.reports.paper_table import (
     PaperTable,
     best_model,
     paper_csv,
@@ -19,7 +17,9 @@ from shiftbench.leaderboard.views.paper_table import (
     paper_markdown,
     paper_table,
 )
-from shiftbench.leaderboard.views.titles import with_titles
+from shiftbench.scoring.reports.titles import with_titles
+from shiftbench.scoring.scores.score import score_predictions, token_encoder
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.report import InvalidInput
 
 WRITERS = {

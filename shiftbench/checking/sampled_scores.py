@@ -10,13 +10,13 @@ from pydantic import BaseModel
 
 from shiftbench.builders.building.own_columns import Columns
 from shiftbench.builders.building.own_tables import read_tables
-from shiftbench.label_draws import DomainDraw, Draw, group_codes, read_draw, read_labels
-from shiftbench.label_rows import join_predictions, read_rows
-from shiftbench.leaderboard.metrics.label_sampling import ENOUGH
-from shiftbench.leaderboard.metrics.sampled_accuracy import sampled_accuracy
-from shiftbench.leaderboard.scoring.intervals import none_if_nan
-from shiftbench.leaderboard.views.numbers import points
-from shiftbench.leaderboard.views.terminal import print_table
+from shiftbench.checking.label_draws import DomainDraw, Draw, group_codes, read_draw, read_labels
+from shiftbench.checking.label_rows import join_predictions, read_rows
+from shiftbench.metrics.accuracy_from_samples import sampled_accuracy
+from shiftbench.metrics.label_sampling import ENOUGH
+from shiftbench.scoring.reports.numbers import points
+from shiftbench.scoring.reports.terminal import print_table
+from shiftbench.scoring.scores.intervals import none_if_nan
 from shiftbench.validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:

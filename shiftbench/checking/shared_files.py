@@ -12,17 +12,17 @@ import pydantic
 
 from shiftbench.builders.folder.hub_folder import check_repository, names_repository
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.inputs import as_folder
-from shiftbench.leaderboard.interchange.eval_results import eval_results, tasks_left_out
-from shiftbench.leaderboard.interchange.every_eval_ever import DATASTORE, Evaluator, every_eval_results, place_of
-from shiftbench.leaderboard.interchange.every_eval_samples import why_no_samples, write_samples
-from shiftbench.leaderboard.interchange.model_index import model_index, model_index_metadata
-from shiftbench.leaderboard.interchange.pull_request import send_files, send_metadata
-from shiftbench.leaderboard.interchange.scores_csv import scores_csv
-from shiftbench.leaderboard.interchange.shared_entry import SharedEntry, made_with
-from shiftbench.leaderboard.scoring.score import checked_predictions, score_predictions, token_encoder
-from shiftbench.leaderboard.scoring.shape import Scores
 from shiftbench.leaderboard.store import ENTRY_ID, folder_of, open_store
+from shiftbench.notebook.inputs import as_folder
+from shiftbench.scoring.interchange.eval_results import eval_results, tasks_left_out
+from shiftbench.scoring.interchange.every_eval_ever import DATASTORE, Evaluator, every_eval_results, place_of
+from shiftbench.scoring.interchange.every_eval_samples import why_no_samples, write_samples
+from shiftbench.scoring.interchange.model_index import model_index, model_index_metadata
+from shiftbench.scoring.interchange.pull_request import send_files, send_metadata
+from shiftbench.scoring.interchange.scores_csv import scores_csv
+from shiftbench.scoring.interchange.shared_entry import SharedEntry, made_with
+from shiftbench.scoring.scores.score import checked_predictions, score_predictions, token_encoder
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card, Url, card_beside, read_card
 from shiftbench.validation.report import InvalidInput, Problem, first_line
 

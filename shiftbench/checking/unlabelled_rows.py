@@ -9,8 +9,8 @@ from shiftbench.builders.building.own_rows import name_domains
 from shiftbench.builders.building.own_tables import OwnTable
 from shiftbench.builders.encoder import encoder_texts
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.forecasting.files import Unlabelled
-from shiftbench.leaderboard.forecasting.samples import Run, Sample, make_sample
+from shiftbench.scoring.forecasting.files import Unlabelled
+from shiftbench.scoring.forecasting.samples import Run, Sample, make_sample
 from shiftbench.validation.prediction_task import PredictionTask
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import GOLD, TaskKind

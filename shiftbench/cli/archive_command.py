@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.leaderboard.commands.server import DataFoldersOption, StoreOption
+from shiftbench.cli.server import DataFoldersOption, StoreOption
 from shiftbench.validation.command_line import JsonOption, write_json
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def archive(
     Example: shiftbench archive --store store --data build/dr --out archive
     """
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.leaderboard.interchange.open_archive import write_archive
+    from shiftbench.leaderboard.archive.open_archive import write_archive
     from shiftbench.leaderboard.store import open_store
     from shiftbench.validation.report import InvalidInput, Problem
 

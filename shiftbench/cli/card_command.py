@@ -46,7 +46,7 @@ def _sources_and_ids(path: Path, folder: "DatasetFolder") -> "tuple[set[str], pl
     """Return the sources of a file, and its known ids with their tasks and targets."""
     import polars as pl
 
-    from shiftbench.leaderboard.scoring.score import prediction_tasks
+    from shiftbench.scoring.scores.score import prediction_tasks
     from shiftbench.validation.prediction_files import PredictionFile
     from shiftbench.validation.predictions import most_rows
     from shiftbench.validation.report import InvalidInput, Problem
@@ -66,7 +66,7 @@ def _sources_and_ids(path: Path, folder: "DatasetFolder") -> "tuple[set[str], pl
 
 def _subset(given: "pl.DataFrame", folder: "DatasetFolder") -> str:
     """Return the subset whose test ids a file has in all its tasks; ``all`` where there is none."""
-    from shiftbench.leaderboard.scoring.score import prediction_tasks
+    from shiftbench.scoring.scores.score import prediction_tasks
     from shiftbench.validation.prediction_problems import covered_subsets
 
     covered = covered_subsets(given, prediction_tasks(folder))

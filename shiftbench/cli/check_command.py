@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shiftbench.data_options import load_encoder
-from shiftbench.experiment_log import LogToOption, check_tracker, log_scores
+from shiftbench.cli.data_options import load_encoder
+from shiftbench.cli.experiment_log import LogToOption, check_tracker, log_scores
 from shiftbench.validation.command_line import (
     DomainByOption,
     JsonOption,
@@ -20,10 +20,10 @@ from shiftbench.validation.command_line import (
 if TYPE_CHECKING:
     from shiftbench.baselines.models import LoadedModel
     from shiftbench.builders.encoder import Encoder
-    from shiftbench.check_data import CheckData
-    from shiftbench.leaderboard.forecasting.shape import Forecasts
-    from shiftbench.leaderboard.scoring.domain_shape import DomainCheck
-    from shiftbench.leaderboard.scoring.shape import Scores
+    from shiftbench.checking.check_data import CheckData
+    from shiftbench.scoring.forecasting.shape import Forecasts
+    from shiftbench.scoring.scores.domain_shape import DomainCheck
+    from shiftbench.scoring.scores.shape import Scores
 
 REPORT = Path("report.html")
 
@@ -133,8 +133,8 @@ def check(
     """
     from shiftbench.builders.building.own import MIN_TEXTS
     from shiftbench.builders.building.own_columns import Columns, find_kind
-    from shiftbench.check_data import DataOptions, check_data
-    from shiftbench.leaderboard.views.check_terminal import print_check
+    from shiftbench.checking.check_data import DataOptions, check_data
+    from shiftbench.scoring.reports.check_terminal import print_check
     from shiftbench.validation.vocabulary import ELSEWHERE
 
     check_tracker(log_to)
@@ -233,10 +233,10 @@ class _CheckedModel:
         cls, asked: _ModelOptions, rows: "CheckData", report: Path, probe_encoder: "Encoder | None"
     ) -> "_CheckedModel":
         """Predict and score the rows with one model; with ``probe_encoder`` train probes, too."""
-        from shiftbench.check_predictions import model_warnings, predict_rows
-        from shiftbench.leaderboard.scoring.by_domain import check_domains
-        from shiftbench.leaderboard.scoring.score import score_predictions, token_encoder
-        from shiftbench.leaderboard.views.titles import domain_titles
+        from shiftbench.checking.check_predictions import model_warnings, predict_rows
+        from shiftbench.scoring.reports.titles import domain_titles
+        from shiftbench.scoring.scores.by_domain import check_domains
+        from shiftbench.scoring.scores.score import score_predictions, token_encoder
 
         place = report.with_name(f"{report.stem}.predictions.parquet")
         model = asked.load(rows)
@@ -244,7 +244,7 @@ class _CheckedModel:
         scores = score_predictions(frame, rows.folder, encoder=token_encoder(rows.folder)).scores
         probes = None
         if probe_encoder is not None:
-            from shiftbench.check_probes import run_probes
+            from shiftbench.checking.check_probes import run_probes
 
             probes = run_probes(rows, probe_encoder)
         titles = domain_titles(rows.folder)
@@ -253,15 +253,15 @@ class _CheckedModel:
         warnings = model_warnings(model, rows, frame)
         forecasts = None
         if rows.unlabelled is not None:
-            from shiftbench.check_forecasts import forecast_unlabelled
+            from shiftbench.checking.check_forecasts import forecast_unlabelled
 
             forecasts = forecast_unlabelled(model, asked.label_map, rows, frame, _unlabelled_path(report))
         return cls(rows, check, scores, place, warnings, forecasts)
 
     def write(self, report: Path, data: str) -> None:
         """Write the report."""
-        from shiftbench.leaderboard.views.check_page import CheckShown, check_html
-        from shiftbench.leaderboard.views.titles import domain_titles, with_titles
+        from shiftbench.scoring.reports.check_page import CheckShown, check_html
+        from shiftbench.scoring.reports.titles import domain_titles, with_titles
 
         for warning in self.warnings:
             typer.echo(f"warning: {warning}", err=True)
@@ -282,8 +282,8 @@ def _wrong_examples(done: _CheckedModel) -> dict[str, Any]:
     """Return texts that were predicted wrong, by the file's names of their domains."""
     from dataclasses import replace
 
-    from shiftbench.leaderboard.scoring.examples import wrong_examples
-    from shiftbench.leaderboard.views.titles import domain_titles
+    from shiftbench.scoring.reports.titles import domain_titles
+    from shiftbench.scoring.scores.examples import wrong_examples
     from shiftbench.validation.vocabulary import ELSEWHERE
 
     rows, titles = done.rows, domain_titles(done.rows.folder)

@@ -13,31 +13,31 @@ import typer
 from typer.core import TyperGroup
 
 import shiftbench
-from shiftbench.archive_command import archive
 from shiftbench.baselines.attack import commands as attack
 from shiftbench.baselines.grid.commands import grid
 from shiftbench.bench_command import bench
 from shiftbench.builders.building.commands import build
-from shiftbench.card_command import card
-from shiftbench.check_command import check
-from shiftbench.compare_command import compare
-from shiftbench.compare_logs_command import compare_logs
-from shiftbench.demo_command import demo
-from shiftbench.experiment_log import with_log_option
-from shiftbench.export_command import export
-from shiftbench.forecast_command import forecast, score_forecasts
-from shiftbench.gate_command import gate
-from shiftbench.import_command import import_logs
-from shiftbench.label_command import label
-from shiftbench.leaderboard.commands.plan import plan
-from shiftbench.leaderboard.commands.rounds import nominate, release_round
-from shiftbench.leaderboard.commands.scores import analyse, coverage, protocol, validate
-from shiftbench.leaderboard.commands.server import publish_space, rescore, serve, submit, withdraw
-from shiftbench.predict_command import predict
-from shiftbench.publish_command import publish
-from shiftbench.score_command import score
-from shiftbench.share_command import share
-from shiftbench.verify_command import verify
+from shiftbench.cli.archive_command import archive
+from shiftbench.cli.card_command import card
+from shiftbench.cli.check_command import check
+from shiftbench.cli.compare_command import compare
+from shiftbench.cli.compare_logs_command import compare_logs
+from shiftbench.cli.demo_command import demo
+from shiftbench.cli.experiment_log import with_log_option
+from shiftbench.cli.export_command import export
+from shiftbench.cli.forecast_command import forecast, score_forecasts
+from shiftbench.cli.gate_command import gate
+from shiftbench.cli.import_command import import_logs
+from shiftbench.cli.label_command import label
+from shiftbench.cli.plan import plan
+from shiftbench.cli.predict_command import predict
+from shiftbench.cli.publish_command import publish
+from shiftbench.cli.rounds import nominate, release_round
+from shiftbench.cli.score_command import score
+from shiftbench.cli.score_groups import analyse, coverage, protocol, validate
+from shiftbench.cli.server import publish_space, rescore, serve, submit, withdraw
+from shiftbench.cli.share_command import share
+from shiftbench.cli.verify_command import verify
 
 PROGRAMS = (
     "majority", "tfidf-lr", "sbert-lr", "finetune-classifier", "finetune-tagger", "finetune-qa", "finetune-seq2seq",

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.data_options import (
+from shiftbench.cli.data_options import (
     AnyDataOption,
     FormatOption,
     NamesOption,
@@ -53,8 +53,8 @@ def compare(
 
     The JSON is a claim that 'shiftbench verify' checks: hypotheses, entries with checksums, data hash, all tests.
     """
-    from shiftbench.leaderboard.views.terminal import print_comparisons
-    from shiftbench.leaderboard.views.titles import with_comparison_titles
+    from shiftbench.scoring.reports.terminal import print_comparisons
+    from shiftbench.scoring.reports.titles import with_comparison_titles
 
     if len(others) > 3:
         raise typer.BadParameter("give 2 to 4 prediction files")
@@ -64,13 +64,13 @@ def compare(
     )
     with opened_data(data, own, a, subset) as opened:
         if format_ is not TableFormat.TABLE and json_ != "-":
-            from shiftbench.paper import format_table, models_table
+            from shiftbench.checking.paper import format_table, models_table
 
             table, _ = models_table(opened, dict(zip(called, files, strict=True)), task=task, n_swaps=swaps, seed=seed)
             typer.echo(format_table(table, format_), nl=False)
             if json_ is None:
                 return
-        from shiftbench.claims import claim_of_files, read_named_file
+        from shiftbench.checking.claims import claim_of_files, read_named_file
 
         named = [read_named_file(name, path) for name, path in zip(called, files, strict=True)]
         made = claim_of_files(opened, named, data, task=task, n_swaps=swaps, seed=seed, margin=as_fraction(margin))

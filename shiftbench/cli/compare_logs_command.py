@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.data_options import FormatOption, TableFormat, parse_names
+from shiftbench.cli.data_options import FormatOption, TableFormat, parse_names
 from shiftbench.validation.command_line import JsonOption, ReportOption, console, write_json, write_report
 
 MAX_LOGS = 10
@@ -61,10 +61,10 @@ def compare_logs(
     Logs whose items, prompts or scorers differ are refused. With --by: scores by domain. Their differences are not
     drops, because no model was trained on one of the domains.
     """
-    from shiftbench.leaderboard.interchange.comparison import compare_logs as compare
-    from shiftbench.leaderboard.interchange.comparison import read_logs
-    from shiftbench.leaderboard.interchange.joining import Joining
-    from shiftbench.leaderboard.views import item_tables
+    from shiftbench.scoring.interchange.comparison import compare_logs as compare
+    from shiftbench.scoring.interchange.comparison import read_logs
+    from shiftbench.scoring.interchange.joining import Joining
+    from shiftbench.scoring.reports import item_tables
 
     if not 2 <= len(logs) <= MAX_LOGS:
         raise typer.BadParameter(f"give 2 to {MAX_LOGS} logs")

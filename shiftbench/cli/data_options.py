@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shiftbench.builders.building.own_columns import Columns
     from shiftbench.builders.encoder import Encoder
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.own_data import OwnData
+    from shiftbench.checking.own_data import OwnData
     from shiftbench.validation.vocabulary import TaskKind
 
 AnyDataOption = Annotated[
@@ -177,7 +177,7 @@ class OpenedData:
 
     def checked(self, predictions: Path) -> "pl.DataFrame":
         """Read and check a prediction file; InvalidInput with every problem found in it."""
-        from shiftbench.leaderboard.scoring.score import checked_predictions
+        from shiftbench.scoring.scores.score import checked_predictions
 
         if self.own is not None:
             return self.own.checked(predictions)
@@ -185,7 +185,7 @@ class OpenedData:
 
     def domain(self, name: str) -> str:
         """Return a domain's name, or a joined source's, which may be typed as the file writes it."""
-        from shiftbench.leaderboard.views.titles import untitled
+        from shiftbench.scoring.reports.titles import untitled
 
         if self.own is not None:
             return self.own.domain(name)
@@ -215,7 +215,7 @@ def opened_data(
         min_domains: fewest domains of a file.
     Raises: InvalidInput when it cannot be read; typer.BadParameter for options that do not fit.
     """
-    from shiftbench.leaderboard.views.titles import domain_titles
+    from shiftbench.scoring.reports.titles import domain_titles
 
     if not is_own_file(data):
         from shiftbench.builders.folder.reader import DatasetFolder
@@ -224,7 +224,7 @@ def opened_data(
         folder = DatasetFolder.open(data)
         yield OpenedData(folder, subset, domain_titles(folder), labels_by_index=labels_by_index)
         return
-    from shiftbench.own_data import open_own_data
+    from shiftbench.checking.own_data import open_own_data
 
     if subset != "all":
         raise typer.BadParameter("--subset is for dataset folders, but --data is a file")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shiftbench.builders.building.commands import sentence_encoder
-from shiftbench.leaderboard.commands.server import serve
+from shiftbench.cli.server import serve
 from shiftbench.validation.command_line import PortOption, console, require
 
 if TYPE_CHECKING:
     from shiftbench.builders.encoder import Encoder
-    from shiftbench.leaderboard.scoring.shape import Scores
+    from shiftbench.scoring.scores.shape import Scores
 
     Shown = tuple[list[Path], Path, list[tuple[str, Scores]]]
     """Dataset folders, a store's folder, and the scores in it by name."""
@@ -67,7 +67,7 @@ def demo(
         _demo_check(raw, out)
         return
     from shiftbench.builders.cache import check_cache
-    from shiftbench.leaderboard.views.terminal import print_board
+    from shiftbench.scoring.reports.terminal import print_board
 
     check_cache()
     if not no_serve:
@@ -86,7 +86,7 @@ def demo(
 
 def _demo_results(raw: list[Path], out: Path) -> "Shown":
     """Store the reference results of this checkout."""
-    from shiftbench.demo_results import build_folders, stored_results
+    from shiftbench.cli.demo_results import build_folders, stored_results
     from shiftbench.leaderboard.store import Store
     from shiftbench.validation.report import InvalidInput, Problem
 
@@ -143,7 +143,7 @@ def _demo_check(raw: list[Path], out: Path) -> None:
     """Fine-tune the packaged MiniLM on one domain, and run ``check`` on a CSV of all domains."""
     from shiftbench.builders.building.synthetic import build_synthetic
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.demo_rows import write_rows
+    from shiftbench.cli.demo_rows import write_rows
 
     require("peft", "train")
     data, place = out / "dr-rows", out / "check"
@@ -222,7 +222,7 @@ def _print_progress(line: str) -> None:
 
 def _run(arguments: list[str]) -> None:
     """Run a command as if it had been typed, because cards record what was."""
-    from shiftbench.command import app
+    from shiftbench.cli.command import app
 
     typed = sys.argv
     sys.argv = [typed[0], *arguments]

@@ -15,9 +15,9 @@ from shiftbench.baselines.grid.trial import RECORD, Trial
 from shiftbench.builders.building.build import build
 from shiftbench.builders.building.commands import sentence_encoder
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.validation_rows import validation_file
 from shiftbench.leaderboard.store import Entry, Store
 from shiftbench.leaderboard.store.forecasts import forecast_again, kept_forecasts
+from shiftbench.scoring.scores.validation_rows import validation_file
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.report import InvalidInput, Problem
 

@@ -26,7 +26,7 @@ from shiftbench.validation.credentials import WithoutCredentials
 from shiftbench.validation.report import InvalidInput, Problem, first_line
 
 if TYPE_CHECKING:
-    from shiftbench.leaderboard.scoring.shape import Scores
+    from shiftbench.scoring.scores.shape import Scores
     from shiftbench.validation.cards import Card
 
 PROJECT = "shiftbench"
@@ -130,7 +130,7 @@ def log_scores(
 
 def score_metrics(scores: "Scores") -> dict[str, float]:
     """Return all figures of scores and the ends of their intervals, by names that trackers take."""
-    from shiftbench.leaderboard.interchange.figures import figures_of
+    from shiftbench.scoring.interchange.figures import figures_of
 
     metrics = {}
     for figure in figures_of(scores):
@@ -169,7 +169,7 @@ def _score_params(scores: "Scores") -> dict[str, Value]:
 
 def _draw_matrices(scores: "Scores", folder: Path) -> dict[str, Path]:
     """Draw the matrix of each task that has shifts."""
-    from shiftbench.results import ScoreResult
+    from shiftbench.notebook.results import ScoreResult
 
     pictures = {}
     for task in scores.tasks:
@@ -228,7 +228,7 @@ def log_files(tracker: Tracker, files: Sequence[Path], data: Path) -> None:
         data: the dataset folder.
     """
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.leaderboard.scoring.score import score_file, token_encoder
+    from shiftbench.scoring.scores.score import score_file, token_encoder
     from shiftbench.validation.command_line import sound_card
 
     folder = DatasetFolder.open(data)

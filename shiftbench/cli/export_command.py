@@ -12,7 +12,7 @@ from shiftbench.validation.vocabulary import GOLD, TOKENS, TaskKind
 
 if TYPE_CHECKING:
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.leaderboard.interchange.prompted_task import PromptedTask
+    from shiftbench.scoring.interchange.prompted_task import PromptedTask
 
 
 class ExportTool(StrEnum):
@@ -39,9 +39,9 @@ def export(
     Example: shiftbench export build/dr --to lm-eval --out tasks --task nli
     """
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.leaderboard.interchange.inspect_task import write_inspect
-    from shiftbench.leaderboard.interchange.lm_eval_task import write_lm_eval
-    from shiftbench.leaderboard.interchange.prompted_task import check_export_folder
+    from shiftbench.scoring.interchange.inspect_task import write_inspect
+    from shiftbench.scoring.interchange.lm_eval_task import write_lm_eval
+    from shiftbench.scoring.interchange.prompted_task import check_export_folder
 
     folder = DatasetFolder.open(data)
     folder.refuse_withheld()
@@ -66,7 +66,7 @@ def _build_prompted_task(folder: "DatasetFolder", name: str, subset: str) -> "Pr
     import polars as pl
 
     from shiftbench.baselines.prompting.task_prompt import TaskPrompt
-    from shiftbench.leaderboard.interchange.prompted_task import GOLD_ANSWER, PromptedTask
+    from shiftbench.scoring.interchange.prompted_task import GOLD_ANSWER, PromptedTask
 
     info, prompt = folder.task(name), TaskPrompt.of(folder, name)
     rows = folder.test(name, subset)

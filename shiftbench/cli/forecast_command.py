@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.data_options import AnyDataOption, OwnOptions, load_encoder
+from shiftbench.cli.data_options import AnyDataOption, OwnOptions, load_encoder
 from shiftbench.validation.command_line import (
     JsonOption,
     PredictionsArgument,
@@ -19,7 +19,7 @@ from shiftbench.validation.command_line import (
 )
 
 if TYPE_CHECKING:
-    from shiftbench.leaderboard.forecasting.shape import Forecasts, MethodComparison
+    from shiftbench.scoring.forecasting.shape import Forecasts, MethodComparison
 
 TextEncoderOption = Annotated[
     str | None,
@@ -58,12 +58,12 @@ def forecast(
 
     Predictions on validation rows of the source (NAME.validation.parquet, train --validation) are read beside the file.
     """
-    from shiftbench.forecast_data import forecast_data, titled_problems
-    from shiftbench.leaderboard.forecasting.files import forecast_predictions
-    from shiftbench.leaderboard.forecasting.run import chosen_methods
-    from shiftbench.leaderboard.views.forecast_page import forecast_html
-    from shiftbench.leaderboard.views.forecast_terminal import print_forecasts
-    from shiftbench.leaderboard.views.titles import with_forecast_titles
+    from shiftbench.checking.forecast_data import forecast_data, titled_problems
+    from shiftbench.scoring.forecasting.files import forecast_predictions
+    from shiftbench.scoring.forecasting.run import chosen_methods
+    from shiftbench.scoring.reports.forecast_page import forecast_html
+    from shiftbench.scoring.reports.forecast_terminal import print_forecasts
+    from shiftbench.scoring.reports.titles import with_forecast_titles
 
     chosen_methods(method)  # before any work
     vectors = None if encoder is None else load_encoder(encoder)
@@ -152,13 +152,13 @@ def score_forecasts(
     if forecasts is not None and (len(predictions or ()) != 1 or store is not None):
         raise typer.BadParameter("your own forecasts are of one prediction file: give one --predictions, no --store")
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.forecast_entries import forecast_entrants, read_files, read_store
-    from shiftbench.leaderboard.forecasting.comparison import compare_methods
-    from shiftbench.leaderboard.forecasting.own_forecasts import add_own_forecasts
-    from shiftbench.leaderboard.forecasting.run import chosen_methods
+    from shiftbench.checking.forecast_entries import forecast_entrants, read_files, read_store
     from shiftbench.leaderboard.store import open_store
-    from shiftbench.leaderboard.views.forecast_comparison import print_method_comparison
-    from shiftbench.leaderboard.views.forecast_page import comparison_html
+    from shiftbench.scoring.forecasting.comparison import compare_methods
+    from shiftbench.scoring.forecasting.own_forecasts import add_own_forecasts
+    from shiftbench.scoring.forecasting.run import chosen_methods
+    from shiftbench.scoring.reports.forecast_comparison import print_method_comparison
+    from shiftbench.scoring.reports.forecast_page import comparison_html
 
     chosen = chosen_methods(method)
     folders = [DatasetFolder.open(path) for path in data]

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.data_options import (
+from shiftbench.cli.data_options import (
     AnyDataOption,
     OwnOptions,
 )
@@ -27,7 +27,7 @@ PROJECT = Path("pyproject.toml")
 
 def _read_settings(context: typer.Context, project: Path) -> Path:
     """Read the settings of a project, as defaults of options that are not given."""
-    from shiftbench.gate import read_gate_settings
+    from shiftbench.checking.gate import read_gate_settings
 
     context.default_map = read_gate_settings(project)
     return project
@@ -94,9 +94,9 @@ def gate(
 
     Limits are in points. Tests are corrected over all domains and limits (Holm), and hold for these trained models.
     """
-    from shiftbench.gate import run_gate
-    from shiftbench.leaderboard.scoring.limits import Limits
-    from shiftbench.leaderboard.views.gate import junit_xml, markdown_summary, print_gate
+    from shiftbench.checking.gate import run_gate
+    from shiftbench.scoring.reports.gate import junit_xml, markdown_summary, print_gate
+    from shiftbench.scoring.scores.limits import Limits
 
     limits = Limits(as_fraction(max_drop), as_fraction(min_score), as_fraction(max_regression))
     more = {"baseline": baseline, "trained_on": trained_on, "subset": subset, "task": task}

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.leaderboard.interchange.log import EvaluationLog
-    from shiftbench.leaderboard.interchange.predictions import AnswerRules
+    from shiftbench.scoring.interchange.log import EvaluationLog
+    from shiftbench.scoring.interchange.predictions import AnswerRules
 
 FilesArgument = Annotated[
     list[Path],
@@ -61,15 +61,15 @@ def import_logs(
     """
     from shiftbench.baselines.program import check_out_path, make_card, write_outputs
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.leaderboard.interchange.log import TOOLS
-    from shiftbench.leaderboard.interchange.predictions import (
+    from shiftbench.scoring.interchange.log import TOOLS
+    from shiftbench.scoring.interchange.predictions import (
         joined_predictions,
         log_predictions,
         public_model_name,
         reading_notes,
         run_facts,
     )
-    from shiftbench.leaderboard.interchange.reader import read_log
+    from shiftbench.scoring.interchange.reader import read_log
 
     if tool not in TOOLS:
         raise UnknownChoice(Problem("logs of this tool cannot be read", "TOOL", f"'{tool}'", did_you_mean(tool, TOOLS)))
@@ -107,8 +107,8 @@ def _warn_of_partial_domains(imported: set[str], tests: set[str]) -> None:
 
 def _find_task(log: "EvaluationLog", folder: "DatasetFolder") -> str:
     """Find the task whose rows a log is about, by the id of its first item."""
-    from shiftbench.leaderboard.interchange.log import refuse_log
-    from shiftbench.leaderboard.interchange.predictions import OWN_IDS
+    from shiftbench.scoring.interchange.log import refuse_log
+    from shiftbench.scoring.interchange.predictions import OWN_IDS
 
     first = log.samples["id"][0]
     try:
@@ -129,7 +129,7 @@ def _test_rows(folder: "DatasetFolder", task: str, subset: str) -> "pl.DataFrame
 def _answer_rules(folder: "DatasetFolder", task: str, log: "EvaluationLog", label_map: Sequence[str]) -> "AnswerRules":
     from shiftbench.baselines.models.labels import match_labels, parse_label_map
     from shiftbench.baselines.prompting.task_prompt import TaskPrompt
-    from shiftbench.leaderboard.interchange.predictions import AnswerRules
+    from shiftbench.scoring.interchange.predictions import AnswerRules
 
     info, mapped = folder.task(task), parse_label_map(label_map)
     prompt = TaskPrompt.of(folder, task)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.data_options import OwnOptions
+from shiftbench.cli.data_options import OwnOptions
 from shiftbench.validation.command_line import PredictionsArgument, with_options, writable_file
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from shiftbench.label_draws import DomainDraw
+    from shiftbench.checking.label_draws import DomainDraw
 
 
 @with_options
@@ -49,8 +49,8 @@ def label(
     Then: shiftbench score preds.parquet --data mine.csv --id-column id --sampled to_label.csv
     """
     from shiftbench.builders.building.own_tables import read_tables
-    from shiftbench.label_draws import draw_file, draw_texts, write_draw
-    from shiftbench.label_rows import join_predictions, read_rows
+    from shiftbench.checking.label_draws import draw_file, draw_texts, write_draw
+    from shiftbench.checking.label_rows import join_predictions, read_rows
 
     if out.suffix.lower() != ".csv":
         raise typer.BadParameter("--out must end in .csv")
@@ -90,7 +90,7 @@ def _select_unlabelled(frame: "pl.DataFrame", domains: list[str], data: Path) ->
 
 def _describe_draw(draw: "DomainDraw") -> str:
     """Describe how a domain's texts are drawn, and how narrow an interval to expect."""
-    from shiftbench.leaderboard.metrics.label_sampling import ENOUGH
+    from shiftbench.metrics.label_sampling import ENOUGH
 
     start = f"{draw.domain}: {draw.budget:,} of {draw.n_texts:,} texts"
     if draw.method == "wilson":

@@ -45,9 +45,9 @@ def plan(
     Example: shiftbench plan --data build/dr --task nli --runs 5
     """
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.leaderboard.scoring.plan import plan as make_plan
-    from shiftbench.leaderboard.scoring.score import token_encoder
-    from shiftbench.leaderboard.views.plan_tables import plan_picture, print_plan
+    from shiftbench.scoring.reports.plan_tables import plan_picture, print_plan
+    from shiftbench.scoring.scores.plan import plan as make_plan
+    from shiftbench.scoring.scores.score import token_encoder
 
     folder = DatasetFolder.open(data)
     typed = {"accuracy": accuracy, "discordance": discordance, "icc": icc, "run_sd": run_sd}

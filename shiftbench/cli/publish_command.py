@@ -55,7 +55,7 @@ def publish(
 def benchmark_file(manifest: "Manifest") -> dict[str, str]:
     """Return the file that makes a dataset a benchmark of the Hub, by its name; none where it could hold no task."""
     from shiftbench.baselines.prompting.instructions import numbered_wording
-    from shiftbench.leaderboard.interchange.eval_yaml import EVAL_YAML, eval_yaml
+    from shiftbench.scoring.interchange.eval_yaml import EVAL_YAML, eval_yaml
 
     text = eval_yaml(manifest, lambda task: numbered_wording(manifest.benchmark, task, manifest.tasks[task]))
     return {} if text is None else {EVAL_YAML: text}

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.leaderboard.commands.server import StoreOption
+from shiftbench.cli.server import StoreOption
 from shiftbench.validation.command_line import JsonOption, console, write_json
 
 
@@ -58,7 +58,7 @@ def release_round(
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.leaderboard.release import close_round, round_of_quarter
     from shiftbench.leaderboard.store import open_store
-    from shiftbench.leaderboard.views.terminal import print_round
+    from shiftbench.scoring.reports.terminal import print_round
 
     where = open_store(store)
     folders = [DatasetFolder.open(folder) for folder in data]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.data_options import (
+from shiftbench.cli.data_options import (
     AnyDataOption,
     FormatOption,
     NamesOption,
@@ -18,7 +18,7 @@ from shiftbench.data_options import (
     parse_names,
     refuse_options,
 )
-from shiftbench.experiment_log import LogToOption, Tracker, check_tracker, log_scores
+from shiftbench.cli.experiment_log import LogToOption, Tracker, check_tracker, log_scores
 from shiftbench.validation.command_line import (
     JsonOption,
     LabelsByIndexOption,
@@ -34,7 +34,7 @@ from shiftbench.validation.command_line import (
 )
 
 if TYPE_CHECKING:
-    from shiftbench.leaderboard.scoring.shape import Scores
+    from shiftbench.scoring.scores.shape import Scores
 
 
 @with_options
@@ -91,8 +91,8 @@ def score(
     With --sampled: accuracy by domain from the few texts that were labelled, beside what a random sample of the same
     size would give.
     """
-    from shiftbench.leaderboard.views.terminal import print_scores
-    from shiftbench.leaderboard.views.titles import with_titles
+    from shiftbench.scoring.reports.terminal import print_scores
+    from shiftbench.scoring.reports.titles import with_titles
 
     if sampled is not None:
         others = {
@@ -154,7 +154,7 @@ def _score_sampled(
     json_: str | None,
 ) -> None:
     """Estimate one model's accuracy from labelled samples of a file of one's own, and print it."""
-    from shiftbench.sampled_scores import print_sampled, score_sampled
+    from shiftbench.checking.sampled_scores import print_sampled, score_sampled
 
     if others or len(files) > 1:
         raise typer.BadParameter(f"--sampled takes one file, without {others[0] if others else 'a second'}")
@@ -180,8 +180,8 @@ def _score_several(
     labels_by_index: bool,
 ) -> "dict[str, Scores]":
     """Score several files and print one table of them; returns their scores by name."""
-    from shiftbench.leaderboard.views.paper_table import print_paper_table
-    from shiftbench.paper import format_table, models_table
+    from shiftbench.checking.paper import format_table, models_table
+    from shiftbench.scoring.reports.paper_table import print_paper_table
 
     with opened_data(data, options, files[0], subset, labels_by_index=labels_by_index) as opened:
         table, scores = models_table(opened, dict(zip(names, files, strict=True)), margin=margin)
@@ -210,8 +210,8 @@ def _score_folder(
     """
     from shiftbench.builders.encoder import DEFAULT_ENCODER
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.leaderboard.scoring.score import score_file, token_encoder
-    from shiftbench.leaderboard.views.titles import domain_titles
+    from shiftbench.scoring.reports.titles import domain_titles
+    from shiftbench.scoring.scores.score import score_file, token_encoder
 
     folder = DatasetFolder.open(data)
     tokens = token_encoder(folder, encoder or DEFAULT_ENCODER)
@@ -225,7 +225,7 @@ def _score_folder(
         labels_by_index=labels_by_index,
     )
     if report is not None:
-        from shiftbench.leaderboard.views.folder_report import folder_report
+        from shiftbench.scoring.reports.folder_report import folder_report
 
         card = sound_card(predictions)
         write_report(report, lambda: folder_report(predictions, scores, folder, card, labels_by_index=labels_by_index))
@@ -252,8 +252,8 @@ def _score_file(
 
     Returns: the scores, and what the file calls its domains by their names.
     """
-    from shiftbench.leaderboard.views.titles import domain_titles
-    from shiftbench.own_data import own_report, score_own_data
+    from shiftbench.checking.own_data import own_report, score_own_data
+    from shiftbench.scoring.reports.titles import domain_titles
 
     vectors = load_encoder(encoder) if encoder is not None else None
     kind, least = options.task_kind, options.least_texts

@@ -34,15 +34,15 @@ def validate(
     Example: shiftbench validate preds.parquet --data build/dr --card preds.card.yaml
     """
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.leaderboard.scoring.score import checked_predictions
-    from shiftbench.leaderboard.store import folder_of
-    from shiftbench.leaderboard.views.contents import (
+    from shiftbench.leaderboard.pages.contents import (
         coverage_of,
         folder_lines,
         next_for_folder,
         next_for_predictions,
         prediction_lines,
     )
+    from shiftbench.leaderboard.store import folder_of
+    from shiftbench.scoring.scores.score import checked_predictions
     from shiftbench.validation.cards import read_card
 
     if path.is_dir():
@@ -80,7 +80,7 @@ def coverage(
 
     Example: shiftbench coverage edges --tasks 2000
     """
-    from shiftbench.leaderboard.bench.coverage import measure_coverage, print_coverage
+    from benchmarks.coverage import measure_coverage, print_coverage
 
     rows = measure_coverage(tasks, seed, names)
     if json_ != "-":
@@ -125,9 +125,9 @@ def protocol(
         raise typer.BadParameter("give either --reported, the paper's tables, or --data, a dataset folder")
     if reported and (encoder or predictions):
         raise typer.BadParameter("--encoder and --predictions are for --data; --reported has the paper's own figures")
-    from shiftbench.leaderboard.protocol.picture import choice_picture
-    from shiftbench.leaderboard.protocol.report import print_choice
-    from shiftbench.leaderboard.protocol.run import choose_measured, choose_reported
+    from shiftbench.scoring.papers.protocol.picture import choice_picture
+    from shiftbench.scoring.papers.protocol.report import print_choice
+    from shiftbench.scoring.papers.protocol.run import choose_measured, choose_reported
 
     if data is None:
         choice = choose_reported(task, n_ood, id_)
@@ -186,12 +186,12 @@ def analyse(
     from tqdm import tqdm
 
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.leaderboard.analysis.entries import find_results, read_entries
-    from shiftbench.leaderboard.analysis.figures import analyse as carry_out
-    from shiftbench.leaderboard.analysis.figures import figures_of, write
-    from shiftbench.leaderboard.analysis.report import as_json, print_analyses
     from shiftbench.leaderboard.store import open_store
-    from shiftbench.leaderboard.views.terminal import warnings
+    from shiftbench.scoring.papers.analysis.entries import find_results, read_entries
+    from shiftbench.scoring.papers.analysis.figures import analyse as carry_out
+    from shiftbench.scoring.papers.analysis.figures import figures_of, write
+    from shiftbench.scoring.papers.analysis.report import as_json, print_analyses
+    from shiftbench.scoring.reports.terminal import warnings
 
     figures_of(figure or [])  # before any work
     _check_folder(out)

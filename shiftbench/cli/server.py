@@ -62,7 +62,7 @@ def submit(
     """
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.leaderboard.app.client import is_url, send
-    from shiftbench.leaderboard.views.answer import answer_lines
+    from shiftbench.leaderboard.pages.answer import answer_lines
     from shiftbench.validation.cards import read_card
 
     over_http = is_url(to)  # before the card is read
@@ -184,7 +184,7 @@ def rescore(
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.leaderboard.store import open_store
     from shiftbench.leaderboard.store.rescore import rescore as rescore_store
-    from shiftbench.leaderboard.views.terminal import print_rescored
+    from shiftbench.scoring.reports.terminal import print_rescored
     from shiftbench.validation.report import InvalidInput, Problem
 
     folders = [DatasetFolder.open(folder) for folder in data]
@@ -204,7 +204,7 @@ def rescore(
 
 
 def _fill(store: "Store", archive: Path, folders: "list[DatasetFolder]") -> None:
-    from shiftbench.leaderboard.interchange.from_archive import fill_store
+    from shiftbench.leaderboard.archive.from_archive import fill_store
     from shiftbench.validation.report import InvalidInput, Problem
 
     n_filled, failed = fill_store(store, archive, folders)

@@ -10,7 +10,7 @@ import typer
 from shiftbench.validation.command_line import JsonOption, write_json
 
 if TYPE_CHECKING:
-    from shiftbench.leaderboard.interchange.every_eval_ever import Evaluator
+    from shiftbench.scoring.interchange.every_eval_ever import Evaluator
 
 
 class ShareFormat(StrEnum):
@@ -87,7 +87,7 @@ def share(
     Example: shiftbench share preds.parquet --to eval-results --data build/dr --dataset ORG/domain-robustness
     --model ORG/model --out shared
     """
-    from shiftbench.shared_files import open_shared, send_shared, write_shared
+    from shiftbench.checking.shared_files import open_shared, send_shared, write_shared
     from shiftbench.validation.output_files import check_new_folder, replace_folder
 
     if out is None and not create_pr:
@@ -111,7 +111,7 @@ def share(
 
 
 def _evaluator(to: ShareFormat, organization: str | None, evaluator: EvaluatorIs) -> "Evaluator | None":
-    from shiftbench.leaderboard.interchange.every_eval_ever import Evaluator
+    from shiftbench.scoring.interchange.every_eval_ever import Evaluator
 
     if to is not ShareFormat.EVERY_EVAL_EVER:
         if organization is not None:

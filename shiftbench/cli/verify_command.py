@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.data_options import OwnOptions, opened_data
-from shiftbench.gate_command import FAILED
+from shiftbench.cli.data_options import OwnOptions, opened_data
+from shiftbench.cli.gate_command import FAILED
 from shiftbench.validation.command_line import JsonOption, console, with_options, write_json
 
 
@@ -39,10 +39,10 @@ def verify(
 
     Exit code 0: it holds; 3: a figure differs, or a conclusion falls with other metrics; 1: it cannot be checked.
     """
-    from shiftbench.claims import find_files, find_inside, read_recorded_values, repeat_claim
-    from shiftbench.leaderboard.comparing.claims import check_against_scores, check_claim, read_claim
+    from shiftbench.checking.claims import find_files, find_inside, read_recorded_values, repeat_claim
     from shiftbench.leaderboard.store import open_store
-    from shiftbench.leaderboard.views.claims import print_claim_check
+    from shiftbench.scoring.comparing.claims import check_against_scores, check_claim, read_claim
+    from shiftbench.scoring.reports.claims import print_claim_check
 
     claimed = read_claim(claim)
     data = data or (find_inside(claimed.data, claim) if claimed.data else None)

@@ -10,19 +10,19 @@ import polars as pl
 from shiftbench.builders.cache import cache_folder
 from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.inputs import as_card, as_folder, as_path, own_tables, prediction_file
-from shiftbench.leaderboard.comparing.files import Entrant, compare_first
-from shiftbench.leaderboard.metrics.comparison import N_SWAPS
-from shiftbench.leaderboard.scoring.replicates import N_DRAWS
-from shiftbench.leaderboard.scoring.score import checked_predictions, score_file, token_encoder
 from shiftbench.leaderboard.store import folder_of
-from shiftbench.results import ComparisonResult, ScoreResult
+from shiftbench.metrics.comparison import N_SWAPS
+from shiftbench.notebook.inputs import as_card, as_folder, as_path, own_tables, prediction_file
+from shiftbench.notebook.results import ComparisonResult, ScoreResult
+from shiftbench.scoring.comparing.files import Entrant, compare_first
+from shiftbench.scoring.scores.replicates import N_DRAWS
+from shiftbench.scoring.scores.score import checked_predictions, score_file, token_encoder
 from shiftbench.validation.cards import Card, card_beside
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import UNPARSED
 
 if TYPE_CHECKING:
-    from shiftbench.inputs import Table
+    from shiftbench.notebook.inputs import Table
 
 _OWN_TASK = "own"
 
@@ -255,7 +255,7 @@ def build_own(
     from shiftbench.builders.building.own_columns import Columns, find_kind
     from shiftbench.builders.building.own_rows import own_rows
     from shiftbench.builders.writing.writer import check_out
-    from shiftbench.own_data import print_split_note
+    from shiftbench.checking.own_data import print_split_note
 
     tables = own_tables(frame, "frame")
     texts = () if text is None else (text,) if isinstance(text, str) else tuple(text)

@@ -12,11 +12,11 @@ from matplotlib import colormaps
 from matplotlib.colors import Normalize, to_rgb
 from matplotlib.figure import Figure
 
-from shiftbench.leaderboard.analysis.canvas import SCENARIO_COLOURS
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.shape import Scores, Shift, TaskScores
-from shiftbench.leaderboard.views.numbers import drop_points, metric_name, points
-from shiftbench.leaderboard.views.pictures.words import SD_NAME, TD_NAME, source_name, sources, with_drops
+from shiftbench.scoring.papers.analysis.canvas import SCENARIO_COLOURS
+from shiftbench.scoring.reports.numbers import drop_points, metric_name, points
+from shiftbench.scoring.reports.pictures.words import SD_NAME, TD_NAME, source_name, sources, with_drops
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import Scores, Shift, TaskScores
 from shiftbench.validation.png import picture_style
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from shiftbench.leaderboard.comparing.shape import Comparison
-from shiftbench.leaderboard.scoring.shape import Scores
-from shiftbench.leaderboard.views import exports
-from shiftbench.leaderboard.views.plain_tables import (
+from shiftbench.notebook.tables import COMPARISON_TABLES, SCORE_TABLES, Rows, Schema
+from shiftbench.scoring.comparing.shape import Comparison
+from shiftbench.scoring.reports import exports
+from shiftbench.scoring.reports.plain_tables import (
     PlainTable,
     comparison_table,
     html,
@@ -19,8 +19,8 @@ from shiftbench.leaderboard.views.plain_tables import (
     shifts_table,
     summary_table,
 )
-from shiftbench.leaderboard.views.terminal import print_comparisons, print_scores, warnings
-from shiftbench.tables import COMPARISON_TABLES, SCORE_TABLES, Rows, Schema
+from shiftbench.scoring.reports.terminal import print_comparisons, print_scores, warnings
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class _Result:
 
         Args:
             name: of scores "summary", "shifts", "in_domain", "depth", "id_ood", "confidence" or "missing"; of a
-                comparison "shifts" or "means". ``shiftbench/tables.py`` lists the columns.
+                comparison "shifts" or "means". ``shiftbench/notebook/tables.py`` lists the columns.
         Raises: InvalidInput for another name.
         """
         schema, rows = _choose(self._tables, name, "table")
@@ -86,7 +86,7 @@ class ScoreResult(_Result):
             task: draw this task alone; by default every task has its row of panels.
         Raises: InvalidInput for another name or task, or when there is nothing to draw.
         """
-        from shiftbench.plots import PLOTS
+        from shiftbench.notebook.plots import PLOTS
 
         return _choose(PLOTS, name, "plot")(self.scores, task)
 

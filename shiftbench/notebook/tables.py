@@ -9,12 +9,12 @@ from typing import Any
 
 import polars as pl
 
-from shiftbench.leaderboard.comparing.shape import TRAINED_MODELS, Comparison, Difference, winner
-from shiftbench.leaderboard.metrics.crossed import MIN_RUNS
-from shiftbench.leaderboard.metrics.home_advantage import SCALES
-from shiftbench.leaderboard.scoring.confidence_shape import ConfidenceFigures
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.shape import Detectable, Scores, TaskScores, WithoutRepeats
+from shiftbench.metrics.crossed import MIN_RUNS
+from shiftbench.metrics.in_domain_advantage import SCALES
+from shiftbench.scoring.comparing.shape import TRAINED_MODELS, Comparison, Difference, winner
+from shiftbench.scoring.scores.confidence_shape import ConfidenceFigures
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import Detectable, Scores, TaskScores, WithoutRepeats
 
 Schema = dict[str, type[pl.DataType]]
 
@@ -80,7 +80,7 @@ SUMMARY: Schema = {
     **_estimates(*(f"home_advantage_{scale}" for scale in SCALES)),
     "home_advantage": pl.String,
 }
-"""A row for each task; the columns are the fields of ``shiftbench.leaderboard.scoring.shape.Summary``.
+"""A row for each task; the columns are the fields of ``shiftbench.scoring.scores.shape.Summary``.
 
 The ends of ``next_domain_st`` and ``next_domain_drop`` are prediction intervals for one more target domain.
 ``home_advantage`` is what all three scales show ("advantage" or "disadvantage"), null where they do not; the scales'

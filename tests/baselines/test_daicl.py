@@ -14,7 +14,7 @@ from shiftbench.baselines.training import trainer
 from shiftbench.baselines.training.options import BaseDtype
 from shiftbench.builders.building.own import build_own
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.report import InvalidInput
 from tests.baselines.tiny import save_llama, tokenizer_of, words_in

@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 from shiftbench.baselines.depth_encoders import compare, depth_f1_difference, main, shared_tenth
 from shiftbench.builders.encoder import Vectors, encoder_texts
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.metrics.depth import depth_weights, least_deep, tte_depth
+from shiftbench.metrics.depth import depth_weights, least_deep, tte_depth
 from shiftbench.validation.report import InvalidInput
 
 

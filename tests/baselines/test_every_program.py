@@ -7,7 +7,7 @@ from typer.main import get_command
 
 from shiftbench.baselines.training.options import Precision
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.command import app
+from shiftbench.cli.command import app
 from tests.baselines.every_program import PROGRAMS, run_program
 
 

@@ -8,7 +8,7 @@ import pytest
 from shiftbench.baselines import finetune_qa
 from shiftbench.baselines.training.options import Adapter
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.report import InvalidInput
 from tests.baselines.kinds import WORDS
 from tests.baselines.tiny import save_bert

@@ -12,7 +12,7 @@ from shiftbench.baselines.robust.method import WordMethod
 from shiftbench.baselines.robust.synonyms import SynonymSource
 from shiftbench.baselines.training.options import Adapter, TrainingOptions
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.report import InvalidInput
 from tests.baselines.kinds import WORDS

@@ -12,7 +12,7 @@ from shiftbench.baselines.robust import contrastive
 from shiftbench.baselines.robust.contrastive import mscl_loss
 from shiftbench.baselines.training import trainer
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.cards import read_card
 from tests.baselines.tiny import save_bert, words_in
 

@@ -14,8 +14,8 @@ from shiftbench.baselines.runs import Run, train_and_predict
 from shiftbench.builders.building.own import build_own
 from shiftbench.builders.encoder import encoder_texts
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.metrics.depth import depth_weights, tte_depth
-from shiftbench.leaderboard.scoring.score import checked_predictions, score_file
+from shiftbench.metrics.depth import depth_weights, tte_depth
+from shiftbench.scoring.scores.score import checked_predictions, score_file
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.report import InvalidInput
 

@@ -13,8 +13,8 @@ from shiftbench.baselines import majority
 from shiftbench.baselines.results.papers import markdown, paper_tables
 from shiftbench.builders.building.build import build
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import score_file
-from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.scoring.scores.score import score_file
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import read_card
 
 RESULTS = Path(__file__).parents[2] / "baselines/results"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from shiftbench.leaderboard.bench.coverage import SIMULATIONS, measure_coverage, print_coverage, simulate_intervals
-from shiftbench.leaderboard.bench.interval_settings import SETTINGS
-from shiftbench.leaderboard.bench.simulated_tasks import Setting, simulate_task
+from benchmarks.coverage import SIMULATIONS, measure_coverage, print_coverage, simulate_intervals
+from benchmarks.interval_settings import SETTINGS
+from benchmarks.simulated_tasks import Setting, simulate_task
 from shiftbench.validation.report import InvalidInput
 
 

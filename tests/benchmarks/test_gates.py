@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from shiftbench.leaderboard.bench.gates import simulate_gates
-from shiftbench.leaderboard.scoring.limits import LimitName
+from benchmarks.gates import simulate_gates
+from shiftbench.scoring.scores.limits import LimitName
 
 LIMITS: tuple[LimitName, ...] = get_args(LimitName)
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from shiftbench.leaderboard.bench import scores as bench
-from shiftbench.leaderboard.bench.scores import run_bench
+from benchmarks import scores as bench
+from benchmarks.scores import run_bench
 from shiftbench.validation.timing import Timing
 
 

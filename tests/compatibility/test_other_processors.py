@@ -15,8 +15,8 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import checked_predictions
 from shiftbench.leaderboard.store.entries import entry_id, stored_rows
+from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.validation.cards import read_card
 from tests.close_figures import FITTED, assert_close
 

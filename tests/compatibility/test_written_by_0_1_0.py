@@ -18,11 +18,11 @@ from polars.testing import assert_frame_equal
 from typer.testing import CliRunner
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.command import app
+from shiftbench.cli.command import app
 from shiftbench.leaderboard.app.server import serve
 from shiftbench.leaderboard.board import Index
-from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
 from shiftbench.leaderboard.store import Store
+from shiftbench.scoring.scores.shape import METRIC_VERSION
 from tests.close_figures import FITTED, assert_close
 
 WRITTEN = Path(__file__).parent / "written_by_0_1_0"

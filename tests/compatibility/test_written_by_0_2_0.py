@@ -25,16 +25,16 @@ from typer.testing import CliRunner
 from shiftbench.baselines.grid import local, plan
 from shiftbench.baselines.grid.trial import EndedTrial, Trial, card_of
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.command import app
+from shiftbench.cli.command import app
 from shiftbench.leaderboard.app.server import serve
 from shiftbench.leaderboard.app.space import SpaceConfig, publish_space, space_files
 from shiftbench.leaderboard.board import Index, find_board, index_cache
+from shiftbench.leaderboard.pages.board_data import board_rows
 from shiftbench.leaderboard.release import close_round
 from shiftbench.leaderboard.release.releases import closed_rounds
-from shiftbench.leaderboard.scoring.score import score_predictions
-from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
 from shiftbench.leaderboard.store import Store
-from shiftbench.leaderboard.views.board_data import board_rows
+from shiftbench.scoring.scores.score import score_predictions
+from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.report import InvalidInput
 

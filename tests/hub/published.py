@@ -7,7 +7,7 @@ from huggingface_hub import HfApi
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.publishing.publish import default_tag
 from shiftbench.builders.publishing.publish_folders import publish_folders
-from shiftbench.publish_command import benchmark_file
+from shiftbench.cli.publish_command import benchmark_file
 from tests.hub.server import WRITE, LoopbackHub
 
 REPO = "org/demo"

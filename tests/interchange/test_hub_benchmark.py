@@ -10,7 +10,7 @@ import pytest
 
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.interchange.reader import read_log
+from shiftbench.scoring.interchange.reader import read_log
 from tests.baselines.prompting.chat_server import running_chat_server
 from tests.hub.published import REPO, publish
 from tests.hub.server import running_hub

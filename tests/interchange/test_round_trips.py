@@ -18,7 +18,7 @@ import pytest
 
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.interchange.reader import read_log
+from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.vocabulary import UNPARSED
 from tests.baselines.prompting.chat_server import ChatServer, running_chat_server

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import score_predictions
-from shiftbench.leaderboard.scoring.shape import Scores
-from shiftbench.leaderboard.scoring.validation_rows import validation_file
+from shiftbench.scoring.scores.score import score_predictions
+from shiftbench.scoring.scores.shape import Scores
+from shiftbench.scoring.scores.validation_rows import validation_file
 from shiftbench.validation.predictions import check_predictions
 
 TASK = "nli"

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
 from shiftbench.leaderboard.store import Store
+from shiftbench.scoring.scores.shape import METRIC_VERSION
 
 PARADIGMS = ("fine-tuned", "few-shot", "zero-shot", "retrieval")
 SIZES = (22_700_000, 110_000_000, 340_000_000, 7_000_000_000, 70_000_000_000, None)

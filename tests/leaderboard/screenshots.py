@@ -14,7 +14,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.app.server import serve
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.store import Store
-from shiftbench.leaderboard.views import site
+from shiftbench.scoring.reports.frame import site
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from shiftbench.leaderboard.analysis.figures import FIGURES
-from shiftbench.leaderboard.scoring.shape import Scores, Shift, TaskScores
+from shiftbench.scoring.papers.analysis.figures import FIGURES
+from shiftbench.scoring.scores.shape import Scores, Shift, TaskScores
 
 ROOM = Path(__file__).parents[2] / "leaderboard"
 README = (ROOM / "README.md").read_text(encoding="utf-8")

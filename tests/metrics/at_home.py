@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftbench.leaderboard.metrics.home_advantage import SCALES
-from shiftbench.leaderboard.metrics.wilson import relative_square, wilson_interval
-from shiftbench.leaderboard.scoring.home_advantage import mean_advantage, shown_sign
-from shiftbench.leaderboard.scoring.intervals import Figure
+from shiftbench.metrics.in_domain_advantage import SCALES
+from shiftbench.metrics.wilson import relative_square, wilson_interval
+from shiftbench.scoring.scores.home_advantage import mean_advantage, shown_sign
+from shiftbench.scoring.scores.intervals import Figure
 
 Floats = NDArray[np.float64]
 

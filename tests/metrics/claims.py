@@ -1,6 +1,6 @@
 """Entries whose truth is known, for tests of what is claimed of models: runs of a recipe on groups of texts.
 
-Written apart from ``shiftbench.leaderboard.metrics.coverage``: whether a text is predicted right is a coin whose
+Written apart from ``shiftbench.metrics.coverage``: whether a text is predicted right is a coin whose
 chance depends on the group, the text and the run (probit). Every run of a recipe differs by a normal amount, as large
 as makes its score's standard deviation two points; a share of runs may collapse to one label.
 """
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from shiftbench.leaderboard.metrics.comparison import flip_signs, holm, swap_test
-from shiftbench.leaderboard.metrics.crossed import RunScores, SourcePair, crossed_test, influences
-from shiftbench.leaderboard.metrics.multiplicity import pass_on, step_down
-from shiftbench.leaderboard.metrics.ranking import rank_intervals, run_spread
+from shiftbench.metrics.comparison import flip_signs, holm, swap_test
+from shiftbench.metrics.crossed import RunScores, SourcePair, crossed_test, influences
+from shiftbench.metrics.multiplicity import pass_on, step_down
+from shiftbench.metrics.ranking import rank_intervals, run_spread
 
 GROUP_SD, TEXT_SD = 0.7, 0.7
 

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from shiftbench.leaderboard.metrics.mover import combined_interval
-from shiftbench.leaderboard.metrics.resolution import UNRESOLVED, resolved_scenario
-from shiftbench.leaderboard.metrics.robustness import scenario
-from shiftbench.leaderboard.metrics.wilson import relative_square, wilson_interval
+from shiftbench.metrics.mover import combined_interval
+from shiftbench.metrics.resolution import UNRESOLVED, resolved_scenario
+from shiftbench.metrics.robustness import scenario
+from shiftbench.metrics.wilson import relative_square, wilson_interval
 
 Floats = NDArray[np.float64]
 

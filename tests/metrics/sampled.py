@@ -6,14 +6,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftbench.leaderboard.metrics.label_sampling import (
+from shiftbench.metrics.accuracy_from_samples import sampled_accuracy
+from shiftbench.metrics.label_sampling import (
     UNIFORM_SHARE,
     draw_groups,
     draw_probabilities,
     enough_expected,
     expected_width,
 )
-from shiftbench.leaderboard.metrics.sampled_accuracy import sampled_accuracy
 
 Floats = NDArray[np.float64]
 

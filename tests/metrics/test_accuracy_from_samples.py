@@ -1,6 +1,6 @@
 """Texts drawn for labelling and the accuracy from them: against ppi-python, exact sums, and simulated domains.
 
-The table: ``pytest -m long -s tests/leaderboard/metrics/test_sampled_accuracy.py``.
+The table: ``pytest -m long -s tests/metrics/test_accuracy_from_samples.py``.
 """
 
 from collections.abc import Callable
@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shiftbench.leaderboard.metrics.label_sampling import (
+from shiftbench.metrics.accuracy_from_samples import sampled_accuracy
+from shiftbench.metrics.label_sampling import (
     confidence_correlation,
     draw_groups,
     draw_probabilities,
     enough_expected,
     expected_width,
 )
-from shiftbench.leaderboard.metrics.sampled_accuracy import sampled_accuracy
-from shiftbench.leaderboard.metrics.wilson import relative_square, wilson_interval
-from tests.leaderboard.metrics.sampled import Domain, simulate
+from shiftbench.metrics.wilson import relative_square, wilson_interval
+from tests.metrics.sampled import Domain, simulate
 
 N, N_LABELLED = 2000, 100
 

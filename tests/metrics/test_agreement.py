@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from shiftbench.leaderboard.metrics.agreement import annotator_tables
-from shiftbench.leaderboard.metrics.classification import accuracy
+from shiftbench.metrics.agreement import annotator_tables
+from shiftbench.metrics.classification import accuracy
 
 
 def by_hand(votes: list[list[int]], gold: list[int]) -> tuple[float, float]:

@@ -3,14 +3,14 @@ import itertools
 import numpy as np
 import pytest
 
-from shiftbench.leaderboard.metrics.bootstrap import (
+from shiftbench.metrics.bootstrap import (
     Spread,
     sampling_spread,
     scenario_support,
     split_half_worst,
     training_spread,
 )
-from shiftbench.leaderboard.metrics.resampling import half_weights, replicate_counts
+from shiftbench.metrics.resampling import half_weights, replicate_counts
 
 
 def rng(seed=0):

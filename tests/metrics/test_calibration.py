@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss
 
-from shiftbench.leaderboard.metrics.calibration import (
+from shiftbench.metrics.calibration import (
     bin_counts,
     brier_scores,
     equal_mass_bins,
@@ -14,7 +14,7 @@ from shiftbench.leaderboard.metrics.calibration import (
     squared_calibration_error,
     top_label_brier_scores,
 )
-from shiftbench.leaderboard.metrics.resampling import group_weights
+from shiftbench.metrics.resampling import group_weights
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 8), st.booleans(), st.integers(0, 2), st.integers(0, 4)), min_size=2, max_size=20

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from shiftbench.leaderboard.metrics.ranking import RankedReplicates
-from tests.leaderboard.metrics.claims import RankSetting, Setting, board, family, rank_coverage, type_one
+from shiftbench.metrics.ranking import RankedReplicates
+from tests.metrics.claims import RankSetting, Setting, board, family, rank_coverage, type_one
 
 N_TASKS = 2000
 SPREAD, TIES = (0.80, 0.79, 0.78, 0.77, 0.75, 0.72), (0.75,) * 6
@@ -44,7 +44,7 @@ def test_recipes_do_not_differ_by_their_runs() -> None:
 
 def test_a_recipe_that_is_better_is_found() -> None:
     rng = np.random.default_rng(2)
-    from tests.leaderboard.metrics.claims import p_values
+    from tests.metrics.claims import p_values
 
     setting = Setting("10", (10, 10), n_groups=200)
     found = [p_values(setting, rng, ahead=0.05, n_swaps=9)[1] for _ in range(40)]

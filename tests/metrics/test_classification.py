@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score
 
-from shiftbench.leaderboard.metrics.classification import accuracy, confusion_counts, macro_f1, per_class_f1
+from shiftbench.metrics.classification import accuracy, confusion_counts, macro_f1, per_class_f1
 
 CLASSES = 4
 LABELS = st.lists(st.tuples(st.integers(0, CLASSES - 1), st.integers(0, CLASSES)), min_size=1, max_size=60)

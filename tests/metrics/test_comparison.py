@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from shiftbench.leaderboard.metrics import comparison
-from shiftbench.leaderboard.metrics.comparison import holm, rank_stability, swap_test
-from shiftbench.leaderboard.metrics.ranking import RankedReplicates, rank_intervals
+from shiftbench.metrics import comparison
+from shiftbench.metrics.comparison import holm, rank_stability, swap_test
+from shiftbench.metrics.ranking import RankedReplicates, rank_intervals
 
 
 def rng(seed=0):

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
-from shiftbench.leaderboard.metrics.correlation import (
+from shiftbench.metrics.correlation import (
     LEAST_STATES,
     effective_robustness,
     fit_line,

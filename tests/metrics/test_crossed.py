@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shiftbench.leaderboard.metrics.crossed import RunScores, SourcePair, crossed_test, influences, residual_variance
+from shiftbench.metrics.crossed import RunScores, SourcePair, crossed_test, influences, residual_variance
 
 
 def mean(sums):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cosine
 from scipy.stats import mannwhitneyu, rankdata
 
-from shiftbench.leaderboard.metrics.classification import accuracy, confusion_counts
-from shiftbench.leaderboard.metrics.depth import (
+from shiftbench.metrics.classification import accuracy, confusion_counts
+from shiftbench.metrics.depth import (
     LAMBDAS,
     depth_f1,
     depth_weights,

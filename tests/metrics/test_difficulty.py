@@ -2,7 +2,7 @@
 
 import pytest
 
-from shiftbench.leaderboard.metrics.difficulty_verdict import (
+from shiftbench.metrics.difficulty import (
     Bounded,
     Explanation,
     OnScale,

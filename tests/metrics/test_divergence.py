@@ -8,13 +8,13 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 from scipy.spatial.distance import jensenshannon
 
-from shiftbench.leaderboard.metrics.divergence import (
+from shiftbench.metrics.divergence import (
     divergence_correlations,
     frequent_words,
     js_divergence,
     js_divergence_matrix,
 )
-from shiftbench.leaderboard.metrics.robustness import shift_scores
+from shiftbench.metrics.robustness import shift_scores
 
 TABLES = hnp.arrays(np.int64, st.tuples(st.integers(2, 5), st.integers(1, 30)), elements=st.integers(0, 50)).filter(
     lambda table: bool(table.any(axis=1).all())

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftbench.leaderboard.metrics.drop_comparison import average_over_models, drops_by_difficulty, theorem_one
-from shiftbench.leaderboard.metrics.robustness import summarise
+from shiftbench.metrics.drop_comparison import average_over_models, drops_by_difficulty, theorem_one
+from shiftbench.metrics.robustness import summarise
 
 MATRICES = st.integers(2, 7).flatmap(
     lambda n: st.lists(st.lists(st.floats(0, 1), min_size=n, max_size=n), min_size=n, max_size=n)

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
-from shiftbench.leaderboard.metrics import generation
-from shiftbench.leaderboard.metrics.generation import bert_score, rouge_l
+from shiftbench.metrics import generation
+from shiftbench.metrics.generation import bert_score, rouge_l
 
 WORDS = st.lists(st.sampled_from(["a", "B", "cat", "cat's", "12", "é", "İx", "!"]), max_size=14).map(" ".join)
 TEXT = st.one_of(WORDS, st.text(max_size=12))

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftbench.leaderboard.metrics.home_advantage import home_advantage, home_weights, on_scale
-from shiftbench.leaderboard.metrics.robustness import summarise
-from tests.leaderboard.metrics.at_home import WITH, WITHOUT, claimed_shares
+from shiftbench.metrics.in_domain_advantage import home_advantage, home_weights, on_scale
+from shiftbench.metrics.robustness import summarise
+from tests.metrics.at_home import WITH, WITHOUT, claimed_shares
 
 
 @given(st.integers(3, 7), st.integers(0, 2**32 - 1))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from shiftbench.leaderboard.metrics.classification import confusion_counts
-from shiftbench.leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature, label_shift_parts
-from shiftbench.leaderboard.metrics.priors import prior_fixed_accuracy
+from shiftbench.metrics.classification import confusion_counts
+from shiftbench.metrics.label_shift import adjust_to_prior, fit_temperature, label_shift_parts
+from shiftbench.metrics.priors import prior_fixed_accuracy
 
 
 def world(n: int, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:

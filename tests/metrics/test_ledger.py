@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from shiftbench.leaderboard.metrics.depth import weighted_score
-from shiftbench.leaderboard.metrics.ledger import flip_counts, flip_ledger
+from shiftbench.metrics.depth import weighted_score
+from shiftbench.metrics.ledger import flip_counts, flip_ledger
 
 
 def sides(elements: st.SearchStrategy) -> st.SearchStrategy:  # type: ignore[type-arg]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from shiftbench.leaderboard.metrics.limits import exact_p, limit_p
+from shiftbench.metrics.limits import exact_p, limit_p
 
 
 def test_the_two_sides_sum_to_one_and_order_by_the_difference() -> None:

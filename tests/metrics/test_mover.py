@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shiftbench.leaderboard.metrics.mover import combined_interval, p_of_interval, replicate_correlation, worst_interval
-from shiftbench.leaderboard.metrics.wilson import relative_square, wilson_interval
+from shiftbench.metrics.mover import combined_interval, p_of_interval, replicate_correlation, worst_interval
+from shiftbench.metrics.wilson import relative_square, wilson_interval
 
 
 def test_a_difference_of_shares_is_newcombes() -> None:

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftbench.leaderboard.metrics.comparison import flip_signs
-from shiftbench.leaderboard.metrics.multiplicity import draw_sizes, least_draws, normal_sizes, pass_on, step_down
+from shiftbench.metrics.comparison import flip_signs
+from shiftbench.metrics.multiplicity import draw_sizes, least_draws, normal_sizes, pass_on, step_down
 
 P = st.floats(0, 1)
 

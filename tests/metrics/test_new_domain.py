@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shiftbench.leaderboard.metrics.new_domain import next_domain
+from shiftbench.metrics.new_domain import next_domain
 
 
 @pytest.mark.parametrize("k", [3, 6, 10])

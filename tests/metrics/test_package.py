@@ -4,16 +4,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-import shiftbench.leaderboard.metrics
+import shiftbench.metrics
 
-FOLDER = Path(shiftbench.leaderboard.metrics.__file__).parent
+FOLDER = Path(shiftbench.metrics.__file__).parent
 MODULES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
 
 
 def test_no_module_loads_a_heavy_library() -> None:
     script = (
         "import sys\n"
-        + "".join(f"import shiftbench.leaderboard.metrics.{name}\n" for name in MODULES)
+        + "".join(f"import shiftbench.metrics.{name}\n" for name in MODULES)
         + "heavy = {'torch', 'datasets', 'gradio', 'pandas', 'polars', 'sklearn', 'scipy'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )

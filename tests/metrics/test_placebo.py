@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftbench.leaderboard.metrics.placebo import placebo_domains
+from shiftbench.metrics.placebo import placebo_domains
 
 
 @st.composite

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from shiftbench.leaderboard.metrics.power import (
+from shiftbench.metrics.power import (
     EvaluationSet,
     mean_drop_variance,
     minimum_detectable,

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, f1_score
 
-from shiftbench.leaderboard.metrics.classification import accuracy, confusion_counts, macro_f1
-from shiftbench.leaderboard.metrics.priors import (
+from shiftbench.metrics.classification import accuracy, confusion_counts, macro_f1
+from shiftbench.metrics.priors import (
     NO_ANSWER_SHARE,
     counts_at_prior,
     prior_fixed_accuracy,
@@ -15,7 +15,7 @@ from shiftbench.leaderboard.metrics.priors import (
     prior_fixed_mean,
     prior_fixed_qa,
 )
-from shiftbench.leaderboard.metrics.robustness import target_drop
+from shiftbench.metrics.robustness import target_drop
 
 # Every class occurs in gold; a prediction of 3 is an unusable output.
 LABELS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=40).map(

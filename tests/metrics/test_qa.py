@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from shiftbench.leaderboard.metrics.qa import normalise_answers, qa_scores
+from shiftbench.metrics.qa import normalise_answers, qa_scores
 
 
 def plain_normalise(text):

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shiftbench.leaderboard.metrics import resampling
-from shiftbench.leaderboard.metrics.resampling import group_weights, half_weights, replicate_counts
+from shiftbench.metrics import resampling
+from shiftbench.metrics.resampling import group_weights, half_weights, replicate_counts
 
 
 def rng(seed=0):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from shiftbench.leaderboard.metrics.resolution import resolved_scenario
-from tests.leaderboard.metrics.resolving import Drop, resolved_shares
+from shiftbench.metrics.resolution import resolved_scenario
+from tests.metrics.resolving import Drop, resolved_shares
 
 WRONG = [
     Drop("SD 10, TD 0", 0.85, 0.75, 0.75),

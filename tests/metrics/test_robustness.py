@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from shiftbench.leaderboard.metrics.drop_comparison import drops_by_difficulty
-from shiftbench.leaderboard.metrics.robustness import (
+from shiftbench.metrics.drop_comparison import drops_by_difficulty
+from shiftbench.metrics.robustness import (
     in_domain_difference,
     reference_target_drop,
     scenario,

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from shiftbench.leaderboard.metrics.selective import Ranked, excess_aurc, failure_auroc, risk_coverage
+from shiftbench.metrics.selective import Ranked, excess_aurc, failure_auroc, risk_coverage
 
 ROWS = st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=30)
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from shiftbench.leaderboard.metrics.comparison import holm
-from shiftbench.leaderboard.metrics.home_advantage import home_advantage
-from shiftbench.leaderboard.metrics.robustness import scenario, shift_scores, source_drop, target_drop
-from shiftbench.leaderboard.metrics.significance import (
+from shiftbench.metrics.comparison import holm
+from shiftbench.metrics.in_domain_advantage import home_advantage
+from shiftbench.metrics.robustness import scenario, shift_scores, source_drop, target_drop
+from shiftbench.metrics.significance import (
     bonferroni,
     order_chi_square,
     scenario_chi_square,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shiftbench.leaderboard.metrics.depth import depth_weights, effective_size, least_deep, weighted_score
-from shiftbench.leaderboard.metrics.depth_slope import depth_slope, mean_slope
+from shiftbench.metrics.depth import depth_weights, effective_size, least_deep, weighted_score
+from shiftbench.metrics.slopes import depth_slope, mean_slope
 
 Floats = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from seqeval.metrics import classification_report, f1_score
 from seqeval.scheme import IOB2
 
-from shiftbench.leaderboard.metrics.tagging import RARER_TO_MISCELLANEOUS, span_counts, span_f1, spans, tag_scheme
+from shiftbench.metrics.tagging import RARER_TO_MISCELLANEOUS, span_counts, span_f1, spans, tag_scheme
 
 BIO = ["O", "B-X", "I-X", "B-Y", "I-Y"]
 POLARITY = ["O", "T-POS", "T-NEG", "T-NEU"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.leaderboard.metrics.turnover import Domains, mean_drops, mean_turnover
+from tests.metrics.turnover import Domains, mean_drops, mean_turnover
 
 FLIPS = [
     Domains("no shift"),

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from shiftbench.leaderboard.metrics.wilson import (
+from shiftbench.metrics.wilson import (
     effective_n,
     intraclass_correlation,
     relative_square,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shiftbench.leaderboard.metrics.bootstrap import split_half_worst
-from shiftbench.leaderboard.metrics.resampling import half_weights
-from shiftbench.leaderboard.metrics.worst import posterior_worst
+from shiftbench.metrics.bootstrap import split_half_worst
+from shiftbench.metrics.resampling import half_weights
+from shiftbench.metrics.worst import posterior_worst
 
 Floats = NDArray[np.float64]
 

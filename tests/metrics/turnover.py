@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftbench.leaderboard.metrics.ledger import FlipLedger, flip_counts, flip_ledger
-from shiftbench.leaderboard.metrics.placebo import placebo_domains
+from shiftbench.metrics.ledger import FlipLedger, flip_counts, flip_ledger
+from shiftbench.metrics.placebo import placebo_domains
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]

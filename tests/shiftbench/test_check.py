@@ -10,10 +10,10 @@ from sklearn.metrics import f1_score
 from typer.testing import CliRunner
 
 from shiftbench.builders.building.own_columns import Columns
-from shiftbench.check_data import DataOptions, check_data
-from shiftbench.check_probes import run_probes
-from shiftbench.command import app
-from shiftbench.leaderboard.views.check_words import ONE_MODEL
+from shiftbench.checking.check_data import DataOptions, check_data
+from shiftbench.checking.check_probes import run_probes
+from shiftbench.cli.command import app
+from shiftbench.scoring.reports.check_words import ONE_MODEL
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import Visible
 from tests.shiftbench.checked import N_TINY, rows, write_model

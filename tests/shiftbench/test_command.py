@@ -269,7 +269,7 @@ def test_build_names_the_benchmarks_there_are() -> None:
 
 def test_metrics_are_light() -> None:
     script = (
-        "import sys\nfrom shiftbench.leaderboard.metrics import classification, depth, robustness\n"
+        "import sys\nfrom shiftbench.metrics import classification, depth, robustness\n"
         "heavy = {'torch', 'datasets', 'gradio', 'pandas', 'polars', 'sklearn'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )

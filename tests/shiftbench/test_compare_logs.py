@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from shiftbench.command import app
+from shiftbench.cli.command import app
 from shiftbench.validation.report import InvalidInput
-from tests.leaderboard.interchange.logs import lm_eval_choice, write_lm_eval
+from tests.scoring.interchange.logs import lm_eval_choice, write_lm_eval
 
 SHARES = {"strong": 0.9, "close": 0.87, "weak": 0.6}
 

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 import typer
 
-from shiftbench import demo_command
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.command import app
-from shiftbench.demo_rows import N_TEST, write_rows
+from shiftbench.cli import demo_command
+from shiftbench.cli.command import app
+from shiftbench.cli.demo_rows import N_TEST, write_rows
 
 
 def test_rows_become_a_csv_of_all_domains_and_one_of_training_texts(synthetic: DatasetFolder, tmp_path: Path) -> None:

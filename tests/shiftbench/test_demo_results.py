@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from shiftbench import demo_results
 from shiftbench.baselines import majority
 from shiftbench.baselines.grid.trial import Trial
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.forecasting.samples import ONE_LABEL
+from shiftbench.cli import demo_results
 from shiftbench.leaderboard.store import Store
 from shiftbench.leaderboard.store.forecasts import kept_forecasts
+from shiftbench.scoring.forecasting.samples import ONE_LABEL
 from shiftbench.validation.report import InvalidInput
 
 

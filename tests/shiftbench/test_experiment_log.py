@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.building.synthetic import build_synthetic
-from shiftbench.experiment_log import Tracker, card_params, check_tracker, score_metrics
-from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.cli.experiment_log import Tracker, card_params, check_tracker, score_metrics
+from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.cards import write_card
 from shiftbench.validation.report import InvalidInput
 from tests.command_line import run
@@ -172,7 +172,7 @@ def test_a_server_that_does_not_answer_is_named_before_the_work(
     sent: Path, filled: Filled, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before: MLflow tried again for many minutes after the work."""
-    monkeypatch.setattr("shiftbench.experiment_log.SERVER_SECONDS", 0.2)
+    monkeypatch.setattr("shiftbench.cli.experiment_log.SERVER_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://ada:s3cret@127.0.0.1:{port}")

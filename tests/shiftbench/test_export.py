@@ -16,13 +16,13 @@ from shiftbench.baselines.prompting.parsing import first_label
 from shiftbench.baselines.prompting.task_prompt import TaskPrompt
 from shiftbench.baselines.prompting.wire import plain_text
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.interchange.lm_eval_task import label_pattern
-from shiftbench.leaderboard.interchange.prompted_task import GOLD_ANSWER
-from shiftbench.leaderboard.metrics.classification import confusion_counts, macro_f1
+from shiftbench.metrics.classification import confusion_counts, macro_f1
+from shiftbench.scoring.interchange.lm_eval_task import label_pattern
+from shiftbench.scoring.interchange.prompted_task import GOLD_ANSWER
 from shiftbench.validation.vocabulary import TaskKind
 from tests.baselines.prompting.conftest import boss, grid
 from tests.command_line import run
-from tests.leaderboard.interchange.logs import lm_eval_text, write_lm_eval
+from tests.scoring.interchange.logs import lm_eval_text, write_lm_eval
 
 __all__ = ["boss", "grid"]  # every kind of task, in the prompts of both papers
 

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 from shiftbench.baselines.grid.trial import Trial
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.command import app
-from shiftbench.leaderboard.forecasting.samples import ONE_LABEL
+from shiftbench.cli.command import app
 from shiftbench.leaderboard.store import Store
+from shiftbench.scoring.forecasting.samples import ONE_LABEL
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.report import InvalidInput
 from tests.conftest import WordEncoder

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import shiftbench as sb
-import shiftbench.leaderboard.metrics
+import shiftbench.metrics
 
 HOME = Path(sb.__file__).parent
 HEAVY = "{'torch', 'datasets', 'gradio', 'pandas', 'polars', 'numpy', 'pydantic', 'sklearn', 'scipy', 'matplotlib'}"
@@ -36,7 +36,7 @@ def test_every_public_name_is_on_the_page_and_there() -> None:
 
 
 def test_every_table_is_on_the_page() -> None:
-    from shiftbench.tables import COMPARISON_TABLES, SCORE_TABLES
+    from shiftbench.notebook.tables import COMPARISON_TABLES, SCORE_TABLES
 
     rows = re.findall(r"^\| `(\w+)` \| (\w+) \| .+ \|$", (HOME / "README.md").read_text(encoding="utf-8"), flags=re.M)
     assert rows == [(name, "scores") for name in SCORE_TABLES] + [(name, "comparison") for name in COMPARISON_TABLES]
@@ -47,10 +47,8 @@ def test_no_module_has_the_name_of_something_else() -> None:
     for name in modules:
         assert importlib.import_module(f"shiftbench.{name}") is getattr(sb, name)
     # Neither order of imports may put a module or a command in the place of a function.
-    script = (
-        "import shiftbench.command, shiftbench.api\nfrom shiftbench import score, validate\nprint(score.__module__)"
-    )
-    assert run_python(script).stdout == "shiftbench.api\n"
+    script = "import shiftbench.cli.command, shiftbench.notebook.api\nfrom shiftbench import score, validate\nprint(score.__module__)"
+    assert run_python(script).stdout == "shiftbench.notebook.api\n"
 
 
 def public_functions(module: ModuleType) -> set[str]:
@@ -59,7 +57,7 @@ def public_functions(module: ModuleType) -> set[str]:
 
 def test_metrics_are_all_the_pure_functions() -> None:
     found: set[str] = set()
-    for info in walk_packages(shiftbench.leaderboard.metrics.__path__, "shiftbench.leaderboard.metrics."):
+    for info in walk_packages(shiftbench.metrics.__path__, "shiftbench.metrics."):
         if info.name.rpartition(".")[2].startswith("_"):
             continue
         module = importlib.import_module(info.name)
@@ -71,7 +69,7 @@ def test_metrics_are_all_the_pure_functions() -> None:
     "script",
     [
         "import shiftbench",
-        "import sys; sys.argv = ['shiftbench', '--help']\nfrom shiftbench.command import main\n"
+        "import sys; sys.argv = ['shiftbench', '--help']\nfrom shiftbench.cli.command import main\n"
         "try:\n    main()\nexcept SystemExit:\n    pass",
     ],
     ids=["import", "help"],

@@ -9,12 +9,12 @@ from scipy.special import softmax
 
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.import_command import _warn_of_partial_domains
-from shiftbench.leaderboard.interchange.predictions import public_model_name
+from shiftbench.cli.import_command import _warn_of_partial_domains
+from shiftbench.scoring.interchange.predictions import public_model_name
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.vocabulary import UNPARSED
 from tests.command_line import run
-from tests.leaderboard.interchange.logs import (
+from tests.scoring.interchange.logs import (
     DATE,
     FIXTURES,
     helm_state,

@@ -42,7 +42,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 
 WORK = """
 import shiftbench
-from shiftbench.command import app
+from shiftbench.cli.command import app
 
 print(shiftbench.__file__)
 for words in (
@@ -110,7 +110,7 @@ assert importlib.util.find_spec("gradio_client") is not None
 
 import shiftbench as sb
 from shiftbench.leaderboard.app.space import SpaceConfig, space_files
-from shiftbench.command import app
+from shiftbench.cli.command import app
 
 url, out = sys.argv[1:]
 app(f"submit preds.parquet --card preds.card.yaml --to {url}".split(), standalone_mode=False)

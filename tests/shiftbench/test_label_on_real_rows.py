@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.label_draws import group_codes
-from shiftbench.label_rows import calibrate_confidences
-from tests.leaderboard.metrics.sampled import Domain, Simulated, simulate
+from shiftbench.checking.label_draws import group_codes
+from shiftbench.checking.label_rows import calibrate_confidences
+from tests.metrics.sampled import Domain, Simulated, simulate
 from tests.shiftbench.elsewhere import ROOT
 
 DATA, ENTRIES = ROOT / "build/dr", ROOT / "build/dr-nli/nli"

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.table import Table
 
-from shiftbench import command
 from shiftbench.builders.building.own import build_own
 from shiftbench.builders.folder.manifest import MANIFEST, Manifest
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.interchange.reader import read_log
-from shiftbench.leaderboard.views.exports import latex_text, markdown_text
-from shiftbench.leaderboard.views.html import render, tag
+from shiftbench.cli import command
+from shiftbench.scoring.interchange.reader import read_log
+from shiftbench.scoring.reports.exports import latex_text, markdown_text
+from shiftbench.scoring.reports.frame.html import render, tag
 from shiftbench.validation.command_line import write_json
 from shiftbench.validation.csv_export import guarded_csv
 from shiftbench.validation.outside import check_text
@@ -27,7 +27,7 @@ from shiftbench.validation.plain_console import PlainConsole
 from shiftbench.validation.plain_streams import plain_streams
 from shiftbench.validation.plain_text import escape_in_json, escape_invisible, refuse_invisible
 from shiftbench.validation.report import InvalidInput, Problem
-from tests.leaderboard.interchange.logs import (
+from tests.scoring.interchange.logs import (
     DATE,
     helm_state,
     helm_stats,
@@ -188,7 +188,7 @@ def test_a_manifest_with_an_odd_value_is_refused(
 
 def test_every_count_and_text_of_files_from_outside_is_bounded() -> None:
     """Each number and text in the schemas of manifests and claims has an end, whoever adds a field."""
-    from shiftbench.leaderboard.comparing.claims import Claim
+    from shiftbench.scoring.comparing.claims import Claim
 
     for kind in (Manifest, Claim):
         for where, schema in _leaves(kind.model_json_schema(), kind.__name__):

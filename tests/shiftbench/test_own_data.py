@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from shiftbench.builders.building.own import build_own
 from shiftbench.builders.building.own_columns import Columns
-from shiftbench.command import app
-from shiftbench.leaderboard.scoring.score import score_file
-from shiftbench.own_data import score_own_data
+from shiftbench.checking.own_data import score_own_data
+from shiftbench.cli.command import app
+from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import SCRIPT, Visible
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import shiftbench as sb
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.command import app
+from shiftbench.cli.command import app
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import GOLD, TaskKind
 from tests.leaderboard.conftest import Visible

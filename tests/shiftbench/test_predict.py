@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 from skops import io
 
-from shiftbench import predict_command
 from shiftbench.baselines.models.pretrained import PretrainedClassifier
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.cli import predict_command
+from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.report import InvalidInput
 from tests.baselines.kinds import build_kinds

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 
 import shiftbench as sb
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.metrics.home_advantage import SCALES
-from shiftbench.leaderboard.scoring.shape import Scores, Summary
-from shiftbench.tables import COMPARISON_TABLES, SCORE_TABLES, SUMMARY
+from shiftbench.metrics.in_domain_advantage import SCALES
+from shiftbench.notebook.tables import COMPARISON_TABLES, SCORE_TABLES, SUMMARY
+from shiftbench.scoring.scores.shape import Scores, Summary
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible, predict
 
@@ -125,7 +125,7 @@ def test_to_pandas(scores: sb.ScoreResult) -> None:
 
 
 def test_to_pandas_says_what_it_needs(scores: sb.ScoreResult, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shiftbench.results.find_spec", lambda _: None)
+    monkeypatch.setattr("shiftbench.notebook.results.find_spec", lambda _: None)
     with pytest.raises(ImportError, match="needs pandas, which is not installed: pip install pandas"):
         scores.to_pandas("shifts")
 
@@ -182,7 +182,7 @@ def test_nothing_to_draw_is_told(id_scores: sb.ScoreResult, filled: Filled) -> N
 
 
 def test_plots_leave_no_state() -> None:
-    script = "import sys, shiftbench.plots\nprint('matplotlib.pyplot' in sys.modules)"
+    script = "import sys, shiftbench.notebook.plots\nprint('matplotlib.pyplot' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert result.stdout == "False\n"
 

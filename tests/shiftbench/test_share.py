@@ -14,8 +14,8 @@ from huggingface_hub import HfApi
 
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.interchange.every_eval_ever import DATASTORE
-from shiftbench.leaderboard.interchange.pull_request import send_files
+from shiftbench.scoring.interchange.every_eval_ever import DATASTORE
+from shiftbench.scoring.interchange.pull_request import send_files
 from shiftbench.validation.cards import Card, write_card
 from shiftbench.validation.report import InvalidInput
 from tests.command_line import run

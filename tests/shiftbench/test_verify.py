@@ -12,15 +12,15 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.claims import find_files
-from shiftbench.command import app
-from shiftbench.leaderboard.comparing.claims import read_claim
-from shiftbench.leaderboard.comparing.shape import refuse_swaps
-from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.checking.claims import find_files
+from shiftbench.cli.command import app
+from shiftbench.scoring.comparing.claims import read_claim
+from shiftbench.scoring.comparing.shape import refuse_swaps
+from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.report import InvalidInput
-from tests.leaderboard.comparing.test_files import predictions
 from tests.leaderboard.conftest import Filled
-from tests.leaderboard.interchange.mutations import mutated_bytes, mutated_values
+from tests.scoring.comparing.test_files import predictions
+from tests.scoring.interchange.mutations import mutated_bytes, mutated_values
 
 Change = Callable[[dict[str, Any]], None]
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from shiftbench.leaderboard.analysis.canvas import (
+from shiftbench.metrics.drop_comparison import drops_by_difficulty
+from shiftbench.scoring.papers.analysis.canvas import (
     BLUE,
     GREY,
     ORANGE,
@@ -18,9 +19,14 @@ from shiftbench.leaderboard.analysis.canvas import (
     value_range,
     whole_ticks,
 )
-from shiftbench.leaderboard.analysis.entries import Result, group_by_board, n_entries, results_above_floor, with_bounds
-from shiftbench.leaderboard.analysis.findings import Findings, build_findings
-from shiftbench.leaderboard.metrics.drop_comparison import drops_by_difficulty
+from shiftbench.scoring.papers.analysis.entries import (
+    Result,
+    group_by_board,
+    n_entries,
+    results_above_floor,
+    with_bounds,
+)
+from shiftbench.scoring.papers.analysis.findings import Findings, build_findings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

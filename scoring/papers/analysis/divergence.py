@@ -9,10 +9,16 @@ import numpy as np
 import polars as pl
 
 from shiftbench.builders.folder.statistics import read_statistics
-from shiftbench.leaderboard.analysis.canvas import BLUE, GREY, ORANGE, Key, Margins, Panel, picture, value_range
-from shiftbench.leaderboard.analysis.entries import Result, group_by_board, n_entries, results_above_floor, with_bounds
-from shiftbench.leaderboard.analysis.findings import Findings, build_findings
-from shiftbench.leaderboard.metrics.divergence import divergence_correlations
+from shiftbench.metrics.divergence import divergence_correlations
+from shiftbench.scoring.papers.analysis.canvas import BLUE, GREY, ORANGE, Key, Margins, Panel, picture, value_range
+from shiftbench.scoring.papers.analysis.entries import (
+    Result,
+    group_by_board,
+    n_entries,
+    results_above_floor,
+    with_bounds,
+)
+from shiftbench.scoring.papers.analysis.findings import Findings, build_findings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from shiftbench.leaderboard.analysis.canvas import BLUE, GREY, Margins, Panel, picture, shorten_name
-from shiftbench.leaderboard.analysis.entries import Result, group_by_board, n_entries, results_above_floor, with_bounds
-from shiftbench.leaderboard.analysis.findings import Findings, build_findings
-from shiftbench.leaderboard.metrics.baseline_line import MIN_BASELINES, against_others
+from shiftbench.metrics.above_line import MIN_BASELINES, against_others
+from shiftbench.scoring.papers.analysis.canvas import BLUE, GREY, Margins, Panel, picture, shorten_name
+from shiftbench.scoring.papers.analysis.entries import (
+    Result,
+    group_by_board,
+    n_entries,
+    results_above_floor,
+    with_bounds,
+)
+from shiftbench.scoring.papers.analysis.findings import Findings, build_findings
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES
 
 if TYPE_CHECKING:

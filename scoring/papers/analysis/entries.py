@@ -13,11 +13,11 @@ from tqdm import tqdm
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.boards import boards_of
-from shiftbench.leaderboard.scoring.estimate import Estimate, Interval
-from shiftbench.leaderboard.scoring.score import checked_predictions, score_predictions, token_encoder
-from shiftbench.leaderboard.scoring.shape import OUTSIDE_BASES, Scores, Shift, TaskScores
 from shiftbench.leaderboard.store import LOCAL_SUBMITTER, Store, folder_of
 from shiftbench.leaderboard.store.entries import entry_id
+from shiftbench.scoring.scores.estimate import Estimate, Interval
+from shiftbench.scoring.scores.score import checked_predictions, score_predictions, token_encoder
+from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Scores, Shift, TaskScores
 from shiftbench.validation.cards import Card, read_card
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import PLACEBO

@@ -5,21 +5,21 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from shiftbench.leaderboard.analysis.difficulty import draw_drops_by_difficulty, find_drops_by_difficulty
-from shiftbench.leaderboard.analysis.divergence import draw_divergence, find_divergence
-from shiftbench.leaderboard.analysis.effective import draw_effective, find_effective
-from shiftbench.leaderboard.analysis.entries import Result
-from shiftbench.leaderboard.analysis.findings import Draw, Findings
-from shiftbench.leaderboard.analysis.forecasts import draw_forecasts, find_forecasts
-from shiftbench.leaderboard.analysis.grids import (
+from shiftbench.scoring.papers.analysis.difficulty import draw_drops_by_difficulty, find_drops_by_difficulty
+from shiftbench.scoring.papers.analysis.divergence import draw_divergence, find_divergence
+from shiftbench.scoring.papers.analysis.effective import draw_effective, find_effective
+from shiftbench.scoring.papers.analysis.entries import Result
+from shiftbench.scoring.papers.analysis.findings import Draw, Findings
+from shiftbench.scoring.papers.analysis.forecasts import draw_forecasts, find_forecasts
+from shiftbench.scoring.papers.analysis.grids import (
     draw_rank_stability,
     find_model_averages,
     find_rank_stability,
     find_theorem_one,
 )
-from shiftbench.leaderboard.analysis.scaling import draw_over, find_over
-from shiftbench.leaderboard.analysis.scenarios import draw_scenarios, find_scenarios
-from shiftbench.leaderboard.analysis.states import draw_states, find_states
+from shiftbench.scoring.papers.analysis.scaling import draw_over, find_over
+from shiftbench.scoring.papers.analysis.scenarios import draw_scenarios, find_scenarios
+from shiftbench.scoring.papers.analysis.states import draw_states, find_states
 from shiftbench.validation.csv_export import guarded_csv
 from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 

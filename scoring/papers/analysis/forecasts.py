@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from shiftbench.leaderboard.analysis.canvas import (
+from shiftbench.scoring.forecasting import CONCEPT_SHIFT
+from shiftbench.scoring.forecasting.methods import TITLES
+from shiftbench.scoring.forecasting.run import chosen_methods, forecast_task
+from shiftbench.scoring.forecasting.samples import task_samples
+from shiftbench.scoring.forecasting.shape import TaskForecast
+from shiftbench.scoring.papers.analysis.canvas import (
     BLUE,
     GREEN,
     GREY,
@@ -18,14 +23,9 @@ from shiftbench.leaderboard.analysis.canvas import (
     picture,
     value_range,
 )
-from shiftbench.leaderboard.analysis.entries import Result, group_by_board, n_entries
-from shiftbench.leaderboard.analysis.findings import Findings, build_findings
-from shiftbench.leaderboard.analysis.known_causes import CAUSES, known_shifts
-from shiftbench.leaderboard.forecasting import CONCEPT_SHIFT
-from shiftbench.leaderboard.forecasting.methods import TITLES
-from shiftbench.leaderboard.forecasting.run import chosen_methods, forecast_task
-from shiftbench.leaderboard.forecasting.samples import task_samples
-from shiftbench.leaderboard.forecasting.shape import TaskForecast
+from shiftbench.scoring.papers.analysis.entries import Result, group_by_board, n_entries
+from shiftbench.scoring.papers.analysis.findings import Findings, build_findings
+from shiftbench.scoring.papers.analysis.known_causes import CAUSES, known_shifts
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind
 

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shiftbench.leaderboard.forecasting.samples import Sample, TaskSamples
-from shiftbench.leaderboard.forecasting.text_vectors import TextPair
+from shiftbench.scoring.forecasting.samples import Sample, TaskSamples
+from shiftbench.scoring.forecasting.text_vectors import TextPair
 
 CAUSES = ("label shift", "subpopulation", "concept shift")
 STEPS = 5

@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.console import Console
 
-from shiftbench.leaderboard.analysis.figures import Analysis
-from shiftbench.leaderboard.views.terminal import print_table
+from shiftbench.scoring.papers.analysis.figures import Analysis
+from shiftbench.scoring.reports.terminal import print_table
 
 
 def print_analyses(analyses: Sequence[Analysis], out: Path, notes: Sequence[str], console: Console) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from shiftbench.leaderboard.analysis.canvas import (
+from shiftbench.scoring.papers.analysis.canvas import (
     BLACK,
     BLUE,
     GREEN,
@@ -21,10 +21,10 @@ from shiftbench.leaderboard.analysis.canvas import (
     shorten_name,
     value_range,
 )
-from shiftbench.leaderboard.analysis.entries import PROMPTED, Result, group_by_board, n_entries, with_bounds
-from shiftbench.leaderboard.analysis.findings import Findings, build_findings
-from shiftbench.leaderboard.analysis.series import series_of, state_value
-from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.scoring.papers.analysis.entries import PROMPTED, Result, group_by_board, n_entries, with_bounds
+from shiftbench.scoring.papers.analysis.findings import Findings, build_findings
+from shiftbench.scoring.papers.analysis.series import series_of, state_value
+from shiftbench.scoring.scores.estimate import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,11 +5,19 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from shiftbench.leaderboard.analysis.canvas import BLACK, GREY, SCENARIO_COLOURS, Margins, Panel, picture, shorten_name
-from shiftbench.leaderboard.analysis.entries import Result, group_by_board, n_entries
-from shiftbench.leaderboard.analysis.findings import Findings, build_findings
-from shiftbench.leaderboard.metrics.robustness import SCENARIOS
-from shiftbench.leaderboard.scoring.shape import Shift
+from shiftbench.metrics.robustness import SCENARIOS
+from shiftbench.scoring.papers.analysis.canvas import (
+    BLACK,
+    GREY,
+    SCENARIO_COLOURS,
+    Margins,
+    Panel,
+    picture,
+    shorten_name,
+)
+from shiftbench.scoring.papers.analysis.entries import Result, group_by_board, n_entries
+from shiftbench.scoring.papers.analysis.findings import Findings, build_findings
+from shiftbench.scoring.scores.shape import Shift
 from shiftbench.validation.report import counted
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import Any
 
-from shiftbench.leaderboard.analysis.entries import PROMPTED, Result
+from shiftbench.scoring.papers.analysis.entries import PROMPTED, Result
 
 STATE = ("parameters", "tunable_parameters", "training_size", "shots", "step")
 """Keys of a card in which the states of a model may differ."""

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shiftbench.leaderboard.analysis.canvas import (
+from shiftbench.metrics.correlation import LEAST_STATES, IdOodShape, id_ood_shape
+from shiftbench.scoring.papers.analysis.canvas import (
     BLACK,
     COLOURS,
     GREY,
@@ -20,11 +21,10 @@ from shiftbench.leaderboard.analysis.canvas import (
     shorten_name,
     value_range,
 )
-from shiftbench.leaderboard.analysis.entries import Result, group_by_board, n_entries, with_bounds
-from shiftbench.leaderboard.analysis.findings import Findings, build_findings
-from shiftbench.leaderboard.analysis.series import STATE, series_of, short_number, state_value
-from shiftbench.leaderboard.metrics.correlation import LEAST_STATES, IdOodShape, id_ood_shape
-from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.scoring.papers.analysis.entries import Result, group_by_board, n_entries, with_bounds
+from shiftbench.scoring.papers.analysis.findings import Findings, build_findings
+from shiftbench.scoring.papers.analysis.series import STATE, series_of, short_number, state_value
+from shiftbench.scoring.scores.estimate import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +56,7 @@ SCHEMA = pl.Schema(
 
 Rows by board, series, OOD domain and state. The keys of ``STATE`` are null where the card does not say, bounds and
 ``interval`` where no interval is known, ``expected`` and the facts of the shape where the fit has none
-(``shiftbench.leaderboard.metrics.correlation.IdOodShape``). ``axis`` is ``logit`` where the line, and so ``slope``,
+(``shiftbench.metrics.correlation.IdOodShape``). ``axis`` is ``logit`` where the line, and so ``slope``,
 is one on logits. ``least_states``: from how many on a true type of this kind is found in four of five cases; null
 without a type.
 """

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import pydantic
 
-from shiftbench.leaderboard.protocol.rule import (
+from shiftbench.scoring.papers.protocol.rule import (
     UNFIT,
     Candidate,
     OodVerdict,
@@ -20,8 +20,8 @@ from shiftbench.leaderboard.protocol.rule import (
     frequencies,
     may_be_ood,
 )
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.intervals import Figure, difference, estimates
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.intervals import Figure, difference, estimates
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 Basis = Literal["reported", "data"]

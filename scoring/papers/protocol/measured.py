@@ -10,12 +10,12 @@ import polars as pl
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.protocol.choice import Facts, MeanWords, Probe, Study
-from shiftbench.leaderboard.protocol.rule import Candidate
-from shiftbench.leaderboard.scoring.intervals import Figure
-from shiftbench.leaderboard.scoring.precision import Precision
-from shiftbench.leaderboard.scoring.replicates import Floats, task_values
-from shiftbench.leaderboard.scoring.score import checked_predictions, encoder_name
+from shiftbench.scoring.papers.protocol.choice import Facts, MeanWords, Probe, Study
+from shiftbench.scoring.papers.protocol.rule import Candidate
+from shiftbench.scoring.scores.intervals import Figure
+from shiftbench.scoring.scores.precision import Precision
+from shiftbench.scoring.scores.replicates import Floats, task_values
+from shiftbench.scoring.scores.score import checked_predictions, encoder_name
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE, OUTSIDE_SOURCES, TOKENS, WORD, TaskKind
 

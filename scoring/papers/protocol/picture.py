@@ -7,7 +7,7 @@ out. What the picture shows is in the command's tables and JSON, too.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from shiftbench.leaderboard.protocol.choice import DatasetChoice, Decision
+from shiftbench.scoring.papers.protocol.choice import DatasetChoice, Decision
 from shiftbench.validation.png import draw_panels
 from shiftbench.validation.report import InvalidInput, Problem
 

@@ -2,11 +2,11 @@
 
 from rich.console import Console
 
-from shiftbench.leaderboard.protocol.choice import DatasetChoice, Decision
-from shiftbench.leaderboard.protocol.rule import BREADTH, CHOSEN, DROP, SOURCE_TAKEN, TRAIN_ROWS, UNFIT
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.views.numbers import plain_points, plain_score
-from shiftbench.leaderboard.views.terminal import print_table
+from shiftbench.scoring.papers.protocol.choice import DatasetChoice, Decision
+from shiftbench.scoring.papers.protocol.rule import BREADTH, CHOSEN, DROP, SOURCE_TAKEN, TRAIN_ROWS, UNFIT
+from shiftbench.scoring.reports.numbers import plain_points, plain_score
+from shiftbench.scoring.reports.terminal import print_table
+from shiftbench.scoring.scores.estimate import Estimate
 
 _NAME = "data set"
 _NONE = "-"

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.protocol.choice import DatasetChoice, Study, choose
-from shiftbench.leaderboard.protocol.measured import measured_scores, measured_study, with_similarity
-from shiftbench.leaderboard.protocol.reported import reported_study
-from shiftbench.leaderboard.protocol.rule import MIN_TRAIN, choose_id
-from shiftbench.leaderboard.scoring.score import token_encoder
+from shiftbench.scoring.papers.protocol.choice import DatasetChoice, Study, choose
+from shiftbench.scoring.papers.protocol.measured import measured_scores, measured_study, with_similarity
+from shiftbench.scoring.papers.protocol.reported import reported_study
+from shiftbench.scoring.papers.protocol.rule import MIN_TRAIN, choose_id
+from shiftbench.scoring.scores.score import token_encoder
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 

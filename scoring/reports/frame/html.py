@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.ext import Extension
 from markupsafe import Markup, escape
 
-from shiftbench.leaderboard.views import addresses
+from shiftbench.leaderboard.pages import addresses
 from shiftbench.validation.plain_text import escape_invisible
 
 __all__ = ["Markup", "escape", "join", "link", "render", "tag"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.views.html import Markup, join, tag
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
 
 
 def notices(folders: Iterable[DatasetFolder]) -> Markup:

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
-from shiftbench.leaderboard.views.addresses import (
+from shiftbench.leaderboard.pages.addresses import (
     ABOUT,
     BOARD,
     COMPARE,
@@ -16,7 +15,8 @@ from shiftbench.leaderboard.views.addresses import (
     SUBMIT,
     static_address,
 )
-from shiftbench.leaderboard.views.html import Markup, join, render, tag
+from shiftbench.scoring.reports.frame.html import Markup, join, render, tag
+from shiftbench.scoring.scores.shape import METRIC_VERSION
 
 _HERE = Path(__file__).parent
 PAGES = (

@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.numbers import MINUS
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.numbers import MINUS
+from shiftbench.scoring.scores.estimate import Estimate
 
 WIDTH = 420
 LEFT, RIGHT, TOP = 46, 10, 10

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from shiftbench.leaderboard.scoring.domain_shape import DomainScore
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.numbers import points, score_text
-from shiftbench.leaderboard.views.pictures.axes import (
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.numbers import points, score_text
+from shiftbench.scoring.reports.pictures.axes import (
     RIGHT,
     WIDTH,
     Axis,
@@ -18,7 +17,8 @@ from shiftbench.leaderboard.views.pictures.axes import (
     round_axis,
     sign,
 )
-from shiftbench.leaderboard.views.pictures.rows import row_box, row_grid, row_name
+from shiftbench.scoring.reports.pictures.rows import row_box, row_grid, row_name
+from shiftbench.scoring.scores.domain_shape import DomainScore
 
 _ROW, _TOP, _NAMES, _LETTERS = 22, 24, 130, 20
 

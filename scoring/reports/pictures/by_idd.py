@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from itertools import accumulate
 
-from shiftbench.leaderboard.scoring.shape import Shift, TaskScores
-from shiftbench.leaderboard.views.html import Markup, join
-from shiftbench.leaderboard.views.numbers import drop_points
-from shiftbench.leaderboard.views.pictures.axes import (
+from shiftbench.scoring.reports.frame.html import Markup, join
+from shiftbench.scoring.reports.numbers import drop_points
+from shiftbench.scoring.reports.pictures.axes import (
     LEFT,
     RIGHT,
     TOP,
@@ -21,7 +20,8 @@ from shiftbench.leaderboard.views.pictures.axes import (
     picture,
     round_axis,
 )
-from shiftbench.leaderboard.views.pictures.words import shift_name, with_drops
+from shiftbench.scoring.reports.pictures.words import shift_name, with_drops
+from shiftbench.scoring.scores.shape import Shift, TaskScores
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, SOURCE_JOINER
 
 _HEIGHT = 250

@@ -4,12 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from shiftbench.leaderboard.metrics.depth import LAMBDAS
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.shape import Shift, TaskScores
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.numbers import drop_text, score_text
-from shiftbench.leaderboard.views.pictures.axes import (
+from shiftbench.metrics.depth import LAMBDAS
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.numbers import drop_text, score_text
+from shiftbench.scoring.reports.pictures.axes import (
     LEFT,
     RIGHT,
     SYMBOLS,
@@ -30,8 +28,10 @@ from shiftbench.leaderboard.views.pictures.axes import (
     sign,
     text,
 )
-from shiftbench.leaderboard.views.pictures.colours import colour_class
-from shiftbench.leaderboard.views.pictures.words import shift_name, summarised
+from shiftbench.scoring.reports.pictures.colours import colour_class
+from shiftbench.scoring.reports.pictures.words import shift_name, summarised
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import Shift, TaskScores
 from shiftbench.validation.report import counted
 
 _HEIGHT = 250

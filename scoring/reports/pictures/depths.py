@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from shiftbench.leaderboard.views.html import Markup, tag
-from shiftbench.leaderboard.views.pictures.axes import RIGHT, WIDTH, Axis, line, picture, round_axis
-from shiftbench.leaderboard.views.pictures.rows import row_grid, row_name
+from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.pictures.axes import RIGHT, WIDTH, Axis, line, picture, round_axis
+from shiftbench.scoring.reports.pictures.rows import row_grid, row_name
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _ROW, _TOP, _NAMES, _LETTERS = 22, 26, 120, 18

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shiftbench.leaderboard.scoring.shape import Flips, Shift, TaskScores
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.numbers import drop_points, points
-from shiftbench.leaderboard.views.pictures.axes import (
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.numbers import drop_points, points
+from shiftbench.scoring.reports.pictures.axes import (
     RIGHT,
     WIDTH,
     Axis,
@@ -19,8 +18,9 @@ from shiftbench.leaderboard.views.pictures.axes import (
     sign,
     tick_text,
 )
-from shiftbench.leaderboard.views.pictures.rows import row_box, row_grid, row_name
-from shiftbench.leaderboard.views.pictures.words import shift_name
+from shiftbench.scoring.reports.pictures.rows import row_box, row_grid, row_name
+from shiftbench.scoring.reports.pictures.words import shift_name
+from shiftbench.scoring.scores.shape import Flips, Shift, TaskScores
 
 _ROW, _TOP = 19, 24
 _NAMES = 150

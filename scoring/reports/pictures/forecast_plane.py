@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from shiftbench.leaderboard.views.html import Markup, join
-from shiftbench.leaderboard.views.numbers import points
-from shiftbench.leaderboard.views.pictures.axes import (
+from shiftbench.scoring.reports.frame.html import Markup, join
+from shiftbench.scoring.reports.numbers import points
+from shiftbench.scoring.reports.pictures.axes import (
     LEFT,
     SIDE,
     SYMBOLS,
@@ -20,7 +20,7 @@ from shiftbench.leaderboard.views.pictures.axes import (
     round_axis,
     square_axes,
 )
-from shiftbench.leaderboard.views.pictures.colours import N_COLOURS, colour_class
+from shiftbench.scoring.reports.pictures.colours import N_COLOURS, colour_class
 
 MOST_MARKS = 400
 """Marks on the picture: of more, every second, third ... shift is drawn."""

@@ -1,12 +1,12 @@
 """Sources by targets as a table of coloured cells."""
 
-from shiftbench.leaderboard.scoring.floors import is_drop_at_floor
-from shiftbench.leaderboard.scoring.shape import TaskScores
-from shiftbench.leaderboard.views.html import Markup, tag
-from shiftbench.leaderboard.views.numbers import MISSING, drop_points, points, score_text
-from shiftbench.leaderboard.views.pictures.colours import Measure, cell_colours
-from shiftbench.leaderboard.views.pictures.matrix import matrix
-from shiftbench.leaderboard.views.pictures.words import ARROW, shift_words, source_name, sources
+from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.numbers import MISSING, drop_points, points, score_text
+from shiftbench.scoring.reports.pictures.colours import Measure, cell_colours
+from shiftbench.scoring.reports.pictures.matrix import matrix
+from shiftbench.scoring.reports.pictures.words import ARROW, shift_words, source_name, sources
+from shiftbench.scoring.scores.floors import is_drop_at_floor
+from shiftbench.scoring.scores.shape import TaskScores
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import source_parts
 

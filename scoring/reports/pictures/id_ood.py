@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from shiftbench.leaderboard.scoring.shape import IdOod
-from shiftbench.leaderboard.views.html import Markup, join
-from shiftbench.leaderboard.views.numbers import score_text
-from shiftbench.leaderboard.views.pictures.axes import (
+from shiftbench.scoring.reports.frame.html import Markup, join
+from shiftbench.scoring.reports.numbers import score_text
+from shiftbench.scoring.reports.pictures.axes import (
     LEFT,
     SIDE,
     SYMBOLS,
@@ -24,7 +23,8 @@ from shiftbench.leaderboard.views.pictures.axes import (
     round_axis,
     square_axes,
 )
-from shiftbench.leaderboard.views.pictures.colours import colour_class
+from shiftbench.scoring.reports.pictures.colours import colour_class
+from shiftbench.scoring.scores.shape import IdOod
 
 
 def id_ood_plane(entries: Sequence[tuple[str, IdOod]]) -> Markup:

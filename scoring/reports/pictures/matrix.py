@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from shiftbench.leaderboard.views.html import Markup, tag
+from shiftbench.scoring.reports.frame.html import Markup, tag
 
 
 def matrix(

@@ -1,8 +1,7 @@
 """Every shift by its two drops, over the four scenarios."""
 
-from shiftbench.leaderboard.scoring.shape import Shift, TaskScores
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.pictures.axes import (
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.pictures.axes import (
     LEFT,
     SIDE,
     SYMBOLS,
@@ -19,8 +18,9 @@ from shiftbench.leaderboard.views.pictures.axes import (
     round_axis,
     text,
 )
-from shiftbench.leaderboard.views.pictures.colours import colour_class, scenario_class
-from shiftbench.leaderboard.views.pictures.words import SD_NAME, TD_NAME, shift_words, source_name, sources, with_drops
+from shiftbench.scoring.reports.pictures.colours import colour_class, scenario_class
+from shiftbench.scoring.reports.pictures.words import SD_NAME, TD_NAME, shift_words, source_name, sources, with_drops
+from shiftbench.scoring.scores.shape import Shift, TaskScores
 
 _QUADRANTS = (("Classic", 1, 1), ("Observed", 1, -1), ("Unobserved", -1, 1), ("No Challenge", -1, -1))
 _LEAST_REACH = 2.0

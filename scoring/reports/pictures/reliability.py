@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from shiftbench.leaderboard.scoring.confidence_shape import Confidence, ConfidenceCurves
-from shiftbench.leaderboard.views.html import Markup, join
-from shiftbench.leaderboard.views.numbers import points
-from shiftbench.leaderboard.views.pictures.axes import (
+from shiftbench.scoring.reports.frame.html import Markup, join
+from shiftbench.scoring.reports.numbers import points
+from shiftbench.scoring.reports.pictures.axes import (
     LEFT,
     SIDE,
     TOP,
@@ -23,6 +22,7 @@ from shiftbench.leaderboard.views.pictures.axes import (
     sign,
     square_axes,
 )
+from shiftbench.scoring.scores.confidence_shape import Confidence, ConfidenceCurves
 
 _HEIGHT = 250
 _LOOKS = (("in domain", "sb-c0", "circle"), ("out of domain", "sb-c1", "square"))

@@ -1,8 +1,8 @@
 """What pictures of rows share: ticks above them, their names, and the box in which many of them scroll."""
 
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.pictures.axes import Axis, line, text
-from shiftbench.leaderboard.views.pictures.words import shorten
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.pictures.axes import Axis, line, text
+from shiftbench.scoring.reports.pictures.words import shorten
 
 
 def row_grid(x: Axis, top: float, bottom: float) -> Markup:

@@ -7,10 +7,9 @@ from datetime import date
 from itertools import pairwise
 from typing import Literal
 
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.views.html import Markup, join, tag
-from shiftbench.leaderboard.views.numbers import points, score_text
-from shiftbench.leaderboard.views.pictures.axes import (
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.numbers import points, score_text
+from shiftbench.scoring.reports.pictures.axes import (
     LEFT,
     RIGHT,
     TOP,
@@ -30,7 +29,8 @@ from shiftbench.leaderboard.views.pictures.axes import (
     round_axis,
     text,
 )
-from shiftbench.leaderboard.views.pictures.words import shorten
+from shiftbench.scoring.reports.pictures.words import shorten
+from shiftbench.scoring.scores.estimate import Estimate
 
 Across = Literal["", "parameters", "cost", "date"]
 AXIS_NAMES: dict[Across, str] = {

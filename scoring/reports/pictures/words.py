@@ -1,7 +1,7 @@
 """Names and sentences that pictures share."""
 
-from shiftbench.leaderboard.scoring.shape import Shift, TaskScores
-from shiftbench.leaderboard.views.numbers import drop_text, score_text, share
+from shiftbench.scoring.reports.numbers import drop_text, score_text, share
+from shiftbench.scoring.scores.shape import Shift, TaskScores
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE, SOURCE_JOINER
 

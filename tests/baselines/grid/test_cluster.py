@@ -22,7 +22,7 @@ from shiftbench.baselines.grid.cluster import (
 )
 from shiftbench.baselines.grid.trial import Trial, installed_versions
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.command import app
+from shiftbench.cli.command import app
 from shiftbench.validation.report import InvalidInput
 
 ray = pytest.importorskip("ray")

@@ -12,7 +12,7 @@ from shiftbench.baselines.grid.estimate import Rates, TrialWork, estimate
 from shiftbench.baselines.grid.trial import Trial
 from shiftbench.baselines.training.gpus import is_listed, peak_flops, prediction_flops, training_flops
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.command import app
+from shiftbench.cli.command import app
 from shiftbench.validation.report import InvalidInput
 from tests.baselines.tiny import save_bert, words_in
 

@@ -9,7 +9,7 @@ from typer.main import get_command
 from shiftbench import baselines
 from shiftbench.baselines.grid.plan import read_plan
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.command import app
+from shiftbench.cli.command import app
 from shiftbench.validation.report import InvalidInput
 
 GRIDS = sorted((Path(baselines.__file__).parent / "results/grids").glob("*.toml"))

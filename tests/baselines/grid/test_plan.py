@@ -9,7 +9,7 @@ import typer
 from shiftbench.baselines.grid.plan import GridPlan, read_plan
 from shiftbench.baselines.grid.trial import Trial
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.command import PROGRAMS, app
+from shiftbench.cli.command import PROGRAMS, app
 from shiftbench.validation.report import InvalidInput
 
 MODEL = "[[models]]\nname = 'most'\nprogram = 'majority'\n"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shiftbench.baselines.prompting import bench
+from benchmarks import prompt as bench
 from shiftbench.validation.command_line import console
 from shiftbench.validation.timing import print_timing
 

@@ -18,7 +18,7 @@ import pytest
 from shiftbench.baselines.prompt_llm import main
 from shiftbench.baselines.prompting.task_prompt import PromptProtocol, TaskPrompt
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.cards import Card, read_card
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import UNPARSED

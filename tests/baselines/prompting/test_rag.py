@@ -10,7 +10,7 @@ import pytest
 from shiftbench.baselines import rag
 from shiftbench.baselines.robust import in_context
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.cards import read_card
 
 from .chat_server import ChatServer

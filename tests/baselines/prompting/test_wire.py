@@ -15,7 +15,7 @@ from shiftbench.baselines.prompting.options import PromptingOptions
 from shiftbench.baselines.prompting.server import ModelServer
 from shiftbench.baselines.prompting.wire import Api, Guided, UnscoredError, plain_text, read_answer, request_body
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.report import InvalidInput
 
 from .chat_server import ChatServer, completion, refusal, text_completion

@@ -18,7 +18,7 @@ from shiftbench.baselines.robust.swad import StretchMean
 from shiftbench.baselines.robust.synonyms import SynonymSource
 from shiftbench.baselines.training.options import Adapter
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.report import InvalidInput
 from tests.baselines.tiny import save_bert, save_llama, words_in

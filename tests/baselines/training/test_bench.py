@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shiftbench.baselines.training import bench
-from shiftbench.baselines.training.bench import run_training_bench, texts
+from benchmarks import train as bench
+from benchmarks.train import run_training_bench, texts
 from shiftbench.validation.command_line import console
 from shiftbench.validation.timing import compare_rates, print_timing
 

@@ -12,16 +12,16 @@ import polars as pl
 import pytest
 import torch
 
+from benchmarks.train import run_training_bench
 from shiftbench.baselines import finetune_classifier
 from shiftbench.baselines.training.batches import Padding
-from shiftbench.baselines.training.bench import run_training_bench
 from shiftbench.baselines.training.gpus import describe_utilisation
 from shiftbench.baselines.training.models import Device, load_model
 from shiftbench.baselines.training.options import Hyperparameters, Precision
 from shiftbench.baselines.training.trainer import Objective, Trajectory, plain_loss, train
 from shiftbench.builders.encoder import DEFAULT_ENCODER
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.command_line import console
 from shiftbench.validation.timing import print_timing
 from tests.baselines.every_program import PROGRAMS, run_program

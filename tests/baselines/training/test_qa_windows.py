@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast
 
 from shiftbench.baselines.training.qa_windows import MAX_ANSWER, QaWindows, best_span, null_threshold, qa_windows
-from shiftbench.leaderboard.metrics.qa import qa_scores
+from shiftbench.metrics.qa import qa_scores
 from tests.baselines.training.tiny_tokenizers import bert_tokenizer, roberta_tokenizer, t5_tokenizer
 
 FAMILIES = [bert_tokenizer, roberta_tokenizer, t5_tokenizer]

@@ -20,10 +20,10 @@ from shiftbench.builders.specs.transforms import VOTES
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.builders.writing.withhold import public_statistics
 from shiftbench.builders.writing.writer import write_folder
-from shiftbench.leaderboard.scoring.score import score_file
-from shiftbench.leaderboard.views.data_page import data_page
-from shiftbench.leaderboard.views.headline import headline
-from shiftbench.leaderboard.views.terminal import print_scores
+from shiftbench.leaderboard.pages.data_page import data_page
+from shiftbench.scoring.reports.headline import headline
+from shiftbench.scoring.reports.terminal import print_scores
+from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.vocabulary import TaskKind
 from tests.leaderboard.shapes import CITATION, labels_with_errors
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shiftbench.builders.building.bench import run_read_bench, write_rows
+from benchmarks.build import run_read_bench, write_rows
 
 KEYS = [
     "author",

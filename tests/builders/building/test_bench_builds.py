@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from shiftbench.builders.building import bench_builds
-from shiftbench.builders.building.bench_builds import run_build_bench
+from benchmarks import builds as bench_builds
+from benchmarks.builds import run_build_bench
+from benchmarks.invented_releases import SHAPES, write_release
 from shiftbench.builders.building.build import BENCHMARKS, build
-from shiftbench.builders.building.invented_releases import SHAPES, write_release
 
 
 def test_shapes_name_tasks_and_write_files_that_these_read(tmp_path: Path) -> None:

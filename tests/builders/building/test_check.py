@@ -12,7 +12,7 @@ from shiftbench.builders.building import check as check_module
 from shiftbench.builders.building.build import BENCHMARKS
 from shiftbench.builders.building.check import STATES, CheckedFile, check_files
 from shiftbench.builders.specs.spec import FileFacts, TotalFacts, Upstream, upstream
-from shiftbench.command import app
+from shiftbench.cli.command import app
 from shiftbench.validation.report import InvalidInput
 
 TREES = "(2 (2 a) (2 film))\n(4 (2 good) (2 film))\n"

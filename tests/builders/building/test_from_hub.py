@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 from huggingface_hub import HfApi
 
-from shiftbench import demo_command
 from shiftbench.builders.building import build as build_module
 from shiftbench.builders.building import from_hub
 from shiftbench.builders.building.build import build
 from shiftbench.builders.building.from_hub import RECORD, fetch_from_hub
 from shiftbench.builders.dr.inference import NLI
 from shiftbench.builders.specs.spec import FileFacts, Upstream
+from shiftbench.cli import demo_command
 from shiftbench.validation.report import InvalidInput
 from tests.hub.server import WRITE, LoopbackHub
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import shiftbench as sb
 from shiftbench.builders.building.own_labels import spellings
 from shiftbench.builders.building.own_rows import name_domains
-from shiftbench.command import app
+from shiftbench.cli.command import app
 from shiftbench.validation.report import InvalidInput
 
 N = 80

@@ -22,7 +22,7 @@ from shiftbench.builders.encoder import Encoder, encoder_texts
 from shiftbench.builders.folder.manifest import Pairing
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.publishing.public import published_folder
-from shiftbench.leaderboard.metrics.depth import (
+from shiftbench.metrics.depth import (
     LAMBDAS,
     depth_weights,
     least_deep,
@@ -31,8 +31,8 @@ from shiftbench.leaderboard.metrics.depth import (
     q_statistic,
     tte_depth,
 )
-from shiftbench.leaderboard.scoring.score import score_file
-from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.scoring.scores.score import score_file
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.command_line import console
 from shiftbench.validation.report import InvalidInput
 from tests.builders.df1.upstream_writer import GENRES

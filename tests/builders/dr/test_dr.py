@@ -14,7 +14,7 @@ from shiftbench.builders.folder.manifest import TransformCount
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.specs.words import words
 from shiftbench.builders.tables import squad_titles, subreddits
-from shiftbench.leaderboard.metrics.divergence import js_divergence
+from shiftbench.metrics.divergence import js_divergence
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import PLACEBO, SPLITS
 

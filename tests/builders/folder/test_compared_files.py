@@ -15,7 +15,7 @@ import shiftbench as sb
 from shiftbench.builders.folder import compared_files
 from shiftbench.builders.folder.dataset_builder import dataset_builder
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.command import app
+from shiftbench.cli.command import app
 from shiftbench.validation.report import InvalidInput
 
 TEST = "data/own/shop/test-00000-of-00001.parquet"

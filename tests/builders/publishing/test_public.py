@@ -14,7 +14,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import read_statistics
 from shiftbench.builders.publishing.public import closed_domains, public_copy, published_folder
 from shiftbench.builders.writing import writer
-from shiftbench.leaderboard.scoring.score import checked_predictions, score_file
+from shiftbench.scoring.scores.score import checked_predictions, score_file
 from shiftbench.validation.report import InvalidInput
 from tests.builders.conftest import CLOSED, Mix
 

@@ -10,11 +10,11 @@ import httpx2
 import pytest
 from huggingface_hub.errors import RepositoryNotFoundError
 
-from shiftbench import publish_command
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.publishing.public import public_copy
 from shiftbench.builders.publishing.publish import plan_publishing
 from shiftbench.builders.publishing.repository import Target
+from shiftbench.cli import publish_command
 from shiftbench.validation.report import InvalidInput
 
 TARGET = Target("org/demo", "main", "v1")

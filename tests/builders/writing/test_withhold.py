@@ -25,9 +25,9 @@ from shiftbench.builders.folder.statistics import read_statistics
 from shiftbench.builders.publishing.public import public_copy
 from shiftbench.builders.writing.withhold import label_leaks, withheld_folders
 from shiftbench.builders.writing.writer import write_folder
-from shiftbench.leaderboard.comparing.files import Entrant, compare_entrants
-from shiftbench.leaderboard.scoring.score import checked_predictions, score_file
 from shiftbench.leaderboard.store import Store
+from shiftbench.scoring.comparing.files import Entrant, compare_entrants
+from shiftbench.scoring.scores.score import checked_predictions, score_file
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import GOLD
 from tests.builders.folder.test_load_dataset import load

@@ -17,7 +17,7 @@ from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.app import checking
 from shiftbench.leaderboard.app.checking import MEMORY_MIB, OWN_MIB, SECONDS, Checker, _Worker
-from shiftbench.leaderboard.scoring.score import checked_predictions, score_predictions
+from shiftbench.scoring.scores.score import checked_predictions, score_predictions
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import Filled
 from tests.validation.crafted import Target, Write, crafted
@@ -161,9 +161,7 @@ def test_a_preview_is_scored_by_another_process(
     folder = filled.folder
     frame = checker.predictions(filled.files["good"], folder)
     with monkeypatch.context() as patch:
-        patch.setattr(
-            "shiftbench.leaderboard.scoring.score.score_predictions", None
-        )  # the server itself scores nothing
+        patch.setattr("shiftbench.scoring.scores.score.score_predictions", None)  # the server itself scores nothing
         scores = checker.scores(frame, folder)
     assert scores == score_predictions(frame, folder).scores
     monkeypatch.setattr(checking, "PREVIEW_MIB", 1)

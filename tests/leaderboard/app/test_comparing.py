@@ -16,7 +16,7 @@ from shiftbench.leaderboard.app.jobs import Jobs
 from shiftbench.leaderboard.app.line import Line, LineFullError
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.board.ranks import Replicates, difference_interval
-from shiftbench.leaderboard.views.numbers import drop_points, points
+from shiftbench.scoring.reports.numbers import drop_points, points
 from shiftbench.validation.report import InvalidInput, Problem
 from tests.leaderboard.conftest import Filled
 

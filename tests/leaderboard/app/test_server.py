@@ -19,8 +19,8 @@ from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.limits import MAX_BODY_BYTES
 from shiftbench.leaderboard.app.server import Server, serve
 from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.pages.answer import answer_lines
 from shiftbench.leaderboard.store import Store
-from shiftbench.leaderboard.views.answer import answer_lines
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard import attacks
 from tests.leaderboard.conftest import Filled, fill

@@ -11,8 +11,8 @@ import pytest
 from datasets import load_dataset
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.interchange import open_archive
-from shiftbench.leaderboard.interchange.from_archive import fill_store
+from shiftbench.leaderboard.archive import open_archive
+from shiftbench.leaderboard.archive.from_archive import fill_store
 from shiftbench.leaderboard.store import Entry, Store
 from shiftbench.leaderboard.store.rescore import rescore
 from shiftbench.validation.cards import Card

@@ -13,12 +13,12 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index, find_board
 from shiftbench.leaderboard.board.copies import N_NEIGHBOURS, Copies
 from shiftbench.leaderboard.board.look_alikes import skeleton
+from shiftbench.leaderboard.pages.board_fragment import rows_fragment
 from shiftbench.leaderboard.store import Store
-from shiftbench.leaderboard.views.board_fragment import rows_fragment
 from shiftbench.validation.cards import Card
 from tests.leaderboard.conftest import Visible, predict
+from tests.leaderboard.pages.board_table import query
 from tests.leaderboard.sending import Sender
-from tests.leaderboard.views.board_table import query
 
 TASK = "nli"
 

@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 from shiftbench.leaderboard.board.effective import effective_robustness_of
-from shiftbench.leaderboard.metrics.baseline_line import baseline_line, effective_interval
-from shiftbench.leaderboard.views.above_line_part import above_line_part
+from shiftbench.metrics.above_line import baseline_line, effective_interval
+from shiftbench.scoring.reports.above_line_part import above_line_part
 from tests.leaderboard.conftest import Visible
 
 PAIRS = [(0.6, 0.5), (0.7, 0.6), (0.8, 0.72), (0.75, 0.71), (0.9, 0.3)]

@@ -13,11 +13,11 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index, find_board
 from shiftbench.leaderboard.board import index as index_module
 from shiftbench.leaderboard.board.ranks import ranked_replicates
-from shiftbench.leaderboard.scoring.score import score_predictions
-from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.leaderboard.pages.board_fragment import rows_fragment
+from shiftbench.leaderboard.pages.board_query import BoardQuery
 from shiftbench.leaderboard.store import Store
-from shiftbench.leaderboard.views.board_fragment import rows_fragment
-from shiftbench.leaderboard.views.board_query import BoardQuery
+from shiftbench.scoring.scores.score import score_predictions
+from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.cards import Card
 from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import InvalidInput

@@ -11,8 +11,8 @@ import pytest
 
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.board.ranks import BoardRanks
-from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
 from shiftbench.leaderboard.store import Store
+from shiftbench.scoring.scores.shape import METRIC_VERSION
 from tests.leaderboard.board.conftest import board_of, ready_frame
 from tests.leaderboard.conftest import Filled
 

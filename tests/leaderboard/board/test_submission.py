@@ -19,8 +19,8 @@ from shiftbench.leaderboard.board.submission import (
     submit,
     withdraw,
 )
+from shiftbench.leaderboard.pages.answer import answer_html, answer_lines
 from shiftbench.leaderboard.store import Store
-from shiftbench.leaderboard.views.answer import answer_html, answer_lines
 from shiftbench.validation.report import InvalidInput, Problem
 from tests.leaderboard.conftest import Filled, Visible, predict
 

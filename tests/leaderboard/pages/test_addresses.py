@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from shiftbench.leaderboard.views import addresses
-from shiftbench.leaderboard.views.html import TEMPLATES
+from shiftbench.leaderboard.pages import addresses
+from shiftbench.scoring.reports.frame.html import TEMPLATES
 
 ROOT = Path(__file__).parents[3]
 ROOMS = ("leaderboard/app", "leaderboard/bench", "leaderboard/commands", "leaderboard/views", "shiftbench")

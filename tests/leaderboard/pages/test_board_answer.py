@@ -5,9 +5,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shiftbench.leaderboard.comparing.shape import RECIPES, TRAINED_MODELS
-from shiftbench.leaderboard.views.board_answer import answer, chips
-from shiftbench.leaderboard.views.html import tag
+from shiftbench.leaderboard.pages.board_answer import answer, chips
+from shiftbench.scoring.comparing.shape import RECIPES, TRAINED_MODELS
+from shiftbench.scoring.reports.frame.html import tag
 from tests.leaderboard.conftest import Visible
 
 _SCHEMA: dict[str, Any] = {

@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 
 from shiftbench.leaderboard.board import Index
-from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.leaderboard.pages.board_data import board_csv, board_rows, overall_csv
+from shiftbench.leaderboard.pages.board_notes import about_data
+from shiftbench.leaderboard.pages.overall_query import OverallQuery
 from shiftbench.leaderboard.store import Store
-from shiftbench.leaderboard.views.board_data import board_csv, board_rows, overall_csv
-from shiftbench.leaderboard.views.board_notes import about_data
-from shiftbench.leaderboard.views.overall_query import OverallQuery
+from shiftbench.scoring.scores.shape import METRIC_VERSION
 from tests.leaderboard.conftest import Filled
-from tests.leaderboard.views.board_table import fresh_copy, query
+from tests.leaderboard.pages.board_table import fresh_copy, query
 
 
 @pytest.fixture(scope="module")

@@ -15,19 +15,19 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index, find_board
-from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.pages.board_columns import columns_of
+from shiftbench.leaderboard.pages.board_data import board_csv
+from shiftbench.leaderboard.pages.board_fragment import rows_fragment
+from shiftbench.leaderboard.pages.board_page import board_page
+from shiftbench.leaderboard.pages.board_query import BoardQuery, matching, whole_table
+from shiftbench.leaderboard.pages.query import PAGE_ROWS
 from shiftbench.leaderboard.store import Store
-from shiftbench.leaderboard.views.board_columns import columns_of
-from shiftbench.leaderboard.views.board_data import board_csv
-from shiftbench.leaderboard.views.board_fragment import rows_fragment
-from shiftbench.leaderboard.views.board_page import board_page
-from shiftbench.leaderboard.views.board_query import BoardQuery, matching, whole_table
-from shiftbench.leaderboard.views.intervals import HEIGHT, WIDTH, Scale, picture
-from shiftbench.leaderboard.views.query import PAGE_ROWS
-from shiftbench.leaderboard.views.site import script
+from shiftbench.scoring.reports.frame.site import script
+from shiftbench.scoring.reports.intervals import HEIGHT, WIDTH, Scale, picture
+from shiftbench.scoring.scores.estimate import Estimate
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible
 from tests.leaderboard.invented import invent
-from tests.leaderboard.views.board_table import fresh_copy, query, rows
+from tests.leaderboard.pages.board_table import fresh_copy, query, rows
 
 
 @pytest.fixture(scope="module")

@@ -9,14 +9,14 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index, find_board
+from shiftbench.leaderboard.pages.board_data import board_rows
+from shiftbench.leaderboard.pages.board_fragment import rows_fragment
+from shiftbench.leaderboard.pages.board_page import board_page
 from shiftbench.leaderboard.store import Store
-from shiftbench.leaderboard.views.board_data import board_rows
-from shiftbench.leaderboard.views.board_fragment import rows_fragment
-from shiftbench.leaderboard.views.board_page import board_page
 from shiftbench.validation.cards import Card
 from tests.leaderboard.conftest import Visible
 from tests.leaderboard.id_folder import id_predictions
-from tests.leaderboard.views.board_table import query, rows
+from tests.leaderboard.pages.board_table import query, rows
 
 
 @pytest.fixture(scope="module")

@@ -5,14 +5,14 @@ from pathlib import Path
 import polars as pl
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import checked_predictions
-from shiftbench.leaderboard.views.contents import (
+from shiftbench.leaderboard.pages.contents import (
     coverage_of,
     folder_lines,
     next_for_folder,
     next_for_predictions,
     prediction_lines,
 )
+from shiftbench.scoring.scores.score import checked_predictions
 from tests.leaderboard.conftest import predict
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from shiftbench.builders.folder.manifest import SourceFile
-from shiftbench.leaderboard.scoring.examples import sample_rows
-from shiftbench.leaderboard.views.data_page import data_page
+from shiftbench.leaderboard.pages.data_page import data_page
+from shiftbench.scoring.scores.examples import sample_rows
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import Filled, Visible
 from tests.leaderboard.shapes import build_dealt_folder

@@ -11,17 +11,17 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.effective import AboveLine
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.examples import wrong_examples
-from shiftbench.leaderboard.scoring.floors import is_drop_at_floor
-from shiftbench.leaderboard.scoring.score import Scored, checked_predictions, score_predictions
-from shiftbench.leaderboard.scoring.shape import Scores
-from shiftbench.leaderboard.scoring.unseen import unseen_drops
+from shiftbench.leaderboard.pages.entry_page import entry_page, public_years
 from shiftbench.leaderboard.store import Entry
-from shiftbench.leaderboard.views.detectable import ABOUT_DETECTABLE
-from shiftbench.leaderboard.views.entry_page import entry_page, public_years
-from shiftbench.leaderboard.views.headline import TRAINING_UNKNOWN
-from shiftbench.leaderboard.views.numbers import drop_points, points
+from shiftbench.scoring.reports.detectable import ABOUT_DETECTABLE
+from shiftbench.scoring.reports.headline import TRAINING_UNKNOWN
+from shiftbench.scoring.reports.numbers import drop_points, points
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.examples import wrong_examples
+from shiftbench.scoring.scores.floors import is_drop_at_floor
+from shiftbench.scoring.scores.score import Scored, checked_predictions, score_predictions
+from shiftbench.scoring.scores.shape import Scores
+from shiftbench.scoring.scores.unseen import unseen_drops
 from shiftbench.validation.cards import Card
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible
 from tests.leaderboard.id_folder import id_predictions

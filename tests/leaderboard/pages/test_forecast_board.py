@@ -9,13 +9,13 @@ import pytest
 
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.board.forecasts import ForecastsFound
-from shiftbench.leaderboard.forecasting import CONCEPT_SHIFT
-from shiftbench.leaderboard.forecasting.comparison import Forecasted, compare_methods
-from shiftbench.leaderboard.forecasting.shape import Forecast, ShiftForecast, TaskForecast
+from shiftbench.leaderboard.pages.forecast_board import Shown, forecast_csv, forecast_page
+from shiftbench.leaderboard.pages.forecast_part import EntryForecast, forecast_part
 from shiftbench.leaderboard.store import Store
-from shiftbench.leaderboard.views.forecast_board import Shown, forecast_csv, forecast_page
-from shiftbench.leaderboard.views.forecast_part import EntryForecast, forecast_part
-from shiftbench.leaderboard.views.pictures import forecast_plane
+from shiftbench.scoring.forecasting import CONCEPT_SHIFT
+from shiftbench.scoring.forecasting.comparison import Forecasted, compare_methods
+from shiftbench.scoring.forecasting.shape import Forecast, ShiftForecast, TaskForecast
+from shiftbench.scoring.reports.pictures import forecast_plane
 from tests.leaderboard.conftest import SCRIPT, Visible
 from tests.leaderboard.release.gold import build_gold
 

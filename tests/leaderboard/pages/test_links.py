@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.pages.board_fragment import rows_fragment
+from shiftbench.leaderboard.pages.links import icon_links, named_links
+from shiftbench.leaderboard.pages.overall_page import overall_fragment
+from shiftbench.leaderboard.pages.overall_query import OverallQuery
 from shiftbench.leaderboard.store import Store
-from shiftbench.leaderboard.views.board_fragment import rows_fragment
-from shiftbench.leaderboard.views.links import icon_links, named_links
-from shiftbench.leaderboard.views.overall_page import overall_fragment
-from shiftbench.leaderboard.views.overall_query import OverallQuery
 from shiftbench.validation.cards import Card
 from tests.leaderboard.conftest import Filled, Visible
-from tests.leaderboard.views.board_table import query
+from tests.leaderboard.pages.board_table import query
 
 FACTS: dict[str, Any] = {
     "paper_url": "https://example.org/paper",

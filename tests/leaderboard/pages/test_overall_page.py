@@ -9,18 +9,18 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index
-from shiftbench.leaderboard.scoring.estimate import Estimate
+from shiftbench.leaderboard.pages.about_page import about_page
+from shiftbench.leaderboard.pages.overall_page import overall_fragment, overall_page
+from shiftbench.leaderboard.pages.overall_query import OverallQuery
+from shiftbench.leaderboard.pages.scatter_part import scatter
 from shiftbench.leaderboard.store import Store
-from shiftbench.leaderboard.views.about_page import about_page
-from shiftbench.leaderboard.views.overall_page import overall_fragment, overall_page
-from shiftbench.leaderboard.views.overall_query import OverallQuery
-from shiftbench.leaderboard.views.pictures.under_shift import Across, Point, under_shift_plane
-from shiftbench.leaderboard.views.scatter_part import scatter
+from shiftbench.scoring.reports.pictures.under_shift import Across, Point, under_shift_plane
+from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.validation.cards import Card
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import Filled, Visible
 from tests.leaderboard.id_folder import id_predictions
-from tests.leaderboard.views.board_table import Table
+from tests.leaderboard.pages.board_table import Table
 
 HOMES = {"sa": "amazon", "ner": "few_nerd", "nli": "mnli"}
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from shiftbench.leaderboard.comparing.entries import ComparedEntry
-from shiftbench.leaderboard.comparing.shape import Comparison, Difference, MeanComparison, mirror_comparison
-from shiftbench.leaderboard.views.compare_page import EntryOption, compare_page
-from shiftbench.leaderboard.views.pairwise_part import Pairwise, pairwise_table
+from shiftbench.leaderboard.pages.compare_page import EntryOption, compare_page
+from shiftbench.leaderboard.pages.pairwise_part import Pairwise, pairwise_table
+from shiftbench.scoring.comparing.entries import ComparedEntry
+from shiftbench.scoring.comparing.shape import Comparison, Difference, MeanComparison, mirror_comparison
 from tests.leaderboard.conftest import SCRIPT, Visible
 
 IDS = [f"{n:016x}" for n in range(5)]

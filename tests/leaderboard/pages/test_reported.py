@@ -11,8 +11,8 @@ from shiftbench.builders.folder.manifest import SizeFacts
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Board
 from shiftbench.leaderboard.board.boards import boards_of
-from shiftbench.leaderboard.views import reported
-from shiftbench.leaderboard.views.reported import ReportedRow, reported_tables
+from shiftbench.leaderboard.pages import reported
+from shiftbench.leaderboard.pages.reported import ReportedRow, reported_tables
 from tests.conftest import SHARED
 from tests.leaderboard.id_folder import NER
 

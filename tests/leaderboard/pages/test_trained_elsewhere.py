@@ -8,15 +8,15 @@ from rich.console import Console
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index
-from shiftbench.leaderboard.scoring.score import score_file
-from shiftbench.leaderboard.scoring.shape import Scores
 from shiftbench.leaderboard.store import Store
-from shiftbench.leaderboard.views.folder_report import folder_report
-from shiftbench.leaderboard.views.terminal import print_scores
+from shiftbench.scoring.reports.folder_report import folder_report
+from shiftbench.scoring.reports.terminal import print_scores
+from shiftbench.scoring.scores.score import score_file
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card
 from tests.leaderboard.conftest import Visible, predict
 from tests.leaderboard.id_folder import id_predictions
-from tests.leaderboard.views.board_table import rows
+from tests.leaderboard.pages.board_table import rows
 
 
 def test_the_board_marks_it_beside_zero_shot(id_folder: DatasetFolder, tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.board.submission import submit
 from shiftbench.leaderboard.release import LOOKS_A_YEAR, close_round, nominate
 from shiftbench.leaderboard.release.halves import MIN_TEXTS
-from shiftbench.leaderboard.scoring.score import checked_predictions, score_predictions
 from shiftbench.leaderboard.store import Store
+from shiftbench.scoring.scores.score import checked_predictions, score_predictions
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.release.attacks import flips, read_off
 from tests.leaderboard.release.gold import (

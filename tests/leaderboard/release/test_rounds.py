@@ -12,12 +12,12 @@ from rich.console import Console
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.pages.board_data import board_rows
 from shiftbench.leaderboard.release import close_round, feedback, last_release, nominate, nominated_entries
 from shiftbench.leaderboard.release.releases import closed_rounds
 from shiftbench.leaderboard.store import Entry, Store
 from shiftbench.leaderboard.store.rescore import rescore
-from shiftbench.leaderboard.views.board_data import board_rows
-from shiftbench.leaderboard.views.terminal import print_round
+from shiftbench.scoring.reports.terminal import print_round
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import UNPARSED
 from tests.leaderboard.release.gold import (

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from shiftbench.leaderboard.board import Index
-from shiftbench.leaderboard.comparing.entries import ComparedEntry, compare_with_first
 from shiftbench.leaderboard.store import Store, derived, entries, hub, local, opening
+from shiftbench.scoring.comparing.entries import ComparedEntry, compare_with_first
 from tests.leaderboard.conftest import Filled
 
 PROJECT = Path(__file__).parents[3]

@@ -8,16 +8,16 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.forecast_entries import read_store
-from shiftbench.leaderboard.forecasting import entries as entry_forecasts
-from shiftbench.leaderboard.forecasting.entries import NO_CACHED_VECTORS, NO_PROBABILITIES, forecast_entry
-from shiftbench.leaderboard.forecasting.samples import ONE_LABEL
-from shiftbench.leaderboard.interchange.from_archive import fill_store
-from shiftbench.leaderboard.interchange.open_archive import archive_configs, write_archive
+from shiftbench.checking.forecast_entries import read_store
+from shiftbench.leaderboard.archive.from_archive import fill_store
+from shiftbench.leaderboard.archive.open_archive import archive_configs, write_archive
 from shiftbench.leaderboard.store import Entry, Store
 from shiftbench.leaderboard.store.entries import entry_id
 from shiftbench.leaderboard.store.forecasts import forecast_again, kept_forecasts
 from shiftbench.leaderboard.store.rescore import rescore
+from shiftbench.scoring.forecasting import entries as entry_forecasts
+from shiftbench.scoring.forecasting.entries import NO_CACHED_VECTORS, NO_PROBABILITIES, forecast_entry
+from shiftbench.scoring.forecasting.samples import ONE_LABEL
 from shiftbench.validation.cards import Card
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.confident import TASK, write_confident

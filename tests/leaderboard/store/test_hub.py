@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from huggingface_hub import HfApi
 
-from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
 from shiftbench.leaderboard.store import Store, open_store
 from shiftbench.leaderboard.store import hub as hub_module
+from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.report import InvalidInput
 from tests.hub.faults import Fault, random_faults
 from tests.hub.server import READ, WRITE, LoopbackHub, running_hub

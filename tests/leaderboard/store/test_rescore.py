@@ -8,12 +8,12 @@ import pytest
 from huggingface_hub import HfApi
 from typer.testing import CliRunner
 
-from shiftbench.command import app
+from shiftbench.cli.command import app
 from shiftbench.leaderboard.board import Index
-from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
 from shiftbench.leaderboard.store import Store, open_store
 from shiftbench.leaderboard.store.interval_changes import interval_changes
 from shiftbench.leaderboard.store.rescore import Change, rescore
+from shiftbench.scoring.scores.shape import METRIC_VERSION
 from tests.hub.server import WRITE, running_hub
 from tests.leaderboard.conftest import Filled
 from tests.leaderboard.sending import Sender

@@ -13,9 +13,9 @@ from shiftbench.baselines.majority import fit
 from shiftbench.baselines.program import make_card
 from shiftbench.baselines.runs import train_and_predict
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import N_STORED, SCORE_COLUMNS, score_file
 from shiftbench.leaderboard.store import Store, open_store
 from shiftbench.leaderboard.store.entries import entry_id
+from shiftbench.scoring.scores.score import N_STORED, SCORE_COLUMNS, score_file
 from shiftbench.validation.cards import Card
 from shiftbench.validation.report import InvalidInput
 

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from shiftbench.leaderboard.metrics.forecasts._checks import NoForecastError
-from shiftbench.leaderboard.metrics.forecasts.agreement_line import MIN_MODELS, agreement_on_the_line
-from shiftbench.leaderboard.metrics.forecasts.average import average_forecast
-from shiftbench.leaderboard.metrics.forecasts.average_confidence import average_confidence
-from shiftbench.leaderboard.metrics.forecasts.difference_of_confidences import difference_of_confidences
-from shiftbench.leaderboard.metrics.forecasts.disagreement import agreement_of_seeds
-from shiftbench.leaderboard.metrics.forecasts.expected_confusion import expected_confusion, expected_macro_f1
-from shiftbench.leaderboard.metrics.forecasts.nuclear_norm import accuracy_by_norm, nuclear_norm
-from shiftbench.leaderboard.metrics.forecasts.optimal_transport import transported_confidence
-from shiftbench.leaderboard.metrics.forecasts.thresholded_confidence import thresholded_confidence
+from shiftbench.metrics.forecasts._checks import NoForecastError
+from shiftbench.metrics.forecasts.agreement_line import MIN_MODELS, agreement_on_the_line
+from shiftbench.metrics.forecasts.average import average_forecast
+from shiftbench.metrics.forecasts.average_confidence import average_confidence
+from shiftbench.metrics.forecasts.difference_of_confidences import difference_of_confidences
+from shiftbench.metrics.forecasts.disagreement import agreement_of_seeds
+from shiftbench.metrics.forecasts.expected_confusion import expected_confusion, expected_macro_f1
+from shiftbench.metrics.forecasts.nuclear_norm import accuracy_by_norm, nuclear_norm
+from shiftbench.metrics.forecasts.optimal_transport import transported_confidence
+from shiftbench.metrics.forecasts.thresholded_confidence import thresholded_confidence
 
 from .conftest import Sides
 

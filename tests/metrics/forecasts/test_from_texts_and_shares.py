@@ -6,14 +6,14 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
-from shiftbench.leaderboard.metrics.forecasts._checks import NoForecastError, fit_shift_line
-from shiftbench.leaderboard.metrics.forecasts.black_box_shift import accuracy_at_shares, black_box_shares
-from shiftbench.leaderboard.metrics.forecasts.depth_curve import score_by_depth
-from shiftbench.leaderboard.metrics.forecasts.divergence_line import score_by_divergence
-from shiftbench.leaderboard.metrics.forecasts.importance_weighting import importance_weighted
-from shiftbench.leaderboard.metrics.forecasts.mean_drop import less_mean_drop
-from shiftbench.leaderboard.metrics.forecasts.prior_by_em import shares_by_em
-from shiftbench.leaderboard.metrics.forecasts.source_accuracy import source_accuracy
+from shiftbench.metrics.forecasts._checks import NoForecastError, fit_shift_line
+from shiftbench.metrics.forecasts.black_box_shift import accuracy_at_shares, black_box_shares
+from shiftbench.metrics.forecasts.depth_curve import score_by_depth
+from shiftbench.metrics.forecasts.divergence_line import score_by_divergence
+from shiftbench.metrics.forecasts.importance_weighting import importance_weighted
+from shiftbench.metrics.forecasts.mean_drop import less_mean_drop
+from shiftbench.metrics.forecasts.prior_by_em import shares_by_em
+from shiftbench.metrics.forecasts.source_accuracy import source_accuracy
 
 from .conftest import Sides
 

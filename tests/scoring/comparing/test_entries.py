@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.comparing.entries import ComparedEntry, compare_with_first, distinct_names
-from shiftbench.leaderboard.comparing.files import Entrant, compare_entrants, compare_first
-from shiftbench.leaderboard.comparing.shape import Comparison, winner
-from shiftbench.leaderboard.scoring.score import score_file
-from shiftbench.leaderboard.scoring.shape import METRIC_VERSION
 from shiftbench.leaderboard.store import Store
+from shiftbench.scoring.comparing.entries import ComparedEntry, compare_with_first, distinct_names
+from shiftbench.scoring.comparing.files import Entrant, compare_entrants, compare_first
+from shiftbench.scoring.comparing.shape import Comparison, winner
+from shiftbench.scoring.scores.score import score_file
+from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import Filled, predict
 

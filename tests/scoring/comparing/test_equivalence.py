@@ -9,14 +9,14 @@ import pytest
 from scipy import stats
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.comparing.equivalence import text_errors
-from shiftbench.leaderboard.comparing.files import Entrant, compare_entrants
-from shiftbench.leaderboard.comparing.shape import Comparison
-from shiftbench.leaderboard.comparing.words import about_lines
-from shiftbench.leaderboard.metrics.crossed import RunScores, SourcePair, crossed_test
-from shiftbench.leaderboard.metrics.equivalence import equivalence_p
+from shiftbench.metrics.crossed import RunScores, SourcePair, crossed_test
+from shiftbench.metrics.equivalence import equivalence_p
+from shiftbench.scoring.comparing.equivalence import text_errors
+from shiftbench.scoring.comparing.files import Entrant, compare_entrants
+from shiftbench.scoring.comparing.shape import Comparison
+from shiftbench.scoring.comparing.words import about_lines
 from shiftbench.validation.report import InvalidInput
-from tests.leaderboard.comparing.test_recipes import SWAPS, constant, runs
+from tests.scoring.comparing.test_recipes import SWAPS, constant, runs
 
 N_GROUPS, MARGIN = 1_000, 0.06
 

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.comparing import testing
-from shiftbench.leaderboard.comparing.files import Entrant, compare_entrants
-from shiftbench.leaderboard.comparing.shape import Comparison
-from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.scoring.comparing import testing
+from shiftbench.scoring.comparing.files import Entrant, compare_entrants
+from shiftbench.scoring.comparing.shape import Comparison
+from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.report import InvalidInput
 
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from shiftbench.leaderboard.comparing.entries import MAX_PAIRWISE, compare_in_pairs, compare_with_first
-from shiftbench.leaderboard.comparing.shape import Comparison, Difference, mirror_comparison, winner
 from shiftbench.leaderboard.store import Store
+from shiftbench.scoring.comparing.entries import MAX_PAIRWISE, compare_in_pairs, compare_with_first
+from shiftbench.scoring.comparing.shape import Comparison, Difference, mirror_comparison, winner
 from shiftbench.validation.report import InvalidInput
-from tests.leaderboard.comparing.test_entries import sides
 from tests.leaderboard.conftest import Filled
+from tests.scoring.comparing.test_entries import sides
 
 SWAPS = 2000
 
@@ -64,7 +64,7 @@ def test_a_pair_that_is_kept_is_not_computed_again_the_other_way_round(
 ) -> None:
     chosen, store = sides(filled, "good", "poor"), Store(tmp_path)
     (one,) = compare_with_first(chosen, filled.folder, store, n_swaps=SWAPS)
-    monkeypatch.setattr("shiftbench.leaderboard.comparing.entries.compare_entrants", None)
+    monkeypatch.setattr("shiftbench.scoring.comparing.entries.compare_entrants", None)
     assert compare_with_first(chosen[::-1], filled.folder, store, n_swaps=SWAPS) == (mirror_comparison(one),)
 
 

@@ -7,15 +7,15 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.comparing.entries import compare_with_first
-from shiftbench.leaderboard.comparing.files import Entrant, compare_entrants
-from shiftbench.leaderboard.comparing.shape import TRAINED_MODELS, Comparison, mirror_comparison
-from shiftbench.leaderboard.comparing.words import sentence
 from shiftbench.leaderboard.store import Store
-from tests.leaderboard.comparing.test_entries import sides
+from shiftbench.scoring.comparing.entries import compare_with_first
+from shiftbench.scoring.comparing.files import Entrant, compare_entrants
+from shiftbench.scoring.comparing.shape import TRAINED_MODELS, Comparison, mirror_comparison
+from shiftbench.scoring.comparing.words import sentence
 from tests.leaderboard.conftest import Filled, predict
 from tests.leaderboard.id_folder import id_predictions
 from tests.leaderboard.repeated import build_repeating_folder
+from tests.scoring.comparing.test_entries import sides
 
 SWAPS = 2000
 

@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.comparing.cells import path_contributions, shared_runs
-from shiftbench.leaderboard.comparing.files import Entrant, compare_entrants
-from shiftbench.leaderboard.comparing.shape import RECIPES, TRAINED_MODELS, Comparison, Difference, winner
-from shiftbench.leaderboard.comparing.words import about_lines, sentence
-from shiftbench.leaderboard.scoring.score import score_file
-from shiftbench.leaderboard.views import exports
-from shiftbench.leaderboard.views.plain_tables import comparison_table
+from shiftbench.scoring.comparing.cells import path_contributions, shared_runs
+from shiftbench.scoring.comparing.files import Entrant, compare_entrants
+from shiftbench.scoring.comparing.shape import RECIPES, TRAINED_MODELS, Comparison, Difference, winner
+from shiftbench.scoring.comparing.words import about_lines, sentence
+from shiftbench.scoring.reports import exports
+from shiftbench.scoring.reports.plain_tables import comparison_table
+from shiftbench.scoring.scores.score import score_file
 
 SWAPS = 2000
 RECIPE_WORDS = ("more robust", "recipe")

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from shiftbench.leaderboard.forecasting.comparison import Forecasted, compare_methods
-from shiftbench.leaderboard.forecasting.errors import sort_methods
-from shiftbench.leaderboard.forecasting.methods import TITLES
-from shiftbench.leaderboard.forecasting.shape import Forecast, MethodErrors, ShiftForecast, TaskForecast
-from shiftbench.leaderboard.views.forecast_comparison import method_table
+from shiftbench.scoring.forecasting.comparison import Forecasted, compare_methods
+from shiftbench.scoring.forecasting.errors import sort_methods
+from shiftbench.scoring.forecasting.methods import TITLES
+from shiftbench.scoring.forecasting.shape import Forecast, MethodErrors, ShiftForecast, TaskForecast
+from shiftbench.scoring.reports.forecast_comparison import method_table
 from shiftbench.validation.report import InvalidInput
 
 

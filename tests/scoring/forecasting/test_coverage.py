@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from shiftbench.leaderboard.forecasting.across import Cell
-from shiftbench.leaderboard.forecasting.methods import METHODS
-from shiftbench.leaderboard.forecasting.run import Grid
+from shiftbench.scoring.forecasting.across import Cell
+from shiftbench.scoring.forecasting.methods import METHODS
+from shiftbench.scoring.forecasting.run import Grid
 
 SHOWN = ("source-accuracy", "doc", "mean-drop", "nuclear-norm", "divergence", "average")
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shiftbench.leaderboard.forecasting.methods import (
+from shiftbench.scoring.forecasting.methods import (
     METHODS,
     NO_HOME,
     NO_LABELS,
@@ -14,7 +14,7 @@ from shiftbench.leaderboard.forecasting.methods import (
     forecast_run,
     shift_runs,
 )
-from shiftbench.leaderboard.forecasting.samples import Sample, TaskSamples
+from shiftbench.scoring.forecasting.samples import Sample, TaskSamples
 
 N = 300
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from shiftbench.leaderboard.forecasting.comparison import Forecasted, compare_methods
-from shiftbench.leaderboard.forecasting.own_forecasts import add_own_forecasts, read_own_forecasts
-from shiftbench.leaderboard.forecasting.shape import TaskForecast
+from shiftbench.scoring.forecasting.comparison import Forecasted, compare_methods
+from shiftbench.scoring.forecasting.own_forecasts import add_own_forecasts, read_own_forecasts
+from shiftbench.scoring.forecasting.shape import TaskForecast
 from shiftbench.validation.report import InvalidInput
 
 from .test_comparison import task

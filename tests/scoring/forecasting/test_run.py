@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shiftbench.leaderboard.forecasting.across import Cell
-from shiftbench.leaderboard.forecasting.run import Grid, chosen_methods
-from shiftbench.leaderboard.forecasting.shape import ShiftForecast
+from shiftbench.scoring.forecasting.across import Cell
+from shiftbench.scoring.forecasting.run import Grid, chosen_methods
+from shiftbench.scoring.forecasting.shape import ShiftForecast
 from shiftbench.validation.report import InvalidInput
 
 DOMAINS = tuple("abcdef")

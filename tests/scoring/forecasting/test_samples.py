@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.forecasting.samples import ONE_LABEL, reason_against_forecasts
+from shiftbench.scoring.forecasting.samples import ONE_LABEL, reason_against_forecasts
 
 
 @pytest.mark.parametrize(

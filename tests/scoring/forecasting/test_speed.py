@@ -10,9 +10,9 @@ ROOT = Path(__file__).parents[3]
 PROGRAM = """
 import resource, time
 import numpy as np, polars as pl
-from shiftbench.leaderboard.forecasting.run import chosen_methods, forecast_task
-from shiftbench.leaderboard.forecasting.samples import Sample, TaskSamples
-from shiftbench.leaderboard.forecasting.text_vectors import TextPair
+from shiftbench.scoring.forecasting.run import chosen_methods, forecast_task
+from shiftbench.scoring.forecasting.samples import Sample, TaskSamples
+from shiftbench.scoring.forecasting.text_vectors import TextPair
 
 rng, n, k, domains = np.random.default_rng(0), 2_000, 3, "abcde"
 texts = {d: (rng.normal(size=384) * 0.5 + rng.normal(size=(n, 384))).astype(np.float32) for d in domains}

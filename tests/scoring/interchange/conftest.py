@@ -9,8 +9,8 @@ import pytest
 from jsonschema import Draft7Validator
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.interchange.shared_entry import SharedEntry
-from shiftbench.leaderboard.scoring.score import checked_predictions, score_predictions
+from shiftbench.scoring.interchange.shared_entry import SharedEntry
+from shiftbench.scoring.scores.score import checked_predictions, score_predictions
 from shiftbench.validation.cards import Card
 from tests.leaderboard.conftest import Filled
 

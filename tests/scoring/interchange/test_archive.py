@@ -9,11 +9,11 @@ from pathlib import Path
 import pyarrow
 import pytest
 
-from shiftbench.leaderboard.interchange import archive as archives
-from shiftbench.leaderboard.interchange.archive import BoundedArchive
-from shiftbench.leaderboard.interchange.reader import read_log
+from shiftbench.scoring.interchange import archive as archives
+from shiftbench.scoring.interchange.archive import BoundedArchive
+from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.validation.report import InvalidInput
-from tests.leaderboard.interchange.logs import inspect_header, inspect_sample, write_eval
+from tests.scoring.interchange.logs import inspect_header, inspect_sample, write_eval
 
 CONTENT = b"content " * 1000
 _ZSTD = 93

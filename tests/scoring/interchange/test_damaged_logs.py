@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from shiftbench.leaderboard.interchange.comparison import ComparedLogs, compare_logs
-from shiftbench.leaderboard.interchange.joining import Joining
-from shiftbench.leaderboard.interchange.reader import read_log
-from shiftbench.leaderboard.views.item_tables import items_csv, items_html, items_latex, items_markdown
+from shiftbench.scoring.interchange.comparison import ComparedLogs, compare_logs
+from shiftbench.scoring.interchange.joining import Joining
+from shiftbench.scoring.interchange.reader import read_log
+from shiftbench.scoring.reports.item_tables import items_csv, items_html, items_latex, items_markdown
 from shiftbench.validation.plain_text import escape_invisible
 from shiftbench.validation.report import InvalidInput
-from tests.leaderboard.interchange.logs import (
+from tests.scoring.interchange.logs import (
     DATE,
     completion,
     helm_state,
@@ -27,7 +27,7 @@ from tests.leaderboard.interchange.logs import (
     write_helm,
     write_lm_eval,
 )
-from tests.leaderboard.interchange.mutations import encrypted, mutated_archive, mutated_bytes, mutated_values
+from tests.scoring.interchange.mutations import encrypted, mutated_archive, mutated_bytes, mutated_values
 
 N = 15
 """Mutations of each kind and file; give ``run_mutations`` more to look for new ones."""

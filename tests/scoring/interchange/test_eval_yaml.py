@@ -10,8 +10,8 @@ from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.building.synthetic_grid import build_grid
 from shiftbench.builders.folder.configs import configs
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.interchange.eval_yaml import ANSWER, benchmark_tasks
-from shiftbench.publish_command import benchmark_file
+from shiftbench.cli.publish_command import benchmark_file
+from shiftbench.scoring.interchange.eval_yaml import ANSWER, benchmark_tasks
 from tests.leaderboard.shapes import build_dealt_folder
 
 SOLVERS = {"prompt_template", "system_message", "user_message", "chain_of_thought", "generate", "multiple_choice"}

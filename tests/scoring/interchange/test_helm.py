@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from shiftbench.leaderboard.interchange.reader import read_log
+from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.validation.report import InvalidInput
-from tests.leaderboard.interchange.logs import completion, helm_state, helm_stats, write_helm
+from tests.scoring.interchange.logs import completion, helm_state, helm_stats, write_helm
 
 
 def test_what_was_generated_is_read(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from shiftbench.leaderboard.interchange.reader import read_log
+from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.validation.report import InvalidInput
-from tests.leaderboard.interchange.logs import FIXTURES, inspect_header, inspect_sample, write_eval
+from tests.scoring.interchange.logs import FIXTURES, inspect_header, inspect_sample, write_eval
 
 
 def test_an_archive_is_read(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftbench.leaderboard.interchange.comparison import read_logs
-from shiftbench.leaderboard.interchange.joining import JoinedLogs, Joining, join_logs, model_names
+from shiftbench.scoring.interchange.comparison import read_logs
+from shiftbench.scoring.interchange.joining import JoinedLogs, Joining, join_logs, model_names
 from shiftbench.validation.report import InvalidInput
-from tests.leaderboard.interchange.logs import (
+from tests.scoring.interchange.logs import (
     FIXTURES,
     digest,
     helm_state,

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from shiftbench.leaderboard.interchange.reader import read_log
+from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.validation.report import InvalidInput
-from tests.leaderboard.interchange.logs import DATE, FIXTURES, digest, lm_eval_choice, lm_eval_text, write_lm_eval
+from tests.scoring.interchange.logs import DATE, FIXTURES, digest, lm_eval_choice, lm_eval_text, write_lm_eval
 
 YES, NO = {"yes": -1.0, "no": -2.0}, {"yes": -3.0, "no": -0.5}
 

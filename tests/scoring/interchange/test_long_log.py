@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.leaderboard.interchange.logs import digest, lm_eval_choice, lm_eval_text, write_lm_eval
+from tests.scoring.interchange.logs import digest, lm_eval_choice, lm_eval_text, write_lm_eval
 
 SIZE = 2 * 10**9
 LABELS = ("entailment", "neutral", "contradiction")
@@ -28,7 +28,7 @@ _MEASURED = """
 import resource, time
 from pathlib import Path
 import msgspec, pyarrow
-from shiftbench.leaderboard.interchange.reader import read_log
+from shiftbench.scoring.interchange.reader import read_log
 start = time.process_time()
 {program}
 print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)

@@ -14,19 +14,19 @@ import yaml
 from huggingface_hub import ModelCardData, parse_eval_result_entries
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.interchange.eval_results import eval_results, tasks_left_out
-from shiftbench.leaderboard.interchange.eval_yaml import benchmark_tasks
-from shiftbench.leaderboard.interchange.every_eval_ever import Evaluator, every_eval_results, place_of
-from shiftbench.leaderboard.interchange.every_eval_samples import why_no_samples, write_samples
-from shiftbench.leaderboard.interchange.figures import figures_of, headlines
-from shiftbench.leaderboard.interchange.model_index import model_index
-from shiftbench.leaderboard.interchange.scores_csv import COLUMNS, scores_csv
-from shiftbench.leaderboard.interchange.shared_entry import SharedEntry
-from shiftbench.leaderboard.scoring.score import checked_predictions
+from shiftbench.scoring.interchange.eval_results import eval_results, tasks_left_out
+from shiftbench.scoring.interchange.eval_yaml import benchmark_tasks
+from shiftbench.scoring.interchange.every_eval_ever import Evaluator, every_eval_results, place_of
+from shiftbench.scoring.interchange.every_eval_samples import why_no_samples, write_samples
+from shiftbench.scoring.interchange.figures import figures_of, headlines
+from shiftbench.scoring.interchange.model_index import model_index
+from shiftbench.scoring.interchange.scores_csv import COLUMNS, scores_csv
+from shiftbench.scoring.interchange.shared_entry import SharedEntry
+from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import Filled, predict
 from tests.leaderboard.id_folder import id_predictions
-from tests.leaderboard.interchange.conftest import schema, shared_entry
+from tests.scoring.interchange.conftest import schema, shared_entry
 
 NOW = datetime(2026, 9, 1, tzinfo=UTC)
 

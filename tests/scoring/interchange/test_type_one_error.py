@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 from tqdm import tqdm
 
-from shiftbench.leaderboard.comparing.item_scores import ItemComparison, ModelDifference
-from shiftbench.leaderboard.interchange.comparison import compare_logs, read_logs
-from shiftbench.leaderboard.interchange.joining import Joining
-from shiftbench.leaderboard.interchange.log import EvaluationLog
-from shiftbench.leaderboard.metrics.multiplicity import LEVEL
-from tests.leaderboard.interchange.logs import lm_eval_choice, write_lm_eval
+from shiftbench.metrics.multiplicity import LEVEL
+from shiftbench.scoring.comparing.item_scores import ItemComparison, ModelDifference
+from shiftbench.scoring.interchange.comparison import compare_logs, read_logs
+from shiftbench.scoring.interchange.joining import Joining
+from shiftbench.scoring.interchange.log import EvaluationLog
+from tests.scoring.interchange.logs import lm_eval_choice, write_lm_eval
 
 N_COPIES, N_PASSAGES, SIZE, N_MODELS = 2_000, 60, 5, 3
 GENRES = ("verse", "prose", "letters")

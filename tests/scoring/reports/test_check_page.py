@@ -1,20 +1,20 @@
 """The report of one model's scores by domain: what is said first, what is not said, and no markup from users."""
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.domain_shape import DomainCheck, DomainScore, DomainSpread, ExplainedDomain, Leaks
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.shape import FloorLevels
-from shiftbench.leaderboard.views.check_page import CheckShown, check_html
-from shiftbench.leaderboard.views.check_words import (
+from shiftbench.scoring.reports.check_page import CheckShown, check_html
+from shiftbench.scoring.reports.check_words import (
     difference_lines,
     explained_line,
     headline,
     left_out_lines,
     spread_line,
 )
-from shiftbench.leaderboard.views.pictures.by_domain import scores_by_domain
+from shiftbench.scoring.reports.pictures.by_domain import scores_by_domain
+from shiftbench.scoring.scores.domain_shape import DomainCheck, DomainScore, DomainSpread, ExplainedDomain, Leaks
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import FloorLevels
 from tests.leaderboard.conftest import SCRIPT, Visible
-from tests.leaderboard.views.test_trained_elsewhere import predictions, scored_elsewhere
+from tests.leaderboard.pages.test_trained_elsewhere import predictions, scored_elsewhere
 
 __all__ = ["predictions"]
 

@@ -9,16 +9,16 @@ from rich.console import Console
 
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.confidence_shape import Confidence
-from shiftbench.leaderboard.scoring.shape import Scores
-from shiftbench.leaderboard.views.confidence_part import confidence_part
-from shiftbench.leaderboard.views.numbers import drop_points, points
-from shiftbench.leaderboard.views.pictures.reliability import reliability, risk_by_coverage
-from shiftbench.leaderboard.views.report_page import report_html
-from shiftbench.leaderboard.views.terminal import print_scores
+from shiftbench.scoring.reports.confidence_part import confidence_part
+from shiftbench.scoring.reports.numbers import drop_points, points
+from shiftbench.scoring.reports.pictures.reliability import reliability, risk_by_coverage
+from shiftbench.scoring.reports.report_page import report_html
+from shiftbench.scoring.reports.terminal import print_scores
+from shiftbench.scoring.scores.confidence_shape import Confidence
+from shiftbench.scoring.scores.shape import Scores
 from tests.leaderboard.confident import confident, score
 from tests.leaderboard.conftest import Visible
-from tests.leaderboard.views.test_pictures import marks, svg, words
+from tests.scoring.reports.test_pictures import marks, svg, words
 
 
 @pytest.fixture(scope="module")

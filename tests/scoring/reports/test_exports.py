@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftbench.leaderboard.comparing.shape import Comparison, Difference, MeanComparison, ShiftComparison, p_text
-from shiftbench.leaderboard.views.exports import bibtex, csv_table, latex, latex_text, markdown, markdown_text
+from shiftbench.scoring.comparing.shape import Comparison, Difference, MeanComparison, ShiftComparison, p_text
+from shiftbench.scoring.reports.exports import bibtex, csv_table, latex, latex_text, markdown, markdown_text
 
 NASTY = r"=a_b & 50% {x} \input{y} $1|2# ~^ <i> [z](https://e.org)"
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from shiftbench.command import app
+from shiftbench.cli.command import app
 from tests.leaderboard.conftest import Filled, Visible
 
 

@@ -2,8 +2,8 @@
 
 from xml.etree import ElementTree
 
-from shiftbench.leaderboard.scoring.limits import GateReport, LimitTest, decide
-from shiftbench.leaderboard.views.gate import headline, junit_xml, markdown_summary
+from shiftbench.scoring.reports.gate import headline, junit_xml, markdown_summary
+from shiftbench.scoring.scores.limits import GateReport, LimitTest, decide
 
 TESTS = [
     LimitTest(limit="max_drop", domain="a|b", bound=0.01, value=0.2, low=0.1, high=0.3, p_broken=0.001, p_kept=0.999),

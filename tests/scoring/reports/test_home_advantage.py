@@ -2,9 +2,9 @@
 
 import pytest
 
-from shiftbench.leaderboard.scoring.estimate import Estimate, Interval
-from shiftbench.leaderboard.scoring.shape import HomeAdvantage, HomeScale
-from shiftbench.leaderboard.views.home_advantage import claim_words, home_advantage_part, home_lines
+from shiftbench.scoring.reports.home_advantage import claim_words, home_advantage_part, home_lines
+from shiftbench.scoring.scores.estimate import Estimate, Interval
+from shiftbench.scoring.scores.shape import HomeAdvantage, HomeScale
 
 
 def home_scale(value: float, *, runs: bool) -> HomeScale:

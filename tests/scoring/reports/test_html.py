@@ -3,8 +3,8 @@
 import pytest
 from jinja2 import UndefinedError
 
-from shiftbench.leaderboard.views.html import TEMPLATES, Markup, join, render, tag
-from shiftbench.leaderboard.views.site import header, page
+from shiftbench.scoring.reports.frame.html import TEMPLATES, Markup, join, render, tag
+from shiftbench.scoring.reports.frame.site import header, page
 
 EVIL = "<script>alert('1')</script>"
 

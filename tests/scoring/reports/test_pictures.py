@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import checked_predictions, score_predictions
-from shiftbench.leaderboard.scoring.shape import Scores, Shift, TaskScores
-from shiftbench.leaderboard.views.html import Markup, tag
-from shiftbench.leaderboard.views.pictures import by_idd, colours, curves, flips, heatmap, id_ood, plane
-from shiftbench.leaderboard.views.pictures.axes import SYMBOLS, mark, round_axis
+from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.pictures import by_idd, colours, curves, flips, heatmap, id_ood, plane
+from shiftbench.scoring.reports.pictures.axes import SYMBOLS, mark, round_axis
+from shiftbench.scoring.scores.score import checked_predictions, score_predictions
+from shiftbench.scoring.scores.shape import Scores, Shift, TaskScores
 from tests.leaderboard.conftest import SCRIPT, Visible
 from tests.leaderboard.id_folder import id_predictions
 from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors

@@ -7,12 +7,12 @@ import pytest
 from rich.console import Console
 
 from shiftbench.baselines import majority
-from shiftbench.leaderboard.comparing.files import Entrant, compare_entrants
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.gaps import NO_DEPTHS
-from shiftbench.leaderboard.scoring.score import score_file
-from shiftbench.leaderboard.scoring.shape import Missing, Scores
-from shiftbench.leaderboard.views.terminal import FLOOR_MARK, print_board, print_comparisons, print_scores
+from shiftbench.scoring.comparing.files import Entrant, compare_entrants
+from shiftbench.scoring.reports.terminal import FLOOR_MARK, print_board, print_comparisons, print_scores
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.gaps import NO_DEPTHS
+from shiftbench.scoring.scores.score import score_file
+from shiftbench.scoring.scores.shape import Missing, Scores
 from tests.leaderboard.conftest import Filled
 
 

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.estimate import Estimate, Interval
-from shiftbench.leaderboard.scoring.gaps import LEFT_OUT
-from shiftbench.leaderboard.scoring.score import checked_predictions, score_predictions
-from shiftbench.leaderboard.scoring.shape import Missing, Scores, TaskScores
-from shiftbench.leaderboard.views.verdict import verdict, verdict_lines
+from shiftbench.scoring.reports.verdict import verdict, verdict_lines
+from shiftbench.scoring.scores.estimate import Estimate, Interval
+from shiftbench.scoring.scores.gaps import LEFT_OUT
+from shiftbench.scoring.scores.score import checked_predictions, score_predictions
+from shiftbench.scoring.scores.shape import Missing, Scores, TaskScores
 from tests.leaderboard.conftest import predict
 
 NONE = Estimate(value=None)

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from shiftbench.leaderboard.metrics.difficulty_verdict import Verdict
-from shiftbench.leaderboard.metrics.wilson import relative_square, wilson_interval
-from shiftbench.leaderboard.scoring.difficulty import TwoScores, explain_drop
-from shiftbench.leaderboard.scoring.intervals import Figure
+from shiftbench.metrics.difficulty import Verdict
+from shiftbench.metrics.wilson import relative_square, wilson_interval
+from shiftbench.scoring.scores.difficulty import TwoScores, explain_drop
+from shiftbench.scoring.scores.intervals import Figure
 
 HOME = {"user": 0.85, "tfidf": 0.78, "embeddings": 0.81}
 """True scores at home."""

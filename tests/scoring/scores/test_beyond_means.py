@@ -9,11 +9,11 @@ import pytest
 from shiftbench.builders.building.synthetic_grid import noisy_predictions
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.metrics.new_domain import next_domain
-from shiftbench.leaderboard.scoring.outcomes import LENIENT, Outcomes, outcomes
-from shiftbench.leaderboard.scoring.score import score_file
-from shiftbench.leaderboard.scoring.shape import Scores, TaskScores
-from shiftbench.leaderboard.views.beyond_means import about_lines, lenient_line
+from shiftbench.metrics.new_domain import next_domain
+from shiftbench.scoring.reports.beyond_means import about_lines, lenient_line
+from shiftbench.scoring.scores.outcomes import LENIENT, Outcomes, outcomes
+from shiftbench.scoring.scores.score import score_file
+from shiftbench.scoring.scores.shape import Scores, TaskScores
 from shiftbench.validation.vocabulary import UNPARSED, TaskKind
 
 TAGS = ("O", "B-person", "I-person", "B-place", "I-place")

@@ -9,8 +9,8 @@ from sklearn.metrics import f1_score
 
 from shiftbench.builders.building.synthetic_grid import noisy_predictions
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import score_file
-from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.scoring.scores.score import score_file
+from shiftbench.scoring.scores.shape import Scores
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftbench.leaderboard.metrics.calibration import N_BINS
-from shiftbench.leaderboard.metrics.resampling import group_weights
-from shiftbench.leaderboard.scoring.confidences import BOUNDS, TargetConfidence
-from shiftbench.leaderboard.scoring.intervals import Figure, estimates
+from shiftbench.metrics.calibration import N_BINS
+from shiftbench.metrics.resampling import group_weights
+from shiftbench.scoring.scores.confidences import BOUNDS, TargetConfidence
+from shiftbench.scoring.scores.intervals import Figure, estimates
 
 WORLDS = {"calibrated": 0.0, "12 points too sure": 0.12}
 SIZE = 2

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shiftbench.leaderboard.metrics.wilson import relative_square, wilson_interval
-from shiftbench.leaderboard.scoring.detectable import detectable_drop, detectable_drops
-from shiftbench.leaderboard.scoring.intervals import Figure, Reason, TotalBounds, difference
+from shiftbench.metrics.wilson import relative_square, wilson_interval
+from shiftbench.scoring.scores.detectable import detectable_drop, detectable_drops
+from shiftbench.scoring.scores.intervals import Figure, Reason, TotalBounds, difference
 from tests.close_figures import assert_close
 
 N, HOME = 400, 0.75

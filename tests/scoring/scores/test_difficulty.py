@@ -6,10 +6,10 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from shiftbench.leaderboard.metrics.difficulty_verdict import Verdict
-from shiftbench.leaderboard.scoring.difficulty import TwoScores, explain_drop
-from shiftbench.leaderboard.scoring.intervals import Figure, Reason
-from tests.leaderboard.scoring.difficult_domains import BOTH, HARDER, HOME, SHIFTED, verdicts
+from shiftbench.metrics.difficulty import Verdict
+from shiftbench.scoring.scores.difficulty import TwoScores, explain_drop
+from shiftbench.scoring.scores.intervals import Figure, Reason
+from tests.scoring.scores.difficult_domains import BOTH, HARDER, HOME, SHIFTED, verdicts
 
 NONE = dict.fromkeys(HOME, 0.0)
 RIGHT: list[tuple[Mapping[str, float], Verdict]] = [(HARDER, Verdict.HARDER), (SHIFTED, Verdict.SHIFTED)]

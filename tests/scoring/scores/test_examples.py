@@ -8,8 +8,8 @@ import pytest
 
 from shiftbench.builders.building.synthetic_grid import noisy_predictions
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring import examples
-from shiftbench.leaderboard.scoring.examples import MAX_LETTERS, why_hidden, wrong_examples
+from shiftbench.scoring.scores import examples
+from shiftbench.scoring.scores.examples import MAX_LETTERS, why_hidden, wrong_examples
 from shiftbench.validation.vocabulary import UNPARSED
 from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
 

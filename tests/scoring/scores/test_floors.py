@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.metrics.classification import confusion_counts, macro_f1
-from shiftbench.leaderboard.scoring.floors import Floor, constant_runs, floor_of
-from shiftbench.leaderboard.scoring.score import score_file
-from shiftbench.leaderboard.scoring.shape import Scores
-from shiftbench.leaderboard.views.terminal import warnings
+from shiftbench.metrics.classification import confusion_counts, macro_f1
+from shiftbench.scoring.reports.terminal import warnings
+from shiftbench.scoring.scores.floors import Floor, constant_runs, floor_of
+from shiftbench.scoring.scores.score import score_file
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.vocabulary import UNPARSED, TaskKind
 from tests.leaderboard.conftest import predict
 

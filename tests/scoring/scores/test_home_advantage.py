@@ -9,9 +9,9 @@ import pytest
 
 from shiftbench.builders.building.synthetic_grid import noisy_predictions
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.metrics.home_advantage import home_advantage
-from shiftbench.leaderboard.scoring.score import score_file
-from shiftbench.leaderboard.scoring.shape import Summary, TaskScores
+from shiftbench.metrics.in_domain_advantage import home_advantage
+from shiftbench.scoring.scores.score import score_file
+from shiftbench.scoring.scores.shape import Summary, TaskScores
 
 
 def scored(folder: DatasetFolder, frame: pl.DataFrame, tmp_path: Path, n_draws: int = 100) -> TaskScores:

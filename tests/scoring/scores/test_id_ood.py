@@ -10,10 +10,10 @@ from seqeval.metrics import f1_score
 from seqeval.scheme import IOB2
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.metrics.tagging import RARER_TO_MISCELLANEOUS
-from shiftbench.leaderboard.scoring.score import checked_predictions, score_file
-from shiftbench.leaderboard.scoring.shape import IdOod, Scores, TaskScores
-from shiftbench.leaderboard.views.terminal import print_board, print_scores
+from shiftbench.metrics.tagging import RARER_TO_MISCELLANEOUS
+from shiftbench.scoring.reports.terminal import print_board, print_scores
+from shiftbench.scoring.scores.score import checked_predictions, score_file
+from shiftbench.scoring.scores.shape import IdOod, Scores, TaskScores
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.id_folder import id_predictions
 

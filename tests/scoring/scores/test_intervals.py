@@ -14,11 +14,11 @@ from sklearn.metrics import f1_score
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.building.synthetic_grid import noisy_predictions
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.metrics.resampling import group_weights
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.intervals import DROP, Figure, Reason, difference, estimate, mean, worst
-from shiftbench.leaderboard.scoring.score import Scored, checked_predictions, score_predictions
-from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.metrics.resampling import group_weights
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.intervals import DROP, Figure, Reason, difference, estimate, mean, worst
+from shiftbench.scoring.scores.score import Scored, checked_predictions, score_predictions
+from shiftbench.scoring.scores.shape import Scores
 from tests.close_figures import assert_close
 
 

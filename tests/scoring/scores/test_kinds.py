@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 from rouge_score.rouge_scorer import RougeScorer
 
+from benchmarks.scores import answer_f1_by_squad, span_f1_by_seqeval
 from shiftbench.builders.building.synthetic_grid import noisy_predictions
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.bench.scores import answer_f1_by_squad, span_f1_by_seqeval
-from shiftbench.leaderboard.scoring import outcomes
-from shiftbench.leaderboard.scoring.score import checked_predictions, score_file
-from shiftbench.leaderboard.scoring.shape import Scores, Shift, TaskScores
+from shiftbench.scoring.scores import outcomes
+from shiftbench.scoring.scores.score import checked_predictions, score_file
+from shiftbench.scoring.scores.shape import Scores, Shift, TaskScores
 from shiftbench.validation.report import InvalidInput
 
 

@@ -10,15 +10,15 @@ from typer.testing import CliRunner
 
 from shiftbench.builders.building.synthetic_grid import noisy_predictions
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.command import app
-from shiftbench.leaderboard.metrics.wilson import relative_square, wilson_interval
-from shiftbench.leaderboard.scoring.intervals import Figure, Reason, TotalBounds, difference
-from shiftbench.leaderboard.scoring.non_inferiority import AT_CHANCE, highest_bound, one_sided
-from shiftbench.leaderboard.scoring.score import score_file
-from shiftbench.leaderboard.scoring.shape import BoundedDrop, Scores
-from shiftbench.leaderboard.views.margins import margin_lines
+from shiftbench.cli.command import app
+from shiftbench.metrics.wilson import relative_square, wilson_interval
+from shiftbench.scoring.reports.margins import margin_lines
+from shiftbench.scoring.scores.intervals import Figure, Reason, TotalBounds, difference
+from shiftbench.scoring.scores.non_inferiority import AT_CHANCE, highest_bound, one_sided
+from shiftbench.scoring.scores.score import score_file
+from shiftbench.scoring.scores.shape import BoundedDrop, Scores
 from shiftbench.validation.report import InvalidInput
-from tests.leaderboard.comparing.test_recipes import constant
+from tests.scoring.comparing.test_recipes import constant
 
 N, HOME, MARGIN = 500, 0.7, 0.05
 

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from shiftbench.builders.folder.manifest import TaskInfo
-from shiftbench.leaderboard.scoring.outcomes import outcomes
+from shiftbench.scoring.scores.outcomes import outcomes
 from shiftbench.validation.vocabulary import UNPARSED, TaskKind
 
 LABELS = ("entailment", "neutral", "contradiction", "not_entailment")

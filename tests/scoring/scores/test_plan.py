@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.metrics.power import EvaluationSet, minimum_detectable, target_drop_variance
-from shiftbench.leaderboard.scoring.plan import plan
-from shiftbench.leaderboard.views.plan_tables import plan_picture, print_plan
+from shiftbench.metrics.power import EvaluationSet, minimum_detectable, target_drop_variance
+from shiftbench.scoring.reports.plan_tables import plan_picture, print_plan
+from shiftbench.scoring.scores.plan import plan
 from shiftbench.validation.report import InvalidInput
 
 from ..conftest import predict

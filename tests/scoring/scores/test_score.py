@@ -12,9 +12,9 @@ from shiftbench.builders.assembling.assemble import AssembledTask
 from shiftbench.builders.building.synthetic import SA
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.writing.writer import write_folder
-from shiftbench.leaderboard.metrics.depth import LAMBDAS
-from shiftbench.leaderboard.scoring.score import score_file
-from shiftbench.leaderboard.scoring.shape import Scores, TaskScores
+from shiftbench.metrics.depth import LAMBDAS
+from shiftbench.scoring.scores.score import score_file
+from shiftbench.scoring.scores.shape import Scores, TaskScores
 from shiftbench.validation.report import InvalidInput
 from tests.close_figures import assert_close
 

@@ -7,7 +7,7 @@ import pytest
 
 from shiftbench.builders.building.own import build_own
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.validation_rows import read_validation
+from shiftbench.scoring.scores.validation_rows import read_validation
 from shiftbench.validation.report import InvalidInput
 
 

@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import score_file
-from shiftbench.leaderboard.scoring.shape import TaskScores, WithoutRepeats
-from shiftbench.leaderboard.views.headline import headline
-from shiftbench.leaderboard.views.terminal import print_scores
+from shiftbench.scoring.reports.headline import headline
+from shiftbench.scoring.reports.terminal import print_scores
+from shiftbench.scoring.scores.score import score_file
+from shiftbench.scoring.scores.shape import TaskScores, WithoutRepeats
 from tests.leaderboard.repeated import DOMAINS, build_repeating_folder, nearest_text_predictions
 
 

@@ -8,11 +8,11 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import data_path, read_statistics
-from shiftbench.leaderboard.scoring.score import score_file
-from shiftbench.leaderboard.scoring.shape import NearDuplicates, Scores
-from shiftbench.leaderboard.scoring.without_shift import near_duplicates
-from shiftbench.leaderboard.views.headline import headline
-from shiftbench.leaderboard.views.pictures.flips import mean_flip_words
+from shiftbench.scoring.reports.headline import headline
+from shiftbench.scoring.reports.pictures.flips import mean_flip_words
+from shiftbench.scoring.scores.score import score_file
+from shiftbench.scoring.scores.shape import NearDuplicates, Scores
+from shiftbench.scoring.scores.without_shift import near_duplicates
 from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
 
 DOMAINS = ("books", "films", "games")

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.report import InvalidInput
 from tests.baselines.training.tiny_tokenizers import bert_tokenizer
 from tests.leaderboard.conftest import predict
@@ -76,7 +76,7 @@ def test_a_model_of_other_labels_is_refused(synthetic: DatasetFolder, tmp_path: 
 
 
 def test_no_library_is_imported_with_its_adapter() -> None:
-    names = "shiftbench.api, shiftbench.adapters.shift_callback, shiftbench.adapters.domain_scorer"
+    names = "shiftbench.notebook.api, shiftbench.adapters.shift_callback, shiftbench.adapters.domain_scorer"
     code = f"import sys, {names}; print({{'torch', 'transformers', 'sklearn'}} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from shiftbench.leaderboard.metrics.wilson import relative_square, wilson_interval
-from shiftbench.leaderboard.protocol.choice import Facts, MeanWords, Probe, Study
-from shiftbench.leaderboard.protocol.rule import Candidate
-from shiftbench.leaderboard.scoring.intervals import Figure
+from shiftbench.metrics.wilson import relative_square, wilson_interval
+from shiftbench.scoring.papers.protocol.choice import Facts, MeanWords, Probe, Study
+from shiftbench.scoring.papers.protocol.rule import Candidate
+from shiftbench.scoring.scores.intervals import Figure
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 TASKS = {

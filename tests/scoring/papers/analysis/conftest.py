@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.analysis.entries import Analysed, Result, find_results
-from shiftbench.leaderboard.scoring.score import score_predictions
-from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.scoring.papers.analysis.entries import Analysed, Result, find_results
+from shiftbench.scoring.scores.score import score_predictions
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card, write_card
 from shiftbench.validation.predictions import check_predictions
 from tests.leaderboard.id_folder import build_id_folder, id_predictions

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.analysis import entries
-from shiftbench.leaderboard.analysis.entries import Result, find_results, read_entries, with_bounds
-from shiftbench.leaderboard.analysis.series import series_of, state_value
-from shiftbench.leaderboard.scoring.estimate import Estimate, Interval
-from shiftbench.leaderboard.scoring.shape import Scores
 from shiftbench.leaderboard.store import Store
+from shiftbench.scoring.papers.analysis import entries
+from shiftbench.scoring.papers.analysis.entries import Result, find_results, read_entries, with_bounds
+from shiftbench.scoring.papers.analysis.series import series_of, state_value
+from shiftbench.scoring.scores.estimate import Estimate, Interval
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.shapes import labels_with_errors

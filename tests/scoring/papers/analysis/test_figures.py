@@ -14,13 +14,13 @@ import pytest
 from typer.testing import CliRunner
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.command import app
-from shiftbench.leaderboard.analysis.canvas import Margins, Panel, _moved_apart, picture, value_range
-from shiftbench.leaderboard.analysis.entries import Result, find_results
-from shiftbench.leaderboard.analysis.figures import FIGURES, analyse, figures_of, write
-from shiftbench.leaderboard.commands import scores as commands
-from shiftbench.leaderboard.scoring.estimate import Estimate
-from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.cli import score_groups as commands
+from shiftbench.cli.command import app
+from shiftbench.scoring.papers.analysis.canvas import Margins, Panel, _moved_apart, picture, value_range
+from shiftbench.scoring.papers.analysis.entries import Result, find_results
+from shiftbench.scoring.papers.analysis.figures import FIGURES, analyse, figures_of, write
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import InvalidInput
 from tests.command_line import run

@@ -6,12 +6,12 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.analysis.entries import find_results
-from shiftbench.leaderboard.analysis.forecasts import BOARDS, draw_forecasts, find_forecasts
-from shiftbench.leaderboard.analysis.known_causes import CAUSES, known_shifts
-from shiftbench.leaderboard.forecasting.methods import METHODS
-from shiftbench.leaderboard.forecasting.run import chosen_methods, forecast_task
-from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.scoring.forecasting.methods import METHODS
+from shiftbench.scoring.forecasting.run import chosen_methods, forecast_task
+from shiftbench.scoring.papers.analysis.entries import find_results
+from shiftbench.scoring.papers.analysis.forecasts import BOARDS, draw_forecasts, find_forecasts
+from shiftbench.scoring.papers.analysis.known_causes import CAUSES, known_shifts
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.predictions import check_predictions
 
 from .conftest import both_tasks, entry

@@ -8,17 +8,17 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import read_statistics
-from shiftbench.leaderboard.analysis.difficulty import find_drops_by_difficulty
-from shiftbench.leaderboard.analysis.divergence import find_divergence
-from shiftbench.leaderboard.analysis.effective import find_effective
-from shiftbench.leaderboard.analysis.entries import Result, find_results
-from shiftbench.leaderboard.analysis.grids import find_model_averages, find_rank_stability, find_theorem_one
-from shiftbench.leaderboard.analysis.scaling import find_over
-from shiftbench.leaderboard.analysis.scenarios import find_scenarios
-from shiftbench.leaderboard.analysis.states import find_states
-from shiftbench.leaderboard.metrics.correlation import LEAST_STATES, spearman
-from shiftbench.leaderboard.scoring.estimate import Estimate, Interval
-from shiftbench.leaderboard.scoring.shape import Scores
+from shiftbench.metrics.correlation import LEAST_STATES, spearman
+from shiftbench.scoring.papers.analysis.difficulty import find_drops_by_difficulty
+from shiftbench.scoring.papers.analysis.divergence import find_divergence
+from shiftbench.scoring.papers.analysis.effective import find_effective
+from shiftbench.scoring.papers.analysis.entries import Result, find_results
+from shiftbench.scoring.papers.analysis.grids import find_model_averages, find_rank_stability, find_theorem_one
+from shiftbench.scoring.papers.analysis.scaling import find_over
+from shiftbench.scoring.papers.analysis.scenarios import find_scenarios
+from shiftbench.scoring.papers.analysis.states import find_states
+from shiftbench.scoring.scores.estimate import Estimate, Interval
+from shiftbench.scoring.scores.shape import Scores
 
 from .conftest import State, entry
 

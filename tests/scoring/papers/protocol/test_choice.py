@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.protocol.choice import Facts, MeanWords, Probe, Study, choose
-from shiftbench.leaderboard.protocol.report import reason_words
-from shiftbench.leaderboard.protocol.rule import Candidate
-from shiftbench.leaderboard.protocol.run import resolve_id_domain
-from shiftbench.leaderboard.scoring.intervals import Figure, Reason
+from shiftbench.scoring.papers.protocol.choice import Facts, MeanWords, Probe, Study, choose
+from shiftbench.scoring.papers.protocol.report import reason_words
+from shiftbench.scoring.papers.protocol.rule import Candidate
+from shiftbench.scoring.papers.protocol.run import resolve_id_domain
+from shiftbench.scoring.scores.intervals import Figure, Reason
 
 NAMES = {"Wide": "wide", "Law": "law", "Court": "court"}
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.protocol.choice import DatasetChoice
-from shiftbench.leaderboard.protocol.picture import choice_picture
-from shiftbench.leaderboard.protocol.run import choose_measured, choose_reported
+from shiftbench.scoring.papers.protocol.choice import DatasetChoice
+from shiftbench.scoring.papers.protocol.picture import choice_picture
+from shiftbench.scoring.papers.protocol.run import choose_measured, choose_reported
 from shiftbench.validation.report import InvalidInput
 from tests import command_line
 

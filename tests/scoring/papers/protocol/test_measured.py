@@ -10,10 +10,10 @@ import pytest
 
 from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.protocol.choice import DatasetChoice, Decision
-from shiftbench.leaderboard.protocol.measured import measured_scores, measured_study
-from shiftbench.leaderboard.protocol.run import choose_measured
-from shiftbench.leaderboard.scoring.score import score_file
+from shiftbench.scoring.papers.protocol.choice import DatasetChoice, Decision
+from shiftbench.scoring.papers.protocol.measured import measured_scores, measured_study
+from shiftbench.scoring.papers.protocol.run import choose_measured
+from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.report import InvalidInput
 
 from .conftest import ERRORS, predicted

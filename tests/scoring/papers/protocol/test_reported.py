@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from shiftbench.builders import boss
-from shiftbench.leaderboard.protocol import reported
-from shiftbench.leaderboard.protocol.choice import DatasetChoice, Decision
-from shiftbench.leaderboard.protocol.run import choose_reported
+from shiftbench.scoring.papers.protocol import reported
+from shiftbench.scoring.papers.protocol.choice import DatasetChoice, Decision
+from shiftbench.scoring.papers.protocol.run import choose_reported
 from shiftbench.validation.report import InvalidInput
 
 SUITE = {

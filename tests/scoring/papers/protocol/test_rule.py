@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shiftbench.leaderboard.protocol.rule import (
+from shiftbench.scoring.papers.protocol.rule import (
     Candidate,
     OodVerdict,
     choose_id,
