@@ -14,7 +14,7 @@ from shiftbench.leaderboard.app.jobs import Jobs
 from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import Line, LineFullError
 from shiftbench.leaderboard.board import Board, Index
-from shiftbench.leaderboard.board.effective import AboveLine, effective_robustness_of
+from shiftbench.leaderboard.board.effective import effective_robustness_of
 from shiftbench.leaderboard.board.places import BoardPlace, place_of
 from shiftbench.leaderboard.pages import addresses
 from shiftbench.leaderboard.pages.entry_page import entry_page
@@ -23,6 +23,7 @@ from shiftbench.leaderboard.pages.released_page import released_page
 from shiftbench.leaderboard.pages.withdrawn_page import withdrawn_page
 from shiftbench.leaderboard.release import nominated_entries
 from shiftbench.leaderboard.store import Entry, folder_of
+from shiftbench.scoring.reports.above_line_part import AboveLine
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.scores.examples import WrongExample, wrong_examples
 from shiftbench.scoring.scores.shape import TaskScores

@@ -23,7 +23,6 @@ In: a store and dataset folders. Out: boards with their rows, ranks and interval
 from shiftbench.leaderboard.board.boards import Board, find_board
 from shiftbench.leaderboard.board.index import Index, public_message
 from shiftbench.leaderboard.board.overall import Benchmark, find_benchmark
-from shiftbench.leaderboard.board.rows import missing_lines, task_scores
 from shiftbench.leaderboard.board.snapshot import Unscored
 
 __all__ = [
@@ -33,7 +32,5 @@ __all__ = [
     "Unscored",
     "find_benchmark",
     "find_board",
-    "missing_lines",
     "public_message",
-    "task_scores",
 ]

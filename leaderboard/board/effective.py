@@ -1,33 +1,15 @@
 """An entry's effective robustness: its score under shift above the line through the board's other entries."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from shiftbench.leaderboard.board.rows import trained_outside
 from shiftbench.metrics.above_line import one_against_others
+from shiftbench.scoring.reports.above_line_part import AboveLine
 from shiftbench.scoring.scores.estimate import Estimate
 
 _PAIRS = (("id_score", "mean_ood"), ("mean_ss", "mean_st"))
-
-
-@dataclass(frozen=True)
-class AboveLine:
-    """One entry compared with the line of logit(OOD) on logit(ID) through other entries; fractions.
-
-    Attributes:
-        effective: the OOD score above what the line expects, with its 95% interval over test texts and over the line.
-        expected: the OOD score that the line expects.
-        n_others: entries that the line is drawn through.
-        is_extended: whether the entry's ID score lies beyond all of theirs.
-    """
-
-    effective: Estimate
-    expected: float
-    n_others: int
-    is_extended: bool
 
 
 def effective_robustness_of(frame: pl.DataFrame, identity: str) -> AboveLine | None:

@@ -12,14 +12,11 @@ import polars as pl
 
 from shiftbench.leaderboard.store import Entry
 from shiftbench.metrics.robustness import SCENARIOS
-from shiftbench.scoring.scores.coverage import covers_board
+from shiftbench.scoring.scores.coverage import LAMBDAS, is_ranked, unranked_lines
 from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.id_ood import ID_OOD
 from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Scores, TaskScores
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, PLACEBO
 
-LAMBDAS = ("0", "50", "90")
-"""Percent of the most source-like target texts left out, of the depth figures of a board."""
 GRID_FIGURES = ("mean_ss", "mean_st", "average_drop", "worst_sd", "worst_td", "mean_sd", "mean_td")
 ID_FIGURES = ("id_score", "mean_ood", "drop")
 FIGURES = (*GRID_FIGURES, *(f"depth_f1_{key}" for key in LAMBDAS), *ID_FIGURES)
@@ -112,65 +109,10 @@ def _card_columns(entry: Entry, stamp: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def task_scores(scores: Scores, task: str) -> TaskScores | None:
-    """Find one task's scores.
-
-    Args:
-        scores: an entry's scores.
-        task: the task.
-    Returns: its scores; None where the entry has none.
-    """
-    return next((each for each in scores.tasks if each.task == task), None)
-
-
-def missing_lines(scores: Scores, task: str | None = None) -> list[str]:
-    """List what is missing from the scores.
-
-    Args:
-        scores: an entry's scores.
-        task: the task; None lists all tasks', each line beginning with its name.
-    Returns: a line for each thing.
-    """
-    return [
-        _place_prefix(item.source, item.target, item.task if task is None else None) + item.what
-        for item in scores.missing
-        if task is None or item.task == task
-    ]
-
-
-def _place_prefix(source: str | None, target: str | None, task: str | None) -> str:
-    cell = f"{source} \N{RIGHTWARDS ARROW} {target}" if source and target else (source or target or "")
-    place = " ".join(part for part in (task, cell) if part)
-    return f"{place}: " if place else ""
-
-
-def is_ranked(task: TaskScores) -> bool:
-    """Return whether scores cover what a board ranks by."""
-    summary = task.summary
-    return covers_board(
-        complete=summary.complete,
-        basis=summary.basis,
-        n_shifts=summary.n_shifts,
-        n_domains=len(task.domains),
-        has_id_domain=task.id_ood is not None,
-    )
-
-
 def trained_outside() -> pl.Expr:
     """Return the expression for rows of models trained on none of a board's domains, to which drops do not apply."""
     by_source = pl.col("trained_on").fill_null("").is_in(OUTSIDE_SOURCES)
     return by_source | pl.col("basis").fill_null("").is_in(OUTSIDE_BASES.values())
-
-
-def unranked_lines(scores: Scores, task: TaskScores) -> list[str]:
-    """List why an entry is not ranked, the reason before what is missing."""
-    summary = task.summary
-    missing = missing_lines(scores, task.task)
-    if task.id_ood is not None and summary.basis == "joined":
-        missing.insert(0, "it was trained on one of the OOD data sets")
-    elif summary.basis not in ("single-source", ID_OOD, *OUTSIDE_BASES.values()):
-        missing.insert(0, f"{summary.basis} predictions only: models trained on one domain each are ranked")
-    return missing
 
 
 def _task_figures(task: TaskScores) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from typing import Any, TypedDict
 import polars as pl
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.board import Index, missing_lines, public_message
+from shiftbench.leaderboard.board import Index, public_message
 from shiftbench.leaderboard.board.boards import Board
-from shiftbench.leaderboard.board.rows import is_ranked, unranked_lines
 from shiftbench.leaderboard.release import TargetFeedback, feedback, nominate
 from shiftbench.leaderboard.store import Entry, folder_of
+from shiftbench.scoring.scores.coverage import is_ranked, missing_lines, unranked_lines
 from shiftbench.scoring.scores.score import IN_THIS_PROCESS, FileChecks, token_encoder
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card, parse_card

@@ -1,15 +1,12 @@
-"""The head of an entry's page: name, links, what can be done with it, how to cite it; and its card."""
+"""The head of an entry's page: name, links, what can be done with it, how to cite it."""
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.pages.addresses import compare_address, entry_address, predictions_address, scores_address
 from shiftbench.leaderboard.pages.links import named_links
 from shiftbench.leaderboard.store import Entry
-from shiftbench.scoring.reports.cells import fact_list
 from shiftbench.scoring.reports.exports import bibtex_text
-from shiftbench.scoring.reports.frame.html import Markup, join, link, tag
-from shiftbench.scoring.reports.numbers import count
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.scores.shape import TaskScores
-from shiftbench.validation.cards import Card
 
 
 def heading(identity: str, entry: Entry | None, task: TaskScores | None, folder: DatasetFolder | None = None) -> Markup:
@@ -84,25 +81,3 @@ def citation(entry: Entry) -> str:
     }
     written = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
     return f"@misc{{shiftbench-{entry.id},\n{written}\n}}\n"
-
-
-def card_html(card: Card) -> Markup:
-    """Build what a card says, behind a heading that opens it."""
-    facts: list[tuple[str, str | Markup]] = []
-    for key, value in card.as_dict().items():
-        label = key.replace("_", " ")
-        if key.endswith("url"):
-            facts.append((label, link(value, value)))
-        elif isinstance(value, bool):
-            facts.append((label, "yes" if value else "no"))
-        elif isinstance(value, dict):
-            facts.append((label, ", ".join(f"{name} {stated}" for name, stated in value.items())))
-        elif isinstance(value, list):
-            facts.append((label, ", ".join(value)))
-        elif isinstance(value, int):
-            facts.append((label, count(value)))
-        elif key in ("command", "data"):
-            facts.append((label, tag("code", value)))
-        elif key != "name":
-            facts.append((label, str(value)))
-    return tag("details", tag("summary", "Card"), fact_list(facts, "sb-facts"), class_="sb-card")

@@ -4,14 +4,15 @@ import re
 from collections.abc import Callable, Sequence
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.board.effective import AboveLine
 from shiftbench.leaderboard.board.places import BoardPlace
 from shiftbench.leaderboard.pages.addresses import entry_address
-from shiftbench.leaderboard.pages.entry_head import card_html, heading
+from shiftbench.leaderboard.pages.entry_head import heading
 from shiftbench.leaderboard.pages.forecast_part import EntryForecast, forecast_part
 from shiftbench.leaderboard.pages.place_part import place_part
 from shiftbench.leaderboard.pages.task_names import plain_task_name
 from shiftbench.leaderboard.store import Entry
+from shiftbench.scoring.reports.above_line_part import AboveLine
+from shiftbench.scoring.reports.card_part import card_html
 from shiftbench.scoring.reports.cells import choices
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.frame.notices import notices

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.pages.board_cells import LEADING_SET
-from shiftbench.leaderboard.pages.entry_head import card_html, heading
+from shiftbench.leaderboard.pages.entry_head import heading
 from shiftbench.leaderboard.release import Released
 from shiftbench.leaderboard.store import Entry
+from shiftbench.scoring.reports.card_part import card_html
 from shiftbench.scoring.reports.cells import scroll_box
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.frame.notices import notices

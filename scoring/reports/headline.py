@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from shiftbench.leaderboard.board.rows import LAMBDAS
 from shiftbench.scoring.reports.annotators import AGAINST_OTHERS, ANNOTATORS, annotator_words
 from shiftbench.scoring.reports.beyond_means import about_lines
 from shiftbench.scoring.reports.detectable import detectable_text
@@ -18,6 +17,7 @@ from shiftbench.scoring.reports.numbers import (
     share,
 )
 from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK, source_name
+from shiftbench.scoring.scores.coverage import LAMBDAS
 from shiftbench.scoring.scores.estimate import Estimate, Interval
 from shiftbench.scoring.scores.shape import OUTSIDE_BASES, DetectableDrop, NearDuplicates, Summary, TaskScores
 from shiftbench.scoring.scores.summary import PAIRING

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.pages.entry_head import card_html
+from shiftbench.scoring.reports.card_part import card_html
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.site import report_file

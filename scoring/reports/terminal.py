@@ -11,9 +11,6 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from shiftbench.leaderboard.release import Round
-from shiftbench.leaderboard.store.interval_changes import IntervalChange
-from shiftbench.leaderboard.store.rescore import Rescored
 from shiftbench.scoring.comparing.shape import Comparison, Difference, p_text, winner
 from shiftbench.scoring.comparing.words import about_lines, floor_words
 from shiftbench.scoring.reports.annotators import annotator_words
@@ -140,75 +137,6 @@ def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> No
 def _difference(difference: Difference) -> tuple[str, str]:
     star = "*" if winner(difference) else " "
     return plain_points(difference.value) + star, "floor" if difference.at_floor else p_text(difference.p_corrected)
-
-
-def print_rescored(rescored: Rescored, console: Console) -> None:
-    """Print what scoring again did, and a table of the places that changed on each board.
-
-    Args:
-        rescored: what ``shiftbench.leaderboard.store.rescore.rescore`` returned.
-        console: where it is printed.
-    """
-    done = f"{len(rescored.scored):,} scored, {len(rescored.kept):,} kept, {len(rescored.failed):,} failed"
-    console.print(f"metric version {rescored.version}: {done}", highlight=False)
-    for identity, reason in rescored.failed.items():
-        console.print(f"  {identity}: {reason}", markup=False, highlight=False, soft_wrap=True)
-    if rescored.forecast:
-        console.print(f"accuracy forecast, entries: {len(rescored.forecast):,}", highlight=False)
-    for identity, reason in rescored.not_forecast.items():
-        console.print(f"  {identity}: no forecast: {reason}", markup=False, highlight=False, soft_wrap=True)
-    if rescored.against is None:
-        console.print("there are no scores of another metric version to compare with", highlight=False)
-    for board, changes in rescored.changes.items():
-        title = f"{board}: metric version {rescored.against} -> {rescored.version}"
-        rows = []
-        for each in changes:
-            rank = f"{each.old_rank or '-'} -> {each.new_rank or '-'}"
-            change = f"{plain_points(each.old_value, 2)} -> {plain_points(each.new_value, 2)}"
-            rows.append([each.name, each.id, rank, change])
-        if rows:
-            print_table(console, title, ("entry", "id", "rank", "mean ST in points"), rows)
-        else:
-            console.print(f"\n{title}: all places and scores are the same", markup=False, highlight=False)
-        _print_intervals(rescored.intervals.get(board, ()), title, console)
-
-
-def _print_intervals(changes: Sequence[IntervalChange], title: str, console: Console) -> None:
-    """Print how many 95% intervals there were and are, how wide, and how many drops they tell from 0."""
-    if not changes:
-        console.print(f"{title}: all intervals are the same", markup=False, highlight=False)
-        return
-    rows = []
-    for each in changes:
-        widths = f"{plain_points(each.old_width, 2)} -> {plain_points(each.new_width, 2)}"
-        clear = "" if each.old_clear is None else f"{each.old_clear} -> {each.new_clear}"
-        rows.append([each.figure, str(each.values), f"{each.old_intervals} -> {each.new_intervals}", widths, clear])
-    columns = ("95% intervals of", "values", "with an interval", "mean width in points", "drops that exclude 0")
-    print_table(console, f"{title}, intervals", columns, rows)
-
-
-def print_round(closed: Round, console: Console) -> None:
-    """Print what a round released, a table a board, and what was left out."""
-    for board in closed.boards:
-        rows = [
-            [
-                str(each.place or "-"),
-                "" if each.with_leader is None else "yes" if each.with_leader else "no",
-                each.entry,
-                each.account,
-                "n/a" if each.mean is None else f"{100 * each.mean:.1f}",
-                ", ".join(f"{target} {100 * score:.1f}" for target, score in each.targets.items()),
-            ]
-            for each in board.entries
-        ]
-        subset = "" if board.subset == "all" else f":{board.subset}"
-        title = f"{board.benchmark}/{board.task}{subset}: round {closed.name}"
-        print_table(
-            console, title, ("place", "with the leader", "entry", "account", "mean ST in points", "by target"), rows
-        )
-    for out in closed.left_out:
-        where = f"{out.task}/{out.target}" if out.target else out.task
-        console.print(f"left out: {out.entry} of {out.account} on {where}: {out.why}", markup=False, highlight=False)
 
 
 def _print_warnings(results: Sequence[Scores], console: Console) -> None:

@@ -57,8 +57,8 @@ def release_round(
     """
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.leaderboard.release import close_round, round_of_quarter
+    from shiftbench.leaderboard.release.round_table import print_round
     from shiftbench.leaderboard.store import open_store
-    from shiftbench.scoring.reports.terminal import print_round
 
     where = open_store(store)
     folders = [DatasetFolder.open(folder) for folder in data]

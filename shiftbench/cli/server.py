@@ -184,7 +184,7 @@ def rescore(
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.leaderboard.store import open_store
     from shiftbench.leaderboard.store.rescore import rescore as rescore_store
-    from shiftbench.scoring.reports.terminal import print_rescored
+    from shiftbench.leaderboard.store.rescored_table import print_rescored
     from shiftbench.validation.report import InvalidInput, Problem
 
     folders = [DatasetFolder.open(folder) for folder in data]

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.board.effective import AboveLine
 from shiftbench.leaderboard.pages.entry_page import entry_page, public_years
 from shiftbench.leaderboard.store import Entry
+from shiftbench.scoring.reports.above_line_part import AboveLine
 from shiftbench.scoring.reports.detectable import ABOUT_DETECTABLE
 from shiftbench.scoring.reports.headline import TRAINING_UNKNOWN
 from shiftbench.scoring.reports.numbers import drop_points, points

@@ -15,9 +15,9 @@ from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.pages.board_data import board_rows
 from shiftbench.leaderboard.release import close_round, feedback, last_release, nominate, nominated_entries
 from shiftbench.leaderboard.release.releases import closed_rounds
+from shiftbench.leaderboard.release.round_table import print_round
 from shiftbench.leaderboard.store import Entry, Store
 from shiftbench.leaderboard.store.rescore import rescore
-from shiftbench.scoring.reports.terminal import print_round
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import UNPARSED
 from tests.leaderboard.release.gold import (
