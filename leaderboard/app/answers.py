@@ -5,8 +5,9 @@ from collections.abc import Callable
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
+from shiftbench.leaderboard.pages.shell import page
 from shiftbench.scoring.reports.frame.html import Markup
-from shiftbench.scoring.reports.frame.site import box, page
+from shiftbench.scoring.reports.frame.site import box
 from shiftbench.validation.report import InvalidInput
 
 

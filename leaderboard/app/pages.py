@@ -26,7 +26,8 @@ from shiftbench.leaderboard.pages.board_query import BoardQuery
 from shiftbench.leaderboard.pages.data_page import data_page
 from shiftbench.leaderboard.pages.overall_page import overall_fragment, overall_page
 from shiftbench.leaderboard.pages.overall_query import OverallQuery
-from shiftbench.scoring.reports.frame.site import script, style_sheet
+from shiftbench.leaderboard.pages.shell import script
+from shiftbench.scoring.reports.frame.site import style_sheet
 from shiftbench.validation.report import InvalidInput
 
 A_YEAR = "public, max-age=31536000, immutable"

@@ -25,7 +25,7 @@ from shiftbench.leaderboard.app.line import AT_ONCE
 from shiftbench.leaderboard.board.submission import SubmissionAnswer, check, nominate_entry, submit, withdraw
 from shiftbench.leaderboard.pages.answer import answer_html, submit_html
 from shiftbench.leaderboard.pages.card_fields import CardField, card_fields, only_data
-from shiftbench.scoring.reports.frame.site import header
+from shiftbench.leaderboard.pages.shell import header
 from shiftbench.scoring.scores.score import FileChecks
 from shiftbench.validation.cards import MAX_CARD_BYTES
 from shiftbench.validation.report import InvalidInput

@@ -2,7 +2,8 @@
 
 from shiftbench.builders.folder.citations import cite
 from shiftbench.builders.folder.papers import DEPTH_F1, PAPERS
-from shiftbench.scoring.reports.frame.html import Markup, render
+from shiftbench.leaderboard.pages.shell import render
+from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.numbers import count
 
 

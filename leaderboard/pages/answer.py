@@ -6,8 +6,9 @@ from typing import Any
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.submission import HEADLINES, SubmissionAnswer
 from shiftbench.leaderboard.pages.addresses import SUBMIT, board_address, entry_address
+from shiftbench.leaderboard.pages.shell import render
 from shiftbench.scoring.reports.cells import number_cell, scroll_box
-from shiftbench.scoring.reports.frame.html import Markup, join, render, tag
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.numbers import drop_points, points, share
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.validation.report import counted

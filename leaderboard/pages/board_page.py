@@ -13,8 +13,9 @@ from shiftbench.leaderboard.pages.board_notes import about_data, legend, unscore
 from shiftbench.leaderboard.pages.board_query import FILTERS, BoardQuery
 from shiftbench.leaderboard.pages.query import MAX_SEARCH
 from shiftbench.leaderboard.pages.scatter_part import scatter
+from shiftbench.leaderboard.pages.shell import render
 from shiftbench.leaderboard.pages.task_names import board_name
-from shiftbench.scoring.reports.frame.html import Markup, join, render, tag
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.site import box
 from shiftbench.scoring.reports.numbers import metric_name

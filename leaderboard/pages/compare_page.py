@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from shiftbench.leaderboard.pages.addresses import predictions_address
 from shiftbench.leaderboard.pages.pairwise_part import Pairwise, pairwise_table
+from shiftbench.leaderboard.pages.shell import render
 from shiftbench.scoring.comparing.entries import (
     MAX_ENTRIES,
     MAX_PAIRWISE,
@@ -35,7 +36,7 @@ from shiftbench.scoring.comparing.words import about_lines, apart_words, floor_w
 from shiftbench.scoring.reports import exports
 from shiftbench.scoring.reports.cells import scroll_box
 from shiftbench.scoring.reports.compare_pictures import difference_bar, flip_table, pictures
-from shiftbench.scoring.reports.frame.html import Markup, join, render, tag
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.frame.site import box
 from shiftbench.scoring.reports.numbers import MISSING, NOT_APPLICABLE, drop_points, points
 from shiftbench.scoring.reports.pictures.words import source_name

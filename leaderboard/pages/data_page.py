@@ -12,9 +12,10 @@ from shiftbench.builders.folder.statistics import Annotators, TaskStatistics, re
 from shiftbench.leaderboard.pages.addresses import data_address
 from shiftbench.leaderboard.pages.data_samples import loading_part, samples_part
 from shiftbench.leaderboard.pages.entry_page import citation_years
+from shiftbench.leaderboard.pages.shell import render
 from shiftbench.leaderboard.pages.task_names import plain_task_name
 from shiftbench.scoring.reports.cells import choices, fact_list, scroll_box
-from shiftbench.scoring.reports.frame.html import Markup, join, link, render, tag
+from shiftbench.scoring.reports.frame.html import Markup, join, link, tag
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.site import box
 from shiftbench.scoring.reports.numbers import MISSING, count, metric_name, points, share

@@ -18,6 +18,7 @@ from shiftbench.leaderboard.pages.links import icon_links
 from shiftbench.leaderboard.pages.overall_query import COVERAGE, MEAN_RANK, WIN_RATE, OverallQuery, matching_lines
 from shiftbench.leaderboard.pages.query import MAX_SEARCH, PAGE_ROWS
 from shiftbench.leaderboard.pages.scatter_part import scatter
+from shiftbench.leaderboard.pages.shell import render
 from shiftbench.leaderboard.pages.table_parts import (
     BETTER,
     csv_link,
@@ -33,7 +34,7 @@ from shiftbench.leaderboard.pages.table_parts import (
 )
 from shiftbench.leaderboard.pages.task_names import benchmark_name, task_name
 from shiftbench.scoring.reports.cells import scroll_box
-from shiftbench.scoring.reports.frame.html import Markup, join, render, tag
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.site import box
 from shiftbench.scoring.reports.numbers import MISSING, metric_name, points, share

@@ -7,7 +7,8 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.submission import SubmissionAnswer
 from shiftbench.leaderboard.pages.answer import answer_html
 from shiftbench.leaderboard.pages.card_fields import card_fields
-from shiftbench.scoring.reports.frame.html import Markup, render
+from shiftbench.leaderboard.pages.shell import render
+from shiftbench.scoring.reports.frame.html import Markup
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""HTML in which every text is escaped unless written here: elements by ``tag``, shells of pages by ``render``."""
+"""HTML in which every text is escaped unless written here: elements by ``tag``, templates by ``load_templates``."""
 
 import re
 from collections.abc import Iterable
@@ -9,13 +9,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.ext import Extension
 from markupsafe import Markup, escape
 
-from shiftbench.leaderboard.pages import addresses
 from shiftbench.validation.plain_text import escape_invisible
 
-__all__ = ["Markup", "escape", "join", "link", "render", "tag"]
+__all__ = ["Markup", "escape", "join", "link", "load_templates", "tag"]
 
 VOID = frozenset({"br", "col", "input", "link", "meta"})
-TEMPLATES = Path(__file__).parent / "templates"
 _SPECIAL = re.compile("[&<>\"']|[^\n\t\\x20-\\x7e\\xa1-\\xac\\xae-\\u02ff]")
 """What may have to be escaped: HTML's own characters, and those that do not surely show."""
 
@@ -48,19 +46,23 @@ def link(url: str, text: str, **attributes: str | None) -> Markup:
     return tag("a", text, href=url, rel="noopener noreferrer nofollow", target="_blank", **attributes)
 
 
-def render(template: str, **values: object) -> Markup:
-    """Write a template of the folder ``templates``; values are escaped unless they are ``Markup``.
+def load_templates(folder: Path, **known: object) -> Environment:
+    """Read the templates of a folder; values are escaped unless they are ``Markup``, and a missing one is an error.
 
-    Templates know the module ``addresses`` without being given it.
-
-    Raises: jinja2.UndefinedError for a value that the template names and that is not given.
+    Args:
+        folder: holds the templates.
+        **known: what they know without being given it.
+    Returns: the environment, whose ``get_template(name).render(...)`` writes one.
     """
-    return Markup(_environment().get_template(template).render(values))
-
-
-def _escape_value(value: object) -> object:
-    """Return a template's value with what does not show escaped; HTML that was written here stays."""
-    return escape_invisible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    environment = Environment(
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        auto_reload=False,
+        extensions=[_JoinedLines],
+    )
+    environment.globals.update(known)
+    return environment
 
 
 class _JoinedLines(Extension):
@@ -68,20 +70,6 @@ class _JoinedLines(Extension):
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
         return re.sub(r"(?<=[>}])\s*\n\s*(?=[<{])", "", source)
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        auto_reload=False,
-        extensions=[_JoinedLines],
-        finalize=_escape_value,
-    )
-    environment.globals["addresses"] = addresses
-    return environment
 
 
 def _escaped(child: "str | Markup | Iterable[Markup]") -> str:

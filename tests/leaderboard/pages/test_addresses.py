@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from shiftbench.leaderboard.pages import addresses
-from shiftbench.scoring.reports.frame.html import TEMPLATES
+from shiftbench.leaderboard.pages.shell import TEMPLATES
 
 ROOT = Path(__file__).parents[3]
 ROOMS = ("leaderboard/app", "leaderboard/bench", "leaderboard/commands", "leaderboard/views", "shiftbench")

@@ -21,8 +21,8 @@ from shiftbench.leaderboard.pages.board_fragment import rows_fragment
 from shiftbench.leaderboard.pages.board_page import board_page
 from shiftbench.leaderboard.pages.board_query import BoardQuery, matching, whole_table
 from shiftbench.leaderboard.pages.query import PAGE_ROWS
+from shiftbench.leaderboard.pages.shell import script
 from shiftbench.leaderboard.store import Store
-from shiftbench.scoring.reports.frame.site import script
 from shiftbench.scoring.reports.intervals import HEIGHT, WIDTH, Scale, picture
 from shiftbench.scoring.scores.estimate import Estimate
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from shiftbench.leaderboard.pages.compare_page import Compared, EntryOption, compare_page
+from shiftbench.leaderboard.pages.shell import page
 from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.comparing.entries import ComparedEntry, compare_with_first
 from shiftbench.scoring.reports.compare_pictures import difference_bar, drop_dots
 from shiftbench.scoring.reports.frame.html import Markup
-from shiftbench.scoring.reports.frame.site import page
 from shiftbench.scoring.reports.numbers import points
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible
 

@@ -3,8 +3,8 @@
 import pytest
 from jinja2 import UndefinedError
 
-from shiftbench.scoring.reports.frame.html import TEMPLATES, Markup, join, render, tag
-from shiftbench.scoring.reports.frame.site import header, page
+from shiftbench.leaderboard.pages.shell import TEMPLATES, header, page, render
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
 
 EVIL = "<script>alert('1')</script>"
 

@@ -1,0 +1,101 @@
+"""The shell of every page: head, navigation, style sheet and script. Nothing is fetched from elsewhere."""
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment
+
+from shiftbench.leaderboard.pages import addresses
+from shiftbench.leaderboard.pages.addresses import (
+    ABOUT,
+    BOARD,
+    COMPARE,
+    DATA,
+    SCRIPT,
+    STYLE_SHEET,
+    SUBMIT,
+    static_address,
+)
+from shiftbench.scoring.reports.frame.html import Markup, load_templates
+from shiftbench.scoring.reports.frame.site import ICON, style_sheet
+from shiftbench.scoring.scores.shape import METRIC_VERSION
+
+TEMPLATES = Path(__file__).parent / "templates"
+PAGES = (
+    ("board", "Leaderboard", BOARD),
+    ("compare", "Compare", COMPARE),
+    ("submit", "Submit", SUBMIT),
+    ("data", "Data", DATA),
+    ("about", "About", ABOUT),
+)
+"""Key, name and address of the pages that the navigation leads to."""
+DESCRIPTION = (
+    "A leaderboard of how much accuracy NLP models lose when the text changes domain: scores computed from uploaded "
+    "predictions, with intervals, ties and placebos."
+)
+"""What search engines show of a page."""
+
+
+def render(template: str, **values: object) -> Markup:
+    """Write a template of the folder ``templates``; values are escaped unless they are ``Markup``.
+
+    Templates know the module ``addresses`` without being given it.
+
+    Raises: jinja2.UndefinedError for a value that the template names and that is not given.
+    """
+    return Markup(_templates().get_template(template).render(values))
+
+
+@cache
+def _templates() -> Environment:
+    return load_templates(TEMPLATES, addresses=addresses)
+
+
+def page(title: str, body: Markup, *, active: str = "") -> Markup:
+    """Build a whole page.
+
+    Args:
+        title: stands in the browser's tab, before the name of the site.
+        body: what the page shows.
+        active: key of the navigation's page that this is (see ``PAGES``).
+    Returns: an HTML document.
+    """
+    return render(
+        "page.html",
+        title=title,
+        body=body,
+        active=active,
+        pages=PAGES,
+        icon=ICON,
+        description=DESCRIPTION,
+        metric_version=METRIC_VERSION,
+        style_sheet=static_address(STYLE_SHEET, digest("page.css")),
+        script=static_address(SCRIPT, digest("page.js")),
+    )
+
+
+def header(active: str = "") -> Markup:
+    """Build the head of a page: the name, what it is about, and the ways to the other pages.
+
+    Args:
+        active: key of the navigation's page that this is (see ``PAGES``).
+    Returns: the head.
+    """
+    return render("header.html", active=active, pages=PAGES)
+
+
+@cache
+def script() -> str:
+    """Read the script: it makes pages quicker, and none of them needs it.
+
+    Returns: JavaScript.
+    """
+    return (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
+
+
+@cache
+def digest(name: str) -> str:
+    """Return a few digits that change with a static file, so that browsers keep it until then."""
+    content = {"page.css": style_sheet, "page.js": script}[name]()
+    return hashlib.sha256(content.encode()).hexdigest()[:12]
