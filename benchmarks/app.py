@@ -1,4 +1,4 @@
-"""Speed of the leaderboard with 10,000 entries, in a real browser: what ``shiftbench bench app`` runs.
+"""Speed of the leaderboard with 10,000 entries, in a real browser: what ``python -m benchmarks app`` runs.
 
 Figures are medians of 20. The server runs in a process of its own; the browser is headless Chromium by playwright
 (extra 'dev'); "cold" is a browser that has nothing of the site yet. Entries are copies of a few real ones with noise.

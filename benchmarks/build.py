@@ -1,6 +1,6 @@
 """How fast a large file of JSON lines is read and sampled, beside decompressing and parsing it alone.
 
-What ``shiftbench bench build`` runs. The file is invented: rows with the keys of TLDR-17, 2 GB of them before
+What ``python -m benchmarks build`` runs. The file is invented: rows with the keys of TLDR-17, 2 GB of them before
 compression. Every reading is done in a process of its own (``python -m benchmarks.build JOB
 FILE``), so that its peak memory can be measured.
 """

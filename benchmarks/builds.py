@@ -1,6 +1,6 @@
 """How much memory and time whole builds of large data sets take that are kept as upstream has them.
 
-What ``shiftbench bench build`` runs after reading. Files are invented at the published sizes (see
+What ``python -m benchmarks build`` runs after reading. Files are invented at the published sizes (see
 ``benchmarks.invented_releases``) and built without depths, each shape in a process of its own, so
 that its peak memory can be measured. Files and builds lie in a temporary folder and leave it shape by shape.
 """

@@ -1,4 +1,4 @@
-"""What ``shiftbench bench check`` measures: a check of MiniLM beside the model's bare forward pass, and all else.
+"""What ``python -m benchmarks check`` measures: a check of MiniLM beside the model's bare forward pass, and all else.
 
 The same classifier, the same pairs of texts and the same process take turns: a loop that tokenizes, sorts by length
 and runs the model over batches; a whole ``check`` from CSV to report; and that check again, with the predictions taken

@@ -1,4 +1,4 @@
-"""Simulations of how often claims are true, with a progress bar: what ``shiftbench coverage`` runs.
+"""Simulations of how often claims are true, with a progress bar: what ``python -m benchmarks coverage`` runs.
 
 ``SIMULATIONS`` is the list of what there is to simulate. Each takes a number of tasks, a seed and a step to call after
 every task, and returns rows.

@@ -1,4 +1,5 @@
-"""What ``shiftbench bench prompt`` measures: asking a server beside a bare loop, scoring labels beside one at a time.
+"""What ``python -m benchmarks prompt`` measures: asking a server beside a bare loop, scoring labels beside one at a
+time.
 
 The server is a stub in a process of its own that answers any chat after 20 ms, always the same. The bare loop is
 ``asyncio`` over the package ``openai``, as many requests at once as ours, with nothing checked, counted or kept. The

@@ -1,4 +1,5 @@
-"""Speed of depths, scoring and comparing against yardsticks timed in the same run: what ``shiftbench bench`` runs.
+"""Speed of depths, scoring and comparing against yardsticks timed in the same run: what ``python -m benchmarks
+scores`` runs.
 
 Every figure is a median of several runs; yardsticks that take minutes are timed on a part and extrapolated, and say
 so. The submission is the synthetic grid: all source-target pairs of Domain Robustness at Table 2's sizes.

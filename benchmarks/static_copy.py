@@ -1,4 +1,4 @@
-"""A page as plain files: the yardstick of ``shiftbench bench app``, served by the standard library from memory."""
+"""A page as plain files: the yardstick of ``python -m benchmarks app``, served by the standard library from memory."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What ``shiftbench bench train`` measures: our training and prediction beside transformers' own defaults.
+"""What ``python -m benchmarks train`` measures: our training and prediction beside transformers' own defaults.
 
 The same pretrained encoder, the same pairs of texts, the same machine and precision (bf16 on a GPU that has it): with
 ``Trainer`` as it comes, with ``Trainer`` that puts texts of one length together (``train_sampling_strategy``), with

@@ -6,3 +6,10 @@ point score, a depth-weighted score and a thousand bootstrap replicates all go t
 
 In: arrays of scores, counts or vectors. Out: numbers and arrays, as fractions.
 """
+
+import lazy_loader
+
+if __name__ != "shiftbench.metrics":
+    raise ImportError("this folder is the package shiftbench.metrics; import it under that name", name=__name__)
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -17,7 +17,7 @@ Target = str | float | tuple[float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """One measurement, in the keys that ``shiftbench bench --json`` prints; what was not measured is null.
+    """One measurement, in the keys that ``python -m benchmarks scores --json`` prints; what was not measured is null.
 
     Ours is measured in seconds or as a rate, and so is the yardstick where there is one.
 

@@ -15,7 +15,6 @@ from typer.core import TyperGroup
 import shiftbench
 from shiftbench.baselines.attack import commands as attack
 from shiftbench.baselines.grid.commands import grid
-from shiftbench.bench_command import bench
 from shiftbench.builders.building.commands import build
 from shiftbench.cli.archive_command import archive
 from shiftbench.cli.card_command import card
@@ -34,7 +33,7 @@ from shiftbench.cli.predict_command import predict
 from shiftbench.cli.publish_command import publish
 from shiftbench.cli.rounds import nominate, release_round
 from shiftbench.cli.score_command import score
-from shiftbench.cli.score_groups import analyse, coverage, protocol, validate
+from shiftbench.cli.score_groups import analyse, protocol, validate
 from shiftbench.cli.server import publish_space, rescore, serve, submit, withdraw
 from shiftbench.cli.share_command import share
 from shiftbench.cli.verify_command import verify
@@ -119,14 +118,39 @@ app.add_typer(attacks, name="attack")
 for command in (
     check, build, publish, plan, export, predict, validate, card, score, compare, compare_logs, verify, gate, label,
     forecast, score_forecasts, share, submit, withdraw, nominate, serve, rescore, archive, release_round, publish_space,
-    protocol, bench, coverage, with_log_option(grid, _files_of_grid), analyse, demo,
+    protocol, with_log_option(grid, _files_of_grid), analyse, demo,
 ):  # fmt: skip
     app.command()(command)
 app.command("import")(import_logs)
 
 
+def _refuse_benchmark(context: typer.Context) -> None:
+    """Benchmarks need a clone: they measure this project, and nobody else's models."""
+    name = "" if context.info_name == "bench" else f"{context.info_name} "
+    words = " ".join(context.args) or ("" if name else "scores")
+    moved = f"'shiftbench {context.info_name}' went; in a clone of the project: python -m benchmarks {name}{words}"
+    typer.echo(f"error: {moved.rstrip()}", err=True)
+    raise typer.Exit(2)
+
+
+for name in ("bench", "coverage"):
+    app.command(
+        name,
+        hidden=True,
+        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+        add_help_option=False,
+    )(_refuse_benchmark)
+
+
 def main() -> None:
-    """Run the command. Exit code 0: done; 1: refused input; 2: wrong usage; 3: a failed gate or claim; 130: Ctrl-C."""
+    """Run the command ``shiftbench`` (see ``run_app``)."""
+    run_app(app)
+
+
+def run_app(app: typer.Typer) -> None:
+    """Run a command of ours. Exit code 0: done; 1: refused input; 2: wrong usage; 3: a failed gate or claim; 130:
+    Ctrl-C.
+    """
     from shiftbench.validation.plain_streams import plain_streams
 
     with plain_streams():

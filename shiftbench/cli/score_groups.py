@@ -1,6 +1,5 @@
 """The commands that check, simulate, choose and analyse. Heavy libraries are imported inside them."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -66,26 +65,6 @@ def validate(
     for line in (*prediction_lines(frame, folder, subset), next_for_predictions(path, data, card, subset)):
         typer.echo(line, err=True)
     write_json({"ok": True, "predictions": len(frame), "runs": runs, "tasks": coverage_of(frame)}, json_)
-
-
-def coverage(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Simulations; all of them without a name.")
-    ] = None,
-    tasks: Annotated[int, typer.Option("--tasks", metavar="N", help="Simulated tasks of each setting.", min=1)] = 500,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,
-    json_: JsonOption = None,
-) -> None:
-    """Simulate how often claims are true: 95% intervals near 0 and 1, with few groups, with rare classes, and more.
-
-    Example: shiftbench coverage edges --tasks 2000
-    """
-    from benchmarks.coverage import measure_coverage, print_coverage
-
-    rows = measure_coverage(tasks, seed, names)
-    if json_ != "-":
-        print_coverage(rows, tasks, console())
-    write_json({"tasks": tasks, "seed": seed, "coverage": [asdict(row) for row in rows]}, json_)
 
 
 def protocol(
@@ -186,8 +165,8 @@ def analyse(
     from tqdm import tqdm
 
     from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.board.analysed import find_results, read_entries
     from shiftbench.leaderboard.store import open_store
-    from shiftbench.scoring.papers.analysis.entries import find_results, read_entries
     from shiftbench.scoring.papers.analysis.figures import analyse as carry_out
     from shiftbench.scoring.papers.analysis.figures import figures_of, write
     from shiftbench.scoring.papers.analysis.report import as_json, print_analyses

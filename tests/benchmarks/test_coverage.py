@@ -1,4 +1,4 @@
-"""The simulations of ``shiftbench coverage``: tasks drawn example by example, scored like submissions."""
+"""The simulations of ``python -m benchmarks coverage``: tasks drawn example by example, scored like submissions."""
 
 import io
 

@@ -20,10 +20,10 @@ from huggingface_hub import HfApi
 
 from shiftbench.leaderboard.app.server import serve
 from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.board.analysed import read_entries
 from shiftbench.leaderboard.store import Store, open_store
 from shiftbench.leaderboard.store import store as store_module
 from shiftbench.leaderboard.store.rescore import rescore
-from shiftbench.scoring.papers.analysis.entries import read_entries
 from shiftbench.validation.report import InvalidInput
 from tests.hub.server import WRITE, LoopbackHub, running_hub
 from tests.leaderboard.crowd import check_whole

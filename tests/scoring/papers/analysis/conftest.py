@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.scoring.papers.analysis.entries import Analysed, Result, find_results
+from shiftbench.leaderboard.board.analysed import find_results
+from shiftbench.scoring.papers.analysis.entries import Analysed, Result
 from shiftbench.scoring.scores.score import score_predictions
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card, write_card

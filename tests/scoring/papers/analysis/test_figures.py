@@ -16,8 +16,9 @@ from typer.testing import CliRunner
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.cli import score_groups as commands
 from shiftbench.cli.command import app
+from shiftbench.leaderboard.board.analysed import find_results
 from shiftbench.scoring.papers.analysis.canvas import Margins, Panel, _moved_apart, picture, value_range
-from shiftbench.scoring.papers.analysis.entries import Result, find_results
+from shiftbench.scoring.papers.analysis.entries import Result
 from shiftbench.scoring.papers.analysis.figures import FIGURES, analyse, figures_of, write
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.shape import Scores

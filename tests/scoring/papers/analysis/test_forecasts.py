@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board.analysed import find_results
 from shiftbench.scoring.forecasting.methods import METHODS
 from shiftbench.scoring.forecasting.run import chosen_methods, forecast_task
-from shiftbench.scoring.papers.analysis.entries import find_results
 from shiftbench.scoring.papers.analysis.forecasts import BOARDS, draw_forecasts, find_forecasts
 from shiftbench.scoring.papers.analysis.known_causes import CAUSES, known_shifts
 from shiftbench.scoring.scores.shape import Scores

@@ -8,11 +8,12 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import read_statistics
+from shiftbench.leaderboard.board.analysed import find_results
 from shiftbench.metrics.correlation import LEAST_STATES, spearman
 from shiftbench.scoring.papers.analysis.difficulty import find_drops_by_difficulty
 from shiftbench.scoring.papers.analysis.divergence import find_divergence
 from shiftbench.scoring.papers.analysis.effective import find_effective
-from shiftbench.scoring.papers.analysis.entries import Result, find_results
+from shiftbench.scoring.papers.analysis.entries import Result
 from shiftbench.scoring.papers.analysis.grids import find_model_averages, find_rank_stability, find_theorem_one
 from shiftbench.scoring.papers.analysis.scaling import find_over
 from shiftbench.scoring.papers.analysis.scenarios import find_scenarios

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board.analysed import find_results, read_entries
 from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.papers.analysis import entries
-from shiftbench.scoring.papers.analysis.entries import Result, find_results, read_entries, with_bounds
+from shiftbench.scoring.papers.analysis.entries import Result, with_bounds
 from shiftbench.scoring.papers.analysis.series import series_of, state_value
 from shiftbench.scoring.scores.estimate import Estimate, Interval
 from shiftbench.scoring.scores.shape import Scores

@@ -1,0 +1,113 @@
+"""The project's own benchmarks, from a clone: ``python -m benchmarks --help``.
+
+How fast (each beside yardsticks that are timed in the same run) and how right (simulations with a known truth). They
+need the extra 'dev'; ``train`` also 'train', ``prompt`` that and 'llm'.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from shiftbench.cli.command import run_app
+from shiftbench.validation.command_line import JsonOption, console, write_json
+from shiftbench.validation.timing import Timing, peak_memory, print_timing
+
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, help=__doc__
+)
+ScaleOption = Annotated[
+    float,
+    typer.Option(
+        "--scale", metavar="X", help="Fraction of the full size; targets are judged at the full size only.", min=0.001
+    ),
+]
+
+
+def _run(measure: Callable[[float], Iterator[Timing]], scale: float, json_: JsonOption) -> None:
+    timings = []
+    for timing in measure(scale):
+        timings.append(timing)
+        if json_ != "-":
+            print_timing(timing, console())
+    write_json({"timings": [asdict(timing) for timing in timings], "peak_memory": peak_memory()}, json_)
+
+
+@app.command()
+def scores(scale: ScaleOption = 1.0, json_: JsonOption = None) -> None:
+    """Time depths, scoring and comparing."""
+    from benchmarks.scores import run_bench
+
+    _run(run_bench, scale, json_)
+    typer.echo(f"peak memory {peak_memory() / 2**20:,.0f} MiB", err=True)
+
+
+@app.command()
+def build(scale: ScaleOption = 1.0, json_: JsonOption = None) -> None:
+    """Time reading large upstream files, and whole builds of them."""
+    from benchmarks.build import run_read_bench
+    from benchmarks.builds import run_build_bench
+
+    def read_and_build(scale: float) -> Iterator[Timing]:
+        yield from run_read_bench(scale)
+        yield from run_build_bench(scale)
+
+    _run(read_and_build, scale, json_)
+
+
+@app.command(name="app")
+def time_app(scale: ScaleOption = 1.0, json_: JsonOption = None) -> None:
+    """Time the leaderboard with 10,000 entries, in a browser."""
+    from benchmarks.app import run_app_bench
+
+    _run(run_app_bench, scale, json_)
+
+
+@app.command()
+def train(scale: ScaleOption = 1.0, json_: JsonOption = None) -> None:
+    """Time fine-tuning and prediction, beside the defaults of transformers."""
+    from benchmarks.train import run_training_bench
+
+    _run(run_training_bench, scale, json_)
+
+
+@app.command()
+def check(scale: ScaleOption = 1.0, json_: JsonOption = None) -> None:
+    """Time a check of one model, beside its bare forward pass."""
+    from benchmarks.check import run_check_bench
+
+    _run(run_check_bench, scale, json_)
+
+
+@app.command()
+def prompt(scale: ScaleOption = 1.0, json_: JsonOption = None) -> None:
+    """Time asking a server, and scoring labels."""
+    from benchmarks.prompt import run_prompt_bench
+
+    _run(run_prompt_bench, scale, json_)
+
+
+@app.command()
+def coverage(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Simulations; all of them without a name.")
+    ] = None,
+    tasks: Annotated[int, typer.Option("--tasks", metavar="N", help="Simulated tasks of each setting.", min=1)] = 500,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,
+    json_: JsonOption = None,
+) -> None:
+    """Simulate how often claims are true: 95% intervals near 0 and 1, with few groups, with rare classes, and more.
+
+    Example: python -m benchmarks coverage edges --tasks 2000
+    """
+    from benchmarks.coverage import measure_coverage, print_coverage
+
+    rows = measure_coverage(tasks, seed, names)
+    if json_ != "-":
+        print_coverage(rows, tasks, console())
+    write_json({"tasks": tasks, "seed": seed, "coverage": [asdict(row) for row in rows]}, json_)
+
+
+if __name__ == "__main__":
+    run_app(app)

@@ -1,0 +1,105 @@
+"""The entries to analyse, read from prediction files and from a store, each with the board that it is on."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from tqdm import tqdm
+
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board.boards import boards_of
+from shiftbench.leaderboard.store import LOCAL_SUBMITTER, Store, folder_of
+from shiftbench.leaderboard.store.entries import entry_id
+from shiftbench.scoring.papers.analysis.entries import Analysed, Result, join_boards, n_entries
+from shiftbench.scoring.scores.score import checked_predictions, score_predictions, token_encoder
+from shiftbench.validation.cards import Card, read_card
+from shiftbench.validation.report import InvalidInput, Problem
+
+
+def read_entries(
+    files: Sequence[Path], store: Store | None, folders: Sequence[DatasetFolder]
+) -> tuple[list[Analysed], list[str]]:
+    """Read and score entries. Scores that a store has are read; the same entry is counted once.
+
+    Args:
+        files: prediction files, each with its card beside it (``preds.parquet``, ``preds.card.yaml``).
+        store: a store, all of whose entries for these datasets are taken.
+        folders: the datasets at hand.
+    Returns: the entries, those of the store first, and what was left out.
+    Raises: InvalidInput with every problem of every file, before any is scored; or when there is no entry.
+    """
+    at_hand = {folder.content_hash for folder in folders}
+    stored = store.entries() if store else []
+    known = [entry for entry in stored if entry.card.data in at_hand]
+    here = [entry for entry in known if folder_of(entry.card, folders).has_public_labels]
+    why = {"for other data": len(stored) - len(known), "on withheld labels": len(known) - len(here)}
+    left_out = [f"{n_entries(number)} of the store: {reason}" for reason, number in why.items() if number]
+    left_out += [f"entry {identity}: {reason}" for identity, reason in (store.unreadable() if store else {}).items()]
+    if store and not stored:
+        left_out.append("the store has no entries")
+    sent = _checked_files(files, folders, {entry.id for entry in here})
+    bar = tqdm(total=len(here) + len(sent), desc="scoring", unit=" entries", disable=None)
+    entries = []
+    for entry in here:
+        assert store is not None
+        folder = folder_of(entry.card, folders)
+        rows = partial(checked_predictions, store.predictions(entry), folder, entry.card.subset)
+        entries.append(Analysed(entry.id, entry.card, folder, store.scores(entry, folder), rows))
+        bar.update()
+    for identity, (path, card, folder) in sent.items():
+        frame = checked_predictions(path, folder, card.subset)
+        scored = score_predictions(frame, folder, card.subset, encoder=token_encoder(folder))
+        again = partial(checked_predictions, path, folder, card.subset)
+        entries.append(Analysed(identity, card, folder, scored.scores, again))
+        bar.update()
+    bar.close()
+    if not entries:
+        cure = "give prediction files, or a store with entries for these datasets"
+        raise InvalidInput(Problem("there is no entry to analyse", "analyse", "; ".join(left_out), cure))
+    return entries, left_out
+
+
+def _checked_files(
+    files: Sequence[Path], folders: Sequence[DatasetFolder], known: set[str]
+) -> dict[str, tuple[Path, Card, DatasetFolder]]:
+    """Check every file, and return the new ones by the id that they would have in a store of this machine."""
+    by_id: dict[str, tuple[Path, Card, DatasetFolder]] = {}
+    problems: list[Problem] = []
+    for path in tqdm(files, desc="checking", unit=" files", disable=None):
+        try:
+            card = read_card(_card_beside(path))
+            folder = folder_of(card, folders)
+            folder.refuse_withheld()
+            frame = checked_predictions(path, folder, card.subset)
+        except InvalidInput as error:
+            problems += error.problems
+            continue
+        rows = frame.drop("task", "target").sort("source", "seed", "id")
+        identity = entry_id(LOCAL_SUBMITTER, card, rows)
+        if identity not in known:
+            by_id.setdefault(identity, (path, card, folder))
+    if problems:
+        raise InvalidInput(problems)
+    return by_id
+
+
+def _card_beside(path: Path) -> Path:
+    """Find the card beside a prediction file; InvalidInput when either file is missing."""
+    card = path.with_name(f"{path.stem}.card.yaml")
+    if not path.is_file():
+        raise InvalidInput(Problem("there is no such prediction file", str(path), cure="check the path"))
+    if not card.is_file():
+        raise InvalidInput(Problem("this prediction file has no card beside it", str(path), cure=f"write {card.name}"))
+    return card
+
+
+def find_results(entries: Sequence[Analysed], folders: Sequence[DatasetFolder]) -> list[Result]:
+    """Join entries with the boards of their datasets (see ``join_boards``).
+
+    Args:
+        entries: entries with their scores.
+        folders: the datasets that they are for.
+    Returns: a result for each entry and task that has a board.
+    """
+    used = {(entry.card.data, entry.card.subset) for entry in entries}
+    return join_boards(entries, {board.key: board.name for board in boards_of(folders, used)})

@@ -1,0 +1,270 @@
+"""The functions of this package by name; each is imported when it is first used."""
+
+from .above_line import (
+    against_others as against_others,
+    baseline_line as baseline_line,
+    effective_interval as effective_interval,
+    one_against_others as one_against_others,
+)
+from .accuracy_from_samples import (
+    sampled_accuracy as sampled_accuracy,
+)
+from .agreement import (
+    annotator_tables as annotator_tables,
+)
+from .bootstrap import (
+    interval as interval,
+    sampling_spread as sampling_spread,
+    scenario_support as scenario_support,
+    split_half_worst as split_half_worst,
+    training_spread as training_spread,
+)
+from .calibration import (
+    bin_counts as bin_counts,
+    brier_scores as brier_scores,
+    equal_mass_bins as equal_mass_bins,
+    overconfidence as overconfidence,
+    squared_calibration_error as squared_calibration_error,
+    top_label_brier_scores as top_label_brier_scores,
+)
+from .classification import (
+    accuracy as accuracy,
+    confusion_counts as confusion_counts,
+    macro_f1 as macro_f1,
+    per_class_f1 as per_class_f1,
+)
+from .comparison import (
+    flip_signs as flip_signs,
+    holm as holm,
+    rank_stability as rank_stability,
+    swap_test as swap_test,
+)
+from .correlation import (
+    effective_robustness as effective_robustness,
+    fit_line as fit_line,
+    id_ood_shape as id_ood_shape,
+    pearson as pearson,
+    r_squared as r_squared,
+    spearman as spearman,
+)
+from .crossed import (
+    crossed_test as crossed_test,
+    influences as influences,
+    paired_influences as paired_influences,
+    residual_variance as residual_variance,
+)
+from .depth import (
+    depth_f1 as depth_f1,
+    depth_weights as depth_weights,
+    effective_size as effective_size,
+    least_deep as least_deep,
+    pooled_q as pooled_q,
+    q_reference as q_reference,
+    q_statistic as q_statistic,
+    rank_sum_test as rank_sum_test,
+    tte_depth as tte_depth,
+    weighted_score as weighted_score,
+)
+from .difficulty import (
+    difficulty_verdict as difficulty_verdict,
+)
+from .divergence import (
+    divergence_correlations as divergence_correlations,
+    frequent_words as frequent_words,
+    js_divergence as js_divergence,
+    js_divergence_matrix as js_divergence_matrix,
+)
+from .drop_comparison import (
+    average_over_models as average_over_models,
+    drops_by_difficulty as drops_by_difficulty,
+    theorem_one as theorem_one,
+)
+from .equivalence import (
+    check_margin as check_margin,
+    equivalence_p as equivalence_p,
+)
+from .forecast_errors import (
+    interval_score as interval_score,
+    mean_by_domain as mean_by_domain,
+    paired_test as paired_test,
+    skill as skill,
+)
+from .forecasts.agreement_line import (
+    agreement_on_the_line as agreement_on_the_line,
+)
+from .forecasts.average import (
+    average_forecast as average_forecast,
+)
+from .forecasts.average_confidence import (
+    average_confidence as average_confidence,
+)
+from .forecasts.black_box_shift import (
+    accuracy_at_shares as accuracy_at_shares,
+    black_box_shares as black_box_shares,
+    joint_counts as joint_counts,
+)
+from .forecasts.depth_curve import (
+    score_by_depth as score_by_depth,
+)
+from .forecasts.difference_of_confidences import (
+    difference_of_confidences as difference_of_confidences,
+)
+from .forecasts.disagreement import (
+    agreement_of_seeds as agreement_of_seeds,
+)
+from .forecasts.divergence_line import (
+    score_by_divergence as score_by_divergence,
+)
+from .forecasts.expected_confusion import (
+    expected_confusion as expected_confusion,
+    expected_macro_f1 as expected_macro_f1,
+)
+from .forecasts.importance_weighting import (
+    importance_weighted as importance_weighted,
+    importance_weights as importance_weights,
+)
+from .forecasts.mean_drop import (
+    less_mean_drop as less_mean_drop,
+)
+from .forecasts.nuclear_norm import (
+    accuracy_by_norm as accuracy_by_norm,
+    nuclear_norm as nuclear_norm,
+)
+from .forecasts.optimal_transport import (
+    transported_confidence as transported_confidence,
+)
+from .forecasts.prior_by_em import (
+    shares_by_em as shares_by_em,
+)
+from .forecasts.source_accuracy import (
+    source_accuracy as source_accuracy,
+)
+from .forecasts.thresholded_confidence import (
+    thresholded_confidence as thresholded_confidence,
+)
+from .generation import (
+    bert_score as bert_score,
+    rouge_l as rouge_l,
+)
+from .hierarchical_conformal import (
+    coverage_by_domain as coverage_by_domain,
+    domain_quantile as domain_quantile,
+    interval_level as interval_level,
+)
+from .in_domain_advantage import (
+    home_advantage as home_advantage,
+    home_weights as home_weights,
+    on_scale as on_scale,
+)
+from .label_sampling import (
+    confidence_correlation as confidence_correlation,
+    draw_groups as draw_groups,
+    draw_probabilities as draw_probabilities,
+    enough_expected as enough_expected,
+    expected_width as expected_width,
+    group_values as group_values,
+)
+from .label_shift import (
+    adjust_to_prior as adjust_to_prior,
+    fit_temperature as fit_temperature,
+    label_shift_parts as label_shift_parts,
+)
+from .ledger import (
+    flip_counts as flip_counts,
+    flip_ledger as flip_ledger,
+)
+from .limits import (
+    exact_p as exact_p,
+    limit_p as limit_p,
+)
+from .mover import (
+    combined_interval as combined_interval,
+    p_of_interval as p_of_interval,
+    replicate_correlation as replicate_correlation,
+    worst_interval as worst_interval,
+)
+from .multiplicity import (
+    draw_sizes as draw_sizes,
+    least_draws as least_draws,
+    normal_sizes as normal_sizes,
+    pass_on as pass_on,
+    step_down as step_down,
+)
+from .new_domain import (
+    next_domain as next_domain,
+)
+from .placebo import (
+    placebo_domains as placebo_domains,
+)
+from .power import (
+    mean_drop_variance as mean_drop_variance,
+    minimum_detectable as minimum_detectable,
+    source_drop_variance as source_drop_variance,
+    target_drop_variance as target_drop_variance,
+)
+from .priors import (
+    counts_at_prior as counts_at_prior,
+    prior_fixed_accuracy as prior_fixed_accuracy,
+    prior_fixed_macro_f1 as prior_fixed_macro_f1,
+    prior_fixed_mean as prior_fixed_mean,
+    prior_fixed_qa as prior_fixed_qa,
+)
+from .qa import (
+    normalise_answers as normalise_answers,
+    qa_scores as qa_scores,
+)
+from .ranking import (
+    rank_intervals as rank_intervals,
+    run_spread as run_spread,
+)
+from .resampling import (
+    group_weights as group_weights,
+    half_weights as half_weights,
+    replicate_counts as replicate_counts,
+)
+from .resolution import (
+    resolved_scenario as resolved_scenario,
+)
+from .robustness import (
+    in_domain_difference as in_domain_difference,
+    reference_target_drop as reference_target_drop,
+    scenario as scenario,
+    scenario_shares as scenario_shares,
+    shift_scores as shift_scores,
+    source_drop as source_drop,
+    summarise as summarise,
+    target_drop as target_drop,
+)
+from .selective import (
+    excess_aurc as excess_aurc,
+    failure_auroc as failure_auroc,
+    risk_coverage as risk_coverage,
+)
+from .significance import (
+    bonferroni as bonferroni,
+    order_chi_square as order_chi_square,
+    scenario_chi_square as scenario_chi_square,
+)
+from .slopes import (
+    depth_slope as depth_slope,
+    mean_slope as mean_slope,
+)
+from .tagging import (
+    span_counts as span_counts,
+    span_f1 as span_f1,
+    spans as spans,
+    tag_notation as tag_notation,
+    tag_scheme as tag_scheme,
+)
+from .wilson import (
+    effective_n as effective_n,
+    intraclass_correlation as intraclass_correlation,
+    relative_square as relative_square,
+    run_moments as run_moments,
+    square_of_interval as square_of_interval,
+    square_of_mean as square_of_mean,
+    wilson_interval as wilson_interval,
+)
+from .worst import (
+    posterior_worst as posterior_worst,
+)
