@@ -3,7 +3,8 @@
 A table that is too wide for the terminal is printed as lines instead: no number and no name is ever cut.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+import io
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from rich import box
 from rich.console import Console
@@ -36,6 +37,7 @@ from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import ELSEWHERE, OUTSIDE_SOURCES
 
 _ANY_WIDTH = 10_000
+_TEXT_WIDTH = 120
 _NONE = Estimate(value=None)
 FLOOR_MARK = "floor "
 """Before a drop with a score behind it that is at chance."""
@@ -320,3 +322,10 @@ def _print_summary(console: Console, task: TaskScores) -> None:
         needs = "single sources, every shift among them, and 5 or more runs a source with the same seeds on each target"
         needs = "5 or more runs with the same seeds on each target" if one_source else needs
         console.print(f"Training variance was not measured; that needs {needs}.", highlight=False)
+
+
+def capture_print(show: Callable[[Console], None]) -> str:
+    """Return what a function prints to a console of 120 columns."""
+    stream = io.StringIO()
+    show(Console(file=stream, width=_TEXT_WIDTH))
+    return stream.getvalue().strip("\n")

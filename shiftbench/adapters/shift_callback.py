@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.notebook.inputs import as_folder
+from shiftbench.checking.inputs import as_folder
 from shiftbench.scoring.scores.score import checked_predictions, prediction_tasks, score_predictions
 from shiftbench.scoring.scores.shape import TaskScores
 from shiftbench.validation.predictions import check_predictions

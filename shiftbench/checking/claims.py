@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from shiftbench.builders.checksums import file_sha256
-from shiftbench.cli.data_options import OpenedData
+from shiftbench.checking.opened_data import OpenedData
 from shiftbench.scoring.comparing.claims import Claim, ClaimedEntry, ShiftValues, make_claim, read_shift_values
 from shiftbench.scoring.comparing.files import Entrant, compare_first
 from shiftbench.scoring.scores.score import token_encoder

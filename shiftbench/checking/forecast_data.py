@@ -11,9 +11,9 @@ import polars as pl
 
 from shiftbench.builders.building.own_tables import read_tables
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.checking.inputs import renamed_problems
+from shiftbench.checking.opened_data import OwnOptions, is_own_file, opened_data
 from shiftbench.checking.unlabelled_rows import set_unlabelled_apart
-from shiftbench.cli.data_options import OwnOptions, is_own_file, opened_data
-from shiftbench.notebook.inputs import renamed_problems
 from shiftbench.scoring.forecasting.files import Unlabelled, read_validation_beside
 from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.validation.prediction_files import read_predictions

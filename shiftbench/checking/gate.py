@@ -12,12 +12,12 @@ import polars as pl
 import pydantic
 
 from shiftbench.builders.folder.manifest import TaskInfo
-from shiftbench.cli.data_options import OpenedData, OwnOptions, opened_data
-from shiftbench.notebook.inputs import prediction_file
-from shiftbench.notebook.results import capture_print
+from shiftbench.checking.inputs import prediction_file
+from shiftbench.checking.opened_data import OpenedData, OwnOptions, opened_data
 from shiftbench.scoring.comparing.files import Entrant
 from shiftbench.scoring.comparing.regression import regression_tests
 from shiftbench.scoring.reports.gate import print_gate, renamed
+from shiftbench.scoring.reports.terminal import capture_print
 from shiftbench.scoring.scores.floors import constant_runs, is_at_floor, task_floors
 from shiftbench.scoring.scores.gaps import small_domains
 from shiftbench.scoring.scores.limits import (
@@ -38,7 +38,7 @@ from shiftbench.validation.toml_text import read_toml
 from shiftbench.validation.vocabulary import SOURCE_JOINER
 
 if TYPE_CHECKING:
-    from shiftbench.notebook.inputs import Table
+    from shiftbench.checking.inputs import Table
 
 _SETTINGS = ("tool", "shiftbench", "gate")
 """Where a project's ``pyproject.toml`` has them."""

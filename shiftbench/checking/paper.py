@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from shiftbench.cli.data_options import OpenedData, TableFormat
+from shiftbench.checking.opened_data import OpenedData, TableFormat
 from shiftbench.metrics.comparison import N_SWAPS
 from shiftbench.scoring.comparing.files import Entrant, compare_entrants
 from shiftbench.scoring.comparing.shape import Comparison, NoSharedShift, correct_p_values

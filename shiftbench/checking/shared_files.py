@@ -12,8 +12,8 @@ import pydantic
 
 from shiftbench.builders.folder.hub_folder import check_repository, names_repository
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.checking.inputs import as_folder
 from shiftbench.leaderboard.store import ENTRY_ID, folder_of, open_store
-from shiftbench.notebook.inputs import as_folder
 from shiftbench.scoring.interchange.eval_results import eval_results, tasks_left_out
 from shiftbench.scoring.interchange.every_eval_ever import DATASTORE, Evaluator, every_eval_results, place_of
 from shiftbench.scoring.interchange.every_eval_samples import why_no_samples, write_samples

@@ -5,15 +5,8 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.cli.data_options import (
-    AnyDataOption,
-    FormatOption,
-    NamesOption,
-    OwnOptions,
-    TableFormat,
-    opened_data,
-    parse_names,
-)
+from shiftbench.checking.opened_data import OwnOptions, TableFormat, opened_data
+from shiftbench.cli.data_options import AnyDataOption, FormatOption, NamesOption, parse_names
 from shiftbench.validation.command_line import (
     JsonOption,
     MarginOption,

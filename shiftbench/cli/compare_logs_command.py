@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.cli.data_options import FormatOption, TableFormat, parse_names
+from shiftbench.checking.opened_data import TableFormat
+from shiftbench.cli.data_options import FormatOption, parse_names
 from shiftbench.validation.command_line import JsonOption, ReportOption, console, write_json, write_report
 
 MAX_LOGS = 10

@@ -1,38 +1,21 @@
-"""Options and opening of ``--data``: a dataset folder, or a file of one's own with options about its columns."""
+"""Options that several commands share, about ``--data``, names and formats."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from enum import StrEnum
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from shiftbench.checking.opened_data import TableFormat
 from shiftbench.validation.command_line import require
 from shiftbench.validation.report import InvalidInput, Problem, counted
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from shiftbench.builders.building.own_columns import Columns
     from shiftbench.builders.encoder import Encoder
-    from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.checking.own_data import OwnData
-    from shiftbench.validation.vocabulary import TaskKind
 
 AnyDataOption = Annotated[
     Path, typer.Option("--data", metavar="DIR_OR_FILE", help="Dataset folder, or a file of your own.")
 ]
-
-
-class TableFormat(StrEnum):
-    """Formats of a table of models."""
-
-    TABLE = "table"
-    MARKDOWN = "markdown"
-    LATEX = "latex"
-    CSV = "csv"
 
 
 FormatOption = Annotated[
@@ -62,79 +45,6 @@ def parse_names(typed: str | None, files: Sequence[Path]) -> list[str]:
     return names
 
 
-@dataclass(frozen=True)
-class OwnOptions:
-    """Options about a file of one's own; all None or empty where ``--data`` is a dataset folder.
-
-    Commands take its fields as options of their own (``shiftbench.validation.command_line.with_options``).
-    """
-
-    domain_column: Annotated[
-        str | None, typer.Option("--domain-column", metavar="NAME", help="Column of domains, for a file of your own.")
-    ] = None
-    label_column: Annotated[
-        str | None, typer.Option("--label-column", metavar="NAME", help="Column of labels, for a file of your own.")
-    ] = None
-    text_column: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--text-column", metavar="NAME", help="Column of texts; give it twice for pairs. Default: 'text'."
-        ),
-    ] = None
-    id_column: Annotated[
-        str | None,
-        typer.Option(
-            "--id-column", metavar="NAME", help="Column of the ids in the predictions. Default: those of 'build own'."
-        ),
-    ] = None
-    split_column: Annotated[
-        str | None, typer.Option("--split-column", metavar="NAME", help="Column of splits: train, validation, test.")
-    ] = None
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            "--kind", metavar="NAME", help="For a file: labels, tags, answers or texts. Default: by its columns."
-        ),
-    ] = None
-    min_texts: Annotated[
-        int | None,
-        typer.Option(
-            "--min-texts",
-            metavar="N",
-            help="For a file: leave domains with fewer test texts out of means. Default: 30.",
-            min=0,
-        ),
-    ] = None
-
-    @property
-    def given(self) -> list[str]:
-        """List the options that were given."""
-        options = {f"--{field.name.replace('_', '-')}": getattr(self, field.name) for field in fields(self)}
-        return [name for name, value in options.items() if value]
-
-    @property
-    def columns(self) -> "Columns":
-        """Return which columns hold what."""
-        from shiftbench.builders.building.own_columns import Columns
-
-        texts = tuple(self.text_column or ())
-        return Columns(self.domain_column, self.label_column, texts, self.id_column, self.split_column)
-
-    @property
-    def task_kind(self) -> "TaskKind | None":
-        """Return what is predicted; InvalidInput lists the kinds where there is no such one."""
-        from shiftbench.builders.building.own_columns import find_kind
-
-        return find_kind(self.kind)
-
-    @property
-    def least_texts(self) -> int:
-        """Return the number of test texts below which a domain is left out of means."""
-        from shiftbench.builders.building.own import MIN_TEXTS
-
-        return MIN_TEXTS if self.min_texts is None else self.min_texts
-
-
 def load_encoder(name: str | None = None) -> "Encoder":
     """Load a sentence encoder, the default one without a name; its model is loaded when it is first used.
 
@@ -144,93 +54,3 @@ def load_encoder(name: str | None = None) -> "Encoder":
 
     require("sentence_transformers", "encoder")
     return sentence_encoder(name)
-
-
-def is_own_file(data: Path) -> bool:
-    """Check whether ``--data`` names a file of one's own."""
-    return data.is_file() or data.suffix.lower() == ".csv"
-
-
-def refuse_options(given: list[str]) -> None:
-    """Refuse options about a file's columns where ``--data`` is a dataset folder."""
-    if given:
-        raise typer.BadParameter(f"{given[0]} is for a file, but --data is a dataset folder")
-
-
-@dataclass(frozen=True)
-class OpenedData:
-    """What ``--data`` names, opened.
-
-    Attributes:
-        folder: the dataset; of a file, the one that its rows became.
-        subset: the subset that predictions cover.
-        titles: what the file calls its domains, by their names; empty of a dataset folder of a benchmark.
-        own: the file of one's own; None of a dataset folder.
-        labels_by_index: whole numbers stand for labels, by their place.
-    """
-
-    folder: "DatasetFolder"
-    subset: str
-    titles: dict[str, str]
-    own: "OwnData | None" = None
-    labels_by_index: bool = False
-
-    def checked(self, predictions: Path) -> "pl.DataFrame":
-        """Read and check a prediction file; InvalidInput with every problem found in it."""
-        from shiftbench.scoring.scores.score import checked_predictions
-
-        if self.own is not None:
-            return self.own.checked(predictions)
-        return checked_predictions(predictions, self.folder, self.subset, labels_by_index=self.labels_by_index)
-
-    def domain(self, name: str) -> str:
-        """Return a domain's name, or a joined source's, which may be typed as the file writes it."""
-        from shiftbench.scoring.reports.titles import untitled
-
-        if self.own is not None:
-            return self.own.domain(name)
-        return untitled(name, {title: each for each, title in self.titles.items()})
-
-
-@contextmanager
-def opened_data(
-    data: Path,
-    options: OwnOptions,
-    predictions: Path,
-    subset: str = "all",
-    encoder: "Encoder | None" = None,
-    *,
-    labels_by_index: bool = False,
-    min_domains: int = 2,
-) -> Iterator[OpenedData]:
-    """Open what ``--data`` names, for as long as the context lasts.
-
-    Args:
-        data: a dataset folder, or a file of one's own.
-        options: what the file holds; refused for a folder.
-        predictions: a prediction file, the first of several.
-        subset: the subset of a folder that predictions cover.
-        encoder: of a file, embeds its texts for depths.
-        labels_by_index: whole numbers stand for labels, by their place.
-        min_domains: fewest domains of a file.
-    Raises: InvalidInput when it cannot be read; typer.BadParameter for options that do not fit.
-    """
-    from shiftbench.scoring.reports.titles import domain_titles
-
-    if not is_own_file(data):
-        from shiftbench.builders.folder.reader import DatasetFolder
-
-        refuse_options(options.given)
-        folder = DatasetFolder.open(data)
-        yield OpenedData(folder, subset, domain_titles(folder), labels_by_index=labels_by_index)
-        return
-    from shiftbench.checking.own_data import open_own_data
-
-    if subset != "all":
-        raise typer.BadParameter("--subset is for dataset folders, but --data is a file")
-    how: dict[str, Any] = {"kind": options.task_kind, "min_texts": options.least_texts, "encoder": encoder}
-    how |= {"labels_by_index": labels_by_index, "min_domains": min_domains}
-    with open_own_data(data, options.columns, predictions, **how) as own:
-        if own.repeats:
-            typer.echo(f"{data}: {own.repeats:,} rows that repeat another word for word are left out", err=True)
-        yield OpenedData(own.folder, subset, domain_titles(own.folder), own)

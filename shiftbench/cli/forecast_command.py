@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.cli.data_options import AnyDataOption, OwnOptions, load_encoder
+from shiftbench.checking.opened_data import OwnOptions
+from shiftbench.cli.data_options import AnyDataOption, load_encoder
 from shiftbench.validation.command_line import (
     JsonOption,
     PredictionsArgument,

@@ -5,10 +5,8 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.cli.data_options import (
-    AnyDataOption,
-    OwnOptions,
-)
+from shiftbench.checking.opened_data import OwnOptions
+from shiftbench.cli.data_options import AnyDataOption
 from shiftbench.validation.command_line import (
     JsonOption,
     PredictionsArgument,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.cli.data_options import OwnOptions
+from shiftbench.checking.opened_data import OwnOptions
 from shiftbench.validation.command_line import PredictionsArgument, with_options, writable_file
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 

@@ -6,18 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.cli.data_options import (
-    AnyDataOption,
-    FormatOption,
-    NamesOption,
-    OwnOptions,
-    TableFormat,
-    is_own_file,
-    load_encoder,
-    opened_data,
-    parse_names,
-    refuse_options,
-)
+from shiftbench.checking.opened_data import OwnOptions, TableFormat, is_own_file, opened_data, refuse_options
+from shiftbench.cli.data_options import AnyDataOption, FormatOption, NamesOption, load_encoder, parse_names
 from shiftbench.cli.experiment_log import LogToOption, Tracker, check_tracker, log_scores
 from shiftbench.validation.command_line import (
     JsonOption,

@@ -10,9 +10,9 @@ import polars as pl
 from shiftbench.builders.cache import cache_folder
 from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.checking.inputs import as_card, as_folder, as_path, own_tables, prediction_file
 from shiftbench.leaderboard.store import folder_of
 from shiftbench.metrics.comparison import N_SWAPS
-from shiftbench.notebook.inputs import as_card, as_folder, as_path, own_tables, prediction_file
 from shiftbench.notebook.results import ComparisonResult, ScoreResult
 from shiftbench.scoring.comparing.files import Entrant, compare_first
 from shiftbench.scoring.scores.replicates import N_DRAWS
@@ -22,7 +22,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import UNPARSED
 
 if TYPE_CHECKING:
-    from shiftbench.notebook.inputs import Table
+    from shiftbench.checking.inputs import Table
 
 _OWN_TASK = "own"
 

@@ -1,6 +1,5 @@
 """Results of scoring and comparing: tables, LaTeX and pictures; they show as HTML in Jupyter and as text elsewhere."""
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,18 +18,16 @@ from shiftbench.scoring.reports.plain_tables import (
     shifts_table,
     summary_table,
 )
-from shiftbench.scoring.reports.terminal import print_comparisons, print_scores, warnings
+from shiftbench.scoring.reports.terminal import capture_print, print_comparisons, print_scores, warnings
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-    from rich.console import Console
 
 T = TypeVar("T")
 
-_TEXT_WIDTH = 120
 _LATEX: Mapping[str, Callable[[Scores], PlainTable]] = {"shifts": shifts_table, "summary": summary_table}
 
 
@@ -127,12 +124,3 @@ def _choose(choices: Mapping[str, T], name: str, what: str) -> T:
     if name not in choices:
         raise InvalidInput(Problem(f"there is no such {what}", "name", f"'{name}'", did_you_mean(name, list(choices))))
     return choices[name]
-
-
-def capture_print(show: "Callable[[Console], None]") -> str:
-    """Return what a function prints to a console of 120 columns."""
-    from rich.console import Console
-
-    stream = io.StringIO()
-    show(Console(file=stream, width=_TEXT_WIDTH))
-    return stream.getvalue().strip("\n")
