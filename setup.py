@@ -2,7 +2,7 @@
 
 from setuptools import find_namespace_packages, setup
 
-ROOMS = ("builders", "baselines", "leaderboard", "validation")
+ROOMS = ("validation", "metrics", "builders", "scoring", "baselines", "leaderboard")
 found = find_namespace_packages(include=[name for room in ROOMS for name in (room, f"{room}.*")])
 front = find_namespace_packages(
     include=["shiftbench", "shiftbench.*"], exclude=[n for r in ROOMS for n in (f"shiftbench.{r}", f"shiftbench.{r}.*")]

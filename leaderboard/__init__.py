@@ -1,17 +1,12 @@
-"""Everything about scores: from a prediction file to a rank on the board.
+"""What a Space shows and keeps: entries, boards, pages, the web application.
 
-In: dataset folders, prediction files and cards. Out: scores, comparisons, boards, pages. Floors, from the top:
+In: dataset folders, prediction files and cards. Out: boards, pages, archives. Floors, from the top:
 
-commands                     what a person types
-bench                        how fast, how right
-analysis, app, protocol      the papers' figures; the web application; the choice of data sets
-interchange                  logs, tasks and results in other tools' formats
-views                        scores as pages, pictures and tables
-board                        all entries as columns, with ranks
+app                          the web application
+pages                        its pages
+board, archive               all entries as columns, with ranks; all entries as one dataset folder
 release                      what a server shows of entries on withheld labels
-store, comparing             entries that never change; tests between two models
-scoring                      a prediction file to its scores
-metrics                      pure functions
+store                        entries that never change
 """
 
 if __name__ != "shiftbench.leaderboard":

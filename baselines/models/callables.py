@@ -28,7 +28,7 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import UNPARSED, TaskKind
 
 if TYPE_CHECKING:
-    from shiftbench.baselines.models.loading import LoadRequest
+    from shiftbench.baselines.models.request import LoadRequest
 
 CALL_ROWS = 256
 """Rows of one call."""

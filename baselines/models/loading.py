@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shiftbench.baselines.models.loaded import LoadedModel
+from shiftbench.baselines.models.request import LoadRequest
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 
@@ -21,28 +22,6 @@ FORMS = (
     "give a folder or Hub id, 'module:callable', a pipeline saved with skops (.skops), a pickle with --trust-pickle, "
     "or the URL of an OpenAI-compatible server with --model"
 )
-
-
-@dataclass(frozen=True)
-class LoadRequest:
-    """What a model is loaded for, and how: the arguments of ``load_model``."""
-
-    spec: str
-    kind: TaskKind
-    inputs: tuple[str, ...]
-    labels: tuple[str, ...]
-    label_map: Mapping[str, str] = field(default_factory=dict)
-    trust_pickle: bool = False
-    served_model: str | None = None
-    revision: str | None = None
-    max_length: int | None = None
-    max_target: int | None = None
-    form: str | None = None
-    may_abstain: bool = False
-    prompt: "TaskPrompt | None" = None
-    instruction: str | None = None
-    api_key_env: str | None = None
-    concurrency: int = 8
 
 
 def load_model(

@@ -24,7 +24,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
-    from shiftbench.baselines.models.loading import LoadRequest
+    from shiftbench.baselines.models.request import LoadRequest
 
 
 @dataclass

@@ -19,7 +19,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TOKENS, UNPARSED, TaskKind
 
 if TYPE_CHECKING:
-    from shiftbench.baselines.models.loading import LoadRequest
+    from shiftbench.baselines.models.request import LoadRequest
     from shiftbench.baselines.training.batches import Features
 
 USUAL_LENGTH = 512

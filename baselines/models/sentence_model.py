@@ -27,7 +27,7 @@ from shiftbench.validation.report import InvalidInput, Problem, first_line
 from shiftbench.validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
-    from shiftbench.baselines.models.loading import LoadRequest
+    from shiftbench.baselines.models.request import LoadRequest
 
 HEADS = ("model_head.skops", "model_head.safetensors", "model_head.pkl")
 

@@ -12,7 +12,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
-    from shiftbench.baselines.models.loading import LoadRequest
+    from shiftbench.baselines.models.request import LoadRequest
     from shiftbench.baselines.prompting.server import ModelServer
     from shiftbench.baselines.prompting.task_prompt import TaskPrompt
 

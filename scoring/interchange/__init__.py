@@ -11,5 +11,5 @@ eval_results, model_index       results for a model's repository on the Hub
 every_eval_ever, every_eval_samples   results and single texts for the Every Eval Ever datastore
 scores_csv                      figures as a table for a spreadsheet
 pull_request                    sends such files to a repository
-open_archive, from_archive      all entries that may be passed on as one dataset folder, and back into a store
+shared_entry                    one entry as other tools see it; archive: a zip archive from outside, read within limits
 """

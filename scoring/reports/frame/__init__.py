@@ -1,0 +1,1 @@
+"""What frames reports and pages: elements and templates that escape everything, the style sheet, notices on data."""
