@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("validation", "builders", "baselines", "leaderboard", "shiftbench")
+ROOMS = ("validation", "metrics", "builders", "scoring", "baselines", "leaderboard", "shiftbench", "benchmarks")
 _WORDS = re.compile(r"[A-Za-z]{2,}[,.:;']? [A-Za-z{(]")
 _MARKUP_TEXT = re.compile(r">([^<>{}]*[A-Za-z][^<>{}]*)<|[\"'`]([^\"'`\n]*[a-z] [a-z][^\"'`\n]*)[\"'`]")
 

@@ -15,7 +15,7 @@ from shiftbench.cli.command import app
 from shiftbench.scoring.scores.shape import Shift
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("validation", "builders", "baselines", "leaderboard", "shiftbench")
+ROOMS = ("validation", "metrics", "builders", "scoring", "baselines", "leaderboard", "shiftbench", "benchmarks")
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "FAQ.md", "CHANGELOG.md")),
     *sorted(path for room in ROOMS for path in (ROOT / room).rglob("README.md")),
@@ -73,7 +73,6 @@ def test_there_are_commands_to_test() -> None:
         "compare",
         "submit",
         "serve",
-        "bench",
         "gate",
     }
 
@@ -136,7 +135,7 @@ def test_the_table_of_rooms_has_every_room() -> None:
 
 def test_json_fields_named_are_there() -> None:
     """The rows of shifts in the table of the JSON's fields; those that begin with dots go on with the shift's."""
-    section = TEXTS["leaderboard/README.md"].split("\n## The JSON of scores\n")[1].split("\n## ")[0]
+    section = TEXTS["scoring/README.md"].split("\n## The JSON of scores\n")[1].split("\n## ")[0]
     (first,) = re.findall(r"^\| `tasks\[\]\.shifts\[\]` \| (.*) \|$", section, flags=re.M)
     fields = {*re.findall(r"`(\w+)`", first), *re.findall(r"^\| \S+ `(\w+)` \|", section, flags=re.M)}
     assert fields <= set(Shift.model_fields)

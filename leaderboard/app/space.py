@@ -19,11 +19,11 @@ from shiftbench.builders.folder.hub_folder import download_folder
 from shiftbench.builders.hub_access import writing_to_hub
 from shiftbench.validation.report import InvalidInput, Problem
 
-ROOMS = ("validation", "builders", "leaderboard")
+ROOMS = ("validation", "metrics", "builders", "scoring", "leaderboard")
 """Packages that the Space needs."""
 _ROOMS_OF_0_2_0 = ("validation", "builders", "leaderboard")
 """Top-level packages of a Space that version 0.2.0 or an earlier one made."""
-_SOURCES = (".py", ".csv", ".json", ".toml", ".bib", ".css", ".html", ".js")
+_SOURCES = (".py", ".csv", ".json", ".toml", ".bib", ".css", ".html", ".js", ".pyi")
 PORT = 7860
 """Where a Space expects its application, unless it says otherwise."""
 PROXIES = ("10.0.0.0/8",)

@@ -8,7 +8,7 @@ from pathlib import Path
 from shutil import copy2, copytree, ignore_patterns
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("validation", "builders", "baselines", "leaderboard", "shiftbench")
+PACKAGES = ("validation", "metrics", "builders", "scoring", "baselines", "leaderboard", "shiftbench")
 _OURS = ("shiftbench", "__editable__")
 """Entries of a site-packages folder that would lead to the project itself."""
 

@@ -142,6 +142,6 @@ def test_without_gradio_one_submits_and_makes_the_space(
 
 def test_the_space_has_every_file_of_its_rooms() -> None:
     held = set(space_files(SpaceConfig(("acme/data",), "acme/entries")))
-    for package in ("validation", "builders", "leaderboard"):
+    for package in ("validation", "metrics", "builders", "scoring", "leaderboard"):
         read = {name for name in files_of(package) if not name.endswith((".md", ".png", "py.typed"))}
         assert read <= held

@@ -12,7 +12,7 @@ from shiftbench.leaderboard.pages import addresses
 from shiftbench.leaderboard.pages.shell import TEMPLATES
 
 ROOT = Path(__file__).parents[3]
-ROOMS = ("leaderboard/app", "leaderboard/bench", "leaderboard/commands", "leaderboard/views", "shiftbench")
+ROOMS = ("leaderboard/app", "leaderboard/pages", "scoring/reports", "shiftbench", "benchmarks")
 ADDRESS = re.compile(r"/[a-z_][a-z_.]*(/[a-z_.]+)*(\?.*)?")
 IN_FILES = re.compile(r"""(?:href|action|src)="/|['"`]/[a-z_.]*['"`?]""")
 

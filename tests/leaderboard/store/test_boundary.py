@@ -13,7 +13,7 @@ from shiftbench.scoring.comparing.entries import ComparedEntry, compare_with_fir
 from tests.leaderboard.conftest import Filled
 
 PROJECT = Path(__file__).parents[3]
-ROOMS = ("baselines", "builders", "leaderboard", "shiftbench", "validation")
+ROOMS = ("validation", "metrics", "builders", "scoring", "baselines", "leaderboard", "shiftbench", "benchmarks")
 NAMES = ("ENTRIES", "WITHDRAWN", "SCORES", "COMPARISONS")
 FOLDERS = {getattr(entries, name) for name in NAMES}
 

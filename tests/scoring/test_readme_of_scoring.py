@@ -1,4 +1,4 @@
-"""The README of the leaderboard: the JSON fields and figures that it lists exist."""
+"""The README of scoring: the JSON fields and figures that it lists exist."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from shiftbench.scoring.papers.analysis.figures import FIGURES
 from shiftbench.scoring.scores.shape import Scores, Shift, TaskScores
 
-ROOM = Path(__file__).parents[2] / "leaderboard"
+ROOM = Path(__file__).parents[2] / "scoring"
 README = (ROOM / "README.md").read_text(encoding="utf-8")
 
 
