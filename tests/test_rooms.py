@@ -39,6 +39,7 @@ WRONG = {
     "shiftbench.baselines.robust": "shiftbench.cli.command",
     "shiftbench.baselines.attack": "shiftbench.builders.readers.squad",
     "shiftbench.baselines.models": "shiftbench.leaderboard.pages.shell",
+    "shiftbench.baselines.results": "shiftbench.scoring.scores.score",
     "shiftbench.leaderboard.store": "shiftbench.leaderboard.board",
     "shiftbench.leaderboard.release": "shiftbench.leaderboard.board",
     "shiftbench.leaderboard.board": "shiftbench.leaderboard.pages.shell",

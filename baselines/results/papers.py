@@ -14,7 +14,7 @@ from typing import Any
 from shiftbench.validation.json_text import parse_json
 
 RESULTS = Path(__file__).parent
-REPORTED = RESULTS.parents[1] / "leaderboard" / "views" / "reported"
+REPORTED = RESULTS.parents[1] / "leaderboard" / "pages" / "reported"
 
 Row = tuple[str, ...]
 
