@@ -36,6 +36,13 @@ def build_wheel(place: Path) -> Path:
     return wheel
 
 
+def build_sdist(source: Path, place: Path) -> Path:
+    """Build the source distribution of a copy that ``build_wheel`` made."""
+    run(sys.executable, "-c", f"from setuptools import build_meta; build_meta.build_sdist({str(place)!r})", cwd=source)
+    (sdist,) = place.glob("shiftbench-*.tar.gz")
+    return sdist
+
+
 def make_environment(place: Path, *, without: Collection[str] = ()) -> Path:
     """Make an environment with the third-party packages that are installed here; returns its Python.
 

@@ -7,6 +7,8 @@ nothing of the project is installed.
 import json
 import signal
 import subprocess
+import sys
+import tarfile
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,14 +18,18 @@ import httpx
 import pytest
 
 from shiftbench.leaderboard.app.space import SpaceConfig, space_files
-from tests.shiftbench.elsewhere import PACKAGES, ROOT, build_wheel, install, make_environment, run
+from tests.shiftbench.elsewhere import PACKAGES, ROOT, build_sdist, build_wheel, install, make_environment, run
 
 
 @dataclass(frozen=True)
 class Installed:
-    """The wheel, and environments with it: one of all extras, and one without Gradio."""
+    """The wheel, and environments with it: one of all extras, and one without Gradio.
+
+    Before it a distribution was installed there that has a package ``validation``, as one on PyPI has.
+    """
 
     wheel: Path
+    other: Path
     site: Path
     python: Path
     without_gradio: Path
@@ -34,10 +40,28 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     place = tmp_path_factory.mktemp("installed")
     wheel = build_wheel(place)
     python = make_environment(place / "all")
+    other = make_other(place)
+    install(python, other)
     site = install(python, wheel)
     bare = make_environment(place / "bare", without=("gradio",))
     (next(bare.parents[1].glob("lib/python*/site-packages")) / "wheel.pth").write_text(f"{site}\n")
-    return Installed(wheel, site, python, bare)
+    return Installed(wheel, other, site, python, bare)
+
+
+def make_other(place: Path) -> Path:
+    """Make the wheel of somebody else's package ``validation``."""
+    wheel, info = place / "validation-1.0-py3-none-any.whl", "validation-1.0.dist-info"
+    files = {
+        "validation/__init__.py": "MINE = True\n",
+        "validation/report.py": "MINE = True\n",
+        f"{info}/METADATA": "Metadata-Version: 2.1\nName: validation\nVersion: 1.0\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: by hand\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+        archive.writestr(f"{info}/RECORD", "".join(f"{name},,\n" for name in (*files, f"{info}/RECORD")))
+    return wheel
 
 
 WORK = """
@@ -95,6 +119,46 @@ def test_the_wheel_has_every_file_of_the_packages(installed: Installed) -> None:
         assert {name for name in read if not name.endswith((".png", ".ipynb"))} <= held
         assert next(name for name in read if name.endswith(f"{package}/py.typed")) in held
         assert not any(name.startswith(f"{package}/") for name in held) or package == "shiftbench"
+
+
+def test_the_source_distribution_has_every_file_of_the_wheel(installed: Installed, tmp_path: Path) -> None:
+    """Rooms are there once, at the top, and no link: ``setup.py`` maps them."""
+    with tarfile.open(build_sdist(installed.wheel.parents[1] / "source", tmp_path)) as archive:
+        members = {member.name.partition("/")[2]: member for member in archive.getmembers()}
+    assert not [name for name, member in members.items() if member.issym() or member.islnk()]
+    with zipfile.ZipFile(installed.wheel) as wheel:
+        needed = {name for name in wheel.namelist() if name.startswith("shiftbench/")}
+    rooms = {f"shiftbench/{room}/" for room in PACKAGES}
+    sources = {name.partition("/")[2] if name.startswith(tuple(rooms)) else name for name in needed}
+    assert {*sources, "setup.py", "pyproject.toml", "README.md", "LICENSE"} <= set(members)
+    assert not [name for name in members if name.startswith(tuple(rooms))]
+
+
+def test_a_package_validation_of_somebody_else_stays_whole(installed: Installed, tmp_path: Path) -> None:
+    """Installed before the wheel, and again after it; neither overwrites a file of the other or hides it."""
+    code = "import {}\nassert validation.MINE and validation.report.MINE and not hasattr(shiftbench.Card, 'MINE')"
+    orders = ("validation.report, shiftbench", "shiftbench, shiftbench.validation.report, validation.report")
+    for again in (False, True):
+        if again:
+            flags = ("--no-deps", "--no-index", "--quiet", "--disable-pip-version-check", "--force-reinstall")
+            run(
+                sys.executable,
+                "-m",
+                "pip",
+                "--python",
+                installed.python,
+                "install",
+                *flags,
+                installed.other,
+                cwd=tmp_path,
+            )
+        for wheel in (installed.wheel, installed.other):
+            with zipfile.ZipFile(wheel) as archive:
+                for name in archive.namelist():
+                    if not name.endswith("/RECORD"):
+                        assert (installed.site / name).read_bytes() == archive.read(name), name
+        for order in orders:
+            run(installed.python, "-c", code.format(order), cwd=tmp_path)
 
 
 def test_it_works_from_an_empty_folder(worked: Path, url: str) -> None:
