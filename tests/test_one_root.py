@@ -246,7 +246,7 @@ def packages_of(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]
     monkeypatch.setattr(setuptools, "setup", handed.update)
     monkeypatch.chdir(folder)
     runpy.run_path(str(folder / "setup.py"))
-    return handed
+    return {key: handed[key] for key in ("packages", "package_dir")}
 
 
 def test_packages_are_the_same_where_links_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

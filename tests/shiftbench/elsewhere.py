@@ -29,6 +29,9 @@ def build_wheel(place: Path) -> Path:
         copytree(ROOT / name, source / name, symlinks=True, ignore=ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         copy2(ROOT / name, source / name)
+    left = source / "build" / "lib" / "validation" / "__init__.py"  # by a build of an earlier version
+    left.parent.mkdir(parents=True)
+    left.touch()
     wheels = place / "wheels"
     flags = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--disable-pip-version-check")
     run(sys.executable, "-m", "pip", "wheel", *flags, "--wheel-dir", wheels, source, cwd=place)
