@@ -33,7 +33,7 @@ Rows = Callable[[np.random.Generator, int], pl.DataFrame]
 
 
 @dataclass(frozen=True)
-class _Task:
+class _GridTask:
     name: str
     kind: TaskKind
     metric: str
@@ -100,15 +100,16 @@ def _generation(source: tuple[int, int], target: tuple[int, int], *, answer: boo
 
 _POLARITIES = ("O", "T-POS", "T-NEG", "T-NEU")
 _TASKS = (
-    _Task("sa", TaskKind.CLASSIFICATION, "macro_f1", ("text",), ("negative", "positive"), 6, 2500, _reviews),
-    _Task("nli", TaskKind.CLASSIFICATION, "macro_f1", ("premise", "hypothesis"),
+    _GridTask("sa", TaskKind.CLASSIFICATION, "macro_f1", ("text",), ("negative", "positive"), 6, 2500, _reviews),
+    _GridTask("nli", TaskKind.CLASSIFICATION, "macro_f1", ("premise", "hypothesis"),
           ("entailment", "neutral", "contradiction"), 5, 2000, _pairs),
-    _Task("ab", TaskKind.TAGGING, "span_f1", ("tokens",), _POLARITIES, 5, 1400, _aspects),
-    _Task("qa", TaskKind.EXTRACTIVE_QA, "token_f1", ("title", "context", "question"), (), 6, 2500, _questions),
-    _Task("qg", TaskKind.GENERATION, "bertscore_f1", ("source_text", "answer"), (), 6, 1000,
+    _GridTask("ab", TaskKind.TAGGING, "span_f1", ("tokens",), _POLARITIES, 5, 1400, _aspects),
+    _GridTask("qa", TaskKind.EXTRACTIVE_QA, "token_f1", ("title", "context", "question"), (), 6, 2500, _questions),
+    _GridTask("qg", TaskKind.GENERATION, "bertscore_f1", ("source_text", "answer"), (), 6, 1000,
           _generation((60, 100), (8, 14), answer=True)),
-    _Task("as", TaskKind.GENERATION, "bertscore_f1", ("source_text",), (), 5, 500, _generation((80, 150), (15, 60))),
-    _Task("tg", TaskKind.GENERATION, "bertscore_f1", ("source_text",), (), 6, 1000, _generation((40, 80), (5, 20))),
+    _GridTask("as", TaskKind.GENERATION, "bertscore_f1", ("source_text",), (), 5, 500,
+          _generation((80, 150), (15, 60))),
+    _GridTask("tg", TaskKind.GENERATION, "bertscore_f1", ("source_text",), (), 6, 1000, _generation((40, 80), (5, 20))),
 )  # fmt: skip
 
 

@@ -69,7 +69,7 @@ def add_confidence(
         column = _confidence_column(rows, values.info)
         if column is None:
             return task
-        here = _Task(values, rows, column, folder, subset, n_draws)
+        here = _TaskConfidences(values, rows, column, folder, subset, n_draws)
         return task.model_copy(update={"confidence": here.summary()})
 
     return scores.model_copy(update={"tasks": tuple(added(task) for task in scores.tasks)})
@@ -84,7 +84,7 @@ def _confidence_column(rows: pl.DataFrame, info: TaskInfo) -> str | None:
     return "confidence" if "confidence" in rows.columns and not rows["confidence"].has_nulls() else None
 
 
-class _Task:
+class _TaskConfidences:
     """The confidences of one task, in the column ``given``, and their summary."""
 
     def __init__(

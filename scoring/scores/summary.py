@@ -92,7 +92,9 @@ def summarise_values(
             if not folder.task(name).candidates_for:  # candidates are an optional test, so no gap is reported
                 missing.append(Missing(task=name, source=None, target=None, what="no predictions for this task"))
             continue
-        task = _Task(task_values[name], (reference or {}).get(name), id_model(task_values[name], folder.manifest))
+        task = _TaskAverages(
+            task_values[name], (reference or {}).get(name), id_model(task_values[name], folder.manifest)
+        )
         tasks.append(task.scores())
         missing += gaps(task_values[name], has_depth=folder.has_depth)
     return Scores(
@@ -112,7 +114,7 @@ def summarise_values(
 
 def task_scores(values: TaskValues, manifest: Manifest | None = None) -> TaskScores:
     """Build the nested scores of a task (see ``summarise_values``); a folder without manifest has no ID domain."""
-    return _Task(values, None, id_model(values, manifest) if manifest else None).scores()
+    return _TaskAverages(values, None, id_model(values, manifest) if manifest else None).scores()
 
 
 def depth_encoder_name(folder: DatasetFolder) -> str | None:
@@ -126,7 +128,7 @@ def depth_encoder_name(folder: DatasetFolder) -> str | None:
     return f"{facts.id}@{facts.revision}" if facts else None
 
 
-class _Task:
+class _TaskAverages:
     """One task's scores, averaged over runs: arrays of shape (1 + n_draws,)."""
 
     def __init__(self, values: TaskValues, reference: TaskValues | None, id_model: IdModel | None) -> None:
