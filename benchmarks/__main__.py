@@ -12,7 +12,8 @@ import typer
 
 from shiftbench.cli.command import run_app
 from shiftbench.validation.command_line import JsonOption, console, write_json
-from shiftbench.validation.timing import Timing, peak_memory, print_timing
+from shiftbench.validation.operating_system import peak_memory
+from shiftbench.validation.timing import Timing, print_timing
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, help=__doc__
@@ -40,7 +41,8 @@ def scores(scale: ScaleOption = 1.0, json_: JsonOption = None) -> None:
     from benchmarks.scores import run_bench
 
     _run(run_bench, scale, json_)
-    typer.echo(f"peak memory {peak_memory() / 2**20:,.0f} MiB", err=True)
+    if peak := peak_memory():
+        typer.echo(f"peak memory {peak / 2**20:,.0f} MiB", err=True)
 
 
 @app.command()

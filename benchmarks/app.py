@@ -5,7 +5,6 @@ Figures are medians of 20. The server runs in a process of its own; the browser 
 """
 
 import shutil
-import signal
 import socket
 import statistics
 import subprocess
@@ -307,7 +306,7 @@ def _serving(folders: Sequence[Path], store: Store) -> Iterator[tuple[str, float
                 time.sleep(0.005)
         yield url, time.perf_counter() - begun
     finally:
-        process.send_signal(signal.SIGINT)
+        process.terminate()
         process.wait(timeout=30)
 
 

@@ -25,7 +25,8 @@ from shiftbench.builders.specs.spec import Transform
 from shiftbench.builders.specs.transforms import rename
 from shiftbench.builders.specs.upstream_file import BLOCK
 from shiftbench.builders.tables import subreddits
-from shiftbench.validation.timing import Timing, peak_memory
+from shiftbench.validation.operating_system import peak_memory
+from shiftbench.validation.timing import Timing
 
 FULL = 2_000_000_000
 """Bytes of the file at scale 1, before compression."""
@@ -43,7 +44,7 @@ _RUNS = 3
 @dataclass(frozen=True)
 class _Run:
     seconds: float
-    peak_memory: int
+    peak_memory: int | None
 
 
 def run_read_bench(scale: float = 1.0) -> Iterator[Timing]:
@@ -67,7 +68,7 @@ def run_read_bench(scale: float = 1.0) -> Iterator[Timing]:
     for seconds, parser in ranked:
         wanted = (0.0, 2.0) if scale == 1 and (seconds, parser) == ranked[0] else None
         yield _timing(name, ours, f"decompressed and parsed by {parser}", seconds, wanted)
-    half_name = f"half of them ({ours_half.peak_memory / 2**20:,.0f} MiB at peak)"
+    half_name = f"half of them ({(ours_half.peak_memory or 0) / 2**20:,.0f} MiB at peak)"
     yield _timing(f"all {size}", ours, half_name, ours_half.seconds, (1.6, 2.4) if scale == 1 else None)
     yield _timing(f"{name}, with all steps of the summaries", steps, "without them", ours.seconds, None)
 
@@ -190,7 +191,7 @@ def _measure(name: str, path: Path) -> _Run:
 
 def _median(runs: tuple[_Run, ...]) -> _Run:
     seconds = float(np.median([run.seconds for run in runs]))
-    return _Run(seconds, max(run.peak_memory for run in runs))
+    return _Run(seconds, max(run.peak_memory or 0 for run in runs))
 
 
 def _timing(

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from benchmarks.invented_releases import SHAPES, write_release
 from shiftbench.builders.building.build import build
-from shiftbench.validation.timing import Timing, peak_memory
+from shiftbench.validation.operating_system import peak_memory
+from shiftbench.validation.timing import Timing
 
 WANTED = 2 << 30
 """Bytes that a build of any shape should take at most."""

@@ -1,11 +1,8 @@
-"""One measurement of speed beside its yardstick, how it is printed, and what it cost in memory."""
+"""One measurement of speed beside its yardstick, how it is printed."""
 
-import resource
 import statistics
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -107,16 +104,6 @@ def compare_rates(
             wanted=least,
             met=ratio >= least if scale >= 1 else None,
         )
-
-
-def peak_memory() -> int:
-    """Return the peak resident memory of this process so far, in bytes."""
-    status = Path("/proc/self/status")
-    if status.is_file():  # Linux's rusage would count the process that started this one, too
-        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
-        return int(line.split()[1]) * 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def _amount(seconds: float | None, rate: float | None, unit: str | None) -> str:

@@ -7,12 +7,13 @@ Leaves out: everything that a trial is; that is the command's.
 
 import os
 import runpy
-import signal
 import sys
 import threading
 from pathlib import Path
 
 from filelock import FileLock
+
+from shiftbench.validation.operating_system import kill_own_group
 
 
 def main(folder: Path, arguments: list[str]) -> None:
@@ -29,7 +30,7 @@ def _end_with_starter() -> None:
     # Not through sys.stdin, whose lock would be held when Python ends.
     while os.read(0, 1):
         pass
-    os.killpg(0, signal.SIGKILL)
+    kill_own_group()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ import json
 import os
 import platform
 import shlex
-import signal
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ import polars as pl
 
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.operating_system import end_group, ending_signal
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import NO_SOURCE
 
@@ -163,10 +163,10 @@ def start_trial(
 
 def stop_trials(children: Sequence["subprocess.Popen[bytes]"]) -> None:
     """Stop trials' processes and the processes that these started."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
+    for kill in (False, True):
         for child in children:
             if child.poll() is None:
-                os.killpg(child.pid, number)
+                end_group(child, kill=kill)
         until = time.monotonic() + _GRACE
         for child in children:
             with suppress(subprocess.TimeoutExpired):
@@ -177,10 +177,11 @@ def failure_reason(folder: Path, code: int) -> str | None:
     """Find why a trial's process failed; None if it did not."""
     if code == 0 and is_whole(folder / PREDICTIONS):
         return None
-    if code == -signal.SIGKILL:
+    ended_by = ending_signal(code)
+    if ended_by == "SIGKILL":
         return "killed by SIGKILL, probably because memory ran out"
-    if code < 0:
-        return f"ended by {signal.Signals(-code).name}"
+    if ended_by is not None:
+        return f"ended by {ended_by}"
     lines = (folder / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
     last = next(line for line in reversed(lines) if line.strip())
     return last[:500] if code else "the program ended without writing its predictions"

@@ -7,11 +7,11 @@ open a connection and to read files but those of its libraries. Leaves out: filt
 
 import ctypes
 import os
-import resource
 import sys
 import sysconfig
-from pathlib import Path
 from typing import Any
+
+from shiftbench.validation import operating_system
 
 MIB = 2**20
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
@@ -24,7 +24,6 @@ _READ = (1 << 2) | (1 << 3)
 """Reading files and folders, which Landlock leaves: libraries are read late."""
 _RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 """How many rights over files each version of Landlock knows."""
-_STATM = Path("/proc/self/statm")
 
 _REFUSED = (
     "os.", "shutil.", "socket.", "subprocess.", "ctypes.", "urllib.", "ftplib.", "http.", "smtplib.", "poplib.",
@@ -50,10 +49,11 @@ def refuse_writing(*, has_left_network: bool) -> list[str]:
 
     Returns: what the system does not allow, a sentence each.
     """
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    operating_system.refuse_file_content()
     version = _restrict_files() if sys.platform.startswith("linux") else 0
     notes = []
+    if not operating_system.HAS_LIMITS:
+        notes.append("this system does not limit the model's process; it is ended when an answer takes too long")
     if not has_left_network and version < _WITH_NETWORK:
         notes.append("this system does not cut the model's process off the network; Python itself refuses connections")
     if version == 0:
@@ -91,11 +91,8 @@ def limit(memory_mib: int, seconds: float) -> None:
         memory_mib: beside what this process has.
         seconds: of processor time, of all threads together.
     """
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    _lower(resource.RLIMIT_CPU, int(usage.ru_utime + usage.ru_stime + seconds) + 1)
-    if _STATM.exists():  # elsewhere than on Linux time alone is bounded
-        used = int(_STATM.read_text().split()[0]) * resource.getpagesize()
-        _lower(resource.RLIMIT_AS, used + memory_mib * MIB)
+    operating_system.limit_processor_time(seconds)
+    operating_system.limit_memory(operating_system.reserved_memory() + memory_mib * MIB)
 
 
 def _restrict_files() -> int:
@@ -113,8 +110,3 @@ def _restrict_files() -> int:
     is_bound = system.syscall(_RESTRICT_SELF, number, 0) == 0
     os.close(number)
     return version if is_bound else 0
-
-
-def _lower(what: int, most: int) -> None:
-    hard = resource.getrlimit(what)[1]
-    resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))

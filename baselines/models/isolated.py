@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftbench.baselines.models.isolated_worker import read_message, write_message
+from shiftbench.validation.operating_system import HAS_LIFELINES
 from shiftbench.validation.report import InvalidInput, Problem, first_line
 
 MAX_FILE = 2 * 2**30
@@ -156,7 +157,7 @@ def _start_worker(path: Path) -> tuple["subprocess.Popen[bytes]", int]:
             stderr=subprocess.DEVNULL,
             cwd=os.sep,
             env=_environment(),
-            pass_fds=[theirs],
+            pass_fds=[theirs] if HAS_LIFELINES else (),
         )
     finally:
         os.close(theirs)

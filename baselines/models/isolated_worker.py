@@ -16,6 +16,7 @@ from io import BytesIO
 from typing import Any, BinaryIO
 
 from shiftbench.baselines.models.confinement import leave_network, limit, refuse_in_python, refuse_writing
+from shiftbench.validation.operating_system import end_with_pipe
 
 MAX_WARNINGS = 10
 
@@ -133,21 +134,6 @@ def write_message(stream: BinaryIO, header: Mapping[str, Any], body: bytes | mem
     stream.flush()
 
 
-def end_with_starter(lifeline: int) -> None:
-    """Arrange that the system kills this process when the other end of a pipe closes, whatever it is doing."""
-    import fcntl
-
-    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
-    flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
-    fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)  # SIGIO, whose default is to end the process
-    os.set_blocking(lifeline, False)
-    try:
-        if os.read(lifeline, 1) == b"":
-            os._exit(1)  # it closed before
-    except BlockingIOError:
-        return
-
-
 if __name__ == "__main__":
-    end_with_starter(int(sys.argv[1]))
+    end_with_pipe(int(sys.argv[1]))
     main(sys.argv[2])

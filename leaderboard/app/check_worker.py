@@ -7,7 +7,6 @@ this process, not the server.
 
 import json
 import os
-import resource
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -22,6 +21,7 @@ import pyarrow as pa
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.scores.score import FileChecks, data_versions, prediction_tasks, score_predictions
 from shiftbench.scoring.scores.validation_rows import validation_tasks
+from shiftbench.validation import operating_system
 from shiftbench.validation.prediction_files import read_predictions
 from shiftbench.validation.prediction_task import PredictionTask
 from shiftbench.validation.predictions import checked_parts
@@ -30,7 +30,6 @@ from shiftbench.validation.report import InvalidInput
 MIB = 2**20
 WORN_MIB = 100
 """A process that files have made larger by as much is followed by a fresh one."""
-_STATM = Path("/proc/self/statm")
 
 
 def main() -> None:
@@ -112,25 +111,18 @@ def _warm_up() -> None:
 
 def _bound(memory_mib: int, seconds: int) -> None:
     """Limit what the next request may take: MiB beside what this process has, seconds of processor time."""
-    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-    _limit(resource.RLIMIT_CPU, int(used) + 1 + seconds)
-    if _STATM.exists():  # elsewhere than on Linux time alone is bounded
-        _limit(resource.RLIMIT_AS, (_size_at_start() + memory_mib) * MIB)
+    operating_system.limit_processor_time(seconds)
+    operating_system.limit_memory((_size_at_start() + memory_mib) * MIB)
 
 
 def _unbind() -> None:
-    _limit(resource.RLIMIT_CPU, resource.RLIM_INFINITY)
-    _limit(resource.RLIMIT_AS, resource.RLIM_INFINITY)
-
-
-def _limit(what: int, most: int) -> None:
-    hard = resource.getrlimit(what)[1]
-    resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY or 0 <= most < hard else hard, hard))
+    operating_system.limit_processor_time(None)
+    operating_system.limit_memory(None)
 
 
 def _reserved_mib() -> int:
     """Return how many MiB of addresses this process has: what can be bounded, and more than it uses."""
-    return int(_STATM.read_text().split()[0]) * resource.getpagesize() // MIB if _STATM.exists() else 0
+    return operating_system.reserved_memory() // MIB
 
 
 if __name__ == "__main__":

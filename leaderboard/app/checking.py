@@ -7,7 +7,6 @@ Processes are started afresh, not forked: they share neither the server's memory
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -21,6 +20,7 @@ import polars as pl
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.scores.score import FileChecks
 from shiftbench.scoring.scores.shape import Scores
+from shiftbench.validation.operating_system import ending_signal
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 
@@ -144,9 +144,10 @@ class _Worker:
                 self._process.stdin.write(json.dumps(request).encode() + b"\n")
                 self._process.stdin.flush()
             line = self._process.stdout.readline()
+            is_late = not timer.is_alive()
         finally:
             timer.cancel()
-        return json.loads(line) if line else {"ended": self._process.wait()}
+        return json.loads(line) if line else {"ended": self._process.wait(), "is_late": is_late}
 
     def close(self) -> None:
         """End the process."""
@@ -170,14 +171,14 @@ def _bounds_of(path: Path) -> dict[str, Any]:
 
 def _too_much(request: dict[str, Any], answer: dict[str, Any]) -> Problem:
     """Return the problem that names the bound which a check or a preview ran into, or that it failed."""
-    ended = answer.get("ended", -signal.SIGABRT)
     cure = "send fewer runs in a file, as parquet that polars, pandas or pyarrow wrote with its defaults"
     file, doing = request["file"], "checking this file"
     if request.get("is_checked"):
         cure = "preview fewer runs at a time; the file was checked and can still be submitted"
         file, doing = "preview", "scoring this file"
-    if ended >= 0:  # a fault of ours, whose trace the process has printed
-        return Problem(f"{doing} failed", file, "a fault of this server", cure)
-    if ended in (-signal.SIGXCPU, -signal.SIGKILL):
+    ended_by = ending_signal(answer.get("ended", 0))
+    if answer.get("is_late") or ended_by in {"SIGXCPU", "SIGKILL"}:
         return Problem(f"{doing} takes too long", file, f"more than {request['seconds']} seconds", cure)
+    if "out_of_memory" not in answer and ended_by is None:  # a fault of ours, whose trace the process has printed
+        return Problem(f"{doing} failed", file, "a fault of this server", cure)
     return Problem(f"{doing} takes too much memory", file, f"more than {request['memory_mib']} MiB", cure)

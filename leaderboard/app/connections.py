@@ -11,6 +11,8 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from shiftbench.validation.operating_system import raise_open_files
+
 IDLE_SECONDS = 15.0
 """Within so many seconds a connection has to send a whole request's head, the first and every later one."""
 STUCK_SECONDS = 60.0
@@ -93,11 +95,4 @@ def bounded_connections() -> Any:
 
     Half of the files that the system allows are left for uploads, the store and the datasets.
     """
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < WANTED_FILES:
-        soft = WANTED_FILES if hard == resource.RLIM_INFINITY else min(WANTED_FILES, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    allowed = WANTED_FILES if soft == resource.RLIM_INFINITY else soft
-    return partial(BoundedConnection, most=min(MAX_CONNECTIONS, allowed // 2))
+    return partial(BoundedConnection, most=min(MAX_CONNECTIONS, raise_open_files(WANTED_FILES) // 2))

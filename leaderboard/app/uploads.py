@@ -6,7 +6,6 @@ has no name until it is whole, so whatever ends an upload, or the server, leaves
 """
 
 import asyncio
-import os
 import re
 import secrets
 import shutil
@@ -28,6 +27,7 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
 from shiftbench.leaderboard.pages import addresses
+from shiftbench.validation.operating_system import free_file_entries
 
 SECONDS_KEPT = 3600.0
 """How long an uploaded file stays on disk where there is room; accepted ones are copied into the store."""
@@ -76,10 +76,9 @@ class Uploads:
         return True
 
     def _disk_has_room(self, n_bytes: int) -> bool:
-        files = os.statvfs(self.folder)
-        # Some file systems make room for files as they come, and count none.
-        has_files = files.f_files == 0 or files.f_favail >= MIN_FREE_FILES
-        return has_files and shutil.disk_usage(self.folder).free >= MIN_FREE_BYTES + n_bytes
+        entries = free_file_entries(self.folder)
+        has_entries = entries is None or entries >= MIN_FREE_FILES
+        return has_entries and shutil.disk_usage(self.folder).free >= MIN_FREE_BYTES + n_bytes
 
     def keep(self, name: str, content: BinaryIO, n_bytes: int) -> Path:
         """Store a file that arrived whole under its name in the folder, below a part that nobody can guess."""

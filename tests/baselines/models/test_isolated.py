@@ -85,8 +85,8 @@ def test_one_process_serves_a_model_and_ends_with_it(tmp_path: Path) -> None:
 def test_the_process_ends_when_its_starter_is_killed(tmp_path: Path) -> None:
     save_model(tmp_path / "m.skops")
     program = (
-        "import sys, time; from pathlib import Path;"
-        "from shiftbench.baselines.models.isolated import IsolatedClassifier;"
+        "import sys, time; from pathlib import Path\n"
+        "from shiftbench.baselines.models.isolated import IsolatedClassifier\n"
         "model = IsolatedClassifier(Path(sys.argv[1])); print(model._process.pid, flush=True); time.sleep(300)"
     )
     with subprocess.Popen(

@@ -28,6 +28,7 @@ from shiftbench.leaderboard.app.gradio_blocks import MAX_REMEMBERED_SESSIONS
 from shiftbench.leaderboard.app.server import Server, create_app
 from shiftbench.leaderboard.app.uploads import Uploads
 from shiftbench.leaderboard.store import Store
+from shiftbench.validation import operating_system
 from tests.leaderboard import attacks
 from tests.leaderboard.app.test_server import free_port
 
@@ -174,7 +175,7 @@ def test_tiny_uploads_leave_room_for_others(attacked: Attacked, monkeypatch: pyt
     assert not [path for path in paths[:-5] if path.parent.exists()]
     blocks = dict.fromkeys(("f_bavail", "f_bfree", "f_blocks"), 2**30) | {"f_frsize": 4096}
     few = SimpleNamespace(f_files=10**6, f_favail=uploads.MIN_FREE_FILES - 1, **blocks)
-    monkeypatch.setattr(uploads.os, "statvfs", lambda _: few)
+    monkeypatch.setattr(operating_system.os, "statvfs", lambda _: few)
     assert attacks.upload(attacked.url).status_code == 503
     few.f_files = 0  # a file system that counts none
     assert attacks.upload(attacked.url).status_code == 200
