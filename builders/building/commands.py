@@ -8,7 +8,6 @@ import typer
 from shiftbench.validation.command_line import DomainByOption, JsonOption, console, writable_file, write_json
 
 if TYPE_CHECKING:
-    from shiftbench.builders.encoder import Encoder
     from shiftbench.builders.folder.manifest import Manifest
     from shiftbench.validation.report import Problem
 
@@ -163,6 +162,7 @@ def build(
     from shiftbench.builders.building.report import print_build
     from shiftbench.builders.building.synthetic import build_synthetic
     from shiftbench.builders.cache import check_cache
+    from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
     from shiftbench.builders.folder.manifest import GOLD_FOLDER, PUBLIC_FOLDER
     from shiftbench.validation.report import InvalidInput
 
@@ -190,7 +190,7 @@ def build(
     _refuse(benchmark, of_own, *BENCHMARKS, "synthetic")
     check_cache()
     common: dict[str, Any] = {"seed": seed, "overwrite": overwrite, "withhold_labels": withhold_labels}
-    common["encoder"] = None if no_depth else sentence_encoder(encoder)
+    common["encoder"] = None if no_depth else Encoder(encoder or DEFAULT_ENCODER)
     failed: dict[str, tuple[Problem, ...]] = {}
     without_files: tuple[str, ...] = ()
     if benchmark == "synthetic":
@@ -263,16 +263,3 @@ def _refuse(benchmark: str, options: dict[str, Any], *by: str) -> None:
     given = [name for name, value in options.items() if value]
     if given and benchmark in by:
         raise typer.BadParameter(f"these do not apply to '{benchmark}': {', '.join(given)}")
-
-
-def sentence_encoder(name: str | None = None) -> "Encoder":
-    """Open a sentence encoder.
-
-    Args:
-        name: Hub id or path; the default encoder without it.
-    Returns: the encoder; its model is loaded when it is first used.
-    Raises: InvalidInput when its weights cannot be read or fetched.
-    """
-    from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
-
-    return Encoder(name or DEFAULT_ENCODER)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.cli.server import DataFoldersOption, StoreOption
+from shiftbench.cli.data_options import DataFoldersOption, StoreOption
 from shiftbench.validation.command_line import JsonOption, write_json
 
 if TYPE_CHECKING:

@@ -13,16 +13,25 @@ from shiftbench.validation.report import InvalidInput, Problem, counted
 if TYPE_CHECKING:
     from shiftbench.builders.encoder import Encoder
 
+FAILED = 3
+"""Exit code of a gate or a claim that fails; 1 is refused input, 2 wrong usage."""
+
 AnyDataOption = Annotated[
     Path, typer.Option("--data", metavar="DIR_OR_FILE", help="Dataset folder, or a file of your own.")
 ]
-
 
 FormatOption = Annotated[
     TableFormat,
     typer.Option(
         "--format", metavar="NAME", help="table (for a terminal), or a paper's table as markdown, latex or csv."
     ),
+]
+StoreOption = Annotated[
+    str,
+    typer.Option("--store", metavar="PLACE", help="Where entries are kept: a folder, or hf://datasets/ORG/NAME."),
+]
+DataFoldersOption = Annotated[
+    list[Path], typer.Option("--data", metavar="DIR", help="Dataset folder of the entries; may be given several times.")
 ]
 NamesOption = Annotated[
     str | None, typer.Option("--names", metavar="A,B", help="Names of the files, in order. Default: their file names.")
@@ -50,7 +59,7 @@ def load_encoder(name: str | None = None) -> "Encoder":
 
     Raises: InvalidInput when the extra 'encoder' is not installed, or the weights cannot be read or fetched.
     """
-    from shiftbench.builders.building.commands import sentence_encoder
+    from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
 
     require("sentence_transformers", "encoder")
-    return sentence_encoder(name)
+    return Encoder(name or DEFAULT_ENCODER)

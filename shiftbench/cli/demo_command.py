@@ -1,22 +1,26 @@
 """The command ``demo``: build, train, score and show; or check one model. All but typer is imported inside it."""
 
 import sys
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.builders.building.commands import sentence_encoder
-from shiftbench.cli.server import serve
 from shiftbench.validation.command_line import PortOption, console, require
 
 if TYPE_CHECKING:
+    from click import Command
+
     from shiftbench.builders.encoder import Encoder
     from shiftbench.scoring.scores.shape import Scores
 
     Shown = tuple[list[Path], Path, list[tuple[str, Scores]]]
     """Dataset folders, a store's folder, and the scores in it by name."""
+
+Run = Callable[[list[str]], None]
+"""Runs a command of shiftbench from its words."""
 
 DEMO_PROGRAMS = ("majority", "sbert-lr", "tfidf-lr")
 """Those that ``demo`` runs: they need no weights but the sentence encoder's, and no server."""
@@ -33,6 +37,7 @@ class Door(StrEnum):
 
 
 def demo(
+    context: typer.Context,
     door: Annotated[
         Door,
         typer.Argument(
@@ -55,6 +60,12 @@ def demo(
     ),
     port: PortOption = 7860,
     no_serve: Annotated[bool, typer.Option("--no-serve", help="Stop when the scores are stored.")] = False,
+    whole: Annotated[
+        bool,
+        typer.Option(
+            "--whole", help="'board': all rows there are, not only the first 500 of each genre's files; takes minutes."
+        ),
+    ] = False,
 ) -> None:
     """Build, train, score and show: everything once, on real rows where they can be had, or else on synthetic ones.
 
@@ -62,9 +73,10 @@ def demo(
 
     One model on a CSV, in a few minutes: shiftbench demo check
     """
+    run = _typed_into(context.find_root().command)
     raw = raw or _shared_folders()
     if door is Door.CHECK:
-        _demo_check(raw, out)
+        _demo_check(run, raw, out)
         return
     from shiftbench.builders.cache import check_cache
     from shiftbench.scoring.reports.terminal import print_board
@@ -75,13 +87,14 @@ def demo(
         from shiftbench.leaderboard.app.server import usable_port
 
         port = usable_port("127.0.0.1", port)
-    data, store, results = _demo_results(raw, out) if door is Door.RESULTS else _demo_board(raw, out)
+    data, store, results = _demo_results(raw, out) if door is Door.RESULTS else _demo_board(run, raw, out, whole=whole)
     for one in dict.fromkeys(scores.data for _, scores in results):
         print_board([result for result in results if result[1].data == one], console())
     if no_serve:
         return
     _print_progress("showing them as a web page; Ctrl-C stops it")
-    serve(data, str(store), port)
+    folders = [part for folder in data for part in ("--data", str(folder))]
+    run(["serve", *folders, "--store", str(store), "--port", str(port)])
 
 
 def _demo_results(raw: list[Path], out: Path) -> "Shown":
@@ -104,17 +117,18 @@ def _demo_results(raw: list[Path], out: Path) -> "Shown":
     return [folder.path for folder in folders], store.root, scored
 
 
-def _demo_board(raw: list[Path], out: Path) -> "Shown":
+def _demo_board(run: Run, raw: list[Path], out: Path, *, whole: bool) -> "Shown":
     """Build one task, train the programs that are quick, and put them into a store."""
     from shiftbench.builders.building.synthetic import build_synthetic
+    from shiftbench.builders.encoder import Encoder
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.leaderboard.store import Store
     from shiftbench.validation.cards import read_card
 
-    data = out / "dr"
-    if not _build_real(data, raw, out / "raw", sentence_encoder()):
+    data, encoder = out / ("dr" if whole else "dr-sample"), Encoder()
+    if not _build_real(data, raw, out / "raw", encoder, whole=whole):
         data = out / "synthetic"
-        build_synthetic(data, overwrite=True, encoder=sentence_encoder())
+        build_synthetic(data, overwrite=True, encoder=encoder)
     folder = DatasetFolder.open(data)
     store = Store(out / f"store-{data.name}")
     results = []
@@ -122,7 +136,7 @@ def _demo_board(raw: list[Path], out: Path) -> "Shown":
         for program in DEMO_PROGRAMS:
             _print_progress(f"2/4 training {program} on task {task} ({number} of {len(folder.manifest.tasks)})")
             predictions = out / f"{data.name}-{task}-{program}.parquet"
-            _run(["train", program, task, "--data", str(data), "--out", str(predictions)])
+            run(["train", program, task, "--data", str(data), "--out", str(predictions)])
             card = read_card(predictions.with_suffix(".card.yaml"))
             entry, _ = store.submit(predictions, card, [folder])
             results.append((entry.card.name, store.scores(entry, folder)))
@@ -139,7 +153,7 @@ def _shared_folders() -> list[Path]:
     return list(SHARED) if any(find_file(SHARED, place) for place in places) else []
 
 
-def _demo_check(raw: list[Path], out: Path) -> None:
+def _demo_check(run: Run, raw: list[Path], out: Path) -> None:
     """Fine-tune the packaged MiniLM on one domain, and run ``check`` on a CSV of all domains."""
     from shiftbench.builders.building.synthetic import build_synthetic
     from shiftbench.builders.folder.reader import DatasetFolder
@@ -147,7 +161,7 @@ def _demo_check(raw: list[Path], out: Path) -> None:
 
     require("peft", "train")
     data, place = out / "dr-rows", out / "check"
-    if not _build_real(data, raw, out / "raw", None):
+    if not _build_real(data, raw, out / "raw", None, whole=True):
         data = out / "synthetic-rows"
         build_synthetic(data, overwrite=True)
     files = write_rows(DatasetFolder.open(data), place)
@@ -155,7 +169,7 @@ def _demo_check(raw: list[Path], out: Path) -> None:
     models, trained = place / "models", place / "trained.parquet"
     train = ["train", "finetune-classifier", files.task, "--data", str(data), "--source", files.home]
     train += ["--target", files.home, "--epochs", "2", "--max-length", "64", "--eval-max-length", "128"]
-    _run(
+    run(
         [
             *train,
             "--train-size",
@@ -176,7 +190,7 @@ def _demo_check(raw: list[Path], out: Path) -> None:
     check += ["--label-column", "label", *texts, "--trained-on", files.home, "--train-file", str(files.train)]
     check += ["--probes", "--report", str(place / "report.html")]
     _print_progress(f"3/3 shiftbench {' '.join(check)}")
-    _run(check)
+    run(check)
     what = (
         "synthetic texts: these scores say nothing about the model"
         if data.name.startswith("synthetic")
@@ -185,34 +199,44 @@ def _demo_check(raw: list[Path], out: Path) -> None:
     _print_progress(f"checked on {what}")
 
 
-def _build_real(data: Path, raw: list[Path], fetched: Path, encoder: "Encoder | None" = None) -> bool:
+def _build_real(data: Path, raw: list[Path], fetched: Path, encoder: "Encoder | None", *, whole: bool) -> bool:
     """Build the genres of MultiNLI from a folder of upstream files, or else from the Hub, and say which.
 
     Returns: False where there is no folder and the Hub cannot be reached, which is printed.
     """
     from shiftbench.builders.building.build import build as build_benchmark
+    from shiftbench.builders.building.from_hub import fetch_from_hub
+    from shiftbench.builders.dr.inference import NLI
     from shiftbench.builders.hub_access import cause, is_transient
+    from shiftbench.cli.demo_rows import N_ROWS, sample_genres
     from shiftbench.validation.report import InvalidInput
 
-    options: dict[str, Any] = {"partial": True, "overwrite": True, "placebo": False, "encoder": encoder}
-    steps = 4 if encoder else 3
+    step = f"1/{4 if encoder else 3}"
     if raw:
+        place = ", ".join(map(str, raw))
+        _print_progress(f"{step} building {data} from real rows: the genres of MultiNLI in {place}")
+    else:
+        place = f"the Hub, kept in {fetched}"
         _print_progress(
-            f"1/{steps} building {data} from real rows: the genres of MultiNLI in {', '.join(map(str, raw))}"
+            f"{step} no upstream files in {SHARED[-1]} (or give --raw): downloading MultiNLI's genres from the Hub"
         )
-        build_benchmark("dr", "nli", raw, data, **options)
-        return True
-    _print_progress(
-        f"1/{steps} no upstream files in {SHARED[-1]} (or give --raw): downloading MultiNLI's genres from the Hub"
-    )
-    try:
-        build_benchmark("dr", "nli", fetched, data, **options, from_hub=True, note=_print_progress)
-    except InvalidInput as error:
-        if cause(error) is None and not is_transient(error):
-            raise
-        _print_progress(f"the download failed ({error.problems[0].found}); building from synthetic texts instead")
-        return False
-    _print_progress(f"built {data} from real rows: the genres of MultiNLI from the Hub, kept in {fetched}")
+        try:
+            fetch_from_hub([NLI], [fetched], note=_print_progress)
+        except InvalidInput as error:
+            if cause(error) is None and not is_transient(error):
+                raise
+            _print_progress(f"the download failed ({error.problems[0].found}); building from synthetic texts instead")
+            return False
+        raw = [fetched]
+    rows = "all rows"
+    if not whole:
+        sample = data.with_name(f"{data.name}-raw")
+        n_taken, n_rows = sample_genres(raw, sample)
+        if n_taken:  # otherwise the build names the files that are missing
+            raw = [sample]
+            rows = f"{n_taken:,} of {n_rows:,} rows, the first {N_ROWS} of each genre's files (--whole takes all)"
+    build_benchmark("dr", "nli", raw, data, partial=True, overwrite=True, placebo=False, encoder=encoder)
+    _print_progress(f"built {data} from real rows: the genres of MultiNLI from {place}; {rows}")
     return True
 
 
@@ -220,13 +244,15 @@ def _print_progress(line: str) -> None:
     typer.echo(line, err=True)
 
 
-def _run(arguments: list[str]) -> None:
-    """Run a command as if it had been typed, because cards record what was."""
-    from shiftbench.cli.command import app
+def _typed_into(command: "Command") -> Run:
+    """Return what runs a command as if it had been typed, because cards record what was."""
 
-    typed = sys.argv
-    sys.argv = [typed[0], *arguments]
-    try:
-        typer.main.get_command(app).main(arguments, standalone_mode=False)
-    finally:
-        sys.argv = typed
+    def run(arguments: list[str]) -> None:
+        typed = sys.argv
+        sys.argv = [typed[0], *arguments]
+        try:
+            command.main(arguments, standalone_mode=False)
+        finally:
+            sys.argv = typed
+
+    return run

@@ -13,7 +13,7 @@ from shiftbench import baselines
 from shiftbench.baselines.grid.collect import by_entry, collect
 from shiftbench.baselines.grid.trial import RECORD, Trial
 from shiftbench.builders.building.build import build
-from shiftbench.builders.building.commands import sentence_encoder
+from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.store import Entry, Store
 from shiftbench.leaderboard.store.forecasts import forecast_again, kept_forecasts
@@ -42,7 +42,7 @@ def build_folders(raw: list[Path], out: Path) -> list[DatasetFolder]:
         data = out / benchmark
         if not (data / "shiftbench.json").is_file():
             typer.echo(f"building {data} from {', '.join(map(str, raw))}", err=True)
-            encoder = sentence_encoder() if benchmark == "df1" else None
+            encoder = Encoder() if benchmark == "df1" else None
             build(benchmark, None, raw, data, partial=True, overwrite=True, encoder=encoder)
         folders.append(DatasetFolder.open(data))
     return folders

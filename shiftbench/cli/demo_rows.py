@@ -1,12 +1,19 @@
-"""Rows of a dataset folder as files of somebody with one model: a CSV to check it on, and its training texts."""
+"""Rows for the demo: a sample of the upstream files of MultiNLI, and a dataset's rows as one user's CSV files."""
 
+import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
+from shiftbench.builders.dr.inference import NLI
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.reading.places import find_file
+from shiftbench.builders.specs.upstream_file import UpstreamFile
 
+N_ROWS = 500
+"""Rows of each genre's training file, and of its test file, in a sample."""
 N_TEST = 1_000
 """Test texts of a domain in the CSV, at most."""
 
@@ -26,6 +33,38 @@ class DemoFiles:
     inputs: tuple[str, ...]
     test: Path
     train: Path
+
+
+def sample_genres(raws: Sequence[Path], place: Path) -> tuple[int, int]:
+    """Write the first rows of each genre of MultiNLI as upstream files for a partial build.
+
+    Args:
+        raws: folders of upstream files, searched in order.
+        place: the folder to write to; one that is there is replaced.
+    Returns: how many rows were written, and how many there are.
+    Raises: InvalidInput naming the line of an upstream file that cannot be read.
+    """
+    if place.exists():
+        shutil.rmtree(place)
+    read: dict[Path, pl.DataFrame] = {}
+    n_taken = n_rows = 0
+    for genre in NLI.domains:
+        for files in genre.files.values():
+            found = next(((file, path) for file in files if (path := find_file(raws, file.path))), None)
+            if found is None:
+                continue
+            file, path = found
+            if path not in read:
+                with UpstreamFile(path) as opened:
+                    read[path] = pl.concat(file.read(opened))
+            rows = read[path].filter(pl.col("genre") == genre.name)
+            if rows.is_empty():
+                continue
+            (part,) = (file for file in files if file.partial)
+            (place / part.path).parent.mkdir(parents=True, exist_ok=True)
+            rows.head(N_ROWS).write_ndjson(place / part.path)
+            n_taken, n_rows = n_taken + min(N_ROWS, len(rows)), n_rows + len(rows)
+    return n_taken, n_rows
 
 
 def write_rows(folder: DatasetFolder, place: Path) -> DemoFiles:

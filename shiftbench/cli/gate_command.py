@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from shiftbench.checking.opened_data import OwnOptions
-from shiftbench.cli.data_options import AnyDataOption
+from shiftbench.cli.data_options import FAILED, AnyDataOption
 from shiftbench.validation.command_line import (
     JsonOption,
     PredictionsArgument,
@@ -18,8 +18,6 @@ from shiftbench.validation.command_line import (
     write_json,
 )
 
-FAILED = 3
-"""Exit code of a gate that fails; 1 is refused input, 2 wrong usage."""
 PROJECT = Path("pyproject.toml")
 
 

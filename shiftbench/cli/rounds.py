@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.cli.server import StoreOption
+from shiftbench.cli.data_options import StoreOption
 from shiftbench.validation.command_line import JsonOption, console, write_json
 
 

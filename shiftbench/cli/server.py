@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from shiftbench.cli.data_options import DataFoldersOption, StoreOption
 from shiftbench.validation.command_line import (
     JsonOption,
     LabelsByIndexOption,
@@ -19,14 +20,6 @@ from shiftbench.validation.command_line import (
 if TYPE_CHECKING:
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.leaderboard.store import Store
-
-StoreOption = Annotated[
-    str,
-    typer.Option("--store", metavar="PLACE", help="Where entries are kept: a folder, or hf://datasets/ORG/NAME."),
-]
-DataFoldersOption = Annotated[
-    list[Path], typer.Option("--data", metavar="DIR", help="Dataset folder of the entries; may be given several times.")
-]
 
 
 def submit(

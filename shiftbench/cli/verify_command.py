@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from shiftbench.checking.opened_data import OwnOptions, opened_data
-from shiftbench.cli.gate_command import FAILED
+from shiftbench.cli.data_options import FAILED
 from shiftbench.validation.command_line import JsonOption, console, with_options, write_json
 
 

@@ -30,13 +30,12 @@ def test_what_it_runs_can_be_typed(
 ) -> None:
     typed: list[list[str]] = []
 
-    def build(data: Path, *_: Any) -> bool:
+    def build(data: Path, *_: Any, **__: Any) -> bool:
         data.symlink_to(synthetic.path)
         return True
 
     monkeypatch.setattr(demo_command, "_build_real", build)
-    monkeypatch.setattr(demo_command, "_run", typed.append)
-    demo_command._demo_check([], tmp_path)
+    demo_command._demo_check(typed.append, [], tmp_path)
     assert [words[0] for words in typed] == ["train", "check"]
     for words in typed:
         command: Any = typer.main.get_command(app)
