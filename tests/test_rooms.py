@@ -1,13 +1,16 @@
 """The rooms' contracts hold the architecture: a wrong import in any room is refused."""
 
+import ast
 import shutil
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+OWN_FOLDERS = ("cli", "notebook", "checking")
 ROOMS = ("validation", "metrics", "builders", "scoring", "baselines", "leaderboard", "shiftbench", "benchmarks")
 WRONG = {
     "shiftbench.validation": "shiftbench.builders.cache",
@@ -100,3 +103,27 @@ def test_every_room_has_a_wrong_import_here() -> None:
     }  # fmt: skip
     """Packages whose imports are those of the package around them, or of the packages inside."""
     assert inside - own_floor == set(WRONG)
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Imports inside functions and for types alone count, too."""
+    folders = [ROOT / room for room in ROOMS[:-2]] + [ROOT / "shiftbench" / name for name in OWN_FOLDERS]
+    files = {_module(file): file for folder in folders for file in folder.rglob("*.py")}
+    TopologicalSorter({name: _imports(name, file, files) for name, file in files.items()}).prepare()
+
+
+def _module(file: Path) -> str:
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts if parts[0] == "shiftbench" else ("shiftbench", *parts)).removesuffix(".__init__")
+
+
+def _imports(name: str, file: Path, modules: dict[str, Path]) -> set[str]:
+    """Return the modules of ours that a module imports; of a package, where a name comes from itself."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= inner & modules.keys() or {str(node.module)}
+    return found & modules.keys() - {name}
