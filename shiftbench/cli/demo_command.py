@@ -11,8 +11,6 @@ import typer
 from shiftbench.validation.command_line import PortOption, console, require
 
 if TYPE_CHECKING:
-    from click import Command
-
     from shiftbench.builders.encoder import Encoder
     from shiftbench.scoring.scores.shape import Scores
 
@@ -73,7 +71,7 @@ def demo(
 
     One model on a CSV, in a few minutes: shiftbench demo check
     """
-    run = _typed_into(context.find_root().command)
+    run = _typed_into(context.find_root().command.main)
     raw = raw or _shared_folders()
     if door is Door.CHECK:
         _demo_check(run, raw, out)
@@ -244,14 +242,14 @@ def _print_progress(line: str) -> None:
     typer.echo(line, err=True)
 
 
-def _typed_into(command: "Command") -> Run:
-    """Return what runs a command as if it had been typed, because cards record what was."""
+def _typed_into(main: Callable[..., object]) -> Run:
+    """Return what runs a command by the main function of ``shiftbench`` as if typed: cards record what was typed."""
 
     def run(arguments: list[str]) -> None:
         typed = sys.argv
         sys.argv = [typed[0], *arguments]
         try:
-            command.main(arguments, standalone_mode=False)
+            main(arguments, standalone_mode=False)
         finally:
             sys.argv = typed
 
