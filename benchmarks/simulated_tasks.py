@@ -18,11 +18,10 @@ from shiftbench.builders.folder.manifest import DomainFacts, SplitFacts, TaskInf
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.classification import accuracy, macro_f1
 from shiftbench.scoring.scores.estimate import Estimate, Total
-from shiftbench.scoring.scores.outcomes import Outcomes
+from shiftbench.scoring.scores.outcomes import Outcomes, TargetRuns
 from shiftbench.scoring.scores.replicates import TaskValues, score_target
 from shiftbench.scoring.scores.shape import TaskScores
 from shiftbench.scoring.scores.summary import task_scores
-from shiftbench.scoring.scores.target_runs import TargetRuns
 from shiftbench.validation.vocabulary import TaskKind
 
 Floats = NDArray[np.float64]

@@ -35,11 +35,11 @@ from shiftbench.scoring.comparing.testing import Tested, about_recipes, fewest_r
 from shiftbench.scoring.scores.floors import constant_runs, task_floors
 from shiftbench.scoring.scores.intervals import none_if_nan
 from shiftbench.scoring.scores.non_inferiority import refuse_margin
+from shiftbench.scoring.scores.outcomes import target_runs
 from shiftbench.scoring.scores.replicates import Cell
 from shiftbench.scoring.scores.score import checked_predictions, encoder_name
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.scoring.scores.summary import depth_encoder_name
-from shiftbench.scoring.scores.target_runs import target_runs
 from shiftbench.validation.outside import MAX_TEXT, check_text
 from shiftbench.validation.report import Problem
 

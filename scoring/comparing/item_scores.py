@@ -27,12 +27,12 @@ from shiftbench.metrics.wilson import (
     wilson_interval,
 )
 from shiftbench.scoring.comparing.shape import refuse_many_swaps
-from shiftbench.scoring.scores.detectable import detectable_drop
 from shiftbench.scoring.scores.estimate import Estimate, Record
 from shiftbench.scoring.scores.intervals import (
     SCORE,
     Figure,
     Reason,
+    detectable_drop,
     difference,
     estimate,
     none_if_nan,

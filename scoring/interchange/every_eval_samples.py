@@ -17,7 +17,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.interchange.every_eval_ever import COLLECTION, SCHEMA_VERSION, DatastorePlace
 from shiftbench.scoring.interchange.shared_entry import SharedEntry
 from shiftbench.scoring.scores.examples import why_hidden
-from shiftbench.scoring.scores.target_runs import TargetRuns, target_runs
+from shiftbench.scoring.scores.outcomes import TargetRuns, target_runs
 from shiftbench.validation.vocabulary import GOLD, PLACEBO, TOKENS, TaskKind
 
 _METRICS = {

@@ -12,7 +12,6 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.comparison import holm
 from shiftbench.metrics.mover import p_of_interval
 from shiftbench.scoring.scores.confidence_shape import ConfidenceFigures
-from shiftbench.scoring.scores.detectable import detectable_drop
 from shiftbench.scoring.scores.difficulty import TwoScores, explain_drop
 from shiftbench.scoring.scores.domain_shape import (
     Confusion,
@@ -25,10 +24,9 @@ from shiftbench.scoring.scores.domain_shape import (
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.floors import constant_runs, is_at_floor, task_floors
 from shiftbench.scoring.scores.gaps import small_domains
-from shiftbench.scoring.scores.intervals import Figure, difference, estimate, mean
+from shiftbench.scoring.scores.intervals import Figure, detectable_drop, difference, estimate, mean, weighted_sum
 from shiftbench.scoring.scores.precision import Precision
 from shiftbench.scoring.scores.replicates import N_DRAWS, TaskValues, task_values
-from shiftbench.scoring.scores.scales import weighted_sum
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.vocabulary import ELSEWHERE, TaskKind
 

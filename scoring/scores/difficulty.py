@@ -8,8 +8,7 @@ import numpy as np
 
 from shiftbench.metrics.difficulty import Bounded, Explanation, OnScale, difficulty_verdict
 from shiftbench.metrics.in_domain_advantage import Scale
-from shiftbench.scoring.scores.intervals import Figure
-from shiftbench.scoring.scores.scales import weighted_sum
+from shiftbench.scoring.scores.intervals import Figure, weighted_sum
 
 SCALES: tuple[Scale, ...] = ("raw", "logit")
 """The scales that a verdict must hold on; the first one is shown."""

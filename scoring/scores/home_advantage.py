@@ -7,9 +7,8 @@ import numpy as np
 
 from shiftbench.metrics.in_domain_advantage import SCALES, Scale, home_advantage, home_weights
 from shiftbench.scoring.scores.estimate import Estimate, Interval
-from shiftbench.scoring.scores.intervals import Figure, difference, estimate, mean, total_bounds
+from shiftbench.scoring.scores.intervals import Figure, difference, estimate, mean, total_bounds, weighted_sum
 from shiftbench.scoring.scores.replicates import Floats, TaskValues
-from shiftbench.scoring.scores.scales import weighted_sum
 from shiftbench.scoring.scores.shape import HomeAdvantage, HomeScale
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from shiftbench.builders.folder.manifest import Manifest
-from shiftbench.scoring.scores.detectable import detectable_drops
 from shiftbench.scoring.scores.estimate import Estimate, Interval, Total
 from shiftbench.scoring.scores.intervals import (
     Figure,
     TotalBounds,
+    detectable_drops,
     difference,
     estimates,
     mean,

@@ -2,6 +2,7 @@
 
 A figure's first value is the point, the others are its replicates on resampled test sets. Replicates say how figures
 go together; how far each score may be off its own interval says (``shiftbench.scoring.scores.precision``).
+An interval also says which true drop a test would have detected.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,11 +21,14 @@ from shiftbench.metrics.bootstrap import (
     training_spread,
 )
 from shiftbench.metrics.crossed import MIN_RUNS
+from shiftbench.metrics.in_domain_advantage import Scale, on_scale
 from shiftbench.metrics.mover import combined_interval, replicate_correlation, worst_interval
+from shiftbench.metrics.power import Variance, minimum_detectable
 from shiftbench.metrics.robustness import SCENARIOS
 from shiftbench.metrics.wilson import MIN_GROUPS, square_of_mean, wilson_interval
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.replicates import Floats, TaskValues
+from shiftbench.scoring.scores.shape import DetectableDrop
 
 SCORE, DROP = (0.0, 1.0), (-1.0, 1.0)
 """Bounds of a score and of a drop."""
@@ -324,3 +328,87 @@ def _defined(values: Floats) -> Floats:
     filled = values.copy()
     filled[undefined] = values[1:][~undefined[1:]][: undefined.sum()]
     return filled
+
+
+ANY = (-np.inf, np.inf)
+"""Bounds of a difference of logarithms."""
+
+
+def weighted_sum(figures: Sequence[Figure], coefficients: Sequence[float], scale: Scale = "raw") -> Figure:
+    """Add up scores on a scale, with the interval that their own make (``metrics.mover``).
+
+    A scale bends an interval's ends; how scores go together over test sets it hardly changes, so that is taken raw.
+
+    Args:
+        figures: scores with their intervals, at least one.
+        coefficients: what each counts for, as many; they add up to 0.
+        scale: raw, log or logit.
+    Returns: the sum, without replicates; without interval, for the first reason, where a score has none.
+    """
+    groups = min(figure.effective_groups for figure in figures)
+    points = on_scale([float(np.clip(figure.values[0], 0, 1)) for figure in figures], scale)
+    if not np.isfinite(points).all():
+        return Figure(np.array([np.nan]), groups, ANY, no_interval=None if scale == "raw" else Reason.NO_LOGARITHM)
+    value = Figure(np.array([float(np.dot(coefficients, points))]), groups, ANY)
+    reason = next((figure.no_interval for figure in figures if figure.no_interval), None)
+    lows, highs = ([getattr(figure, end) for figure in figures] for end in ("low", "high"))
+    if reason or not all(figure.has_interval for figure in figures):
+        return Figure(value.values, groups, ANY, no_interval=reason or Reason.NO_REPLICATES)
+    low_ends, high_ends = on_scale(lows, scale), on_scale(highs, scale)
+    drawn = np.stack([figure.values for figure in figures])[:, 1:]
+    correlation = replicate_correlation(drawn[:, ~np.isnan(drawn).any(axis=0)])
+    low, high = combined_interval(coefficients, points, low_ends, high_ends, correlation)
+    return Figure(value.values, groups, DROP if scale == "raw" else ANY, low=low, high=high)
+
+
+def detectable_drop(drop: Figure, total: TotalBounds | None = None, n_tests: int = 1) -> DetectableDrop | None:
+    """Find the smallest true drop that a two-sided test at 5% finds in four studies of five.
+
+    The standard error is half of the interval over Student's quantile, at the interval's own degrees of freedom; the
+    drop's own value has no part in it, since a power that is computed from the observed drop is its p value by another
+    name (Hoenig & Heisey 2001).
+
+    Args:
+        drop: with its 95% test-sampling interval.
+        total: its total interval, where training variance was measured.
+        n_tests: drops of its kind in the task, which the corrected figures share the level with.
+    Returns: fractions; None where the drop has no interval.
+    """
+    from scipy.special import stdtrit
+
+    if drop.low is None or drop.high is None:
+        return None
+    se = (drop.high - drop.low) / 2 / float(stdtrit(drop.df, 0.975))
+    models = Variance(se**2, drop.df)
+    recipe = None
+    if total is not None and not np.isnan(total.training_variance):
+        recipe = Variance(se**2, drop.df, total.training_variance, total.training_df)
+    return smallest_drop(models, recipe, n_tests)
+
+
+def smallest_drop(models: Variance, recipe: Variance | None, n_tests: int) -> DetectableDrop:
+    """Find the smallest detectable drop of two variances, alone and corrected.
+
+    Args:
+        models: variance over other test texts.
+        recipe: variance over other training runs as well; None where training is not measured.
+        n_tests: drops of its kind in the task, which the corrected figures share the level with.
+    """
+    return DetectableDrop(
+        models=_smallest(models, 1),
+        models_corrected=_smallest(models, n_tests),
+        recipe=_smallest(recipe, 1) if recipe else None,
+        recipe_corrected=_smallest(recipe, n_tests) if recipe else None,
+    )
+
+
+def _smallest(variance: Variance, n_tests: int) -> float:
+    return float(minimum_detectable(variance.se, variance.dof, n_tests))
+
+
+def detectable_drops(
+    drops: Mapping[str, Figure], totals: Mapping[str, TotalBounds | None] | None = None, n_tests: int = 1
+) -> dict[str, DetectableDrop]:
+    """Find the smallest detectable drop of each figure that has an interval, by its name (see ``detectable_drop``)."""
+    detectable = {name: detectable_drop(drop, (totals or {}).get(name), n_tests) for name, drop in drops.items()}
+    return {name: each for name, each in detectable.items() if each is not None}

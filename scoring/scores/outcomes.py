@@ -7,9 +7,11 @@ swap tests differ only in what is summed: rows with weights, by group or in tota
     tagging         k = 3           right, gold and predicted spans (3 more for BOSS's four types)
     extractive_qa   k = 6           token F1, exact match and rows, of answerable and of unanswerable questions
     generation      k = 2 or 3      rows, ROUGE-L and, given an encoder, BERTScore-F1
+
+``TargetRuns`` holds the outcomes of all runs on the test rows of one target.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.classification import accuracy, macro_f1
 from shiftbench.metrics.generation import bert_score, rouge_l
 from shiftbench.metrics.priors import (
@@ -34,7 +37,7 @@ from shiftbench.metrics.tagging import (
     tag_notation,
     tag_scheme,
 )
-from shiftbench.validation.vocabulary import UNPARSED, TaskKind
+from shiftbench.validation.vocabulary import GOLD, UNPARSED, TaskKind
 
 Floats = NDArray[np.float64]
 Formula = Callable[[Floats], Floats]
@@ -303,3 +306,66 @@ def _bert_score(candidates: list[str], references: list[str], encoder: Encoder) 
 def _ratio(total: Floats, rows: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(rows > 0, total / rows, np.nan)
+
+
+Run = tuple[str, int]
+"""Source and seed of one trained model."""
+
+
+@dataclass(frozen=True)
+class TargetRuns:
+    """The predictions of all runs on one target's test rows (n of them, in id order).
+
+    Attributes:
+        task, target: names.
+        ids: shape (n,).
+        groups: group codes from 0, in the order of the groups' names, shape (n,).
+        runs: the runs, in order of source and seed.
+        outcomes: their counts, run by run.
+    """
+
+    task: str
+    target: str
+    ids: pl.Series
+    groups: NDArray[np.int64]
+    runs: list[Run]
+    outcomes: Outcomes
+
+    def of_source(self, source: str) -> list[int]:
+        """List the runs of a source, by seed."""
+        return [index for index, (trained_on, _) in enumerate(self.runs) if trained_on == source]
+
+    def of_rows(self, wanted: NDArray[np.bool_]) -> "TargetRuns":
+        """Return the same of some rows, at least one; shape (n,)."""
+        groups = np.unique(self.groups[wanted], return_inverse=True)[1]
+        chosen = self.ids.filter(pl.Series(wanted))
+        return replace(self, ids=chosen, groups=groups, outcomes=self.outcomes.of_rows(wanted))
+
+
+def target_runs(
+    task: str, predictions: pl.DataFrame, folder: DatasetFolder, subset: str, *, encoder: Encoder | None = None
+) -> Iterator[TargetRuns]:
+    """Arrange one task's checked predictions by target.
+
+    Args:
+        task: its name.
+        predictions: rows of this task, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
+        folder: the dataset.
+        subset: the subset of test ids that the predictions cover.
+        encoder: needed for BERTScore alone.
+    Yields: for each target the outcomes of its runs on the target's test rows, sorted by id.
+    """
+    info = folder.task(task)
+    chosen = folder.test(task, subset, ["id", "domain", "group", GOLD[info.kind]])
+    for (target,), part in predictions.group_by("target", maintain_order=True):
+        gold = chosen.filter(domain=target).sort("id")
+        ordered = part.sort("source", "seed", "id")
+        full_gold = gold if subset == "all" else folder.split(task, str(target), "test")
+        yield TargetRuns(
+            task=task,
+            target=str(target),
+            ids=gold["id"],
+            groups=gold["group"].rank("dense").cast(pl.Int64).to_numpy() - 1,
+            runs=list(ordered.select("source", "seed").unique(maintain_order=True).iter_rows()),
+            outcomes=outcomes(info, gold, full_gold, ordered["prediction"], encoder),
+        )

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shiftbench.metrics.depth import LAMBDAS
-from shiftbench.scoring.scores.detectable import detectable_drops
 from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.intervals import Figure, bounds_of, estimates, mean, worst
+from shiftbench.scoring.scores.intervals import Figure, bounds_of, detectable_drops, estimates, mean, worst
 from shiftbench.scoring.scores.shape import Summary
 
 PLAIN = ("spearman_st_ss", "spearman_st_tt", "r2_idd_sd", "r2_idd_td")

@@ -26,10 +26,10 @@ from shiftbench.metrics.power import (
     target_drop_variance,
 )
 from shiftbench.metrics.wilson import effective_n, intraclass_correlation, run_moments
-from shiftbench.scoring.scores.detectable import smallest_drop
+from shiftbench.scoring.scores.intervals import smallest_drop
+from shiftbench.scoring.scores.outcomes import TargetRuns, target_runs
 from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.scoring.scores.shape import DetectableDrop
-from shiftbench.scoring.scores.target_runs import TargetRuns, target_runs
 from shiftbench.validation.report import InvalidInput, Problem
 
 WANTED = (0.01, 0.02, 0.05)

@@ -20,7 +20,7 @@ from shiftbench.metrics.ledger import FlipLedger, flip_counts, flip_ledger
 from shiftbench.metrics.resampling import half_weights, replicate_counts
 from shiftbench.metrics.slopes import DepthSlope, depth_slope
 from shiftbench.metrics.wilson import RunMoments, run_moments
-from shiftbench.scoring.scores.target_runs import TargetRuns, target_runs
+from shiftbench.scoring.scores.outcomes import TargetRuns, target_runs
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import source_parts
 

@@ -16,7 +16,6 @@ from shiftbench.metrics.robustness import (
 )
 from shiftbench.metrics.significance import scenario_chi_square
 from shiftbench.scoring.scores.beyond_means import beyond_means, slope_estimate, split_half_drops
-from shiftbench.scoring.scores.detectable import detectable_drops
 from shiftbench.scoring.scores.estimate import Estimate, Interval
 from shiftbench.scoring.scores.gaps import gaps, small_domains
 from shiftbench.scoring.scores.home_advantage import task_home_advantage
@@ -29,6 +28,7 @@ from shiftbench.scoring.scores.intervals import (
     Figure,
     Key,
     bounds_of,
+    detectable_drops,
     difference,
     estimate,
     estimates,

@@ -7,7 +7,7 @@ import pytest
 
 from shiftbench.metrics.calibration import N_BINS
 from shiftbench.metrics.resampling import group_weights
-from shiftbench.scoring.scores.confidences import BOUNDS, TargetConfidence
+from shiftbench.scoring.scores.calibration import BOUNDS, TargetConfidence
 from shiftbench.scoring.scores.intervals import Figure, estimates
 
 WORLDS = {"calibrated": 0.0, "12 points too sure": 0.12}

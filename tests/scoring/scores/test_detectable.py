@@ -7,8 +7,14 @@ import pytest
 from scipy import stats
 
 from shiftbench.metrics.wilson import relative_square, wilson_interval
-from shiftbench.scoring.scores.detectable import detectable_drop, detectable_drops
-from shiftbench.scoring.scores.intervals import Figure, Reason, TotalBounds, difference
+from shiftbench.scoring.scores.intervals import (
+    Figure,
+    Reason,
+    TotalBounds,
+    detectable_drop,
+    detectable_drops,
+    difference,
+)
 from tests.close_figures import assert_close
 
 N, HOME = 400, 0.75
