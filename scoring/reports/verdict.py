@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from shiftbench.scoring.reports.numbers import plain_points, plain_score
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.floors import is_drop_at_floor, ranked_shifts
-from shiftbench.scoring.scores.gaps import LEFT_OUT
 from shiftbench.scoring.scores.shape import Scores, Shift, TaskScores
+from shiftbench.scoring.scores.summary import LEFT_OUT
 from shiftbench.validation.vocabulary import PLACEBO
 
 

@@ -23,11 +23,11 @@ from shiftbench.scoring.scores.domain_shape import (
 )
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.floors import constant_runs, is_at_floor, task_floors
-from shiftbench.scoring.scores.gaps import small_domains
 from shiftbench.scoring.scores.intervals import Figure, detectable_drop, difference, estimate, mean, weighted_sum
 from shiftbench.scoring.scores.precision import Precision
 from shiftbench.scoring.scores.replicates import N_DRAWS, TaskValues, task_values
 from shiftbench.scoring.scores.shape import Scores
+from shiftbench.scoring.scores.summary import small_domains
 from shiftbench.validation.vocabulary import ELSEWHERE, TaskKind
 
 N_CONFUSIONS = 3

@@ -36,7 +36,6 @@ from shiftbench.scoring.scores.confidence_shape import (
     ShiftConfidence,
 )
 from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.gaps import averaged_seeds
 from shiftbench.scoring.scores.intervals import (
     DROP,
     SCORE,
@@ -47,6 +46,7 @@ from shiftbench.scoring.scores.intervals import (
     percentile_figure,
 )
 from shiftbench.scoring.scores.outcomes import Outcomes, Run, TargetRuns, folded_codes, target_runs
+from shiftbench.scoring.scores.precision import averaged_seeds
 from shiftbench.scoring.scores.replicates import Cell, Floats, TaskValues
 from shiftbench.scoring.scores.shape import Scores, TaskScores
 from shiftbench.validation.vocabulary import TaskKind, source_parts

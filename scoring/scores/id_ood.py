@@ -7,15 +7,16 @@ of candidate data sets hold OOD tests alone: the ID model's own test is in the t
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.scoring.scores.estimate import Estimate, Interval, Total
 from shiftbench.scoring.scores.intervals import (
+    Drops,
     Figure,
     TotalBounds,
+    available_figures,
     detectable_drops,
     difference,
     estimates,
@@ -23,7 +24,6 @@ from shiftbench.scoring.scores.intervals import (
     none_if_nan,
     total_bounds,
 )
-from shiftbench.scoring.scores.partial_grid import Drops, known_figures, of_shifts
 from shiftbench.scoring.scores.replicates import Cell, Floats, TaskValues
 from shiftbench.scoring.scores.shape import OUTSIDE_BASES, FourTypes, IdOod
 from shiftbench.validation.vocabulary import NO_SOURCE, OUTSIDE_SOURCES, SOURCE_JOINER, source_parts
@@ -32,8 +32,6 @@ ID_OOD = "id-ood"
 """The basis of a summary over the shifts from the ID domain."""
 FOUR_TYPES = "span_f1_four_types"
 """The secondary metric that is shown beside the eight types' span F1."""
-_IN_SUMMARY = {"mean_ss": "id", "mean_st": "mean_ood", "average_drop": "drop"}
-"""Figures of a summary, and what they are among the ID and OOD scores."""
 
 Score = Callable[[str, str, str | None], Floats]
 """Source, target and metric (None: the primary one) -> the score and its replicates; NaN without predictions."""
@@ -117,7 +115,7 @@ class IdModel:
     def candidates_total(self, values: TaskValues, drops: Sequence[Drops]) -> Total:
         """Find the interval over training runs too of candidates' mean score, from their shifts."""
         targets = [target for _, target in self.shift_cells(values)]
-        known_scores = known_figures(drops, "st")
+        known_scores = available_figures(drops, "st")
         if self.source is None or not self.candidates or not known_scores:
             return {}
 
@@ -160,29 +158,6 @@ def id_model(values: TaskValues, manifest: Manifest) -> IdModel | None:
     joined = [source for source in values.sources if SOURCE_JOINER in source and home in source_parts(source)]
     choices = [source for source in (home, *OUTSIDE_SOURCES) if source in values.sources] + joined
     return IdModel(home, choices[0] if choices else None, candidates=values.info.id_domain is None)
-
-
-def id_figures(chosen: Sequence[Drops], scores: IdOod | None, *, complete: bool) -> tuple[dict[str, Any], Total]:
-    """Summarise the shifts from the ID domain, and give the total intervals; what needs a square grid is null.
-
-    Args:
-        chosen: those shifts.
-        scores: the model's scores; None of candidates, and without a model.
-        complete: whether no score is missing.
-    """
-    figures = of_shifts(chosen) | {"complete": complete}
-    if scores is None:
-        return figures, {}
-    # A model trained on no domain has no home, so its score on the ID domain is no SS.
-    ss = Estimate(value=None) if scores.source in OUTSIDE_SOURCES else scores.id
-    figures |= {"mean_ss": ss, "mean_st": scores.mean_ood, "average_drop": scores.drop}
-    names = dict(_IN_SUMMARY)
-    if scores.source == scores.id_domain and scores.drop.value is not None:
-        # From one source to every target the mean of the drops and the drop of the means are one figure.
-        figures["mean_sd"] = scores.drop
-        names["mean_sd"] = "drop"
-    figures["detectable"] |= {name: scores.detectable[own] for name, own in names.items() if own in scores.detectable}
-    return figures, {name: scores.total[own] for name, own in names.items() if own in scores.total}
 
 
 def _four_types(source: str, home: str, targets: Sequence[str], score: Score) -> FourTypes:

@@ -22,7 +22,7 @@ from shiftbench.metrics.bootstrap import (
 )
 from shiftbench.metrics.crossed import MIN_RUNS
 from shiftbench.metrics.in_domain_advantage import Scale, on_scale
-from shiftbench.metrics.mover import combined_interval, replicate_correlation, worst_interval
+from shiftbench.metrics.mover import combined_interval, replicate_correlation
 from shiftbench.metrics.power import Variance, minimum_detectable
 from shiftbench.metrics.robustness import SCENARIOS
 from shiftbench.metrics.wilson import MIN_GROUPS, square_of_mean, wilson_interval
@@ -177,19 +177,6 @@ def estimate(figure: Figure) -> Estimate:
 def estimates(figures: Mapping[str, Figure]) -> dict[str, Estimate]:
     """Return figures as the shape of scores has them, by name."""
     return {name: estimate(figure) for name, figure in figures.items()}
-
-
-def worst(drops: Sequence[Figure]) -> Estimate:
-    """Find the largest of several drops, with the interval of the largest true one (all at once, so a wide one)."""
-    value = max(float(drop.values[0]) for drop in drops)
-    if not all(drop.has_interval for drop in drops):
-        reason = next((drop.no_interval for drop in drops if drop.no_interval), None)
-        return Estimate(value=value, no_interval=reason)
-    table = np.stack([drop.values for drop in drops])
-    table = table[:, ~np.isnan(table).any(axis=0)]
-    lows, highs = ([getattr(drop, end) for drop in drops] for end in ("low", "high"))
-    low, high = np.clip(worst_interval(table[:, 0], lows, highs, table[:, 1:]), *DROP)
-    return Estimate(value=value, low=float(low), high=float(high))
 
 
 def support_of_scenarios(sd: Figure, td: Figure) -> dict[str, float]:
@@ -412,3 +399,20 @@ def detectable_drops(
     """Find the smallest detectable drop of each figure that has an interval, by its name (see ``detectable_drop``)."""
     detectable = {name: detectable_drop(drop, (totals or {}).get(name), n_tests) for name, drop in drops.items()}
     return {name: each for name, each in detectable.items() if each is not None}
+
+
+class Drops(NamedTuple):
+    """One shift's figures by name with their replicates, depth-weighted ones as ``<figure>@<lambda>``."""
+
+    source: str
+    target: str
+    figures: dict[str, Figure]
+    depth: dict[str, Figure]
+    scenario: str
+    resolved: bool
+    support: dict[str, float]
+
+
+def available_figures(drops: Sequence[Drops], name: str) -> list[Figure]:
+    """List a figure of each shift where it is known."""
+    return [shift.figures[name] for shift in drops if not np.isnan(shift.figures[name].values[0])]

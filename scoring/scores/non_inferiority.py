@@ -12,11 +12,11 @@ import numpy as np
 from shiftbench.metrics.equivalence import check_margin
 from shiftbench.metrics.wilson import wilson_interval
 from shiftbench.scoring.scores.floors import is_drop_at_floor, ranked_shifts
-from shiftbench.scoring.scores.gaps import small_domains
 from shiftbench.scoring.scores.intervals import SCORE, Figure, TotalBounds, difference, mean, total_bounds
 from shiftbench.scoring.scores.precision import Precision
 from shiftbench.scoring.scores.replicates import Cell, Floats, TaskValues
 from shiftbench.scoring.scores.shape import BoundedDrop, NonInferiority, Scores, Shift, TaskScores
+from shiftbench.scoring.scores.summary import small_domains
 from shiftbench.validation.report import InvalidInput, Problem
 
 AT_CHANCE = "a score behind it is at chance or one label for all texts"

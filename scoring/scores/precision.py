@@ -21,7 +21,6 @@ from shiftbench.metrics.wilson import (
     relative_square,
     wilson_interval,
 )
-from shiftbench.scoring.scores.gaps import averaged_seeds
 from shiftbench.scoring.scores.intervals import MAX_UNDEFINED, SCORE, Figure, Reason
 from shiftbench.scoring.scores.replicates import Cell, Floats, TaskValues
 
@@ -165,3 +164,14 @@ def _ratio(scores: Floats, base: float, n_groups: float) -> float:
     variance = float(drawn.var()) if not np.isnan(drawn).any() else float(np.nanvar(drawn))
     variance *= n_groups / (n_groups - 1)
     return variance * base / most if most > 1e-12 else 0.0
+
+
+def averaged_seeds(values: TaskValues) -> dict[str, set[int]]:
+    """Choose each source's seeds that are averaged: those on all of its targets, so that its drops do not mix runs.
+
+    Where no seed is on all of them, each score is the mean over what is there.
+    """
+    by_source: dict[str, list[set[int]]] = {}
+    for (source, _), seeds in values.seeds.items():
+        by_source.setdefault(source, []).append(set(seeds))
+    return {source: set.intersection(*seeds) or set.union(*seeds) for source, seeds in by_source.items()}

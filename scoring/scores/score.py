@@ -13,8 +13,8 @@ from shiftbench.builders.cache import cache_folder
 from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.depth import LAMBDAS
-from shiftbench.scoring.scores.annotators import add_annotators
 from shiftbench.scoring.scores.calibration import add_confidence
+from shiftbench.scoring.scores.controls import add_annotators, add_controls
 from shiftbench.scoring.scores.floors import mark_floors
 from shiftbench.scoring.scores.non_inferiority import add_non_inferiority, refuse_margin
 from shiftbench.scoring.scores.precision import Precision
@@ -22,7 +22,6 @@ from shiftbench.scoring.scores.replicates import N_DRAWS, TaskValues, task_value
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.scoring.scores.summary import summarise_values
 from shiftbench.scoring.scores.validation_rows import read_validation, refuse_other_order, refuse_other_training
-from shiftbench.scoring.scores.without_shift import add_without_shift
 from shiftbench.validation.cards import card_beside
 from shiftbench.validation.prediction_files import PredictionFile
 from shiftbench.validation.prediction_task import PredictionTask
@@ -250,7 +249,7 @@ def score_predictions(
     rows = [row for values in values_by_task.values() for row in _long_rows(values)]
     table = pl.DataFrame(rows, schema=SCORE_COLUMNS, orient="row").sort("task", "source", "target", "seed", "metric")
     scores = summarise_values(values_by_task, folder, subset, pinned, encoder_name(encoder))
-    scores = add_without_shift(mark_floors(scores, folder, predictions), folder, values_by_task)
+    scores = add_controls(mark_floors(scores, folder, predictions), folder, values_by_task)
     scores = add_non_inferiority(add_annotators(scores, folder), values_by_task, margin)
     return Scored(table, add_confidence(scores, predictions, values_by_task, folder, subset, n_draws))
 

@@ -1,13 +1,14 @@
-"""The nested shape of a task's scores: drops, scenarios, intervals, task summaries, what is missing."""
+"""The nested shape of a task's scores: drops, scenarios, intervals, summaries, home advantage, what is missing."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
-from shiftbench.builders.folder.manifest import Manifest
+from shiftbench.builders.folder.manifest import Manifest, TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.depth import LAMBDAS
+from shiftbench.metrics.in_domain_advantage import SCALES, Scale, home_advantage, home_weights
 from shiftbench.metrics.resolution import UNRESOLVED, resolved_scenario
 from shiftbench.metrics.robustness import (
     scenario,
@@ -15,18 +16,17 @@ from shiftbench.metrics.robustness import (
     summarise,
 )
 from shiftbench.metrics.significance import scenario_chi_square
-from shiftbench.scoring.scores.beyond_means import beyond_means, slope_estimate, split_half_drops
-from shiftbench.scoring.scores.estimate import Estimate, Interval
-from shiftbench.scoring.scores.gaps import gaps, small_domains
-from shiftbench.scoring.scores.home_advantage import task_home_advantage
-from shiftbench.scoring.scores.id_ood import IdModel, id_figures, id_model
+from shiftbench.scoring.scores.estimate import Estimate, Interval, Total
+from shiftbench.scoring.scores.id_ood import IdModel, id_model
 from shiftbench.scoring.scores.intervals import (
     DROP,
     FIGURES,
     MEANS,
     UNKNOWN,
+    Drops,
     Figure,
     Key,
+    available_figures,
     bounds_of,
     detectable_drops,
     difference,
@@ -35,25 +35,21 @@ from shiftbench.scoring.scores.intervals import (
     mean,
     none_if_nan,
     support_of_scenarios,
+    total_bounds,
     total_intervals,
+    weighted_sum,
 )
 from shiftbench.scoring.scores.outcomes import LENIENT, PRIOR_FIXED
-from shiftbench.scoring.scores.partial_grid import (
-    ESTIMATED,
-    PLAIN,
-    Drops,
-    known_figures,
-    mean_by_lambda,
-    of_shifts,
-    worst_drops,
-)
-from shiftbench.scoring.scores.precision import Precision
-from shiftbench.scoring.scores.replicates import Cell, Floats, TaskValues
+from shiftbench.scoring.scores.precision import Precision, averaged_seeds
+from shiftbench.scoring.scores.replicates import Cell, Floats, TaskValues, n_train
 from shiftbench.scoring.scores.shape import (
     METRIC_VERSION,
     OUTSIDE_BASES,
     DetectableDrop,
     Flips,
+    HomeAdvantage,
+    HomeScale,
+    IdOod,
     InDomain,
     Missing,
     PriorFixed,
@@ -62,8 +58,11 @@ from shiftbench.scoring.scores.shape import (
     Summary,
     TaskScores,
 )
-from shiftbench.validation.vocabulary import source_parts
+from shiftbench.scoring.scores.tail_figures import slope_estimate, split_half_drops, tail_figures, worst_drops
+from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
+_IN_SUMMARY = {"mean_ss": "id", "mean_st": "mean_ood", "average_drop": "drop"}
+"""Figures of a summary, and what they are among the ID and OOD scores."""
 PAIRING = "pairing"
 """The basis of a summary over the one shift of a pairing."""
 _UNKNOWN = np.array([np.nan])
@@ -311,7 +310,7 @@ class _TaskAverages:
         scored = self.means.get(self.info.metric, {})
         own = [self.figure(domain, domain) for domain in self.counted if (domain, domain) in scored]
         single = [drops for drops in self.drops if {drops.source, drops.target} <= set(self.counted)]
-        averaged = {"mean_ss": own} | {f"mean_{name}": known_figures(single, name) for name in ("st", "sd", "td")}
+        averaged = {"mean_ss": own} | {f"mean_{name}": available_figures(single, name) for name in ("st", "sd", "td")}
         means = {name: mean(figures, bounds_of(name)) for name, figures in averaged.items() if figures}
         if len(own) == len(self.counted) and len(averaged["mean_st"]) == len(own) * (len(own) - 1) > 0:
             # In a complete grid the three are one figure.
@@ -331,8 +330,8 @@ class _TaskAverages:
             total |= self.id_model.candidates_total(self.values, chosen)
             cells = self.id_model.cells(self.values) or cells
         else:
-            figures = of_shifts(chosen) | {"complete": basis == PAIRING}
-        figures |= beyond_means(
+            figures = summarise_shifts(chosen) | {"complete": basis == PAIRING}
+        figures |= tail_figures(
             self.name, chosen, self.precision, whole=basis != "single-source" or figures["complete"]
         )
         names = [drops.scenario for drops in chosen]
@@ -379,12 +378,12 @@ class _TaskAverages:
         means = {name: figure for name, figure in self.of_grid.items() if bounds_of(name) == DROP}
         return {
             "complete": point.complete,
-            **{name: Estimate(value=none_if_nan(getattr(point, name))) for name in ESTIMATED},
+            **{name: Estimate(value=none_if_nan(getattr(point, name))) for name in INTERVAL_FIELDS},
             "home_advantage": task_home_advantage(self.values, self.counted, self.figure),
             **estimates(self.of_grid),
             "detectable": detectable_drops(means, {name: self.total.get((None, None, name)) for name in means}),
             **worst_drops(drops),
-            **{name: none_if_nan(getattr(point, name)) for name in PLAIN},
+            **{name: none_if_nan(getattr(point, name)) for name in POINT_FIELDS},
         }
 
     def _total_of(self, source: str | None, target: str | None, names: Mapping[str, str]) -> dict[str, Interval]:
@@ -399,3 +398,254 @@ class _TaskAverages:
 
 def _share(marks: Sequence[bool]) -> float | None:
     return float(np.mean(marks)) if marks else None
+
+
+def id_figures(chosen: Sequence[Drops], scores: IdOod | None, *, complete: bool) -> tuple[dict[str, Any], Total]:
+    """Summarise the shifts from the ID domain, and give the total intervals; what needs a square grid is null.
+
+    Args:
+        chosen: those shifts.
+        scores: the model's scores; None of candidates, and without a model.
+        complete: whether no score is missing.
+    """
+    figures = summarise_shifts(chosen) | {"complete": complete}
+    if scores is None:
+        return figures, {}
+    # A model trained on no domain has no home, so its score on the ID domain is no SS.
+    ss = Estimate(value=None) if scores.source in OUTSIDE_SOURCES else scores.id
+    figures |= {"mean_ss": ss, "mean_st": scores.mean_ood, "average_drop": scores.drop}
+    names = dict(_IN_SUMMARY)
+    if scores.source == scores.id_domain and scores.drop.value is not None:
+        # From one source to every target the mean of the drops and the drop of the means are one figure.
+        figures["mean_sd"] = scores.drop
+        names["mean_sd"] = "drop"
+    figures["detectable"] |= {name: scores.detectable[own] for name, own in names.items() if own in scores.detectable}
+    return figures, {name: scores.total[own] for name, own in names.items() if own in scores.total}
+
+
+def task_home_advantage(
+    values: TaskValues, domains: Sequence[str], figure: Callable[[str, str], Figure]
+) -> HomeAdvantage | None:
+    """Find the home advantage of models trained on one domain each.
+
+    Args:
+        values: the task's scores.
+        domains: the domains whose matrix it is of.
+        figure: gives a cell's score, averaged over runs, with its interval.
+    Returns: the advantage; None without every score of at least two domains.
+    """
+    cells = [[figure(source, target) for target in domains] for source in domains]
+    if len(domains) < 2 or any(np.isnan(cell.values[0]) for row in cells for cell in row):
+        return None
+    figures = {scale: mean_advantage(cells, scale) for scale in SCALES}
+    totals = _totals(values, domains, figures)
+    scales = {
+        scale: HomeScale(
+            mean=estimate(figures[scale]),
+            total=totals.get(scale),
+            by_domain=_by_domain(cells, domains, scale),
+        )
+        for scale in SCALES
+    }
+    return HomeAdvantage(
+        raw=scales["raw"],
+        log=scales["log"],
+        logit=scales["logit"],
+        claimed=_claimed(list(scales.values()), totals_measured=bool(totals)),
+    )
+
+
+def mean_advantage(cells: Sequence[Sequence[Figure]], scale: Scale) -> Figure:
+    """Return mean diagonal less mean off-diagonal; the raw one is the average drop, with its interval.
+
+    Args:
+        cells: the score matrix, row by row: a source's scores.
+        scale: raw, log or logit.
+    """
+    if scale != "raw":
+        return _combination(cells, home_weights(len(cells))[0], scale)
+    n = range(len(cells))
+    away = mean([cells[source][target] for source in n for target in n if source != target])
+    return difference(mean([cells[place][place] for place in n]), away)
+
+
+def _by_domain(cells: Sequence[Sequence[Figure]], domains: Sequence[str], scale: Scale) -> dict[str, Estimate]:
+    if len(domains) < 3:
+        return {}
+    weights = home_weights(len(domains))[1:]
+    return {domain: estimate(_combination(cells, each, scale)) for domain, each in zip(domains, weights, strict=True)}
+
+
+def _combination(cells: Sequence[Sequence[Figure]], weights: Floats, scale: Scale) -> Figure:
+    """Add up the cells of a score matrix on a scale."""
+    used = [(cell, float(weight)) for row, line in zip(cells, weights, strict=True)
+            for cell, weight in zip(row, line, strict=True) if weight]  # fmt: skip
+    return weighted_sum([cell for cell, _ in used], [weight for _, weight in used], scale)
+
+
+def _totals(values: TaskValues, domains: Sequence[str], figures: dict[Scale, Figure]) -> dict[Scale, Interval | None]:
+    """Find the intervals over training runs too; empty where training variance was not measured."""
+
+    def statistic(matrix: Floats) -> Floats:
+        return np.stack([home_advantage(np.clip(matrix, 0, 1), scale).mean for scale in SCALES], axis=-1)
+
+    with np.errstate(invalid="ignore"):  # a replicate without an error has no logit
+        bounds = total_bounds(values, domains, domains, statistic, [figures[scale] for scale in SCALES])
+    return {
+        scale: None if np.isnan([each.low, each.high]).any() else Interval(low=each.low, high=each.high)
+        for scale, each in zip(SCALES, bounds or [], strict=bounds is not None)
+    }
+
+
+def shown_sign(ends: Iterable[tuple[float | None, float | None]]) -> Literal["advantage", "disadvantage"] | None:
+    """Return the sign that all intervals show; None without such a sign, or where an interval has no ends."""
+    pairs = list(ends)
+    if all(low is not None and low > 0 for low, _ in pairs):
+        return "advantage"
+    return "disadvantage" if all(high is not None and high < 0 for _, high in pairs) else None
+
+
+def _claimed(scales: Sequence[HomeScale], *, totals_measured: bool) -> Literal["advantage", "disadvantage"] | None:
+    ends = [(scale.mean.low, scale.mean.high) for scale in scales]
+    if totals_measured:
+        ends += [(scale.total.low, scale.total.high) if scale.total else (None, None) for scale in scales]
+    return shown_sign(ends)
+
+
+LEFT_OUT = "left out of the means"
+"""The first words of the gap of a domain that is too small for the means."""
+NO_DEPTHS = "the dataset folder has no depth tables"
+
+
+def gaps(values: TaskValues, *, has_depth: bool) -> Iterator[Missing]:
+    """List a task's gaps."""
+    for domain, n in small_domains(values.info, values.domains).items():
+        what = f"{LEFT_OUT}: {n} test texts, fewer than {values.info.min_texts}"
+        yield Missing(task=values.name, source=None, target=domain, what=what)
+    yield from _score_gaps(values)
+    if has_depth:
+        yield from _depth_gaps(values)
+    elif values.info.min_texts is None:  # own data have depths only if they were requested
+        yield Missing(task=values.name, source=None, target=None, what=NO_DEPTHS)
+
+
+def small_domains(info: TaskInfo, domains: Iterable[str]) -> dict[str, int]:
+    """Find domains of own data with too few test texts for a mean: their number of texts by name."""
+    least = info.min_texts or 0
+    tests = {name: facts.splits["test"].rows for name, facts in info.domains.items() if "test" in facts.splits}
+    return {domain: tests[domain] for domain in domains if tests.get(domain, least) < least}
+
+
+def _score_gaps(values: TaskValues) -> Iterator[Missing]:
+    def gap(what: str, source: str | None = None, target: str | None = None) -> Missing:
+        return Missing(task=values.name, source=source, target=target, what=what)
+
+    if values.info.metric not in values.scores:
+        yield gap(f"no {values.info.metric} without an encoder of tokens (pip install 'shiftbench[encoder]')")
+    one_source = bool(values.info.id_domain or values.info.candidates_for)
+    trained = [source for source in values.sources if source not in OUTSIDE_SOURCES]
+    if values.info.id_domain and trained and values.info.id_domain not in trained:
+        yield gap(f"no predictions of a model trained on the ID domain {values.info.id_domain}")
+    if not one_source and any(source in values.domains for source in values.sources):
+        for domain in values.domains:
+            if domain not in values.sources and n_train(values.info, domain):
+                yield gap("no predictions of a model trained on it", domain)
+    for source in values.sources:
+        for target in values.domains:
+            if (source, target) not in values.rows and not _at_home_only(values, source):
+                yield gap("no predictions", source, target)
+    if trained:
+        yield from map(gap, _home_gaps(values) if one_source else _pairing_gaps(values))
+    for source, kept in averaged_seeds(values).items():
+        by_target = {target: set(seeds) for (name, target), seeds in values.seeds.items() if name == source}
+        for target, seeds in by_target.items():
+            for seed in sorted(set.union(*by_target.values()) - seeds):
+                left_out = "" if seed in kept else "; its other scores are left out of the means"
+                yield gap(f"no predictions of seed {seed}{left_out}", source, target)
+
+
+def _at_home_only(values: TaskValues, source: str) -> bool:
+    """Return whether a source has only its own test to predict: it gives TT to models trained elsewhere."""
+    info = values.info
+    return source in values.domains and bool(info.id_domain or info.candidates_for) and source != info.id_domain
+
+
+def _pairing_gaps(values: TaskValues) -> Iterator[str]:
+    """List, once each, what a pairing lacks; nothing of other tasks."""
+    whole = values.info.joined_source
+    if whole is None:
+        return
+    if whole not in values.sources:
+        yield f"no predictions of a model trained on the whole source {whole}"
+    yield "no SS and no TT, so no drops: the pairing has no test rows of its source and no train rows of its target"
+
+
+def _home_gaps(values: TaskValues) -> Iterator[str]:
+    """List, once each, the missing in-domain scores without which single sources have no drops."""
+    home = values.info.id_domain
+    if home is None:
+        elsewhere = sorted({part for source in values.sources for part in _from_elsewhere(values, source)})
+        if elsewhere:
+            yield f"no SS and no depths: {', '.join(elsewhere)} is in the task {values.info.candidates_for}"
+        return
+    away = [domain for domain in values.domains if domain != home and (domain, domain) not in values.rows]
+    if away:
+        untrained = [domain for domain in away if not n_train(values.info, domain)]
+        why = f" ({', '.join(untrained)}: no train split)" if untrained else ""
+        yield f"no TT, so no TD, on {', '.join(away)}: no predictions of a model trained there{why}"
+
+
+def _from_elsewhere(values: TaskValues, source: str) -> list[str]:
+    return [part for part in source_parts(source) if part not in values.info.domains]
+
+
+def _depth_gaps(values: TaskValues) -> Iterator[Missing]:
+    for source in sorted(source for source, deepest in values.pool_deepest.items() if deepest is None):
+        what = (
+            "the deepest text of this joined source is the mean of its parts' deepest ones, because the folder's depth "
+            "tables lack the deepest of all (folders of builder version 0.1.0, and parts of a pairing's source)"
+        )
+        yield Missing(task=values.name, source=source, target=None, what=what)
+    for source, target in values.shift_cells:
+        if _from_elsewhere(values, source):
+            continue  # already listed as a missing SS
+        if source not in OUTSIDE_SOURCES and (source, target) not in values.effective_n:
+            few = [part for part in source_parts(source) if n_train(values.info, part) < 2]
+            what = (
+                f"no depths: {few[0]} has fewer than two train texts"
+                if few
+                else "depth weights are all 0: no test text lies further out than the deepest source text"
+            )
+            yield Missing(task=values.name, source=source, target=target, what=what)
+
+
+POINT_FIELDS = ("spearman_st_ss", "spearman_st_tt", "r2_idd_sd", "r2_idd_td")
+"""Figures of a summary that are plain numbers."""
+INTERVAL_FIELDS = tuple(name for name, field in Summary.model_fields.items() if field.annotation is Estimate)
+"""Those that may have an interval."""
+
+
+def summarise_shifts(drops: Sequence[Drops]) -> dict[str, Any]:
+    """Summarise shifts that form no square grid: only what needs no grid is defined."""
+    figures: dict[str, Any] = dict.fromkeys(INTERVAL_FIELDS, Estimate(value=None)) | dict.fromkeys(POINT_FIELDS)
+    st = [float(shift.figures["st"].values[0]) for shift in drops]
+    means = {}
+    for name in ("st", "sd", "td"):
+        known = available_figures(drops, name)
+        if known:
+            means[f"mean_{name}"] = mean(known, bounds_of(name))
+    if st:
+        figures |= {"highest_st": Estimate(value=max(st)), "lowest_st": Estimate(value=min(st))}
+    figures |= {"worst_sd_split_half": None, "worst_td_split_half": None}
+    figures["detectable"] = detectable_drops({name: each for name, each in means.items() if name != "mean_st"})
+    return {"complete": False, **figures, **estimates(means), **worst_drops(drops)}
+
+
+def mean_by_lambda(shifts: Sequence[Drops], group: str) -> dict[str, Estimate]:
+    """Return the mean over shifts of a depth-weighted figure, by lambda."""
+    means: dict[str, Figure] = {}
+    for key in map(str, LAMBDAS):
+        figures = [drops.depth[f"{group}@{key}"] for drops in shifts if f"{group}@{key}" in drops.depth]
+        if figures:
+            means[key] = mean(figures)
+    return estimates(means)

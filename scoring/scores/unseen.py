@@ -92,7 +92,7 @@ def _primary_scores(table: pl.DataFrame, task: TaskScores, cells: set[tuple[str,
     runs: dict[str, list[set[int]]] = {}
     for _, part in rows.group_by("source", "target", maintain_order=True):
         runs.setdefault(part["source"][0], []).append(set(part["seed"]))
-    # The same runs as in the scores: those on all targets, otherwise all (see gaps.averaged_seeds).
+    # The same runs as in the scores: those on all targets, otherwise all (see precision.averaged_seeds).
     seeds_of = {source: set.intersection(*seeds) or set.union(*seeds) for source, seeds in runs.items()}
     scores: Scored = {}
     for (source, target), part in rows.group_by("source", "target", maintain_order=True):

@@ -19,7 +19,6 @@ from shiftbench.scoring.comparing.regression import regression_tests
 from shiftbench.scoring.reports.gate import print_gate, renamed
 from shiftbench.scoring.reports.terminal import capture_print
 from shiftbench.scoring.scores.floors import constant_runs, is_at_floor, task_floors
-from shiftbench.scoring.scores.gaps import small_domains
 from shiftbench.scoring.scores.limits import (
     GateReport,
     Limits,
@@ -32,6 +31,7 @@ from shiftbench.scoring.scores.limits import (
 from shiftbench.scoring.scores.precision import Precision
 from shiftbench.scoring.scores.replicates import task_values
 from shiftbench.scoring.scores.score import token_encoder
+from shiftbench.scoring.scores.summary import small_domains
 from shiftbench.validation.command_line import as_fraction
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.toml_text import read_toml

@@ -10,9 +10,9 @@ from shiftbench.baselines import majority
 from shiftbench.scoring.comparing.files import Entrant, compare_entrants
 from shiftbench.scoring.reports.terminal import FLOOR_MARK, print_board, print_comparisons, print_scores
 from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.gaps import NO_DEPTHS
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import Missing, Scores
+from shiftbench.scoring.scores.summary import NO_DEPTHS
 from tests.leaderboard.conftest import Filled
 
 

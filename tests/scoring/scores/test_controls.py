@@ -10,9 +10,9 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import data_path, read_statistics
 from shiftbench.scoring.reports.headline import headline
 from shiftbench.scoring.reports.pictures.flips import mean_flip_words
+from shiftbench.scoring.scores.controls import near_duplicates
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import NearDuplicates, Scores
-from shiftbench.scoring.scores.without_shift import near_duplicates
 from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
 
 DOMAINS = ("books", "films", "games")

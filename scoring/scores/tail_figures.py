@@ -1,4 +1,4 @@
-"""Figures of a task that are not means over its shifts: its worst true drop, its next domain, the effect of depth."""
+"""Tail figures of a task, over all its shifts at once: its worst drop, its next domain, the effect of depth."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 
 from shiftbench.metrics.bootstrap import split_half_worst
-from shiftbench.metrics.mover import replicate_correlation
+from shiftbench.metrics.mover import replicate_correlation, worst_interval
 from shiftbench.metrics.new_domain import next_domain
 from shiftbench.metrics.slopes import DepthSlope, mean_slope
 from shiftbench.metrics.wilson import MIN_GROUPS
 from shiftbench.metrics.worst import posterior_worst
 from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.intervals import DROP, SCORE, Figure, Reason, none_if_nan
-from shiftbench.scoring.scores.partial_grid import Drops, known_figures
+from shiftbench.scoring.scores.intervals import DROP, SCORE, Drops, Figure, Reason, available_figures, none_if_nan
 from shiftbench.scoring.scores.precision import Precision
 from shiftbench.scoring.scores.replicates import Cell
 from shiftbench.scoring.scores.shape import NextDomain
@@ -23,7 +22,7 @@ _REACH = 1.959964
 """Half the width of a 95% interval, in standard deviations."""
 
 
-def beyond_means(task: str, chosen: Sequence[Drops], precision: Precision, *, whole: bool) -> dict[str, Any]:
+def tail_figures(task: str, chosen: Sequence[Drops], precision: Precision, *, whole: bool) -> dict[str, Any]:
     """Find the figures of a summary that need all shifts at once.
 
     Args:
@@ -35,8 +34,8 @@ def beyond_means(task: str, chosen: Sequence[Drops], precision: Precision, *, wh
     """
     rng = np.random.default_rng([_WORST, *task.encode()])
     return {
-        "worst_sd_posterior": _posterior(known_figures(chosen, "sd"), rng),
-        "worst_td_posterior": _posterior(known_figures(chosen, "td"), rng),
+        "worst_sd_posterior": _posterior(available_figures(chosen, "sd"), rng),
+        "worst_td_posterior": _posterior(available_figures(chosen, "td"), rng),
         "next_domain": _next_domain(chosen) if whole else None,
         "depth_slope": slope_estimate([(drops.source, drops.target) for drops in chosen], precision),
     }
@@ -116,3 +115,26 @@ def _expected(by_target: Sequence[Sequence[float]], bounds: tuple[float, float])
         return Estimate(value=None)
     mean, low, high = next_domain(means, bounds=bounds)
     return Estimate(value=mean, low=low, high=high)
+
+
+def worst_drops(drops: Sequence[Drops]) -> dict[str, Estimate]:
+    """Return the worst SD and TD of some shifts, as far as they are known."""
+    worst_by_name = {}
+    for name in ("sd", "td"):
+        chosen = available_figures(drops, name)
+        if chosen:
+            worst_by_name[f"worst_{name}"] = worst(chosen)
+    return worst_by_name
+
+
+def worst(drops: Sequence[Figure]) -> Estimate:
+    """Find the largest of several drops, with the interval of the largest true one (all at once, so a wide one)."""
+    value = max(float(drop.values[0]) for drop in drops)
+    if not all(drop.has_interval for drop in drops):
+        reason = next((drop.no_interval for drop in drops if drop.no_interval), None)
+        return Estimate(value=value, no_interval=reason)
+    table = np.stack([drop.values for drop in drops])
+    table = table[:, ~np.isnan(table).any(axis=0)]
+    lows, highs = ([getattr(drop, end) for drop in drops] for end in ("low", "high"))
+    low, high = np.clip(worst_interval(table[:, 0], lows, highs, table[:, 1:]), *DROP)
+    return Estimate(value=value, low=float(low), high=float(high))

@@ -1,4 +1,4 @@
-"""Figures of a task without any shift: flips beside those of its placebo, and test texts seen in training.
+"""Controls of a task, figures without any shift: its placebo's flips, test texts seen in training, single annotators.
 
 A placebo's domains are samples of one, so models of two of them turn over texts for no other reason than their training
 samples. What it cannot show is near-duplicates between train and test of one domain: they raise scores at home, and
@@ -15,6 +15,7 @@ from shiftbench.builders.folder.statistics import DuplicateCounts, data_path, re
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.replicates import TaskValues
 from shiftbench.scoring.scores.shape import (
+    Annotators,
     NearDuplicates,
     Scores,
     Shift,
@@ -28,7 +29,7 @@ from shiftbench.validation.vocabulary import PLACEBO
 _MEANS = ("mean_ss", "mean_st", "mean_sd", "mean_td", "average_drop")
 
 
-def add_without_shift(scores: Scores, folder: DatasetFolder, task_values: Mapping[str, TaskValues]) -> Scores:
+def add_controls(scores: Scores, folder: DatasetFolder, task_values: Mapping[str, TaskValues]) -> Scores:
     """Add to a file's scores the flips beyond its placebos', and the near-duplicates of its tasks.
 
     Args:
@@ -110,3 +111,43 @@ def _with_excess(shift: Shift, without: float) -> Shift:
     excess = shift.flips.loss + shift.flips.gain - without
     flips = shift.flips.model_copy(update={"without_shift": without, "excess": excess})
     return shift.model_copy(update={"flips": flips})
+
+
+def add_annotators(scores: Scores, folder: DatasetFolder) -> Scores:
+    """Add single annotators' scores on the same test texts to a file's scores.
+
+    Args:
+        scores: of any tasks of the dataset.
+        folder: the dataset.
+    Returns: the scores with ``annotators`` in every task whose domains have it.
+    """
+    tasks = [
+        task.model_copy(update={"annotators": single_annotators(folder, task.task, task.metric)})
+        for task in scores.tasks
+    ]
+    return scores.model_copy(update={"tasks": tuple(tasks)})
+
+
+def single_annotators(folder: DatasetFolder, task: str, metric: str) -> Annotators | None:
+    """Return single annotators' scores by a task's metric.
+
+    Args:
+        folder: the dataset.
+        task: its name.
+        metric: the task's metric.
+    Returns: None for a placebo, in a folder without statistics, where upstream has no votes, and of other metrics than
+        theirs (accuracy and macro-F1).
+    """
+    if task.endswith(PLACEBO) or not (folder.path / data_path(task)).is_file():
+        return None
+    by_domain = {domain: facts.annotators for domain, facts in read_statistics(folder.path, task).domains.items()}
+    others = {domain: each.others[metric] for domain, each in by_domain.items() if each and metric in each.others}
+    gold = {domain: each.gold[metric] for domain, each in by_domain.items() if each and metric in each.gold}
+    if not others:
+        return None
+    return Annotators(
+        others=others,
+        gold=gold,
+        mean_others=float(np.mean(list(others.values()))),
+        mean_gold=float(np.mean(list(gold.values()))),
+    )
