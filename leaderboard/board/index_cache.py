@@ -19,9 +19,9 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.ranks import INTERVALS, Replicates
 from shiftbench.leaderboard.board.rows import OOD, rows_frame
 from shiftbench.leaderboard.store import Store
-from shiftbench.scoring.scores.score import N_STORED, encoder_name, token_encoder
+from shiftbench.scoring.scores.score import N_STORED, token_encoder
 from shiftbench.scoring.scores.shape import METRIC_VERSION
-from shiftbench.scoring.scores.summary import depth_encoder_name
+from shiftbench.scoring.scores.summary import depth_encoder_name, encoder_name
 
 SHAPE = 6
 """Version of the rows: raise it when the same scores would give other rows."""

@@ -7,8 +7,8 @@ import polars as pl
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.store.derived import MadeWith
-from shiftbench.scoring.scores.score import encoder_name, token_encoder
-from shiftbench.scoring.scores.summary import depth_encoder_name
+from shiftbench.scoring.scores.score import token_encoder
+from shiftbench.scoring.scores.summary import depth_encoder_name, encoder_name
 from shiftbench.validation.cards import Card
 from shiftbench.validation.report import InvalidInput, Problem
 

@@ -20,8 +20,8 @@ from shiftbench.scoring.comparing.shape import (
     mirror_comparison,
     select_task,
 )
-from shiftbench.scoring.scores.score import encoder_name, token_encoder
-from shiftbench.scoring.scores.summary import depth_encoder_name
+from shiftbench.scoring.scores.score import token_encoder
+from shiftbench.scoring.scores.summary import depth_encoder_name, encoder_name
 from shiftbench.validation.report import InvalidInput, Problem
 
 MAX_ENTRIES = 4

@@ -37,9 +37,9 @@ from shiftbench.scoring.scores.intervals import none_if_nan
 from shiftbench.scoring.scores.non_inferiority import refuse_margin
 from shiftbench.scoring.scores.outcomes import target_runs
 from shiftbench.scoring.scores.replicates import Cell
-from shiftbench.scoring.scores.score import checked_predictions, encoder_name
+from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.scoring.scores.shape import METRIC_VERSION
-from shiftbench.scoring.scores.summary import depth_encoder_name
+from shiftbench.scoring.scores.summary import depth_encoder_name, encoder_name
 from shiftbench.validation.outside import MAX_TEXT, check_text
 from shiftbench.validation.report import Problem
 

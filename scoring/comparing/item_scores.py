@@ -36,7 +36,6 @@ from shiftbench.scoring.scores.intervals import (
     difference,
     estimate,
     none_if_nan,
-    percentile_figure,
 )
 from shiftbench.scoring.scores.replicates import N_DRAWS, Floats
 from shiftbench.validation.report import InvalidInput, Problem
@@ -207,7 +206,7 @@ def _score_figures(items: ItemScores, table: Floats, drawn: Floats) -> list[list
     groups = [effective_size(counts[:, part]) for part in range(counts.shape[1])]
     if not items.is_bounded:
         return [
-            [percentile_figure(column, size, _UNBOUNDED) for column in means[:, part].T]
+            [Figure.of_percentiles(column, size, _UNBOUNDED) for column in means[:, part].T]
             for part, size in enumerate(groups)
         ]
     parts = [np.ones(len(items.clusters), dtype=bool)]
@@ -307,7 +306,7 @@ def _p_values(table: Floats, pairs: Sequence[tuple[int, int]], n_swaps: int, see
 def _difference(a: Figure, b: Figure, *, is_bounded: bool) -> Figure:
     if is_bounded:
         return difference(a, b)
-    return percentile_figure(a.values - b.values, a.effective_groups, _UNBOUNDED)
+    return Figure.of_percentiles(a.values - b.values, a.effective_groups, _UNBOUNDED)
 
 
 def _sizes(items: ItemScores) -> list[DomainSize]:

@@ -43,7 +43,6 @@ from shiftbench.scoring.scores.intervals import (
     broadcast_replicates,
     estimate,
     estimates,
-    percentile_figure,
 )
 from shiftbench.scoring.scores.outcomes import Outcomes, Run, TargetRuns, folded_codes, target_runs
 from shiftbench.scoring.scores.precision import averaged_seeds
@@ -128,7 +127,7 @@ class _TaskConfidences:
         n_groups, runs = self.values.effective_groups[cell[1]], self._runs(cell)
         figures = self.targets[cell[1]].figures
         return {
-            name: percentile_figure(figures[name][:, runs].mean(axis=1), n_groups, bounds)
+            name: Figure.of_percentiles(figures[name][:, runs].mean(axis=1), n_groups, bounds)
             for name, bounds in BOUNDS.items()
         }
 
@@ -178,7 +177,7 @@ class _TaskConfidences:
             at_home = np.mean(broadcast_replicates(*(figure.values for figure in figures)), axis=0)
             values = np.subtract(*broadcast_replicates(out.values, at_home))
             n_groups = min(figure.effective_groups for figure in (out, *figures))
-            differences[name] = percentile_figure(values, n_groups, _TWICE if name == "brier" else DROP)
+            differences[name] = Figure.of_percentiles(values, n_groups, _TWICE if name == "brier" else DROP)
         return differences
 
     def _curves(self, cells: Sequence[Cell]) -> ConfidenceCurves | None:
@@ -222,7 +221,7 @@ def _mean_estimate(figures: Sequence[Figure]) -> Estimate | None:
 def _mean_figure(figures: Sequence[Figure]) -> Figure:
     """Average figures, at least one, replicate by replicate."""
     values = np.mean(broadcast_replicates(*(figure.values for figure in figures)), axis=0)
-    return percentile_figure(values, min(figure.effective_groups for figure in figures), figures[0].bounds)
+    return Figure.of_percentiles(values, min(figure.effective_groups for figure in figures), figures[0].bounds)
 
 
 BOUNDS = {
@@ -397,8 +396,9 @@ class Parts:
 
     def __init__(self, st: Floats, adjusted: Floats, tt: Floats, n_groups: float, temperature: float) -> None:
         shift, rest = label_shift_parts(*broadcast_replicates(st, adjusted, tt))
-        self.adjusted, self.temperature = percentile_figure(adjusted, n_groups, SCORE), temperature
-        self.label_shift, self.rest = percentile_figure(shift, n_groups, DROP), percentile_figure(rest, n_groups, DROP)
+        self.adjusted, self.temperature = Figure.of_percentiles(adjusted, n_groups, SCORE), temperature
+        self.label_shift = Figure.of_percentiles(shift, n_groups, DROP)
+        self.rest = Figure.of_percentiles(rest, n_groups, DROP)
 
     def estimated(self) -> LabelShift:
         """Estimate the intervals."""

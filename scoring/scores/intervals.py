@@ -88,30 +88,30 @@ class Figure:
         """Return whether the figure has an interval."""
         return self.low is not None and self.high is not None
 
+    @classmethod
+    def of_percentiles(cls, values: Floats, effective_groups: float, bounds: tuple[float, float]) -> "Figure":
+        """Return a figure with the percentile interval of its replicates, for figures that are not sums of scores.
+
+        Args:
+            values: the figure, then its replicates, shape (1 + n_draws,).
+            effective_groups: of the test set with the fewest, of those that the figure uses.
+            bounds: lowest and highest value that it can have.
+        """
+        plain = cls(values, effective_groups, bounds)
+        if np.isnan(values[0]):
+            return plain
+        if len(values) == 1:
+            return replace(plain, no_interval=Reason.NO_REPLICATES)
+        if effective_groups < MIN_GROUPS:
+            return replace(plain, no_interval=Reason.FEW_GROUPS)
+        if np.isnan(values).mean() > MAX_UNDEFINED:
+            return replace(plain, no_interval=Reason.UNDEFINED)
+        low, high = (float(end[0]) for end in interval(_spread(plain), bounds=bounds))
+        return replace(plain, low=low, high=high)
+
 
 UNKNOWN = Figure(np.array([np.nan]), np.inf)
 """A score without predictions."""
-
-
-def percentile_figure(values: Floats, effective_groups: float, bounds: tuple[float, float]) -> Figure:
-    """Return a figure with the percentile interval of its replicates, for figures that are not sums of scores.
-
-    Args:
-        values: the figure, then its replicates, shape (1 + n_draws,).
-        effective_groups: of the test set with the fewest, of those that the figure uses.
-        bounds: lowest and highest value that it can have.
-    """
-    plain = Figure(values, effective_groups, bounds)
-    if np.isnan(values[0]):
-        return plain
-    if len(values) == 1:
-        return replace(plain, no_interval=Reason.NO_REPLICATES)
-    if effective_groups < MIN_GROUPS:
-        return replace(plain, no_interval=Reason.FEW_GROUPS)
-    if np.isnan(values).mean() > MAX_UNDEFINED:
-        return replace(plain, no_interval=Reason.UNDEFINED)
-    low, high = (float(end[0]) for end in interval(_spread(plain), bounds=bounds))
-    return replace(plain, low=low, high=high)
 
 
 def mean(figures: Sequence[Figure], bounds: tuple[float, float] = SCORE) -> Figure:

@@ -20,7 +20,7 @@ from shiftbench.scoring.scores.non_inferiority import add_non_inferiority, refus
 from shiftbench.scoring.scores.precision import Precision
 from shiftbench.scoring.scores.replicates import N_DRAWS, TaskValues, task_values
 from shiftbench.scoring.scores.shape import Scores
-from shiftbench.scoring.scores.summary import summarise_values
+from shiftbench.scoring.scores.summary import encoder_name, summarise_values
 from shiftbench.scoring.scores.validation_rows import read_validation, refuse_other_order, refuse_other_training
 from shiftbench.validation.cards import card_beside
 from shiftbench.validation.prediction_files import PredictionFile
@@ -120,16 +120,6 @@ def token_encoder(folder: DatasetFolder, name: str = DEFAULT_ENCODER) -> Encoder
 def _encoder(name: str, vectors: Path) -> Encoder:
     """Return the process's one encoder: naming it reads all its weights, and it loads its model once."""
     return Encoder(name, vectors)
-
-
-def encoder_name(encoder: Encoder | None) -> str | None:
-    """Return an encoder's name as ``Scores.token_encoder`` has it.
-
-    Args:
-        encoder: the encoder; None where there is none.
-    Returns: ``name@revision``; None without an encoder.
-    """
-    return f"{encoder.name}@{encoder.revision}" if encoder else None
 
 
 def checked_predictions(

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import Manifest, TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.depth import LAMBDAS
@@ -58,7 +59,13 @@ from shiftbench.scoring.scores.shape import (
     Summary,
     TaskScores,
 )
-from shiftbench.scoring.scores.tail_figures import slope_estimate, split_half_drops, tail_figures, worst_drops
+from shiftbench.scoring.scores.tail_figures import (
+    mean_by_lambda,
+    slope_estimate,
+    split_half_drops,
+    tail_figures,
+    worst_drops,
+)
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
 _IN_SUMMARY = {"mean_ss": "id", "mean_st": "mean_ood", "average_drop": "drop"}
@@ -336,13 +343,14 @@ class _TaskAverages:
         )
         names = [drops.scenario for drops in chosen]
         shares = scenario_shares(names)
+        resolved = [drops.resolved for drops in chosen if drops.scenario != "Unknown"]
         return Summary(
             basis=basis,
             n_shifts=len(chosen),
             scenario_shares={name: none_if_nan(np.asarray(share)) for name, share in shares.items()},
             total=total,
             scenario_chi_square_p=none_if_nan(scenario_chi_square(names).p_value),
-            resolved_share=_share([drops.resolved for drops in chosen if drops.scenario != "Unknown"]),
+            resolved_share=float(np.mean(resolved)) if resolved else None,
             depth_f1=mean_by_lambda(chosen, "depth_f1"),
             depth_score=mean_by_lambda(chosen, "depth_score"),
             unparsed=float(np.mean([self.score(*cell, "unparsed")[0] for cell in cells])),
@@ -379,9 +387,9 @@ class _TaskAverages:
         return {
             "complete": point.complete,
             **{name: Estimate(value=none_if_nan(getattr(point, name))) for name in INTERVAL_FIELDS},
-            "home_advantage": task_home_advantage(self.values, self.counted, self.figure),
             **estimates(self.of_grid),
             "detectable": detectable_drops(means, {name: self.total.get((None, None, name)) for name in means}),
+            "home_advantage": task_home_advantage(self.values, self.counted, self.figure),
             **worst_drops(drops),
             **{name: none_if_nan(getattr(point, name)) for name in POINT_FIELDS},
         }
@@ -394,10 +402,6 @@ class _TaskAverages:
             for name, bounds in bounds_by_name.items()
             if bounds is not None and not np.isnan(bounds.low)
         }
-
-
-def _share(marks: Sequence[bool]) -> float | None:
-    return float(np.mean(marks)) if marks else None
 
 
 def id_figures(chosen: Sequence[Drops], scores: IdOod | None, *, complete: bool) -> tuple[dict[str, Any], Total]:
@@ -641,11 +645,11 @@ def summarise_shifts(drops: Sequence[Drops]) -> dict[str, Any]:
     return {"complete": False, **figures, **estimates(means), **worst_drops(drops)}
 
 
-def mean_by_lambda(shifts: Sequence[Drops], group: str) -> dict[str, Estimate]:
-    """Return the mean over shifts of a depth-weighted figure, by lambda."""
-    means: dict[str, Figure] = {}
-    for key in map(str, LAMBDAS):
-        figures = [drops.depth[f"{group}@{key}"] for drops in shifts if f"{group}@{key}" in drops.depth]
-        if figures:
-            means[key] = mean(figures)
-    return estimates(means)
+def encoder_name(encoder: Encoder | None) -> str | None:
+    """Return an encoder's name as ``Scores.token_encoder`` has it.
+
+    Args:
+        encoder: the encoder; None where there is none.
+    Returns: ``name@revision``; None without an encoder.
+    """
+    return f"{encoder.name}@{encoder.revision}" if encoder else None

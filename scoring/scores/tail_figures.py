@@ -6,13 +6,24 @@ from typing import Any
 import numpy as np
 
 from shiftbench.metrics.bootstrap import split_half_worst
+from shiftbench.metrics.depth import LAMBDAS
 from shiftbench.metrics.mover import replicate_correlation, worst_interval
 from shiftbench.metrics.new_domain import next_domain
 from shiftbench.metrics.slopes import DepthSlope, mean_slope
 from shiftbench.metrics.wilson import MIN_GROUPS
 from shiftbench.metrics.worst import posterior_worst
 from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.intervals import DROP, SCORE, Drops, Figure, Reason, available_figures, none_if_nan
+from shiftbench.scoring.scores.intervals import (
+    DROP,
+    SCORE,
+    Drops,
+    Figure,
+    Reason,
+    available_figures,
+    estimates,
+    mean,
+    none_if_nan,
+)
 from shiftbench.scoring.scores.precision import Precision
 from shiftbench.scoring.scores.replicates import Cell
 from shiftbench.scoring.scores.shape import NextDomain
@@ -138,3 +149,13 @@ def worst(drops: Sequence[Figure]) -> Estimate:
     lows, highs = ([getattr(drop, end) for drop in drops] for end in ("low", "high"))
     low, high = np.clip(worst_interval(table[:, 0], lows, highs, table[:, 1:]), *DROP)
     return Estimate(value=value, low=float(low), high=float(high))
+
+
+def mean_by_lambda(shifts: Sequence[Drops], group: str) -> dict[str, Estimate]:
+    """Return the mean over shifts of a depth-weighted figure, by lambda."""
+    means: dict[str, Figure] = {}
+    for key in map(str, LAMBDAS):
+        figures = [drops.depth[f"{group}@{key}"] for drops in shifts if f"{group}@{key}" in drops.depth]
+        if figures:
+            means[key] = mean(figures)
+    return estimates(means)

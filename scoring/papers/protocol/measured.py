@@ -15,7 +15,8 @@ from shiftbench.scoring.papers.protocol.rule import Candidate
 from shiftbench.scoring.scores.intervals import Figure
 from shiftbench.scoring.scores.precision import Precision
 from shiftbench.scoring.scores.replicates import Floats, task_values
-from shiftbench.scoring.scores.score import checked_predictions, encoder_name
+from shiftbench.scoring.scores.score import checked_predictions
+from shiftbench.scoring.scores.summary import encoder_name
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE, OUTSIDE_SOURCES, TOKENS, WORD, TaskKind
 
