@@ -7,6 +7,7 @@ little memory.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -136,20 +137,43 @@ class PredictionFile:
             raise InvalidInput(others)
 
 
-def read_predictions(path: Path, max_rows: int = MAX_ROWS, *, labels_by_index: bool = False) -> pl.DataFrame:
+@dataclass(frozen=True)
+class PredictionInput:
+    """A prediction file and how to read its labels: decided where the file comes in, and used by the reader alone.
+
+    A bare path stands for a file of label names.
+
+    Attributes:
+        path: the file.
+        labels_by_index: whole numbers stand for labels, as their place from 0 in the task's list; names come back.
+    """
+
+    path: Path
+    labels_by_index: bool = False
+
+    @classmethod
+    def of(cls, file: "str | Path | PredictionInput") -> "PredictionInput":
+        """Return a file as it was to be read, a bare path as one of label names."""
+        return file if isinstance(file, cls) else cls(Path(str(file)))
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+def read_predictions(file: Path | PredictionInput, max_rows: int = MAX_ROWS) -> pl.DataFrame:
     """Read a whole prediction file; arguments and columns are as for ``PredictionFile``.
 
     Args:
-        path: the file.
+        file: the file; where its labels are given by index, whole numbers become texts.
         max_rows: rows that it may have.
-        labels_by_index: predictions may be whole numbers; they become texts.
     Raises: InvalidInput with every problem of its columns and values; nothing is left out.
     """
-    file = PredictionFile(path, max_rows)
-    frame = pl.concat(list(file.parts()))
-    problems, numbers = file.faults.columns + file.faults.problems(), file.faults.take_numbers()
-    if len(numbers) and not labels_by_index:
-        problems.append(number_problem(str(path), numbers[0] + 1, frame["prediction"][numbers[0]], len(numbers)))
+    given = PredictionInput.of(file)
+    parts = PredictionFile(given.path, max_rows)
+    frame = pl.concat(list(parts.parts()))
+    problems, numbers = parts.faults.columns + parts.faults.problems(), parts.faults.take_numbers()
+    if len(numbers) and not given.labels_by_index:
+        problems.append(number_problem(str(given), numbers[0] + 1, frame["prediction"][numbers[0]], len(numbers)))
     if problems:
         raise InvalidInput(problems)
     return frame

@@ -14,7 +14,7 @@ from shiftbench.validation.limits import (
     SPARE_TEXT_BYTES,
     too_much_text,
 )
-from shiftbench.validation.prediction_files import PredictionFile
+from shiftbench.validation.prediction_files import PredictionFile, PredictionInput
 from shiftbench.validation.prediction_problems import (
     short_runs,
     unknown_ids,
@@ -58,42 +58,40 @@ _CURES = {
 
 
 def check_predictions(
-    frame: pl.DataFrame, tasks: Sequence[PredictionTask], file: str, *, labels_by_index: bool = False
+    frame: pl.DataFrame, tasks: Sequence[PredictionTask], file: str | PredictionInput
 ) -> pl.DataFrame:
     """Check a prediction frame against the dataset it is for.
 
     Args:
         frame: as ``read_predictions`` returns it.
         tasks: the tasks of the dataset folder.
-        file: the file's name, for the report.
-        labels_by_index: whole numbers stand for labels, as their place from 0 in the task's list; names come back.
+        file: the file that it was read from, or a name for the report.
     Returns: the same rows in the same order, as ``CHECKED_PREDICTIONS`` has them; nothing is dropped.
     Raises: InvalidInput with every problem found: unknown or repeated ids, sources or labels, and every
         (task, source, target, seed) whose ids are not exactly the test ids.
     """
-    keys = _Keys(tasks, file)
-    values = _Values(tasks, file, keys, labels_by_index=labels_by_index)
-    return pl.concat(list(_sound_parts(iter([frame]), Faults(file), [keys, values])))
+    keys = _Keys(tasks, str(file))
+    values = _Values(tasks, file, keys)
+    return pl.concat(list(_sound_parts(iter([frame]), Faults(str(file)), [keys, values])))
 
 
 def check_prediction_file(
-    path: Path, tasks: Sequence[PredictionTask], versions: str = "", *, labels_by_index: bool = False
+    file: Path | PredictionInput, tasks: Sequence[PredictionTask], versions: str = ""
 ) -> pl.DataFrame:
     """Read a prediction file and check it.
 
     Args:
-        path: as for ``read_predictions``.
+        file: as for ``read_predictions``.
         tasks: the tasks of the dataset folder.
         versions: says which version of the data there is, and which one the file names, for the case that they differ.
-        labels_by_index: as for ``check_predictions``.
     Returns: rows in file order, as ``CHECKED_PREDICTIONS`` has them.
     Raises: as ``checked_parts``.
     """
-    return pl.concat(list(checked_parts(path, tasks, versions, labels_by_index=labels_by_index)))
+    return pl.concat(list(checked_parts(file, tasks, versions)))
 
 
 def checked_parts(
-    path: Path, tasks: Sequence[PredictionTask], versions: str = "", *, labels_by_index: bool = False
+    file: Path | PredictionInput, tasks: Sequence[PredictionTask], versions: str = ""
 ) -> Iterator[pl.DataFrame]:
     """Read a prediction file and check it, some ten thousand rows at a time.
 
@@ -102,27 +100,27 @@ def checked_parts(
     do not stop it, because every row may have them.
 
     Args:
-        path: the file.
+        file: as for ``read_predictions``.
         tasks: the tasks of the dataset folder.
         versions: says which version of the data there is, and which one the file names, for the case that they differ.
-        labels_by_index: as for ``check_predictions``.
     Returns: its rows in file order, as ``CHECKED_PREDICTIONS`` has them; sound only when the last part has come.
     Raises: InvalidInput with every problem that ``PredictionFile`` and ``check_predictions`` find in what was read.
     """
-    file = PredictionFile(path, most_rows(tasks))
-    keys = _Keys(tasks, str(path), versions)
-    values = _Values(tasks, str(path), keys, labels_by_index=labels_by_index)
-    if not file.is_parquet:
-        yield from _sound_parts(file.parts(), file.faults, [keys, values])
+    given = PredictionInput.of(file)
+    parts = PredictionFile(given.path, most_rows(tasks))
+    keys = _Keys(tasks, str(given), versions)
+    values = _Values(tasks, given, keys)
+    if not parts.is_parquet:
+        yield from _sound_parts(parts.parts(), parts.faults, [keys, values])
         return
-    problems = _problems_of(file.parts(KEYS), file.faults, [keys], KEYS)
-    if problems and problems != file.faults.columns:
-        again = PredictionFile(path, most_rows(tasks))
+    problems = _problems_of(parts.parts(KEYS), parts.faults, [keys], KEYS)
+    if problems and problems != parts.faults.columns:
+        again = PredictionFile(given.path, most_rows(tasks))
         most = keys.most_bytes
         problems += _problems_of(again.parts(most_bytes=most), again.faults, [values])
         # Rows of unknown ids count for nothing, so that their texts would seem to be too many.
-        raise InvalidInput(each for each in dict.fromkeys(problems) if each != too_much_text(str(path), most))
-    yield from _sound_parts(file.parts(most_bytes=keys.most_bytes), file.faults, [values])
+        raise InvalidInput(each for each in dict.fromkeys(problems) if each != too_much_text(str(given), most))
+    yield from _sound_parts(parts.parts(most_bytes=keys.most_bytes), parts.faults, [values])
 
 
 def _problems_of(
@@ -259,10 +257,11 @@ class _Keys:
 class _Values:
     """The checks of predictions against the labels and tokens of the tasks."""
 
-    def __init__(self, tasks: Sequence[PredictionTask], file: str, keys: _Keys, *, labels_by_index: bool) -> None:
+    def __init__(self, tasks: Sequence[PredictionTask], given: str | PredictionInput, keys: _Keys) -> None:
         self.known = keys.known
-        self._by_index = labels_by_index
-        self._numbers = ClassNumbers(file, labels_by_index=labels_by_index)
+        self._by_index = isinstance(given, PredictionInput) and given.labels_by_index
+        file = str(given)
+        self._numbers = ClassNumbers(file, labels_by_index=self._by_index)
         self._tasks, self._file, self._keys = tasks, file, keys
         self._text_bytes = 0
         self._probabilities = ProbabilityChecks(file)

@@ -22,7 +22,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.scores.score import FileChecks, data_versions, prediction_tasks, score_predictions
 from shiftbench.scoring.scores.validation_rows import validation_tasks
 from shiftbench.validation import operating_system
-from shiftbench.validation.prediction_files import read_predictions
+from shiftbench.validation.prediction_files import PredictionInput, read_predictions
 from shiftbench.validation.prediction_task import PredictionTask
 from shiftbench.validation.predictions import checked_parts
 from shiftbench.validation.report import InvalidInput
@@ -55,11 +55,12 @@ def _answer_request(request: Mapping[str, Any]) -> dict[str, Any]:
         _bound(request["memory_mib"], request["seconds"])
         if "folder" not in request:
             return {"result": FileChecks().benchmark(Path(request["file"]))}
-        where = request["file"], request["folder"], request["subset"], request["out"]
+        where = request["folder"], request["subset"], request["out"]
         if request["is_checked"]:
-            _preview(*where)
+            _preview(request["file"], *where)
         else:
-            _check(*where, request.get("split", "test"), labels_by_index=request["labels_by_index"])
+            given = PredictionInput(Path(request["file"]), request["labels_by_index"])
+            _check(given, *where, request.get("split", "test"))
         return {"result": None}
     except InvalidInput as error:
         return {"problems": [asdict(problem) for problem in error.problems]}
@@ -67,12 +68,12 @@ def _answer_request(request: Mapping[str, Any]) -> dict[str, Any]:
         return {"out_of_memory": True}
 
 
-def _check(file: str, folder: str, subset: str, out: str, split: str, *, labels_by_index: bool) -> None:
+def _check(file: PredictionInput, folder: str, subset: str, out: str, split: str) -> None:
     """Check a file of predictions on a split's rows, and write them, with tasks and targets, to an Arrow file."""
     opened, tasks = _dataset(folder, subset, split)
     writer = None
-    versions = data_versions(Path(file), opened)
-    for part in checked_parts(Path(file), tasks, versions, labels_by_index=labels_by_index):
+    versions = data_versions(file.path, opened)
+    for part in checked_parts(file, tasks, versions):
         table = part.to_arrow(compat_level=pl.CompatLevel.oldest())
         writer = writer or pa.ipc.new_file(out, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4"))
         writer.write_table(table)

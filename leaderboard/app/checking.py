@@ -21,6 +21,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.scores.score import FileChecks
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.operating_system import ending_signal
+from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 
@@ -61,21 +62,20 @@ class Checker(FileChecks):
         with self._lock:
             self._idle.append(_Worker())
 
-    def predictions(
-        self, path: Path, folder: DatasetFolder, subset: str = "all", *, labels_by_index: bool = False
-    ) -> pl.DataFrame:
+    def predictions(self, path: Path | PredictionInput, folder: DatasetFolder, subset: str = "all") -> pl.DataFrame:
         """Read a prediction file and check it, as ``FileChecks`` does; InvalidInput also when it takes too much."""
-        return self._checked(path, {"folder": str(folder.path), "subset": subset, "labels_by_index": labels_by_index})
+        return self._checked(path, {"folder": str(folder.path), "subset": subset})
 
-    def validation(self, path: Path, folder: DatasetFolder, *, labels_by_index: bool = False) -> pl.DataFrame:
+    def validation(self, path: Path | PredictionInput, folder: DatasetFolder) -> pl.DataFrame:
         """Read predictions on validation rows, as ``FileChecks`` does; InvalidInput also when it takes too much."""
-        request = {"folder": str(folder.path), "subset": "all", "labels_by_index": labels_by_index}
-        return self._checked(path, {**request, "split": "validation"})
+        return self._checked(path, {"folder": str(folder.path), "subset": "all", "split": "validation"})
 
-    def _checked(self, path: Path, request: dict[str, Any]) -> pl.DataFrame:
+    def _checked(self, path: Path | PredictionInput, request: dict[str, Any]) -> pl.DataFrame:
+        given = PredictionInput.of(path)
+        request = {**request, "labels_by_index": given.labels_by_index, **_bounds_of(given.path)}
         with TemporaryDirectory(prefix="shiftbench-check-") as place:
             out = Path(place) / "checked.arrow"
-            self._ask({**request, "out": str(out), "is_checked": False, **_bounds_of(path)})
+            self._ask({**request, "out": str(out), "is_checked": False})
             return pl.read_ipc(out)
 
     def scores(self, predictions: pl.DataFrame, folder: DatasetFolder, subset: str = "all") -> Scores:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from shiftbench.leaderboard.board.submission import submission_summary
 from shiftbench.leaderboard.pages.addresses import SUBMIT
 from shiftbench.leaderboard.store import folder_of, open_store
 from shiftbench.validation.cards import Card
+from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput, Problem
 
 
@@ -48,35 +50,33 @@ def is_url(to: str) -> bool:
 
 
 def send(
-    predictions: Path,
+    predictions: Path | PredictionInput,
     card: Card,
     to: str,
     folders: Sequence[DatasetFolder] = (),
     *,
     any_token: bool = False,
-    labels_by_index: bool = False,
     validation: Path | None = None,
 ) -> dict[str, Any]:
     """Send a prediction file and its card.
 
     Args:
-        predictions: the file.
+        predictions: the file, and how to read it and ``validation``.
         card: its card.
         to: a leaderboard's URL, a store's folder, or ``hf://datasets/ORG/NAME``.
         folders: of a store, datasets of which one is the card's; by default the one that was built on this machine.
         any_token: send the saved token even if it may write to repositories.
-        labels_by_index: whole numbers in the file stand for labels.
         validation: what the same models predicted on validation rows, for forecasts.
     Returns: the entry's id as ``entry``, whether it is ``new``, and its ``summary``, as a page answers.
     Raises: InvalidInput with every problem; nothing is stored then.
     """
     if is_url(to):
-        return submit_to_url(
-            to, predictions, card, any_token=any_token, labels_by_index=labels_by_index, validation=validation
-        )
+        return submit_to_url(to, predictions, card, any_token=any_token, validation=validation)
     at_hand = folders or [_built_here(card)]
     store = open_store(to)
-    entry, new = store.submit(predictions, card, at_hand, labels_by_index=labels_by_index, validation=validation)
+    given = PredictionInput.of(predictions)
+    held_out = None if validation is None else replace(given, path=validation)
+    entry, new = store.submit(given, card, at_hand, validation=held_out)
     folder = folder_of(card, at_hand)
     scores = store.scores(entry, folder) if folder.has_public_labels else None
     boards = boards_of([folder], [(folder.content_hash, card.subset)])
@@ -94,33 +94,33 @@ def _built_here(card: Card) -> DatasetFolder:
 
 def submit_to_url(
     url: str,
-    predictions: Path,
+    predictions: Path | PredictionInput,
     card: Card,
     *,
     any_token: bool = False,
-    labels_by_index: bool = False,
     validation: Path | None = None,
 ) -> dict[str, Any]:
     """Send a prediction file and its card.
 
     Args:
         url: a leaderboard's address.
-        predictions: the file.
+        predictions: the file, and how to read it and ``validation``; leaderboards of earlier versions refuse labels by
+            index.
         card: its card.
         any_token: send the saved token even if it may write to repositories.
-        labels_by_index: whole numbers in the file stand for labels; leaderboards of earlier versions refuse it.
         validation: what the same models predicted on validation rows; leaderboards of earlier versions refuse it.
     Returns: the page's answer: entry, whether it is new, and its summary.
     Raises: InvalidInput with the problems that the page lists, or when the page cannot be reached.
     """
-    for path in (predictions, validation):
+    given = PredictionInput.of(predictions)
+    for path in (given.path, validation):
         if path is not None and not path.is_file():
             raise InvalidInput(Problem("there is no such prediction file", str(path), cure="check the path"))
     from gradio_client import handle_file
 
-    content: tuple[Any, ...] = (handle_file(str(predictions)), json.dumps(card.as_dict()))
-    if labels_by_index or validation is not None:
-        content = (*content, labels_by_index)
+    content: tuple[Any, ...] = (handle_file(str(given)), json.dumps(card.as_dict()))
+    if given.labels_by_index or validation is not None:
+        content = (*content, given.labels_by_index)
     if validation is not None:
         content = (*content, handle_file(str(validation)))
     return _ask(url, "submit", content, any_token=any_token)

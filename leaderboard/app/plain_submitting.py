@@ -10,6 +10,7 @@ Where submitters sign in, Hugging Face's page does that without script, too, and
 
 import secrets
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -36,6 +37,7 @@ from shiftbench.scoring.reports.frame.html import tag
 from shiftbench.scoring.reports.frame.site import box
 from shiftbench.scoring.scores.score import FileChecks
 from shiftbench.validation.cards import MAX_CARD_BYTES
+from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput, Problem
 
 SECONDS_OF_PATIENCE = 5.0
@@ -103,7 +105,8 @@ def plain_submit_routes(
         except InvalidInput as error:
             return form_page(request, values, refusal_answer(keeper.index, error.problems))
         by_index, is_submission = values.get("labels_by_index") == "yes", values.get("do") == "submit"
-        path, held_out = (_save_upload(form.get(name), uploads) for name in ("file", "validation"))
+        saved = (_save_upload(form.get(name), uploads) for name in ("file", "validation"))
+        path, held_out = (PredictionInput(Path(each), by_index) if each else None for each in saved)
 
         def answer(_: Job[_Answered]) -> _Answered:
             if is_submission:
@@ -114,11 +117,10 @@ def plain_submit_routes(
                     sender=partial(sender, request),
                     daily_quota=daily_quota,
                     checks=checks,
-                    labels_by_index=by_index,
                     validation=held_out,
                 )
             else:
-                found = check(keeper.index, path, card, checks, labels_by_index=by_index, validation=held_out)
+                found = check(keeper.index, path, card, checks, validation=held_out)
             return _Answered({**values, "card": card}, found)
 
         caller = callers.of(request)

@@ -28,6 +28,7 @@ from shiftbench.leaderboard.pages.card_fields import CardField, card_fields, onl
 from shiftbench.leaderboard.pages.shell import header
 from shiftbench.scoring.scores.score import FileChecks
 from shiftbench.validation.cards import MAX_CARD_BYTES
+from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput
 
 _CARD_EXAMPLE = """name: My model
@@ -87,7 +88,8 @@ def add_submit_page(
             labels_by_index: the predictions are numbers, the position of the label in the task's list, from 0.
             validation: a file of what the same models predicted on validation rows, for forecasts.
         """
-        return check(keeper.index, file, card, checks, labels_by_index=labels_by_index, validation=validation)
+        sent, held_out = _uploaded(file, validation, labels_by_index)
+        return check(keeper.index, sent, card, checks, validation=held_out)
 
     def submit_file(
         request: gr.Request,
@@ -107,15 +109,15 @@ def add_submit_page(
             labels_by_index: the predictions are numbers, the position of the label in the task's list, from 0.
             validation: a file of what the same models predicted on validation rows, for forecasts.
         """
+        sent, held_out = _uploaded(file, validation, labels_by_index)
         return submit(
             keeper.index,
-            file,
+            sent,
             card,
             sender=lambda: sender(request, profile),
             daily_quota=daily_quota,
             checks=checks,
-            labels_by_index=labels_by_index,
-            validation=validation,
+            validation=held_out,
         )
 
     def withdraw_entry(entry: str, request: gr.Request, profile: gr.OAuthProfile | None) -> SubmissionAnswer:
@@ -245,3 +247,8 @@ def _text_of(path: str | None) -> str:
 
 def _html(value: str, **options: Any) -> gr.HTML:
     return gr.HTML(value, elem_classes=["sb-page"], apply_default_css=False, js_on_load=None, **options)
+
+
+def _uploaded(file: str | None, validation: str | None, by_index: bool) -> list[PredictionInput | None]:
+    """Return the files that the form sent, as they are to be read; None for each that it did not send."""
+    return [PredictionInput(Path(each), by_index) if each else None for each in (file, validation)]

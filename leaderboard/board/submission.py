@@ -16,6 +16,7 @@ from shiftbench.scoring.scores.coverage import is_ranked, missing_lines, unranke
 from shiftbench.scoring.scores.score import IN_THIS_PROCESS, FileChecks, token_encoder
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card, parse_card
+from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 
@@ -48,30 +49,28 @@ class SubmissionAnswer(TypedDict):
 
 def check(
     index: Index,
-    file: str | None,
+    file: str | Path | PredictionInput | None,
     card_text: str,
     checks: FileChecks = IN_THIS_PROCESS,
     *,
-    labels_by_index: bool = False,
-    validation: str | None = None,
+    validation: str | Path | PredictionInput | None = None,
 ) -> SubmissionAnswer:
     """Check a submission without keeping it, and preview its scores where anybody could compute them.
 
     Args:
         index: the boards.
-        file: the prediction file; None where none was sent.
+        file: the prediction file, and how to read it; None where none was sent.
         card_text: the card as YAML or JSON.
         checks: reads and checks the file; a server has that done by another process.
-        labels_by_index: whole numbers in the file stand for labels (see ``shiftbench.validation.label_indices``).
         validation: the file of what the same models predicted on validation rows; None where none was sent.
     Returns: what the endpoint answers, problems included.
     """
 
-    def score(path: Path, card: Card, held_out: Path | None) -> SubmissionAnswer:
+    def score(path: PredictionInput, card: Card, held_out: PredictionInput | None) -> SubmissionAnswer:
         folder = folder_of(card, index.folders)
-        frame = checks.predictions(path, folder, card.subset, labels_by_index=labels_by_index)
+        frame = checks.predictions(path, folder, card.subset)
         if held_out is not None:
-            checks.held_out(held_out, frame, folder, labels_by_index=labels_by_index)
+            checks.held_out(held_out, frame, folder)
         if not folder.has_public_labels:
             note = (
                 "The test labels are withheld: after submission you receive one number for each target, and the "
@@ -83,30 +82,28 @@ def check(
             return _accepted(note=note)
         return _accepted(checks.scores(frame, folder, card.subset))
 
-    return _answer_upload(index, (file, validation), card_text, score, checks, labels_by_index=labels_by_index)
+    return _answer_upload(index, (file, validation), card_text, score, checks)
 
 
 def submit(
     index: Index,
-    file: str | None,
+    file: str | Path | PredictionInput | None,
     card_text: str,
     *,
     sender: Sender,
     daily_quota: int | None,
     checks: FileChecks = IN_THIS_PROCESS,
-    labels_by_index: bool = False,
-    validation: str | None = None,
+    validation: str | Path | PredictionInput | None = None,
 ) -> SubmissionAnswer:
     """Check, score and store a submission; the submitter's identity is checked before the file is read.
 
     Args:
         index: the boards, which the entry joins.
-        file: the prediction file; None where none was sent.
+        file: the prediction file, and how to read it; None where none was sent.
         card_text: the card as YAML or JSON.
         sender: names the submitter, or raises InvalidInput.
         daily_quota: entries of one submitter a UTC day; None: any number.
         checks: as for ``check``.
-        labels_by_index: as for ``check``.
         validation: as for ``check``; the entry keeps it for forecasts.
     Returns: what the endpoint answers, problems included.
     """
@@ -115,7 +112,7 @@ def submit(
     except InvalidInput as error:
         return refusal_answer(index, error.problems)
 
-    def keep(path: Path, card: Card, held_out: Path | None) -> SubmissionAnswer:
+    def keep(path: PredictionInput, card: Card, held_out: PredictionInput | None) -> SubmissionAnswer:
         folder = folder_of(card, index.folders)
         entry, new = index.store.submit(
             path,
@@ -125,7 +122,6 @@ def submit(
             daily_quota=daily_quota,
             score=lambda rows: not (index.background and takes_long(rows, folder)),
             checks=checks,
-            labels_by_index=labels_by_index,
             validation=held_out,
         )
         index.refresh()
@@ -140,7 +136,7 @@ def submit(
         )
         return _accepted(index.scores(entry.id), entry.id, new=new, note=note, boards=index.boards())
 
-    return _answer_upload(index, (file, validation), card_text, keep, checks, labels_by_index=labels_by_index)
+    return _answer_upload(index, (file, validation), card_text, keep, checks)
 
 
 def nominate_entry(index: Index, identity: str, task: str, *, sender: Sender) -> SubmissionAnswer:
@@ -180,12 +176,10 @@ def withdraw(index: Index, identity: str, *, sender: Sender) -> SubmissionAnswer
 
 def _answer_upload(
     index: Index,
-    files: tuple[str | None, str | None],
+    files: tuple[str | Path | PredictionInput | None, str | Path | PredictionInput | None],
     card_text: str,
-    score: Callable[[Path, Card, Path | None], SubmissionAnswer],
+    score: Callable[[PredictionInput, Card, PredictionInput | None], SubmissionAnswer],
     checks: FileChecks,
-    *,
-    labels_by_index: bool,
 ) -> SubmissionAnswer:
     """Answer with what ``score`` does; ``files`` are predictions and, where they were sent, validation predictions."""
     problems: list[Problem] = []
@@ -196,18 +190,18 @@ def _answer_upload(
         if path is not None and card is not None and not problems:
             return score(path, card, held_out)
         if path is not None:
-            _check_without_card(index, path, checks, labels_by_index=labels_by_index)
+            _check_without_card(index, path, checks)
     except InvalidInput as error:
         problems += error.problems
     return refusal_answer(index, problems, path, held_out)
 
 
-def _check_without_card(index: Index, path: Path, checks: FileChecks, *, labels_by_index: bool) -> None:
+def _check_without_card(index: Index, file: PredictionInput, checks: FileChecks) -> None:
     """List the problems of a file whose card is invalid; the dataset is found by the file's first id."""
-    benchmark = checks.benchmark(path)
+    benchmark = checks.benchmark(file.path)
     same = [folder for folder in index.folders if folder.manifest.benchmark == benchmark]
     if len(same) == 1:
-        checks.predictions(path, same[0], labels_by_index=labels_by_index)
+        checks.predictions(file, same[0])
 
 
 def _accepted(
@@ -232,21 +226,22 @@ def _feedback_answer(
     return {**answer, "summary": {**facts, "feedback": [asdict(each) for each in feedback_on_targets]}}
 
 
-def refusal_answer(index: Index, problems: list[Problem], *paths: Path | None) -> SubmissionAnswer:
+def refusal_answer(index: Index, problems: list[Problem], *files: PredictionInput | None) -> SubmissionAnswer:
     """Return the answer that lists problems, files of this server under the names that the submitter knows."""
-    names = {**index.names(), **{str(path): path.name for path in paths if path}}
+    names = {**index.names(), **{str(file): file.path.name for file in files if file}}
     listed = [public_message(problem, names) for problem in problems[:MAX_PROBLEMS]]
     if len(problems) > MAX_PROBLEMS:
         listed.append(f"and {len(problems) - MAX_PROBLEMS:,} more problems")
     return {"ok": False, "entry": None, "new": False, "problems": listed, "note": "", "summary": {}}
 
 
-def _file(file: str | None, problems: list[Problem]) -> Path | None:
+def _file(file: str | Path | PredictionInput | None, problems: list[Problem]) -> PredictionInput | None:
     if not file:
         cure = "choose the parquet, JSON lines or CSV file that your program wrote"
         problems.append(Problem("there is no prediction file", "submission", cure=cure))
         return None
-    path = Path(file)
+    given = PredictionInput.of(file)
+    path = given.path
     if not path.is_file():
         problems.append(Problem("there is no prediction file", path.name, cure="send it again"))
         return None
@@ -255,7 +250,7 @@ def _file(file: str | None, problems: list[Problem]) -> Path | None:
         cure = f"keep it under {MAX_UPLOAD_BYTES // 2**20} MiB; parquet is the smallest"
         problems.append(Problem("the file is too large", path.name, f"{size:,} bytes", cure))
         return None
-    return path
+    return given
 
 
 def _card(index: Index, text: str, problems: list[Problem]) -> Card | None:

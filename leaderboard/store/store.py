@@ -51,6 +51,7 @@ from shiftbench.scoring.scores.score import (
 )
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card
+from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput, Problem
 
 
@@ -81,7 +82,7 @@ class Store:
 
     def submit(
         self,
-        predictions: Path,
+        predictions: Path | PredictionInput,
         card: Card,
         folders: Sequence[DatasetFolder],
         submitter: str = LOCAL_SUBMITTER,
@@ -89,13 +90,12 @@ class Store:
         daily_quota: int | None = None,
         score: Callable[[pl.DataFrame], bool] = lambda _: True,
         checks: FileChecks = IN_THIS_PROCESS,
-        labels_by_index: bool = False,
-        validation: Path | None = None,
+        validation: Path | PredictionInput | None = None,
     ) -> tuple[Entry, bool]:
         """Check and score a prediction file, and store it.
 
         Args:
-            predictions: the file.
+            predictions: the file, and how to read it; the entry keeps the names of labels.
             card: its card; ``card.data`` says which dataset it is for.
             folders: the datasets this store has at hand.
             submitter: the submitter's identity.
@@ -103,21 +103,20 @@ class Store:
             score: whether the checked predictions are scored now; else ``scores`` does so when it is asked. Those on
                 withheld labels never are (see ``shiftbench.leaderboard.release``).
             checks: reads and checks the file.
-            labels_by_index: whole numbers in it stand for labels; the entry keeps their names.
             validation: what the same models predicted on validation rows; the entry keeps it for forecasts.
         Returns: the entry, and whether it is new (False when the same file was sent before, which costs no quota).
             It is durable then.
         Raises: InvalidInput with every problem; nothing is stored then.
         """
         folder = folder_of(card, folders)
-        frame = checks.predictions(predictions, folder, card.subset, labels_by_index=labels_by_index)
+        frame = checks.predictions(predictions, folder, card.subset)
         folder.refuse_withheld()
         if not folder.has_public_labels:
             self.require_private()
-        refuse_candidates_alone(frame, folder, predictions)
+        refuse_candidates_alone(frame, folder, PredictionInput.of(predictions).path)
         rows, held_out = stored_rows(frame), None
         if validation is not None:
-            held_out = stored_rows(checks.held_out(validation, frame, folder, labels_by_index=labels_by_index))
+            held_out = stored_rows(checks.held_out(validation, frame, folder))
         identity = entry_id(submitter, card, rows, held_out)
         if self._accepts(identity, submitter, daily_quota):  # before the work of scoring
             derived = {predictions_path(identity): predictions_bytes(rows)}

@@ -8,10 +8,11 @@ from shiftbench.scoring.reports.report_page import report_html
 from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card
+from shiftbench.validation.prediction_files import PredictionInput
 
 
 def folder_report(
-    predictions: Path, scores: Scores, folder: DatasetFolder, card: Card | None = None, *, labels_by_index: bool = False
+    predictions: Path | PredictionInput, scores: Scores, folder: DatasetFolder, card: Card | None = None
 ) -> str:
     """Write the report of a prediction file for a dataset folder.
 
@@ -20,11 +21,10 @@ def folder_report(
         scores: its scores.
         folder: the dataset.
         card: the predictions' card, if there is one.
-        labels_by_index: whole numbers in the file stand for labels.
     Returns: one HTML page that needs no other file.
     """
     with TemporaryDirectory(prefix="shiftbench-report-") as place:
         rows = Path(place) / "predictions.parquet"
-        checked = checked_predictions(predictions, folder, scores.subset, labels_by_index=labels_by_index)
+        checked = checked_predictions(predictions, folder, scores.subset)
         checked.drop("task", "target").write_parquet(rows)
-        return report_html(predictions.name, scores, folder, rows, card=card)
+        return report_html(PredictionInput.of(predictions).path.name, scores, folder, rows, card=card)

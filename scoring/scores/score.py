@@ -23,7 +23,7 @@ from shiftbench.scoring.scores.shape import Scores
 from shiftbench.scoring.scores.summary import encoder_name, summarise_values
 from shiftbench.scoring.scores.validation_rows import read_validation, refuse_other_order, refuse_other_training
 from shiftbench.validation.cards import card_beside
-from shiftbench.validation.prediction_files import PredictionFile
+from shiftbench.validation.prediction_files import PredictionFile, PredictionInput
 from shiftbench.validation.prediction_task import PredictionTask
 from shiftbench.validation.predictions import check_prediction_file
 from shiftbench.validation.report import InvalidInput, Problem
@@ -67,7 +67,7 @@ class Scored:
 
 
 def score_file(
-    path: Path | str,
+    path: Path | str | PredictionInput,
     folder: DatasetFolder | Path | str,
     subset: str = "all",
     *,
@@ -75,19 +75,17 @@ def score_file(
     n_draws: int = N_DRAWS,
     reference: Path | str | None = None,
     margin: float | None = None,
-    labels_by_index: bool = False,
 ) -> Scores:
     """Read, check and score a prediction file.
 
     Args:
-        path: the file.
+        path: the file, and how to read it.
         folder: the dataset that it is for, or its path.
         subset: the subset of test ids that it covers.
         encoder: embeds tokens for BERTScore; tasks of other metrics need none.
         n_draws: replicates behind the intervals; 0 leaves them out.
         reference: a reference's prediction file, whose TT gives ``reference_td`` where ``path`` has no TT.
         margin: test whether no drop is above this fraction, fixed before the scores were seen.
-        labels_by_index: whole numbers in ``path`` stand for labels (see ``shiftbench.validation.label_indices``).
     Returns: the scores of every task that the file has predictions of, fractions in [0, 1], with their intervals.
     Raises: InvalidInput with every problem found in the file, or when the folder withholds its labels.
     """
@@ -95,7 +93,7 @@ def score_file(
         refuse_margin(margin)
     if not isinstance(folder, DatasetFolder):
         folder = DatasetFolder.open(folder)
-    frame = checked_predictions(Path(path), folder, subset, labels_by_index=labels_by_index)
+    frame = checked_predictions(PredictionInput.of(path), folder, subset)
     folder.refuse_withheld()  # after the check, because the file's problems can be listed without labels
     pinned = checked_predictions(Path(reference), folder, subset) if reference else None
     scored = score_predictions(frame, folder, subset, encoder=encoder, n_draws=n_draws, reference=pinned, margin=margin)
@@ -122,21 +120,18 @@ def _encoder(name: str, vectors: Path) -> Encoder:
     return Encoder(name, vectors)
 
 
-def checked_predictions(
-    path: Path, folder: DatasetFolder, subset: str = "all", *, labels_by_index: bool = False
-) -> pl.DataFrame:
+def checked_predictions(path: Path | PredictionInput, folder: DatasetFolder, subset: str = "all") -> pl.DataFrame:
     """Read a prediction file and check it against a dataset folder.
 
     Args:
-        path: the file.
+        path: the file, and how to read it.
         folder: the dataset that it is for; it may withhold its labels.
         subset: the subset of test ids that it covers.
-        labels_by_index: whole numbers stand for labels; names come back.
     Returns: rows in file order, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
     Raises: InvalidInput with every problem found in the file, or when no task has the subset.
     """
-    facts, versions = prediction_tasks(folder, subset), data_versions(path, folder)
-    return check_prediction_file(path, facts, versions, labels_by_index=labels_by_index)
+    facts, versions = prediction_tasks(folder, subset), data_versions(PredictionInput.of(path).path, folder)
+    return check_prediction_file(path, facts, versions)
 
 
 def prediction_tasks(folder: DatasetFolder, subset: str = "all") -> list[PredictionTask]:
@@ -153,19 +148,15 @@ def prediction_tasks(folder: DatasetFolder, subset: str = "all") -> list[Predict
 class FileChecks:
     """Checks and scores of a prediction file for a server, computed in this process."""
 
-    def predictions(
-        self, path: Path, folder: DatasetFolder, subset: str = "all", *, labels_by_index: bool = False
-    ) -> pl.DataFrame:
+    def predictions(self, path: Path | PredictionInput, folder: DatasetFolder, subset: str = "all") -> pl.DataFrame:
         """Read a file and check it against a dataset folder, as ``checked_predictions`` does."""
-        return checked_predictions(path, folder, subset, labels_by_index=labels_by_index)
+        return checked_predictions(path, folder, subset)
 
-    def validation(self, path: Path, folder: DatasetFolder, *, labels_by_index: bool = False) -> pl.DataFrame:
+    def validation(self, path: Path | PredictionInput, folder: DatasetFolder) -> pl.DataFrame:
         """Read predictions on validation rows and check them, as ``read_validation`` does."""
-        return read_validation(path, folder, labels_by_index=labels_by_index)
+        return read_validation(path, folder)
 
-    def held_out(
-        self, path: Path, predictions: pl.DataFrame, folder: DatasetFolder, *, labels_by_index: bool = False
-    ) -> pl.DataFrame:
+    def held_out(self, path: Path | PredictionInput, predictions: pl.DataFrame, folder: DatasetFolder) -> pl.DataFrame:
         """Read the validation rows that go with checked predictions.
 
         Raises: InvalidInput also when labels are withheld, where nothing is forecast, they are of other models,
@@ -174,7 +165,7 @@ class FileChecks:
         if not folder.has_public_labels:
             what, cure = "validation rows are for forecasts, which withheld labels do not allow", "leave this file out"
             raise InvalidInput(Problem(what, str(path), cure=cure))
-        rows = self.validation(path, folder, labels_by_index=labels_by_index)
+        rows = self.validation(path, folder)
         refuse_other_training(rows, predictions, str(path))
         refuse_other_order(rows, folder, str(path))
         return rows

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.prediction_task import PredictionTask
 from shiftbench.validation.predictions import check_prediction_file
 from shiftbench.validation.probabilities import PROBABILITIES
@@ -27,17 +28,16 @@ def validation_file(predictions: Path) -> Path:
     return predictions.with_name(f"{predictions.stem}.validation{predictions.suffix}")
 
 
-def read_validation(path: Path, folder: DatasetFolder, *, labels_by_index: bool = False) -> pl.DataFrame:
+def read_validation(path: Path | PredictionInput, folder: DatasetFolder) -> pl.DataFrame:
     """Read predictions on validation rows and check them against a dataset folder.
 
     Args:
         path: the file; its columns are those of a prediction file, and its ids name the split ``validation``.
         folder: the dataset.
-        labels_by_index: whole numbers stand for labels; names come back.
     Returns: rows in file order, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
     Raises: InvalidInput with every problem found: unknown ids, runs that lack validation rows of a domain.
     """
-    return check_prediction_file(path, validation_tasks(folder), labels_by_index=labels_by_index)
+    return check_prediction_file(path, validation_tasks(folder))
 
 
 def validation_tasks(folder: DatasetFolder) -> list[PredictionTask]:

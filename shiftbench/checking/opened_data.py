@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shiftbench.builders.encoder import Encoder
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.checking.own_data import OwnData
+    from shiftbench.validation.prediction_files import PredictionInput
     from shiftbench.validation.vocabulary import TaskKind
 
 
@@ -121,22 +122,20 @@ class OpenedData:
         subset: the subset that predictions cover.
         titles: what the file calls its domains, by their names; empty of a dataset folder of a benchmark.
         own: the file of one's own; None of a dataset folder.
-        labels_by_index: whole numbers stand for labels, by their place.
     """
 
     folder: "DatasetFolder"
     subset: str
     titles: dict[str, str]
     own: "OwnData | None" = None
-    labels_by_index: bool = False
 
-    def checked(self, predictions: Path) -> "pl.DataFrame":
+    def checked(self, predictions: "Path | PredictionInput") -> "pl.DataFrame":
         """Read and check a prediction file; InvalidInput with every problem found in it."""
         from shiftbench.scoring.scores.score import checked_predictions
 
         if self.own is not None:
             return self.own.checked(predictions)
-        return checked_predictions(predictions, self.folder, self.subset, labels_by_index=self.labels_by_index)
+        return checked_predictions(predictions, self.folder, self.subset)
 
     def domain(self, name: str) -> str:
         """Return a domain's name, or a joined source's, which may be typed as the file writes it."""
@@ -151,11 +150,10 @@ class OpenedData:
 def opened_data(
     data: Path,
     options: OwnOptions,
-    predictions: Path,
+    predictions: "Path | PredictionInput",
     subset: str = "all",
     encoder: "Encoder | None" = None,
     *,
-    labels_by_index: bool = False,
     min_domains: int = 2,
 ) -> Iterator[OpenedData]:
     """Open what ``--data`` names, for as long as the context lasts.
@@ -166,7 +164,6 @@ def opened_data(
         predictions: a prediction file, the first of several.
         subset: the subset of a folder that predictions cover.
         encoder: of a file, embeds its texts for depths.
-        labels_by_index: whole numbers stand for labels, by their place.
         min_domains: fewest domains of a file.
     Raises: InvalidInput when it cannot be read; typer.BadParameter for options that do not fit.
     """
@@ -177,15 +174,14 @@ def opened_data(
 
         refuse_options(options.given)
         folder = DatasetFolder.open(data)
-        yield OpenedData(folder, subset, domain_titles(folder), labels_by_index=labels_by_index)
+        yield OpenedData(folder, subset, domain_titles(folder))
         return
     from shiftbench.checking.own_data import open_own_data
 
     if subset != "all":
         raise typer.BadParameter("--subset is for dataset folders, but --data is a file")
     how: dict[str, Any] = {"kind": options.task_kind, "min_texts": options.least_texts, "encoder": encoder}
-    how |= {"labels_by_index": labels_by_index, "min_domains": min_domains}
-    with open_own_data(data, options.columns, predictions, **how) as own:
+    with open_own_data(data, options.columns, predictions, **how, min_domains=min_domains) as own:
         if own.repeats:
             typer.echo(f"{data}: {own.repeats:,} rows that repeat another word for word are left out", err=True)
         yield OpenedData(own.folder, subset, domain_titles(own.folder), own)

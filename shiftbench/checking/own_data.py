@@ -26,7 +26,7 @@ from shiftbench.scoring.reports.report_page import report_html
 from shiftbench.scoring.scores.score import score_predictions
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card
-from shiftbench.validation.prediction_files import read_predictions
+from shiftbench.validation.prediction_files import PredictionInput, read_predictions
 from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import InvalidInput, Problem, and_more
 from shiftbench.validation.vocabulary import GOLD, OUTSIDE_SOURCES, SOURCE_JOINER, TaskKind, is_name
@@ -48,7 +48,6 @@ class OwnData:
         ids: the dataset's id of every test row: id, own_id, first; empty without an id column.
         own_ids: the file's ids by the dataset's; empty without an id column.
         repeats: rows left out because they repeat another one word for word.
-        labels_by_index: whole numbers stand for labels, by their place in alphabetical order.
     """
 
     folder: DatasetFolder
@@ -58,19 +57,18 @@ class OwnData:
     ids: pl.DataFrame
     own_ids: Mapping[str, str]
     repeats: int
-    labels_by_index: bool
 
-    def checked(self, predictions: Path) -> pl.DataFrame:
+    def checked(self, predictions: Path | PredictionInput) -> pl.DataFrame:
         """Read and check a prediction file in the file's own words.
 
         Returns: rows with the dataset's ids, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
         Raises: InvalidInput when predictions do not fit the rows.
         """
-        frame = read_predictions(predictions, labels_by_index=self.labels_by_index)
+        frame = read_predictions(predictions)
         _check_ids(frame, predictions, self.columns)
-        where = (str(predictions), str(self.csv), self.columns.id)
+        where = (PredictionInput.of(predictions), str(self.csv), self.columns.id)
         known = (self.folder, self.ids, self.own_ids, self.names)
-        return _check_own_predictions(frame, *known, *where, labels_by_index=self.labels_by_index)
+        return _check_own_predictions(frame, *known, *where)
 
     def domain(self, name: str) -> str:
         """Return the dataset's name of a domain, or of several joined ones, that is written as in the file."""
@@ -94,12 +92,11 @@ class OwnScores(OwnData):
 def open_own_data(
     csv: Path,
     columns: Columns,
-    predictions: Path,
+    predictions: Path | PredictionInput,
     *,
     kind: TaskKind | None = None,
     min_texts: int = MIN_TEXTS,
     encoder: Encoder | None = None,
-    labels_by_index: bool = False,
     min_domains: int = 2,
 ) -> Iterator[OwnData]:
     """Open a file of one's own as a dataset; nothing is left behind.
@@ -111,7 +108,6 @@ def open_own_data(
         kind: what is predicted; by default from the file or its columns.
         min_texts: test texts below which a domain is left out of means.
         encoder: embeds texts for depths, which need train rows (a split column); none are computed without it.
-        labels_by_index: whole numbers stand for labels, by their place in alphabetical order.
         min_domains: fewest domains of the file.
     Raises: InvalidInput when a column is not there or ids repeat.
     """
@@ -119,7 +115,7 @@ def open_own_data(
     rows = own_rows(tables, columns, kind, min_domains)
     if columns.id is not None and "split" not in rows.frame.columns:
         rows = replace(rows, frame=rows.frame.with_columns(split=pl.lit("test")))
-    frame = read_predictions(predictions, labels_by_index=labels_by_index)
+    frame = read_predictions(predictions)
     _check_ids(frame, predictions, columns)
     names, _ = name_domains(rows.frame["domain"], str(csv))
     with TemporaryDirectory(prefix="shiftbench-own-") as place:
@@ -132,12 +128,12 @@ def open_own_data(
         ids = dataset_ids(rows, names, folder) if columns.id else pl.DataFrame()
         own_ids = dict(ids.filter("first").select("id", "own_id").iter_rows()) if columns.id else {}
         repeats = int((~ids["first"]).sum()) if columns.id else 0
-        yield OwnData(folder, csv, columns, names, ids, own_ids, repeats, labels_by_index)
+        yield OwnData(folder, csv, columns, names, ids, own_ids, repeats)
 
 
 @contextmanager
 def score_own_data(
-    predictions: Path,
+    predictions: Path | PredictionInput,
     csv: Path,
     columns: Columns,
     *,
@@ -145,7 +141,6 @@ def score_own_data(
     min_texts: int = MIN_TEXTS,
     encoder: Encoder | None = None,
     margin: float | None = None,
-    labels_by_index: bool = False,
 ) -> Iterator[OwnScores]:
     """Score a prediction file on the rows of a file of one's own; nothing is left behind.
 
@@ -157,7 +152,6 @@ def score_own_data(
         min_texts: test texts below which a domain is left out of means.
         encoder: embeds texts for depths, which need train rows (a split column); none are computed without it.
         margin: test whether no drop is above this fraction.
-        labels_by_index: whole numbers stand for labels, by their place in alphabetical order.
     Raises: InvalidInput when a column is not there, ids repeat, or predictions do not fit the rows.
     """
     with open_own_data(
@@ -167,7 +161,6 @@ def score_own_data(
         kind=kind,
         min_texts=min_texts,
         encoder=encoder,
-        labels_by_index=labels_by_index,
     ) as data:
         checked = data.checked(predictions)
         scores = score_predictions(checked, data.folder, margin=margin).scores
@@ -184,7 +177,7 @@ def print_split_note(folder: DatasetFolder) -> None:
                 print(note, file=sys.stderr)
 
 
-def _check_ids(frame: pl.DataFrame, predictions: Path, columns: Columns) -> None:
+def _check_ids(frame: pl.DataFrame, predictions: Path | PredictionInput, columns: Columns) -> None:
     """Check that ids are those of a column or those of a build."""
     if columns.id is None and not frame["id"].str.starts_with("own/").any():
         what, cure = (
@@ -241,11 +234,9 @@ def _check_own_predictions(
     ids: pl.DataFrame,
     own_ids: Mapping[str, str],
     names: Mapping[str, str],
-    file: str,
+    file: PredictionInput,
     csv: str,
     id_column: str | None,
-    *,
-    labels_by_index: bool,
 ) -> pl.DataFrame:
     """Check predictions as those of any dataset, in the CSV's own words."""
     task = next(name for name in folder.manifest.tasks)
@@ -253,14 +244,14 @@ def _check_own_predictions(
     if not facts.sources or id_column:  # rows that are all test rows do not say what models were trained on
         facts = replace(facts, sources=tuple(folder.task(task).domains))
     info = folder.task(task)
-    if info.kind is TaskKind.CLASSIFICATION and not labels_by_index:
+    if info.kind is TaskKind.CLASSIFICATION and not file.labels_by_index:
         frame = frame.with_columns(respell(frame["prediction"], info.labels))
     sources = {text: _resolve_source(text, names) for text in frame["source"].unique().to_list()}
     frame = frame.with_columns(pl.col("source").replace_strict(sources, return_dtype=pl.String))
     if id_column:
-        frame = _map_ids(frame, ids, file, csv, id_column)
+        frame = _map_ids(frame, ids, str(file), csv, id_column)
     try:
-        return check_predictions(frame, [facts], file, labels_by_index=labels_by_index)
+        return check_predictions(frame, [facts], file)
     except InvalidInput as error:
         problems = [replace(problem, found=_to_own_ids(problem.found, own_ids)) for problem in error.problems]
         raise InvalidInput(problems) from error

@@ -20,6 +20,7 @@ from shiftbench.scoring.reports.paper_table import (
 from shiftbench.scoring.reports.titles import with_titles
 from shiftbench.scoring.scores.score import score_predictions, token_encoder
 from shiftbench.scoring.scores.shape import Scores
+from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput
 
 WRITERS = {
@@ -31,7 +32,7 @@ WRITERS = {
 
 def models_table(
     opened: OpenedData,
-    files: Mapping[str, Path],
+    files: "Mapping[str, Path | PredictionInput]",
     *,
     task: str | None = None,
     n_swaps: int = N_SWAPS,
@@ -64,7 +65,7 @@ def models_table(
     return table, {name: with_titles(each, opened.titles) for name, each in scores.items()}
 
 
-def _check_files(opened: OpenedData, files: Mapping[str, Path]) -> dict[str, pl.DataFrame]:
+def _check_files(opened: OpenedData, files: "Mapping[str, Path | PredictionInput]") -> dict[str, pl.DataFrame]:
     """Check all files; InvalidInput with the problems of all of them."""
     checked, problems = {}, []
     for name, path in files.items():
@@ -80,7 +81,7 @@ def _check_files(opened: OpenedData, files: Mapping[str, Path]) -> dict[str, pl.
 
 def _compare_with_best(
     opened: OpenedData,
-    files: Mapping[str, Path],
+    files: "Mapping[str, Path | PredictionInput]",
     checked: Mapping[str, pl.DataFrame],
     scores: Mapping[str, Scores],
     n_swaps: int,
@@ -94,7 +95,12 @@ def _compare_with_best(
         there = [(name, each) for name, all_of in scores.items() for each in all_of.tasks if each.task == task]
         entrants = {
             name: Entrant(
-                files[name], opened.folder, opened.subset, encoder, name, checked=checked[name].filter(task=task)
+                PredictionInput.of(files[name]).path,
+                opened.folder,
+                opened.subset,
+                encoder,
+                name,
+                checked=checked[name].filter(task=task),
             )
             for name, _ in there
         }

@@ -25,6 +25,7 @@ from shiftbench.validation.command_line import (
 
 if TYPE_CHECKING:
     from shiftbench.scoring.scores.shape import Scores
+    from shiftbench.validation.prediction_files import PredictionInput
 
 
 @with_options
@@ -102,24 +103,23 @@ def score(
         raise typer.BadParameter("--subset and --reference are for dataset folders, but --data is a file")
     check_tracker(log_to)
     share = as_fraction(margin)
+    from shiftbench.validation.prediction_files import PredictionInput
+
+    files = [PredictionInput(path, labels_by_index) for path in predictions]
     if len(predictions) > 1 or format_ is not TableFormat.TABLE or names is not None:
         alone = {"--reference": reference, "--encoder": encoder, "--depth": depth, "--report": report}
         given = [name for name, value in alone.items() if value]
         if given:
             raise typer.BadParameter(f"{given[0]} is for one file; several files, --names or --format give a table")
         called = parse_names(names, predictions)
-        every = _score_several(
-            predictions, called, data, own, subset, share, format_, json_, labels_by_index=labels_by_index
-        )
+        every = _score_several(files, called, data, own, subset, share, format_, json_)
         _log_each(log_to, dict(zip(predictions, every.items(), strict=True)))
         return
     if is_own_file(data):
         vectors = _depth_encoder_name(encoder, depth)
-        scores, titles = _score_file(predictions[0], data, own, vectors, share, report, labels_by_index=labels_by_index)
+        scores, titles = _score_file(files[0], data, own, vectors, share, report)
     else:
-        scores, titles = _score_folder(
-            predictions[0], data, subset, encoder, reference, share, report, labels_by_index=labels_by_index
-        )
+        scores, titles = _score_folder(files[0], data, subset, encoder, reference, share, report)
     if json_ != "-":
         print_scores(with_titles(scores, titles), console())
     write_json(scores.model_dump(mode="json"), json_)
@@ -158,7 +158,7 @@ def _score_sampled(
 
 
 def _score_several(
-    files: Sequence[Path],
+    files: "Sequence[PredictionInput]",
     names: Sequence[str],
     data: Path,
     options: OwnOptions,
@@ -166,14 +166,12 @@ def _score_several(
     margin: float | None,
     format_: TableFormat,
     json_: str | None,
-    *,
-    labels_by_index: bool,
 ) -> "dict[str, Scores]":
     """Score several files and print one table of them; returns their scores by name."""
     from shiftbench.checking.paper import format_table, models_table
     from shiftbench.scoring.reports.paper_table import print_paper_table
 
-    with opened_data(data, options, files[0], subset, labels_by_index=labels_by_index) as opened:
+    with opened_data(data, options, files[0], subset) as opened:
         table, scores = models_table(opened, dict(zip(names, files, strict=True)), margin=margin)
     if json_ != "-" and format_ is TableFormat.TABLE:
         print_paper_table(table, console())
@@ -184,15 +182,13 @@ def _score_several(
 
 
 def _score_folder(
-    predictions: Path,
+    predictions: "PredictionInput",
     data: Path,
     subset: str,
     encoder: str | None,
     reference: Path | None,
     margin: float | None,
     report: Path | None,
-    *,
-    labels_by_index: bool,
 ) -> "tuple[Scores, dict[str, str]]":
     """Score predictions on a dataset folder, and write the report.
 
@@ -212,13 +208,12 @@ def _score_folder(
         encoder=tokens,
         reference=reference,
         margin=margin,
-        labels_by_index=labels_by_index,
     )
     if report is not None:
         from shiftbench.scoring.reports.folder_report import folder_report
 
-        card = sound_card(predictions)
-        write_report(report, lambda: folder_report(predictions, scores, folder, card, labels_by_index=labels_by_index))
+        card = sound_card(predictions.path)
+        write_report(report, lambda: folder_report(predictions, scores, folder, card))
     return scores, domain_titles(folder)
 
 
@@ -229,14 +224,12 @@ def _depth_encoder_name(encoder: str | None, depth: bool) -> str | None:
 
 
 def _score_file(
-    predictions: Path,
+    predictions: "PredictionInput",
     csv: Path,
     options: OwnOptions,
     encoder: str | None,
     margin: float | None,
     report: Path | None,
-    *,
-    labels_by_index: bool,
 ) -> "tuple[Scores, dict[str, str]]":
     """Score predictions on a file; write the report while what it is made from is there.
 
@@ -255,9 +248,8 @@ def _score_file(
         min_texts=least,
         encoder=vectors,
         margin=margin,
-        labels_by_index=labels_by_index,
     ) as scored:
         if scored.repeats:
             typer.echo(f"{csv}: {scored.repeats:,} rows that repeat another word for word are left out", err=True)
-        write_report(report, lambda: own_report(predictions, csv, scored, sound_card(predictions)))
+        write_report(report, lambda: own_report(predictions.path, csv, scored, sound_card(predictions.path)))
         return scored.scores, domain_titles(scored.folder)

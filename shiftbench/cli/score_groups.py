@@ -43,6 +43,7 @@ def validate(
     from shiftbench.leaderboard.store import folder_of
     from shiftbench.scoring.scores.score import checked_predictions
     from shiftbench.validation.cards import read_card
+    from shiftbench.validation.prediction_files import PredictionInput
 
     if path.is_dir():
         folder = DatasetFolder.unchecked(path)
@@ -59,7 +60,7 @@ def validate(
         checked = read_card(card)
         folder_of(checked, [folder])
         subset = checked.subset
-    frame = checked_predictions(path, folder, subset, labels_by_index=labels_by_index)
+    frame = checked_predictions(PredictionInput(path, labels_by_index), folder, subset)
     runs = frame.select("task", "source", "target", "seed").n_unique()
     typer.echo(f"{path}: {len(frame):,} predictions of {runs} runs on targets, all valid", err=True)
     for line in (*prediction_lines(frame, folder, subset), next_for_predictions(path, data, card, subset)):

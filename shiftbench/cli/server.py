@@ -57,16 +57,16 @@ def submit(
     from shiftbench.leaderboard.app.client import is_url, send
     from shiftbench.leaderboard.pages.answer import answer_lines
     from shiftbench.validation.cards import read_card
+    from shiftbench.validation.prediction_files import PredictionInput
 
     over_http = is_url(to)  # before the card is read
     folders = [] if over_http else [DatasetFolder.open(place) for place in data or ()]
     answer = send(
-        predictions,
+        PredictionInput(predictions, labels_by_index),
         read_card(card),
         to,
         folders,
         any_token=any_token,
-        labels_by_index=labels_by_index,
         validation=validation,
     )
     where = f"at {to}" if over_http else f"in store {to}"

@@ -18,6 +18,7 @@ from shiftbench.scoring.comparing.files import Entrant, compare_first
 from shiftbench.scoring.scores.replicates import N_DRAWS
 from shiftbench.scoring.scores.score import checked_predictions, score_file, token_encoder
 from shiftbench.validation.cards import Card, card_beside
+from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import UNPARSED
 
@@ -84,14 +85,13 @@ def score(
         path = stack.enter_context(prediction_file(predictions))
         pinned = stack.enter_context(prediction_file(reference, "reference")) if reference is not None else None
         scores = score_file(
-            path,
+            PredictionInput(path, labels_by_index),
             folder,
             subset,
             encoder=tokens,
             n_draws=n_draws,
             reference=pinned,
             margin=margin,
-            labels_by_index=labels_by_index,
         )
         return ScoreResult(scores)
 
@@ -165,7 +165,7 @@ def validate(
         folder_of(checked, [folder])
         subset = checked.subset
     with prediction_file(predictions) as path:
-        frame = checked_predictions(path, folder, subset, labels_by_index=labels_by_index)
+        frame = checked_predictions(PredictionInput(path, labels_by_index), folder, subset)
     counts = {"n": pl.len().cast(pl.Int64), "unparsed": (pl.col("prediction") == UNPARSED).sum().cast(pl.Int64)}
     return frame.group_by("task", "source", "target", "seed", maintain_order=True).agg(**counts)
 
@@ -203,8 +203,9 @@ def submit(
     place = to if isinstance(to, str) else str(as_path(to, "to"))
     more = nullcontext() if validation is None else prediction_file(validation)
     with prediction_file(predictions) as path, more as held_out:
-        options = {"any_token": any_token, "labels_by_index": labels_by_index}
-        return send(path, checked, place, folders, **options, validation=held_out)
+        return send(
+            PredictionInput(path, labels_by_index), checked, place, folders, any_token=any_token, validation=held_out
+        )
 
 
 def build_own(

@@ -6,10 +6,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.predictions import check_prediction_file, check_predictions
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind
 from tests.validation.test_predictions import LABELS, build_task, changed, grid, refusal
+
+BY_INDEX = PredictionInput(Path("p.csv"), labels_by_index=True)
 
 
 @pytest.mark.parametrize("label", ["2", "-1", "7"])
@@ -26,17 +29,17 @@ def test_class_numbers_are_refused_with_the_names_that_they_may_stand_for(label:
 
 def test_labels_by_index_become_names_and_numbers_of_no_label_are_refused() -> None:
     frame = grid(build_task()).with_columns(prediction=pl.format("{}", pl.int_range(pl.len()) % 3))
-    named = check_predictions(frame, [build_task()], "p.csv", labels_by_index=True)["prediction"]
+    named = check_predictions(frame, [build_task()], BY_INDEX)["prediction"]
     assert named.to_list() == [LABELS[row % 3] for row in range(len(frame))]
     with pytest.raises(InvalidInput, match=r"row 2: no label has this number; found '3' .* labels of 'nli' are 0 is"):
-        check_predictions(changed(frame, 2, prediction="3"), [build_task()], "p.csv", labels_by_index=True)
+        check_predictions(changed(frame, 2, prediction="3"), [build_task()], BY_INDEX)
 
 
 def test_tags_by_index_become_names() -> None:
     test = build_task("ner").test.with_columns(n_tokens=2)
     task = replace(build_task("ner"), kind=TaskKind.TAGGING, labels=("O", "B-per"), test=test)
     frame = grid(task).with_columns(prediction=pl.lit("1 0"))
-    assert set(check_predictions(frame, [task], "p.csv", labels_by_index=True)["prediction"]) == {"B-per O"}
+    assert set(check_predictions(frame, [task], BY_INDEX)["prediction"]) == {"B-per O"}
     assert "0 is 'O', 1 is 'B-per'" in refusal(frame, task)
 
 
@@ -47,7 +50,7 @@ def test_whole_numbers_in_files_are_labels_by_index_only_where_that_is_asked(tmp
     (frame.write_parquet if suffix == "parquet" else frame.write_ndjson)(path)
     with pytest.raises(InvalidInput, match=r"found '0', '1', '2' \(27 such values\)"):
         check_prediction_file(path, [build_task()])
-    checked = check_prediction_file(path, [build_task()], labels_by_index=True)
+    checked = check_prediction_file(PredictionInput(path, labels_by_index=True), [build_task()])
     assert checked["prediction"].to_list()[:4] == [*LABELS, LABELS[0]]
 
 
@@ -57,7 +60,7 @@ def test_whole_numbers_are_no_answers(tmp_path: Path) -> None:
     grid(task).with_columns(prediction=pl.lit(7)).write_parquet(path)
     for by_index in (False, True):
         with pytest.raises(InvalidInput, match=r"row 1: a value is not text; found 7 \(27 such rows\)"):
-            check_prediction_file(path, [task], labels_by_index=by_index)
+            check_prediction_file(PredictionInput(path, by_index), [task])
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
