@@ -1,6 +1,6 @@
 """Scores in words, tables, pictures and HTML files. Points (x100) exist only in here and in the leaderboard's pages.
 
-verdict     scores in one sentence; beyond_means, margins, detectable, annotators: sentences on the worst true drop, the
+verdict     scores in one sentence; tail_figures, margins, detectable, annotators: sentences on the worst true drop, the
             margin, the smallest detectable drop, human scores; above_line_part: effective robustness
 score_parts everything about one task (with headline, shift_table, confidence_part, confidence_rows, home_advantage)
 report_page these of a prediction file, as one HTML file (folder_report: of one for a dataset folder); card_part: a card

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.forecasting.shape import Forecasts
-from shiftbench.scoring.reports.beyond_means import slope_rows
 from shiftbench.scoring.reports.cells import number_cell, scroll_box
 from shiftbench.scoring.reports.check_words import (
     difference_lines,
@@ -28,6 +27,7 @@ from shiftbench.scoring.reports.pictures.by_domain import scores_by_domain
 from shiftbench.scoring.reports.pictures.curves import curve_values, depth_curves, has_depth
 from shiftbench.scoring.reports.plain_tables import html
 from shiftbench.scoring.reports.score_parts import examples_list
+from shiftbench.scoring.reports.tail_figures import slope_rows
 from shiftbench.scoring.scores.domain_shape import DomainCheck, DomainScore, ExplainedDomain
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.examples import WrongExample

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from shiftbench.scoring.reports.annotators import AGAINST_OTHERS, ANNOTATORS, annotator_words
-from shiftbench.scoring.reports.beyond_means import about_lines
 from shiftbench.scoring.reports.detectable import detectable_text
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.numbers import (
@@ -17,6 +16,7 @@ from shiftbench.scoring.reports.numbers import (
     share,
 )
 from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK, source_name
+from shiftbench.scoring.reports.tail_figures import about_lines
 from shiftbench.scoring.scores.coverage import LAMBDAS
 from shiftbench.scoring.scores.estimate import Estimate, Interval
 from shiftbench.scoring.scores.shape import OUTSIDE_BASES, DetectableDrop, NearDuplicates, Summary, TaskScores

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.reports.above_line_part import AboveLine, above_line_part
-from shiftbench.scoring.reports.beyond_means import WORST
 from shiftbench.scoring.reports.confidence_part import ABOUT, confidence_part
 from shiftbench.scoring.reports.detectable import ABOUT_DETECTABLE
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
@@ -28,6 +27,7 @@ from shiftbench.scoring.reports.pictures.id_ood import id_ood_plane
 from shiftbench.scoring.reports.pictures.plane import scenario_plane
 from shiftbench.scoring.reports.pictures.words import shift_name, with_drops
 from shiftbench.scoring.reports.shift_table import home_table, shift_table, worst_shifts
+from shiftbench.scoring.reports.tail_figures import WORST
 from shiftbench.scoring.scores.coverage import is_ranked, missing_lines, task_scores, unranked_lines
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.examples import WrongExample, why_hidden

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from shiftbench.scoring.reports.beyond_means import slope_rows, worst_rows
 from shiftbench.scoring.reports.home_advantage import home_lines
 from shiftbench.scoring.reports.numbers import MISSING, plain_points, plain_score, share
+from shiftbench.scoring.reports.tail_figures import slope_rows, worst_rows
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.shape import Summary
 

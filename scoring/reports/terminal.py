@@ -15,7 +15,6 @@ from rich.text import Text
 from shiftbench.scoring.comparing.shape import Comparison, Difference, p_text, winner
 from shiftbench.scoring.comparing.words import about_lines, floor_words
 from shiftbench.scoring.reports.annotators import annotator_words
-from shiftbench.scoring.reports.beyond_means import about_lines as beyond_means_lines
 from shiftbench.scoring.reports.confidence_rows import NAMES, brier_note, mean_rows
 from shiftbench.scoring.reports.detectable import detectable_lines, detectable_text
 from shiftbench.scoring.reports.exports import mean_name
@@ -26,6 +25,7 @@ from shiftbench.scoring.reports.numbers import MINUS, plain_points, plain_score
 from shiftbench.scoring.reports.pictures.flips import mean_flip_words
 from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK
 from shiftbench.scoring.reports.summary_rows import has_scenarios, summary_rows
+from shiftbench.scoring.reports.tail_figures import about_lines as tail_lines
 from shiftbench.scoring.reports.verdict import verdict_lines
 from shiftbench.scoring.scores.confidence_shape import Confidence
 from shiftbench.scoring.scores.estimate import Estimate
@@ -312,7 +312,7 @@ def _print_summary(console: Console, task: TaskScores) -> None:
     basis = f"{ELSEWHERE_MARK}: drops do not apply" if outside else summary.basis
     console.print(f"\n{task.task}: summary over {counted(summary.n_shifts, 'shift')}, {basis}", highlight=False)
     console.print(table)
-    for line in (*beyond_means_lines(task), *_meaning_lines(task, has_drops=has_scenarios(summary))):
+    for line in (*tail_lines(task), *_meaning_lines(task, has_drops=has_scenarios(summary))):
         console.print(line, highlight=False, markup=False)
     every = (summary.mean_ss, summary.mean_st, *(figure for shift in task.shifts for figure in (shift.st, shift.sd)))
     for reason in dict.fromkeys(figure.no_interval for figure in every if figure.no_interval):
