@@ -39,8 +39,10 @@ def changed_row(folder: DatasetFolder, out: Path) -> DatasetFolder:
     facts["labels_sha256"] = rows_sha256(pl.read_parquet(path), ["label"])
     (copy / "shiftbench.json").write_text(json.dumps(manifest))
     opened = open_changed(copy)
-    manifest["content_hash"] = content_hash(opened.manifest.tasks, opened.manifest.benchmark)
-    (copy / "shiftbench.json").write_text(json.dumps(manifest))
+    changed = opened.manifest.model_copy(
+        update={"content_hash": content_hash(opened.manifest.tasks, opened.manifest.benchmark)}
+    )
+    (copy / "shiftbench.json").write_text(changed.model_dump_json())
     return DatasetFolder.open(copy)
 
 

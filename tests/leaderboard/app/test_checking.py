@@ -19,6 +19,7 @@ from shiftbench.leaderboard.app import checking
 from shiftbench.leaderboard.app.checking import MEMORY_MIB, OWN_MIB, SECONDS, Checker, _Worker
 from shiftbench.scoring.scores.score import checked_predictions, score_predictions
 from shiftbench.validation.report import InvalidInput
+from tests.close_figures import assert_close
 from tests.leaderboard.conftest import Filled
 from tests.validation.crafted import Target, Write, crafted
 
@@ -163,7 +164,7 @@ def test_a_preview_is_scored_by_another_process(
     with monkeypatch.context() as patch:
         patch.setattr("shiftbench.scoring.scores.score.score_predictions", None)  # the server itself scores nothing
         scores = checker.scores(frame, folder)
-    assert scores == score_predictions(frame, folder).scores
+    assert_close(scores, score_predictions(frame, folder).scores)
     monkeypatch.setattr(checking, "PREVIEW_MIB", 1)
     with pytest.raises(InvalidInput, match=r"scoring this file takes too much memory.*can still be submitted"):
         checker.scores(frame.sample(100_000, with_replacement=True, seed=1), folder)
