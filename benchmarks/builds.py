@@ -46,7 +46,7 @@ def run_build_bench(scale: float = 1.0) -> Iterator[Timing]:
 
 def _in_own_process(job: str, name: str, scale: str, place: str) -> str:
     command = [sys.executable, "-m", "benchmarks.builds", job, name, scale, place]
-    env = os.environ | {"SHIFTBENCH_CACHE": f"{place}/cache"}
+    env = os.environ | {"SHIFTBENCH_CACHE": str(Path(place, "cache"))}
     return subprocess.run(
         command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True
     ).stdout

@@ -93,7 +93,7 @@ def _limit(what: int, most: int | None) -> None:
 
 
 def end_group(child: "subprocess.Popen[bytes]", *, kill: bool) -> None:
-    """Ask a process that leads a session, and all of its group, to end, or kill them; without groups, it alone."""
+    """End or kill a process that leads a session, and all of its group; without groups, it alone."""
     if _HAS_GROUPS:
         os.killpg(child.pid, signal.SIGKILL if kill else signal.SIGTERM)
     elif kill:
@@ -115,7 +115,7 @@ def ending_signal(code: int) -> str | None:
 
 
 def end_with_pipe(lifeline: int) -> None:
-    """Have the system kill this process when the other end of a pipe closes, whatever this process is doing then.
+    """Arrange that the system kills this process when the other end of a pipe closes, whatever it is doing then.
 
     Nothing happens without SIGIO: the process ends where it next reads its standard input.
     """

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from unicodedata import is_normalized, normalize
 
 from shiftbench.validation.credentials import without_credentials
+from shiftbench.validation.plain_text import escape_invisible
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,12 @@ class Problem:
         if self.row is not None:
             place += f", row {self.row}"
         parts = "".join(f"; {part}" for part in (self.found and f"found {self.found}", self.cure) if part)
-        return "".join(map(_escape, without_credentials(f"{place}: {self.what}{parts}")))
+        shown = escape_invisible(without_credentials(f"{place}: {self.what}{parts}"), allowed="")
+        return "".join(map(_escape, shown))
 
 
 def _escape(letter: str) -> str:
+    """Escape what shows and yet cannot be told, such as a no-break space."""
     return letter if letter.isprintable() else letter.encode("unicode_escape").decode()
 
 

@@ -11,7 +11,7 @@ from hypothesis import settings
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
 
-REPORTED = Path(__file__).parents[4] / "shared" / "reported"
+REPORTED = Path(__file__).parents[3] / "shared" / "reported"
 
 
 @pytest.fixture(scope="session")

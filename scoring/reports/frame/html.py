@@ -60,9 +60,15 @@ def load_templates(folder: Path, **known: object) -> Environment:
         undefined=StrictUndefined,
         auto_reload=False,
         extensions=[_JoinedLines],
+        finalize=_escape_value,
     )
     environment.globals.update(known)
     return environment
+
+
+def _escape_value(value: object) -> object:
+    """Return a template's value with what does not show escaped; HTML that was written here stays."""
+    return escape_invisible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 class _JoinedLines(Extension):

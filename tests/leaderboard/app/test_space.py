@@ -9,6 +9,7 @@ import re
 import signal
 import socket
 import subprocess
+import tarfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +37,9 @@ from tests.shiftbench.elsewhere import make_environment
 
 SPACE, DATA, ENTRIES = "acme/board", "acme/data", "acme/entries"
 CONFIG = SpaceConfig((DATA,), ENTRIES, daily_quota=2)
+
+
+FILES_OF_0_2_0 = Path(__file__).parents[2] / "compatibility" / "written_by_0_2_0" / "files.tar.xz"
 
 
 def test_its_files_are_the_rooms_and_what_starts_them() -> None:
@@ -119,11 +123,25 @@ def running_space(hub: LoopbackHub, home: Path) -> Iterator[str]:
         log.close()
 
 
+def keep_old_space(hub: LoopbackHub) -> None:
+    """Put a Space of version 0.2.0 on the Hub: its paths are that version's, and whatever imports one of them fails."""
+    with tarfile.open(FILES_OF_0_2_0) as archive:
+        listed = archive.extractfile("space.json")
+        assert listed is not None
+        paths: list[str] = json.load(listed)["files"]
+    assert {"app.py", "validation/__init__.py", "builders/__init__.py", "leaderboard/app/space.py"} <= set(paths)
+    content = b"raise ImportError('this is of version 0.2.0')\n"
+    repository = hub.stored.create(stored_name(SPACE), private=False)
+    old = {path: hub.stored.store(content, lfs=False) for path in (*paths, "notes/of_ours.md")}
+    repository.add("main", "version 0.2.0", repository.commit("main").files | old)
+
+
 @pytest.fixture(scope="module")
 def space(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, LoopbackHub]]:
     home = tmp_path_factory.mktemp("space")
     with running_hub(home / "hub") as hub:
         assert finish(start_publish(hub, home, synthetic.path, "--repo-id", DATA))[0] == 0
+        keep_old_space(hub)
         words = ["-m", "shiftbench", "publish-space", SPACE, "--data", DATA, "--store", ENTRIES, "--quota", "2"]
         code, _, said = finish(start(hub, home, *words))
         assert code == 0, said
@@ -155,6 +173,14 @@ def send(url: str, folder: DatasetFolder, path: Path, name: str, **client: Any) 
         handle_file(str(path)), yaml.safe_dump(card.as_dict()), api_name="/submit"
     )
     return answer
+
+
+def test_a_space_of_version_0_2_0_is_brought_up_to_date(space: tuple[str, LoopbackHub]) -> None:
+    """The other tests here use what came of it; what is not ours is left."""
+    held = space[1].stored.files(stored_name(SPACE))
+    assert set(held) == {*space_files(CONFIG), "notes/of_ours.md"}
+    assert [path for path, content in held.items() if b"of version 0.2.0" in content] == ["notes/of_ours.md"]
+    assert b"from shiftbench.leaderboard.app.space import run_space" in held["app.py"]
 
 
 def test_who_says_no_is_told_so_on_a_page(space: tuple[str, LoopbackHub]) -> None:

@@ -12,9 +12,8 @@ from shiftbench.metrics.power import EvaluationSet, minimum_detectable, target_d
 from shiftbench.scoring.reports.plan_tables import plan_picture, print_plan
 from shiftbench.scoring.scores.plan import plan
 from shiftbench.validation.report import InvalidInput
-
-from ..conftest import predict
-from ..id_folder import build_id_folder
+from tests.leaderboard.conftest import predict
+from tests.leaderboard.id_folder import build_id_folder
 
 
 def printed(found: object) -> str:

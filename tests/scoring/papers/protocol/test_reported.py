@@ -112,7 +112,7 @@ def test_tables_are_those_that_were_reported(shared_reported: Path) -> None:
 
 @pytest.fixture
 def shared_reported() -> Path:
-    folder = Path(__file__).parents[4] / "shared" / "reported"
+    folder = Path(__file__).parents[5] / "shared" / "reported"
     if not folder.is_dir():
         pytest.skip("no tables at ../shared/reported")
     return folder

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.board import analysed
 from shiftbench.leaderboard.board.analysed import find_results, read_entries
 from shiftbench.leaderboard.store import Store
-from shiftbench.scoring.papers.analysis import entries
 from shiftbench.scoring.papers.analysis.entries import Result, with_bounds
 from shiftbench.scoring.papers.analysis.series import series_of, state_value
 from shiftbench.scoring.scores.estimate import Estimate, Interval
@@ -45,7 +45,7 @@ def test_what_a_store_has_scored_is_not_scored_again(
     def scores_again(*_: Any, **__: Any) -> None:
         raise AssertionError("scored twice")
 
-    monkeypatch.setattr(entries, "score_predictions", scores_again)
+    monkeypatch.setattr(analysed, "score_predictions", scores_again)
     found, _ = read_entries([file], store, [dealt])
     assert [(each.id, each.scores) for each in found] == [(sent.id, store.scores(sent, dealt))]
 
