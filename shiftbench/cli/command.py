@@ -147,23 +147,24 @@ def main() -> None:
     run_app(app)
 
 
-def run_app(app: typer.Typer) -> None:
-    """Run a command of ours. Exit code 0: done; 1: refused input; 2: wrong usage; 3: a failed gate or claim; 130:
-    Ctrl-C.
+def run_app(program: typer.Typer) -> None:
+    """Run a program of commands, with errors in words.
+
+    Exit codes: 0 done; 1 refused input; 2 wrong usage; 3 a failed gate or claim; 130 Ctrl-C.
     """
     from shiftbench.validation.plain_streams import plain_streams
 
     with plain_streams():
-        _run()
+        _run(program)
 
 
-def _run() -> None:
+def _run(program: typer.Typer) -> None:
     import sqlite3
 
     from shiftbench.validation.report import InvalidInput, UnknownChoice
 
     try:
-        app(standalone_mode=True)
+        program(standalone_mode=True)
     except SystemExit as end:
         if end.code == 130:
             typer.echo(

@@ -308,3 +308,26 @@ def test_a_choice_that_an_option_does_not_have_is_wrong_usage(arguments: tuple[s
     assert re.search(rf"found {arguments[-1]!r}|{arguments[-1]!r} is not one of|found '(lm_eval|rd)'", done.stderr), (
         done.stderr
     )
+
+
+@pytest.mark.parametrize(
+    ("typed", "instead"),
+    [
+        (("bench",), "python -m benchmarks scores"),
+        (("bench", "app", "--scale", "0.1"), "python -m benchmarks app --scale 0.1"),
+        (("coverage", "edges"), "python -m benchmarks coverage edges"),
+    ],
+)
+def test_the_former_names_of_benchmarks_say_the_new_ones(typed: tuple[str, ...], instead: str, tmp_path: Path) -> None:
+    result = run(*typed, cwd=tmp_path)
+    assert result.returncode == 2
+    assert result.stderr.rstrip().endswith(f": {instead}")
+
+
+def test_benchmarks_are_a_program_of_their_own() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert re.findall(r"^  (\w+)  ", done.stdout, flags=re.M) == [
+        "scores", "build", "app", "train", "check", "prompt", "coverage",
+    ]  # fmt: skip
