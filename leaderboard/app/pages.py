@@ -1,4 +1,4 @@
-"""The pages' routes: each reads what was asked for and has ``shiftbench.leaderboard.views`` write it."""
+"""The pages' routes: each reads what was asked for and has ``shiftbench.leaderboard.pages`` write it."""
 
 from fastapi import FastAPI, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response

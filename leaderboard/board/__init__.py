@@ -16,6 +16,7 @@ rank_intervals  intervals of ranks, computed in the background from snapshots
 index_cache  rows and intervals on disk, so that a server starts without reading every entry again
 forecasts  forecasts of all entries: kept, computed in the background, compared board by board
 submission  submitting: a file and a card's text in, a plain answer out
+analysed  entries for the papers' figures, from files and a store, with the boards that they are on
 
 In: a store and dataset folders. Out: boards with their rows, ranks and intervals of ranks.
 """

@@ -139,7 +139,7 @@ def shift_labels(raw: Path) -> None:
 
 
 def move_labels(raw: Path) -> None:
-    """Give each text the label of the next one: their counts stay."""
+    """Move to each text the label of the next one: their counts stay."""
     rows = [row.split("\t") for row in lines("train", N_TRAIN)]
     labels = [label for _, label in rows[1:]] + [rows[0][1]]
     write(raw, TRAIN, [f"{text}\t{label}" for (text, _), label in zip(rows, labels, strict=True)])
