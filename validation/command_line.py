@@ -16,7 +16,9 @@ from shiftbench.validation.plain_text import escape_in_json
 from shiftbench.validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from collections.abc import Iterable
+
+    from rich.console import Console, RenderableType
 
     from shiftbench.validation.cards import Card
 
@@ -151,6 +153,35 @@ def write_json(content: Any, where: str | None) -> None:
         typer.echo(text)
     else:
         Path(where).write_text(text + "\n", encoding="utf-8")
+
+
+def show(parts: "Iterable[str | RenderableType]", *, stderr: bool = False) -> None:
+    """Print lines and tables, for people.
+
+    Args:
+        parts: lines, which are not wrapped and hold no markup, and tables or styled texts of rich.
+        stderr: print on standard error.
+    """
+    from rich.text import Text
+
+    from shiftbench.validation.plain_console import open_console
+
+    console = open_console(stderr=stderr)
+    for part in parts:
+        console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str | Text))
+
+
+def answer(parts: "Iterable[str | RenderableType]", content: Any, where: str | None) -> None:
+    """Print what a command found, and write its JSON; with JSON on standard output nothing else is printed there.
+
+    Args:
+        parts: as ``show`` takes them.
+        content: as ``write_json`` takes it.
+        where: what was given as ``--json``.
+    """
+    if where != "-":
+        show(parts)
+    write_json(content, where)
 
 
 def write_report(path: Path | None, text: Callable[[], str]) -> None:

@@ -152,9 +152,10 @@ def run_app(program: typer.Typer) -> None:
 
     Exit codes: 0 done; 1 refused input; 2 wrong usage; 3 a failed gate or claim; 130 Ctrl-C.
     """
+    from shiftbench.validation.notices import heard_notes
     from shiftbench.validation.plain_streams import plain_streams
 
-    with plain_streams():
+    with plain_streams(), heard_notes():
         _run(program)
 
 
