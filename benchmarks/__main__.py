@@ -11,9 +11,9 @@ from typing import Annotated
 import typer
 
 from shiftbench.cli.command import run_app
-from shiftbench.validation.command_line import JsonOption, console, write_json
+from shiftbench.validation.command_line import JsonOption, answer, show, write_json
 from shiftbench.validation.operating_system import peak_memory
-from shiftbench.validation.timing import Timing, print_timing
+from shiftbench.validation.timing import Timing, timing_line
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, help=__doc__
@@ -31,7 +31,7 @@ def _run(measure: Callable[[float], Iterator[Timing]], scale: float, json_: Json
     for timing in measure(scale):
         timings.append(timing)
         if json_ != "-":
-            print_timing(timing, console())
+            show([timing_line(timing)])
     write_json({"timings": [asdict(timing) for timing in timings], "peak_memory": peak_memory()}, json_)
 
 
@@ -103,12 +103,11 @@ def coverage(
 
     Example: python -m benchmarks coverage edges --tasks 2000
     """
-    from benchmarks.coverage import measure_coverage, print_coverage
+    from benchmarks.coverage import coverage_lines, measure_coverage
 
     rows = measure_coverage(tasks, seed, names)
-    if json_ != "-":
-        print_coverage(rows, tasks, console())
-    write_json({"tasks": tasks, "seed": seed, "coverage": [asdict(row) for row in rows]}, json_)
+    content = {"tasks": tasks, "seed": seed, "coverage": [asdict(row) for row in rows]}
+    answer(coverage_lines(rows, tasks), content, json_)
 
 
 if __name__ == "__main__":

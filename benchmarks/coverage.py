@@ -5,17 +5,17 @@ every task, and returns rows.
 """
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from rich.console import Console
+from rich.console import RenderableType
 from tqdm import tqdm
 
 from benchmarks.interval_settings import SETTINGS
 from benchmarks.simulated_tasks import Checked, simulate_task
-from shiftbench.scoring.reports.terminal import print_table
+from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.validation.report import InvalidInput, Problem
 
 FEWEST = 50
@@ -70,13 +70,12 @@ def measure_coverage(n_tasks: int, seed: int, names: Sequence[str] | None = None
     return rows
 
 
-def print_coverage(rows: Sequence[Row], n_tasks: int, console: Console) -> None:
-    """Print a table for each simulation: true claims in percent, and in brackets the intervals' mean width in points.
+def coverage_lines(rows: Sequence[Row], n_tasks: int) -> Iterator[RenderableType]:
+    """List a table for each simulation: true claims in percent, and in brackets the intervals' mean width in points.
 
     Args:
         rows: from ``measure_coverage``.
         n_tasks: simulated tasks of each setting.
-        console: where it is printed.
     """
     for name in dict.fromkeys(row.simulation for row in rows):
         mine = [row for row in rows if row.simulation == name]
@@ -86,10 +85,10 @@ def print_coverage(rows: Sequence[Row], n_tasks: int, console: Console) -> None:
             cells = {row.figure: _cell(row) for row in mine if row.setting == setting}
             table.append([setting, *(cells.get(figure, "") for figure in figures)])
         title = f"{name}: % of 95% intervals that hold the truth (their mean width in points), {n_tasks:,} tasks a row"
-        print_table(console, title, ("setting", *figures), table)
+        yield PlainTable(title, ("setting", *figures), table)
         shares = [row.share for row in mine if row.share is not None]
         if shares:
-            console.print(f"mean {100 * np.mean(shares):.1f}%, least {100 * min(shares):.1f}%", highlight=False)
+            yield f"mean {100 * np.mean(shares):.1f}%, least {100 * min(shares):.1f}%"
 
 
 def _cell(row: Row) -> str:

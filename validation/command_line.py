@@ -162,13 +162,9 @@ def show(parts: "Iterable[str | RenderableType]", *, stderr: bool = False) -> No
         parts: lines, which are not wrapped and hold no markup, and tables or styled texts of rich.
         stderr: print on standard error.
     """
-    from rich.text import Text
+    from shiftbench.validation.plain_console import open_console, print_parts
 
-    from shiftbench.validation.plain_console import open_console
-
-    console = open_console(stderr=stderr)
-    for part in parts:
-        console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str | Text))
+    print_parts(parts, open_console(stderr=stderr))
 
 
 def answer(parts: "Iterable[str | RenderableType]", content: Any, where: str | None) -> None:

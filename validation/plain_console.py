@@ -1,11 +1,13 @@
 """A console of rich that escapes what does not show in texts, and writes rich's own styles as they are."""
 
+import io
 import sys
 from collections.abc import Iterable
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.segment import Segment
+from rich.text import Text
 
 from shiftbench.validation.plain_text import escape_invisible
 
@@ -27,3 +29,16 @@ def open_console(*, stderr: bool = False) -> PlainConsole:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else 120
     return PlainConsole(file=getattr(stream, "unescaped", stream), width=width)
+
+
+def print_parts(parts: Iterable[RenderableType], console: Console) -> None:
+    """Print lines, which are not wrapped and hold no markup, and tables or styled texts of rich."""
+    for part in parts:
+        console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str | Text), crop=False)
+
+
+def printed_text(parts: Iterable[RenderableType]) -> str:
+    """Return what ``print_parts`` prints on 120 columns."""
+    stream = io.StringIO()
+    print_parts(parts, Console(file=stream, width=120))
+    return stream.getvalue().strip("\n")

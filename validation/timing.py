@@ -3,10 +3,8 @@
 import statistics
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from rich.text import Text
 
 Target = str | float | tuple[float, float]
 """In words, as the least ``ratio``, or as the range (0: no lower end) in which ``ratio`` should lie."""
@@ -51,8 +49,8 @@ class Timing:
     cpu_seconds: float | None = None
 
 
-def print_timing(timing: Timing, console: "Console") -> None:
-    """Print one measurement on a line of its own, as soon as it is there; no verdict where the target does not hold."""
+def timing_line(timing: Timing) -> Text:
+    """Format one measurement as a line; without a verdict where the target does not hold."""
     parts = [f"{timing.name}: {_amount(timing.seconds, timing.rate, timing.unit)}"]
     if timing.cpu_seconds is not None:
         parts[0] += f" ({timing.cpu_seconds:,.2f} s of processor time)"
@@ -67,8 +65,7 @@ def print_timing(timing: Timing, console: "Console") -> None:
     if timing.wanted is not None:
         verdict = {True: ": met", False: ": missed", None: " at --scale 1"}[timing.met]
         parts.append(f"wanted {_target(timing.wanted)}{verdict}")
-    style = {True: "green", False: "red", None: None}[timing.met]
-    console.print("; ".join(parts), style=style, markup=False, highlight=False, soft_wrap=True)
+    return Text("; ".join(parts), style={True: "green", False: "red", None: ""}[timing.met])
 
 
 def compare_rates(

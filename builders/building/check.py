@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from rich.console import Console
+from rich.console import RenderableType
 from rich.table import Table
 
 from shiftbench.builders.building.build import choose_tasks
@@ -79,22 +79,21 @@ def check_files(benchmark: str | None, task: str | None, raws: Sequence[Path]) -
     return list(checked.values())
 
 
-def print_check(files: Sequence[CheckedFile], console: Console) -> None:
-    """Print the table of checked files, and how many there are of each state."""
+def checked_lines(files: Sequence[CheckedFile]) -> Iterator[RenderableType]:
+    """List the table of checked files, and how many there are of each state."""
     table = Table()
     for column in ("file", "state", "recorded rows", "recorded checksum", "verified here", "what differs"):
         table.add_column(column, justify="right" if column == "recorded rows" else "left", overflow="fold")
     for file in files:
         rows = "" if file.recorded_rows is None else f"{file.recorded_rows:,}"
         table.add_row(file.path, file.state, rows, (file.recorded_sha256 or "")[:16], file.verified, file.found)
-    console.print(table)
+    yield table
     for state, meaning in STATES.items():
         n_files = sum(file.state == state for file in files)
-        console.print(f"{state}: {n_files} ({meaning})", soft_wrap=True, highlight=False)
+        yield f"{state}: {n_files} ({meaning})"
     unknown = sum(file.recorded_rows is None and file.recorded_sha256 is None for file in files)
     n_sums = sum(file.recorded_sha256 is not None for file in files)
-    line = f"{len(files)} files, {n_sums} with a recorded checksum, {unknown} with nothing recorded"
-    console.print(line, soft_wrap=True, highlight=False)
+    yield f"{len(files)} files, {n_sums} with a recorded checksum, {unknown} with nothing recorded"
 
 
 def _missing_file(source: SourceSpec, path: str, records: Upstream) -> CheckedFile:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shiftbench.validation.command_line import DomainByOption, JsonOption, console, writable_file, write_json
+from shiftbench.validation.command_line import DomainByOption, JsonOption, show, writable_file, write_json
 
 if TYPE_CHECKING:
     from shiftbench.builders.folder.manifest import Manifest
@@ -159,7 +159,7 @@ def build(
     """
     from shiftbench.builders.building.build import BENCHMARKS, check_benchmark, list_domains
     from shiftbench.builders.building.build import build as build_benchmark
-    from shiftbench.builders.building.report import print_build
+    from shiftbench.builders.building.report import build_lines
     from shiftbench.builders.building.synthetic import build_synthetic
     from shiftbench.builders.cache import check_cache
     from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
@@ -214,7 +214,7 @@ def build(
             **common,
         )
     whole = out / GOLD_FOLDER if withhold_labels else out
-    print_build(whole, manifest, without_files, console(stderr=True))
+    show(build_lines(whole, manifest, without_files), stderr=True)
     if withhold_labels:
         typer.echo(f"wrote {out / PUBLIC_FOLDER}: the same without test labels; keep {whole} to yourself", err=True)
     write_json(manifest.model_dump(mode="json", exclude={"label_key"}), json_)
@@ -247,12 +247,12 @@ def _build_own(
 
 def _check(benchmark: str | None, task: str | None, raw: list[Path] | None, json_: str | None) -> None:
     """Print the table of upstream files; the exit status is 1 where one is there and not as recorded."""
-    from shiftbench.builders.building.check import check_files, print_check
+    from shiftbench.builders.building.check import check_files, checked_lines
 
     if not raw:
         raise typer.BadParameter("give --raw, the folder of upstream files")
     files = check_files(benchmark, task, raw)
-    print_check(files, console(stderr=True))
+    show(checked_lines(files), stderr=True)
     write_json([file._asdict() for file in files], json_)
     if any(file.state == "there" for file in files):
         raise typer.Exit(1)

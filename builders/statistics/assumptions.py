@@ -4,12 +4,12 @@ Domain Robustness paper, appendix D.2, assumptions 3 and 4 (equal train sizes, e
 split needs: nothing of it in train. Own data may break them and still be of use; what is met is reported, not forced.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from rich import box
-from rich.console import Console
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -182,16 +182,10 @@ def _measurement(
     return Assumption(name, None, worst, unit, where if worst else "", "")
 
 
-def print_assumptions(assumptions: Iterable[Assumption], console: Console) -> None:
-    """Print a row for each assumption: whether it is met, the worst value, where it was found, and what is wanted.
-
-    Args:
-        assumptions: the assumptions of one task or several.
-        console: where they are printed.
-    """
-    assumptions = list(assumptions)
+def assumption_lines(assumptions: Sequence[Assumption]) -> Iterator[RenderableType]:
+    """List a row for each assumption: whether it is met, the worst value, where it was found, and what is wanted."""
     judged = any(assumption.wanted for assumption in assumptions)
-    console.print("assumptions (DR appendix D.2)" if judged else "how unlike the domains are", soft_wrap=True)
+    yield "assumptions (DR appendix D.2)" if judged else "how unlike the domains are"
     table = Table(box=box.SIMPLE)
     for column in ("", "largest ...", "found", "wanted", "where") if judged else ("largest ...", "found", "where"):
         table.add_column(column, overflow="fold")
@@ -206,7 +200,7 @@ def print_assumptions(assumptions: Iterable[Assumption], console: Console) -> No
             table.add_row(Text(verdict, style=style), *map(Text, cells))
         else:
             table.add_row(assumption.name, worst, assumption.where)
-    console.print(table)
+    yield table
 
 
 def _verdict(assumption: Assumption) -> str:

@@ -1,6 +1,8 @@
 """What ``shiftbench check`` prints: the main finding, a row a domain, verdicts, what was left out."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+
+from rich.console import RenderableType
 
 from shiftbench.scoring.forecasting.shape import Forecasts
 from shiftbench.scoring.reports.check_words import (
@@ -16,36 +18,28 @@ from shiftbench.scoring.reports.check_words import (
 )
 from shiftbench.scoring.reports.forecast_words import unlabelled_lines
 from shiftbench.scoring.reports.numbers import metric_name, plain_points, plain_score
-from shiftbench.scoring.reports.terminal import print_table
+from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.scores.domain_shape import DomainCheck, DomainScore
 
-if TYPE_CHECKING:
-    from rich.console import Console
 
-
-def print_check(check: DomainCheck, console: "Console", forecasts: Forecasts | None = None) -> None:
-    """Print what was found, the main finding first; then forecasts of the domains without labels."""
+def check_lines(check: DomainCheck, forecasts: Forecasts | None = None) -> Iterator[RenderableType]:
+    """List what was found, the main finding first; then forecasts of the domains without labels."""
     for line in (headline(check), *floor_lines(check), *difference_lines(check)):
-        for each in [line] if isinstance(line, str) else [f"  {item}" for item in line]:
-            console.print(each, highlight=False, markup=False)
-    for domain in check.explained:
-        console.print(explained_line(domain), highlight=False, markup=False)
+        yield from [line] if isinstance(line, str) else [f"  {item}" for item in line]
+    yield from map(explained_line, check.explained)
     has_home = check.mean_drop is not None
     heads = ["domain", "texts", f"{metric_name(check.metric)}", "no skill"]
     heads += ["drop from home" if has_home else "against the rest", "p (Holm)", ""]
     rows = [_row(each, check) for each in check.domains]
-    print_table(console, "Score by domain, in points", tuple(heads), rows)
+    yield PlainTable("Score by domain, in points", tuple(heads), rows)
     if check.probes:
         names = [f"{probe.name}, trained here" for probe in check.probes]
         title = f"Probes, each trained on {check.probes[0].n_train:,} texts of the domain"
-        print_table(console, title, ("domain", *names), [_probe_row(each, check) for each in check.domains])
-    for line in (spread_line(check), opening_line(check), *left_out_lines(check)):
-        if line:
-            console.print(line, highlight=False, markup=False)
+        yield PlainTable(title, ("domain", *names), [_probe_row(each, check) for each in check.domains])
+    yield from filter(None, (spread_line(check), opening_line(check), *left_out_lines(check)))
     if forecasts is not None:
-        console.print("\nDomains without labels", highlight=False, markup=False)
-        for line in unlabelled_lines(forecasts):
-            console.print(line, highlight=False, markup=False)
+        yield "\nDomains without labels"
+        yield from unlabelled_lines(forecasts)
 
 
 def _row(domain: DomainScore, check: DomainCheck) -> list[str]:

@@ -1,32 +1,36 @@
 """What checking a claim again found, for a terminal."""
 
 from collections import Counter
+from collections.abc import Iterator
 
-from rich.console import Console
+from rich.console import RenderableType
 
 from shiftbench.scoring.comparing.claims import Claim, ClaimCheck, FigureCheck, Status
 from shiftbench.scoring.comparing.shape import Difference, p_text
 from shiftbench.scoring.reports.numbers import MISSING, plain_points
-from shiftbench.scoring.reports.terminal import print_table
+from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.validation.report import counted
 
 _COUNTED: dict[Status, str] = {"agrees": "as claimed", "moved": "moved", "differs": "differ"}
 
 
-def print_claim_check(claim: Claim, checked: ClaimCheck, console: Console) -> None:
-    """Print every figure as claimed and as found, what else is not as claimed, and whether the claim holds.
+def claim_lines(claim: Claim, checked: ClaimCheck) -> Iterator[RenderableType]:
+    """List every figure as claimed and as found, what else is not as claimed, and whether the claim holds.
 
     Args:
         claim: the claim.
         checked: what ``shiftbench.scoring.comparing.claims.check_claim`` found of it.
-        console: where it is printed.
     """
     for pair in dict.fromkeys(each.pair for each in checked.figures):
         rows = [_row(each) for each in checked.figures if each.pair == pair]
         head = ("over", "figure", "claimed", "p", "found", "p", "")
-        print_table(console, f"{pair} in points, p corrected", head, rows)
-    for line in [*_lines(claim, checked), _verdict(checked)]:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        yield PlainTable(f"{pair} in points, p corrected", head, rows)
+    yield from (f"{fact.what} differs: claimed {fact.claimed}; found {fact.found}" for fact in checked.facts)
+    if checked.moved_by:
+        moved = ", ".join(f"{each.what} {each.claimed} -> {each.found}" for each in checked.moved_by)
+        when = "Whether the claim was right when it was made,"
+        yield f"{moved}: figures may move. {when} {claim.package} alone can check."
+    yield _verdict(checked)
 
 
 def _row(check: FigureCheck) -> list[str]:
@@ -38,16 +42,6 @@ def _cells(difference: Difference | None) -> tuple[str, str]:
     if difference is None:
         return "not there", MISSING
     return plain_points(difference.value, 2, signed=True), p_text(difference.p_corrected)
-
-
-def _lines(claim: Claim, checked: ClaimCheck) -> list[str]:
-    lines = [f"{fact.what} differs: claimed {fact.claimed}; found {fact.found}" for fact in checked.facts]
-    if checked.moved_by:
-        moved = ", ".join(f"{each.what} {each.claimed} -> {each.found}" for each in checked.moved_by)
-        lines.append(
-            f"{moved}: figures may move. Whether the claim was right when it was made, {claim.package} alone can check."
-        )
-    return lines
 
 
 def _verdict(checked: ClaimCheck) -> str:

@@ -1,7 +1,8 @@
 """Methods of forecasting beside each other, as tables of text in points."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+
+from rich.console import RenderableType
 
 from shiftbench.metrics.forecast_errors import MIN_DOMAINS
 from shiftbench.scoring.comparing.shape import p_text
@@ -11,11 +12,7 @@ from shiftbench.scoring.forecasting.methods import FLOORS, TITLES
 from shiftbench.scoring.forecasting.shape import BoardStandings, MethodComparison, MethodErrors
 from shiftbench.scoring.reports.numbers import plain_points
 from shiftbench.scoring.reports.plain_tables import PlainTable
-from shiftbench.scoring.reports.terminal import print_table
 from shiftbench.validation.report import counted
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 CANNOT_TELL = "cannot tell"
 _UNTESTED = "?"
@@ -92,10 +89,7 @@ def comparison_notes(found: MethodComparison) -> Iterator[str]:
     yield found.concept_shift
 
 
-def print_method_comparison(found: MethodComparison, console: "Console") -> None:
-    """Print a table a board, then what is to be known of them."""
-    for part in found.boards:
-        table = standings_table(part)
-        print_table(console, table.title, table.head, table.rows)
-    for line in comparison_notes(found):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+def method_comparison_lines(found: MethodComparison) -> Iterator[RenderableType]:
+    """List a table a board, then what is to be known of them."""
+    yield from map(standings_table, found.boards)
+    yield from comparison_notes(found)

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from typing import TypeVar
 from xml.etree import ElementTree
 
-from rich.console import Console
+from rich.console import RenderableType
+from rich.text import Text
 
 from shiftbench.scoring.comparing.shape import p_text
 from shiftbench.scoring.reports.exports import markdown_text
 from shiftbench.scoring.reports.numbers import metric_name, plain_score
 from shiftbench.scoring.reports.plain_tables import PlainTable, markdown
-from shiftbench.scoring.reports.terminal import print_table
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.limits import LIMITS, GateReport, LimitVerdict
 from shiftbench.validation.report import counted
@@ -27,13 +27,11 @@ _FIGURES = {"max_drop": "drop", "min_score": "score", "max_regression": "loss"}
 _ORDER = ("broken", "cannot tell", "kept")
 
 
-def print_gate(report: GateReport, console: Console) -> None:
-    """Print the decision, then a row for each limit and domain, what is broken first."""
-    console.print(headline(report), style="green" if report.passed else "red", markup=False, highlight=False)
-    table = gate_table(report)
-    print_table(console, table.title, table.head, table.rows, texts=table.head[1:])
-    for line in notes(report):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+def gate_lines(report: GateReport) -> Iterator[RenderableType]:
+    """List the decision, then a row for each limit and domain, what is broken first."""
+    yield Text(headline(report), style="green" if report.passed else "red")
+    yield gate_table(report)
+    yield from notes(report)
 
 
 def markdown_summary(report: GateReport) -> str:
@@ -86,7 +84,8 @@ def gate_table(report: GateReport) -> PlainTable:
         (each.domain, _limit_words(each), _score_words(each), p_text(each.p_corrected), each.outcome) for each in rows
     ]
     title = f"{report.task}: {metric_name(report.metric)} in points, 95% intervals"
-    return PlainTable(title, ("domain", "limit", "found", "p", "decided"), cells, n_names=2)
+    head = ("domain", "limit", "found", "p", "decided")
+    return PlainTable(title, head, cells, n_names=2, texts=head[1:])
 
 
 def notes(report: GateReport) -> Iterator[str]:

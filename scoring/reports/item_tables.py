@@ -6,7 +6,8 @@ Scores between 0 and 1 stand in points, all others as they are.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rich.console import Console
+from rich.console import RenderableType
+from rich.text import Text
 
 from shiftbench.metrics.multiplicity import LEVEL
 from shiftbench.metrics.wilson import MIN_GROUPS
@@ -17,7 +18,6 @@ from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.frame.site import report_file
 from shiftbench.scoring.reports.numbers import MISSING, plain_points
 from shiftbench.scoring.reports.plain_tables import PlainTable, html_table, latex, markdown
-from shiftbench.scoring.reports.terminal import print_table
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.validation.csv_export import Cell, guarded_csv
 from shiftbench.validation.report import counted, quote_names
@@ -63,14 +63,13 @@ class ItemReport:
         return f"{self.metric} in points" if self.comparison.is_bounded else self.metric
 
 
-def print_items(report: ItemReport, console: Console) -> None:
-    """Print the verdict, the tables, then what is to be known of them."""
-    console.print(f"{verdict(report)}.", style="bold", markup=False, highlight=False, soft_wrap=True)
+def item_lines(report: ItemReport) -> Iterator[RenderableType]:
+    """List the verdict, the tables, then what is to be known of them."""
+    yield Text(f"{verdict(report)}.", style="bold")
     for table in tables(report):
-        rows = [_one_name(row, table.n_names) for row in table.rows]
-        print_table(console, table.title, _one_name(table.head, table.n_names), rows)
-    for line in lines(report):
-        console.print(f"{line}.", markup=False, highlight=False, soft_wrap=True)
+        head, *rows = (_one_name(row, table.n_names) for row in (table.head, *table.rows))
+        yield PlainTable(table.title, head, rows)
+    yield from (f"{line}." for line in lines(report))
 
 
 def items_latex(report: ItemReport) -> str:

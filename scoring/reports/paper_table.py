@@ -4,15 +4,15 @@ The model with the highest score under shift comes first, bold on paper; a star 
 The caption has what a reader needs to check the table: metric, data, test.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.console import Console
+from rich.console import RenderableType
 
 from shiftbench.scoring.comparing.shape import AVERAGE_DROP, RECIPES, Comparison, MeanComparison, winner
 from shiftbench.scoring.reports.exports import latex_text, markdown_text
 from shiftbench.scoring.reports.numbers import metric_name, plain_points, plain_score
-from shiftbench.scoring.reports.terminal import print_table
+from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.shape import Scores, TaskScores
 from shiftbench.validation.csv_export import Cell, guarded_csv
@@ -106,15 +106,15 @@ def best_model(results: Sequence[tuple[str, TaskScores]]) -> str:
     return max(results, key=lambda each: _order(each[1]))[0]
 
 
-def print_paper_table(table: PaperTable, console: Console) -> None:
-    """Print the table for a terminal, the caption below."""
+def paper_lines(table: PaperTable) -> Iterator[RenderableType]:
+    """List the table for a terminal, and the caption."""
     head = [*(["task"] if table.has_tasks else []), "model", *table.columns.values()]
     rows = []
     for row in table.rows:
         cells = [_text(row, column) for column in table.columns]
         rows.append([*([row.task] if table.has_tasks else []), row.model, *cells])
-    print_table(console, "Scores in points", head, rows)
-    console.print(table.caption, markup=False, highlight=False, soft_wrap=True)
+    yield PlainTable("Scores in points", head, rows)
+    yield table.caption
 
 
 def paper_latex(table: PaperTable) -> str:

@@ -1,7 +1,16 @@
-"""Scores and comparisons as small tables of text, in points, for a notebook's HTML and for LaTeX."""
+"""Tables of text, in points, for terminals, a notebook's HTML, LaTeX and Markdown; and those of scores, comparisons.
 
-from collections.abc import Iterable, Sequence
+A table that is too wide for the terminal is printed as lines instead: no number and no name is ever cut.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
+
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
 
 from shiftbench.scoring.comparing.shape import Comparison, Difference, p_text, winner
 from shiftbench.scoring.comparing.words import about_lines
@@ -11,14 +20,62 @@ from shiftbench.scoring.reports.numbers import MINUS, drop_points, drop_text, me
 from shiftbench.scoring.reports.pictures.words import source_name
 from shiftbench.scoring.scores.shape import Scores, Shift
 
+_ANY_WIDTH = 10_000
+
 
 class PlainTable(NamedTuple):
-    """A table whose cells are text; the first ``n_names`` columns name its rows, the others hold figures."""
+    """A table whose cells are text, which a console prints; where it is wider than the terminal, as lines.
+
+    Attributes:
+        title: the line above.
+        head: names of the columns.
+        rows: a cell for each column.
+        n_names: columns that name a row, the first ones; the others hold figures.
+        texts: columns that hold words, not numbers, in a terminal; their cells may have line breaks.
+    """
 
     title: str
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
-    n_names: int
+    n_names: int = 1
+    texts: Collection[str] = ()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        """Yield the title, and the table; an interval stands below its figure, as many columns leave no room."""
+        table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0) if self.texts else 0, pad_edge=False)
+        for number, column in enumerate(self.head):
+            table.add_column(column, justify="right" if number and column not in self.texts else "left", no_wrap=True)
+        for row in self.rows:
+            table.add_row(*(Text(cell.replace(" [", "\n[") if number else cell) for number, cell in enumerate(row)))
+        yield _unwrapped(f"\n{self.title}")
+        if Measurement.get(console, options.update(max_width=_ANY_WIDTH), table).maximum <= options.max_width:
+            yield table
+            return
+        for name, *cells in self.rows:
+            each = zip(self.head[1:], cells, strict=True)
+            shown = [f"{' '.join(column.split())} {' '.join(cell.split())}" for column, cell in each if cell]
+            yield from map(_unwrapped, (name, *_packed(shown, options.max_width)))
+
+
+def _unwrapped(line: str) -> Text:
+    return Text(line, no_wrap=True, overflow="ignore")
+
+
+def _packed(items: Sequence[str], width: int) -> Iterator[str]:
+    """Set items side by side, as many a line as fit; none is broken.
+
+    >>> list(_packed(["slate 1.0", "travel 2.0", "fiction 3.0"], 26))
+    ['  slate 1.0; travel 2.0', '  fiction 3.0']
+    """
+    line = ""
+    for item in items:
+        longer = f"{line}; {item}" if line else f"  {item}"
+        if line and len(longer) > width:
+            yield line
+            longer = f"  {item}"
+        line = longer
+    if line:
+        yield line
 
 
 def summary_table(scores: Scores) -> PlainTable:

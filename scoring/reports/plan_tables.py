@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from statistics import median
 from typing import TYPE_CHECKING
 
-from rich.console import Console
+from rich.console import RenderableType
 
 from shiftbench.metrics.crossed import MIN_RUNS
 from shiftbench.scoring.reports.numbers import plain_points
-from shiftbench.scoring.reports.terminal import print_table
+from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.scores.plan import DetectionPlan, Need, PlannedDrop, TaskPlan
 from shiftbench.validation.png import draw_panels
 
@@ -18,29 +18,23 @@ if TYPE_CHECKING:
 _COLOURS = {"SD": "#0072B2", "TD": "#D55E00", "average drop": "#000000"}
 
 
-def print_plan(plan: DetectionPlan, console: Console) -> None:
-    """Print each task's minimum detectable drops, what finds 1, 2 and 5 points, and what was assumed.
-
-    Args:
-        plan: the plan.
-        console: where it is printed.
-    """
+def plan_lines(plan: DetectionPlan) -> Iterator[RenderableType]:
+    """List each task's minimum detectable drops, what finds 1, 2 and 5 points, and what was assumed."""
     for task in plan.tasks:
         columns = ("drop", "these trained models", "corrected", f"the recipe, {plan.runs} runs", "corrected")
         title = f"{task.task}: smallest true drop found with 80% probability by a test at 5%, points"
-        print_table(console, title, columns, [row for figure in _figures(task) for row in _drop_rows(task, figure)])
+        yield PlainTable(title, columns, [row for figure in _figures(task) for row in _drop_rows(task, figure)])
         texts = f"texts a domain, {plan.runs} runs" if plan.runs >= MIN_RUNS else "texts a domain, these models"
         needed = ("drop", "of points", "runs, texts as here", texts)
-        print_table(console, f"{task.task}: what it takes to find a drop", needed, [_need_row(n) for n in task.needs])
-        console.print(_assumed(task), markup=False, highlight=False)
+        yield PlainTable(f"{task.task}: what it takes to find a drop", needed, [_need_row(n) for n in task.needs])
+        yield _assumed(task)
     if plan.runs < MIN_RUNS:
         words = f"With fewer than {MIN_RUNS} runs training variance is not measured: what is found holds for the"
-        console.print(f"{words} trained models, not for the recipe.", highlight=False)
-    console.print(
+        yield f"{words} trained models, not for the recipe."
+    yield (
         "The second row of SD and TD is the shift that is hardest to measure; --json has all. Corrected: for all shifts"
         " of the task at once. None: no number is enough, as the other source of variance alone is too wide."
-        " These trained models: over resampled test texts; the recipe: over training runs, too.",
-        highlight=False,
+        " These trained models: over resampled test texts; the recipe: over training runs, too."
     )
 
 

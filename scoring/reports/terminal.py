@@ -1,14 +1,9 @@
-"""Scores as text tables for a terminal: points (x100) with one decimal, 'n/a' where a figure is undefined.
+"""Scores as lines and tables for a terminal: points (x100) with one decimal, 'n/a' where a figure is undefined."""
 
-A table that is too wide for the terminal is printed as lines instead: no number and no name is ever cut.
-"""
-
-import io
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich import box
-from rich.console import Console
-from rich.measure import Measurement
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -24,6 +19,7 @@ from shiftbench.scoring.reports.margins import margin_lines
 from shiftbench.scoring.reports.numbers import MINUS, plain_points, plain_score
 from shiftbench.scoring.reports.pictures.flips import mean_flip_words
 from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK
+from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.reports.summary_rows import has_scenarios, summary_rows
 from shiftbench.scoring.reports.tail_figures import about_lines as tail_lines
 from shiftbench.scoring.reports.verdict import verdict_lines
@@ -33,67 +29,54 @@ from shiftbench.scoring.scores.floors import DROP_SCORES, is_drop_at_floor
 from shiftbench.scoring.scores.id_ood import ID_OOD
 from shiftbench.scoring.scores.shape import OUTSIDE_BASES, IdOod, Scores, TaskScores
 from shiftbench.scoring.scores.summary import NO_DEPTHS
+from shiftbench.validation.plain_console import print_parts
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import ELSEWHERE, OUTSIDE_SOURCES
 
-_ANY_WIDTH = 10_000
-_TEXT_WIDTH = 120
 _NONE = Estimate(value=None)
 FLOOR_MARK = "floor "
 """Before a drop with a score behind it that is at chance."""
 
 
-def print_scores(scores: Scores, console: Console) -> None:
-    """Print what scores come to, then every task's matrices and summary, then what is missing.
+def score_lines(scores: Scores) -> Iterator[RenderableType]:
+    """List what scores come to, then every task's matrices and summary, then what is missing.
 
-    What does not apply is not printed: figures that are undefined, and gaps that nobody asked to be filled.
-
-    Args:
-        scores: an entry's scores.
-        console: where it is printed.
+    What does not apply is left out: figures that are undefined, and gaps that nobody asked to be filled.
     """
     for line in verdict_lines(scores):
-        console.print(line, style="bold", markup=False, highlight=False, soft_wrap=True)
-    _print_warnings([scores], console)
+        yield Text(line, style="bold")
+    yield from _warning_lines([scores])
     for task in scores.tasks:
         if task.id_ood is not None:
-            _print_id_ood(console, f"{task.task}: ID and OOD scores in points ({task.metric})", [(None, task.id_ood)])
+            yield _id_ood(f"{task.task}: ID and OOD scores in points ({task.metric})", [(None, task.id_ood)])
         if task.id_ood is None or len({shift.source for shift in task.shifts}) > 1 or len(task.in_domain) > 1:
-            _print_matrix(console, task, "ST", "st", diagonal=True)
-        _print_matrix(console, task, "SD", "sd")
-        _print_matrix(console, task, "TD", "td")
+            yield from _matrix(task, "ST", "st", diagonal=True)
+        yield from _matrix(task, "SD", "sd")
+        yield from _matrix(task, "TD", "td")
         if any(shift.reference_td is not None for shift in task.shifts):
-            _print_matrix(console, task, "TD against the reference's TT", "reference_td")
-        _print_detectable(console, task)
-        for line in margin_lines(task):
-            console.print(line, markup=False, highlight=False)
-        _print_summary(console, task)
+            yield from _matrix(task, "TD against the reference's TT", "reference_td")
+        yield from _detectable(task)
+        yield from margin_lines(task)
+        yield from _summary(task)
         if task.confidence is not None:
-            _print_confidence(console, task.task, task.confidence)
+            yield from _confidence(task.task, task.confidence)
     missing = [item for item in scores.missing if item.what != NO_DEPTHS]
     if missing:
-        console.print(f"Missing, so not scored ({len(missing)}):")
-        for item in missing:
-            where = " ".join(
-                part for part in (item.task, item.source, "->" if item.target else None, item.target) if part
-            )
-            console.print(f"  {where}: {item.what}", markup=False)
+        yield f"Missing, so not scored ({len(missing)}):"
+    for item in missing:
+        where = " ".join(part for part in (item.task, item.source, "->" if item.target else None, item.target) if part)
+        yield f"  {where}: {item.what}"
 
 
-def print_board(results: Sequence[tuple[str, Scores]], console: Console) -> None:
-    """Print one table a task with a row for each named entry.
-
-    Args:
-        results: name and scores of each entry.
-        console: where it is printed.
-    """
-    _print_warnings([scores for _, scores in results], console)
+def board_lines(results: Sequence[tuple[str, Scores]]) -> Iterator[RenderableType]:
+    """List one table a task with a row for each entry, given by name and scores."""
+    yield from _warning_lines([scores for _, scores in results])
     columns = ("entry", "mean SS", "mean ST", "average drop", "worst SD", "worst TD", "DF1@0", "DF1@90")
     for name in dict.fromkeys(task.task for _, scores in results for task in scores.tasks):
         results_of_task = [(entry, task) for entry, scores in results for task in scores.tasks if task.task == name]
         with_id = [(entry, task.id_ood) for entry, task in results_of_task if task.id_ood is not None]
         if with_id:
-            _print_id_ood(console, f"{name}: points", with_id)
+            yield _id_ood(f"{name}: points", with_id)
             continue
         if any(task.summary.basis == ID_OOD for _, task in results_of_task):
             continue  # candidates, which are no board of their own
@@ -103,37 +86,31 @@ def print_board(results: Sequence[tuple[str, Scores]], console: Console) -> None
             depth = [summary.depth_f1.get(lambda_, Estimate(value=None)) for lambda_ in ("0", "90")]
             drops = (summary.average_drop, summary.worst_sd, summary.worst_td)
             rows.append([entry, *map(plain_score, (summary.mean_ss, summary.mean_st, *drops, *depth))])
-        print_table(console, f"{name}: points", columns, rows)
+        yield PlainTable(f"{name}: points", columns, rows)
 
 
-def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> None:
-    """Print the means, then a row a shift: A minus B in points, starred where p is below 0.05.
-
-    Args:
-        comparisons: a table for each.
-        console: where it is printed.
-    """
+def comparison_lines(comparisons: Sequence[Comparison]) -> Iterator[RenderableType]:
+    """List for each comparison the means, then a row a shift: A minus B in points, starred where p is below 0.05."""
     for comparison in comparisons:
-        console.print(f"A = {comparison.a}, B = {comparison.b}", markup=False, highlight=False, soft_wrap=True)
-        for line in about_lines([comparison]):
-            console.print(f"{line}.", markup=False, highlight=False, soft_wrap=True)
+        yield f"A = {comparison.a}, B = {comparison.b}"
+        yield from (f"{line}." for line in about_lines([comparison]))
         means = []
         for mean in comparison.means:
             where = f"{mean.task} {mean_name(mean)}{' (ranked by)' if mean.ranked else ''}"
             words = floor_words(mean.difference, ("A", "B"))
             means.append([where, *_difference(mean.difference), words or ", ".join(mean.targets)])
         title = "A minus B in points; * = p < 0.05, corrected"
-        print_table(console, title, ("mean", "difference", "p", "over"), means)
+        yield PlainTable(title, ("mean", "difference", "p", "over"), means)
         rows = []
         for shift in comparison.shifts:
             cells = [cell for difference in shift.differences for cell in _difference(difference)]
             rows.append([f"{shift.task} {shift.source} -> {shift.target}", str(shift.runs), *cells])
-        print_table(console, title, ("shift", "runs", "ST", "p", "SD", "p", "TD", "p"), rows)
+        yield PlainTable(title, ("shift", "runs", "ST", "p", "SD", "p", "TD", "p"), rows)
         for name, only in (("A", comparison.only_a), ("B", comparison.only_b)):
             if only:
-                console.print(f"Only in {name}: {', '.join(only)}", markup=False)
-    console.print("Scores: above 0 favours A. Drops: below 0 favours A. p: two-sided, corrected over all tests here.")
-    console.print("'floor': a score behind the drop is at chance, so the drop is shown and not compared.")
+                yield f"Only in {name}: {', '.join(only)}"
+    yield "Scores: above 0 favours A. Drops: below 0 favours A. p: two-sided, corrected over all tests here."
+    yield "'floor': a score behind the drop is at chance, so the drop is shown and not compared."
 
 
 def _difference(difference: Difference) -> tuple[str, str]:
@@ -141,57 +118,14 @@ def _difference(difference: Difference) -> tuple[str, str]:
     return plain_points(difference.value) + star, "floor" if difference.at_floor else p_text(difference.p_corrected)
 
 
-def _print_warnings(results: Sequence[Scores], console: Console) -> None:
+def _warning_lines(results: Sequence[Scores]) -> Iterator[Text]:
     for warning in dict.fromkeys(warning for scores in results for warning in warnings(scores)):
-        console.print(warning, style="yellow")
+        yield Text(warning, style="yellow")
 
 
-def print_table(
-    console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, texts: Collection[str] = ()
-) -> None:
-    """Print a table whose first column names its rows; where it is wider than the terminal, as lines.
-
-    In the table an interval stands below its figure: with many columns it has no room beside it.
-
-    Args:
-        console: where it is printed.
-        title: the line above.
-        columns: their names.
-        rows: a cell for each column.
-        texts: columns that hold words, not numbers; their cells may have line breaks.
-    """
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0) if texts else 0, pad_edge=False)
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number and column not in texts else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*(Text(cell.replace(" [", "\n[") if number else cell) for number, cell in enumerate(row)))
-    console.print(f"\n{title}", markup=False, highlight=False)
-    wide = Measurement.get(console, console.options.update(max_width=_ANY_WIDTH), table).maximum
-    if wide <= console.width:
-        console.print(table)
-        return
-    for name, *cells in rows:
-        each = zip(columns[1:], cells, strict=True)
-        shown = [f"{' '.join(column.split())} {' '.join(cell.split())}" for column, cell in each if cell]
-        for line in (name, *_packed(shown, console.width)):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-def _packed(items: Sequence[str], width: int) -> Iterator[str]:
-    """Set items side by side, as many a line as fit; none is broken.
-
-    >>> list(_packed(["slate 1.0", "travel 2.0", "fiction 3.0"], 26))
-    ['  slate 1.0; travel 2.0', '  fiction 3.0']
-    """
-    line = ""
-    for item in items:
-        longer = f"{line}; {item}" if line else f"  {item}"
-        if line and len(longer) > width:
-            yield line
-            longer = f"  {item}"
-        line = longer
-    if line:
-        yield line
+def print_table(console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table, for the leaderboard's commands."""
+    print_parts([PlainTable(title, columns, rows)], console)
 
 
 def warnings(scores: Scores) -> list[str]:
@@ -220,8 +154,11 @@ def warnings(scores: Scores) -> list[str]:
     return listed
 
 
-def _print_matrix(console: Console, task: TaskScores, title: str, figure: str, *, diagonal: bool = False) -> None:
-    """Print a figure of all shifts, by its field; SD and TD are marked where a score behind them is at chance."""
+def _matrix(task: TaskScores, title: str, figure: str, *, diagonal: bool = False) -> Iterator[PlainTable]:
+    """Yield the table of a figure of all shifts, by its field, if it is known of one.
+
+    SD and TD are marked where a score behind them is at chance.
+    """
     estimates: dict[tuple[str, str], Estimate | None] = {
         (shift.source, shift.target): getattr(shift, figure) for shift in task.shifts
     }
@@ -242,27 +179,25 @@ def _print_matrix(console: Console, task: TaskScores, title: str, figure: str, *
     rows = [[source, *(cells.get((source, domain), "") for domain in task.domains)] for source in sources]
     title = f"{task.task}: {title} in points ({task.metric}); row = source, column = target"
     title += ", diagonal = SS" if diagonal else ""
-    print_table(console, title, ("source", *task.domains), rows)
+    yield PlainTable(title, ("source", *task.domains), rows)
 
 
-def _print_detectable(console: Console, task: TaskScores) -> None:
-    """Print the smallest detectable drops: a row a shift, then what they come to."""
+def _detectable(task: TaskScores) -> Iterator[RenderableType]:
+    """List the smallest detectable drops: a row a shift, then what they come to."""
     shifts = [shift for shift in task.shifts if shift.detectable]
     drops = [name for name in ("sd", "td") if any(name in shift.detectable for shift in shifts)]
     rows = [
         [f"{shift.source} -> {shift.target}", *(detectable_text(shift.detectable.get(name)) for name in drops)]
         for shift in shifts
     ]
-    lines = list(detectable_lines(task))
     if rows:
         title = f"{task.task}: smallest detectable drops in points (corrected over the shifts)"
-        print_table(console, title, ("shift", *map(str.upper, drops)), rows)
-    for line in lines:
-        console.print(line, highlight=False)
+        yield PlainTable(title, ("shift", *map(str.upper, drops)), rows)
+    yield from detectable_lines(task)
 
 
-def _print_id_ood(console: Console, title: str, results: Sequence[tuple[str | None, IdOod]]) -> None:
-    """Print a row for each entry (None: named by what it was trained on), of entities also one for the four types."""
+def _id_ood(title: str, results: Sequence[tuple[str | None, IdOod]]) -> PlainTable:
+    """Build a row for each entry (None: named by what it was trained on), of entities also one for the four types."""
     away = list(dict.fromkeys(domain for _, item in results for domain in item.ood))
     rows = []
     for entry, item in results:
@@ -274,19 +209,19 @@ def _print_id_ood(console: Console, title: str, results: Sequence[tuple[str | No
             plain = (four.id, *(four.ood.get(domain) for domain in away), four.mean_ood)
             rows.append([f"{name}, four types", *map(plain_points, plain), ""])
     columns = (results[0][1].id_domain + " (ID)", *away, "mean OOD", "ID - mean OOD")
-    print_table(console, title, ("entry" if results[0][0] else "source", *columns), rows)
+    return PlainTable(title, ("entry" if results[0][0] else "source", *columns), rows)
 
 
-def _print_confidence(console: Console, task: str, confidence: Confidence) -> None:
-    """Print what confidences are worth, means over domains and shifts, and how much of TD is label shift."""
+def _confidence(task: str, confidence: Confidence) -> Iterator[RenderableType]:
+    """List what confidences are worth, means over domains and shifts, and how much of TD is label shift."""
     rows = []
     for figure, estimates in mean_rows(confidence):
         rows.append([figure.name, *(plain_score(each, figure.decimals) for each in estimates)])
-    print_table(console, f"{task}: confidence in points, means", ("figure", *NAMES), rows)
-    console.print(brier_note(confidence), highlight=False)
+    yield PlainTable(f"{task}: confidence in points, means", ("figure", *NAMES), rows)
+    yield brier_note(confidence)
     if confidence.mean_label_shift is not None and confidence.mean_rest is not None:
         shift, rest = plain_score(confidence.mean_label_shift), plain_score(confidence.mean_rest)
-        console.print(f"TD = label shift {shift} + rest {rest}, means over shifts", markup=False, highlight=False)
+        yield f"TD = label shift {shift} + rest {rest}, means over shifts"
 
 
 def _meaning_lines(task: TaskScores, *, has_drops: bool) -> Iterator[str]:
@@ -301,7 +236,7 @@ def _meaning_lines(task: TaskScores, *, has_drops: bool) -> Iterator[str]:
         yield claim_words(task.summary.home_advantage, at_floor=task.summary.at_floor)
 
 
-def _print_summary(console: Console, task: TaskScores) -> None:
+def _summary(task: TaskScores) -> Iterator[RenderableType]:
     summary, one_source = task.summary, task.summary.basis == ID_OOD
     table = Table(show_header=False, box=box.SIMPLE_HEAD)
     table.add_column("figure", overflow="fold")
@@ -310,22 +245,15 @@ def _print_summary(console: Console, task: TaskScores) -> None:
         table.add_row(*row)
     outside = summary.basis == OUTSIDE_BASES[ELSEWHERE]
     basis = f"{ELSEWHERE_MARK}: drops do not apply" if outside else summary.basis
-    console.print(f"\n{task.task}: summary over {counted(summary.n_shifts, 'shift')}, {basis}", highlight=False)
-    console.print(table)
-    for line in (*tail_lines(task), *_meaning_lines(task, has_drops=has_scenarios(summary))):
-        console.print(line, highlight=False, markup=False)
+    yield f"\n{task.task}: summary over {counted(summary.n_shifts, 'shift')}, {basis}"
+    yield table
+    yield from tail_lines(task)
+    yield from _meaning_lines(task, has_drops=has_scenarios(summary))
     every = (summary.mean_ss, summary.mean_st, *(figure for shift in task.shifts for figure in (shift.st, shift.sd)))
     for reason in dict.fromkeys(figure.no_interval for figure in every if figure.no_interval):
-        console.print(f"Some figures have no interval: {reason}.", highlight=False)
+        yield f"Some figures have no interval: {reason}."
     if not summary.total:
-        console.print("Intervals: other test sets, same models.", highlight=False)
+        yield "Intervals: other test sets, same models."
         needs = "single sources, every shift among them, and 5 or more runs a source with the same seeds on each target"
         needs = "5 or more runs with the same seeds on each target" if one_source else needs
-        console.print(f"Training variance was not measured; that needs {needs}.", highlight=False)
-
-
-def capture_print(show: Callable[[Console], None]) -> str:
-    """Return what a function prints to a console of 120 columns."""
-    stream = io.StringIO()
-    show(Console(file=stream, width=_TEXT_WIDTH))
-    return stream.getvalue().strip("\n")
+        yield f"Training variance was not measured; that needs {needs}."

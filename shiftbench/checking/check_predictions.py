@@ -1,13 +1,13 @@
 """Predictions of one model on the rows of a check, kept beside the report so that a stopped run goes on."""
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
 
 import polars as pl
-import typer
 
 from shiftbench.baselines.models import LoadedModel, TextCounts, permutation_warning, predict_in_parts
 from shiftbench.baselines.runs import WorkFolder
@@ -19,6 +19,7 @@ from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import ELSEWHERE, TaskKind
 
+log = logging.getLogger(__name__)
 _SETTINGS, _COUNTS = "shiftbench.check", "shiftbench.counts"
 """Keys of the prediction file's own record: what it was made with, and what of the texts could not be read whole."""
 
@@ -58,7 +59,7 @@ def _predict_or_reuse(
 ) -> pl.DataFrame:
     kept = _read_saved(place, settings, model)
     if kept is not None:
-        typer.echo(f"{place}: reused, because the same model predicted these rows before", err=True)
+        log.info("%s: reused, because the same model predicted these rows before", place)
         return check_predictions(kept, [facts], str(place))
     work = WorkFolder(place, {"settings": settings})
     answers = predict_in_parts(model, rows, data.info.inputs, work=work)

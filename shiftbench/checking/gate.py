@@ -16,8 +16,7 @@ from shiftbench.checking.inputs import prediction_file
 from shiftbench.checking.opened_data import OpenedData, OwnOptions, opened_data
 from shiftbench.scoring.comparing.files import Entrant
 from shiftbench.scoring.comparing.regression import regression_tests
-from shiftbench.scoring.reports.gate import print_gate, renamed
-from shiftbench.scoring.reports.terminal import capture_print
+from shiftbench.scoring.reports.gate import gate_lines, renamed
 from shiftbench.scoring.scores.floors import constant_runs, is_at_floor, task_floors
 from shiftbench.scoring.scores.limits import (
     GateReport,
@@ -33,6 +32,7 @@ from shiftbench.scoring.scores.replicates import task_values
 from shiftbench.scoring.scores.score import token_encoder
 from shiftbench.scoring.scores.summary import small_domains
 from shiftbench.validation.command_line import as_fraction
+from shiftbench.validation.plain_console import printed_text
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.toml_text import read_toml
 from shiftbench.validation.vocabulary import SOURCE_JOINER
@@ -82,7 +82,7 @@ class ShownGate(GateReport):
 
     def __repr__(self) -> str:  # what pytest shows where an assertion fails
         """Return what ``shiftbench gate`` prints."""
-        return capture_print(lambda console: print_gate(self, console))
+        return printed_text(gate_lines(self))
 
     __str__ = __repr__
 

@@ -1,5 +1,6 @@
 """Opening of data: a dataset folder, or a file of one's own with options about its columns."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from shiftbench.checking.own_data import OwnData
     from shiftbench.validation.prediction_files import PredictionInput
     from shiftbench.validation.vocabulary import TaskKind
+
+log = logging.getLogger(__name__)
 
 
 class TableFormat(StrEnum):
@@ -183,5 +186,5 @@ def opened_data(
     how: dict[str, Any] = {"kind": options.task_kind, "min_texts": options.least_texts, "encoder": encoder}
     with open_own_data(data, options.columns, predictions, **how, min_domains=min_domains) as own:
         if own.repeats:
-            typer.echo(f"{data}: {own.repeats:,} rows that repeat another word for word are left out", err=True)
+            log.info("%s: %s rows that repeat another word for word are left out", data, f"{own.repeats:,}")
         yield OpenedData(own.folder, subset, domain_titles(own.folder), own)

@@ -5,7 +5,7 @@ otherwise. Without an id column they are those of ``shiftbench build own``, and 
 """
 
 import re
-import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -26,6 +26,7 @@ from shiftbench.scoring.reports.report_page import report_html
 from shiftbench.scoring.scores.score import score_predictions
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card
+from shiftbench.validation.notices import DataWarning
 from shiftbench.validation.prediction_files import PredictionInput, read_predictions
 from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import InvalidInput, Problem, and_more
@@ -122,7 +123,7 @@ def open_own_data(
         out = Path(place) / "data"
         build_rows(_task_name(frame, columns), rows, tables, out, min_texts=min_texts, encoder=encoder)
         folder = DatasetFolder.open(out)
-        print_split_note(folder)
+        warn_of_splits(folder)
         if encoder is not None:
             _check_train_rows(folder, str(csv))
         ids = dataset_ids(rows, names, folder) if columns.id else pl.DataFrame()
@@ -169,12 +170,12 @@ def score_own_data(
         yield OwnScores(**vars(data), scores=scores, predictions=kept)
 
 
-def print_split_note(folder: DatasetFolder) -> None:
-    """Write to stderr, where the program split the rows of own data, that it did, with the counts."""
+def warn_of_splits(folder: DatasetFolder) -> None:
+    """Warn where the program split the rows of own data, with the counts."""
     for task in folder.manifest.tasks.values():
         for note in task.notes:
             if note.startswith(SPLIT_HERE):
-                print(note, file=sys.stderr)
+                warnings.warn(note, DataWarning, stacklevel=3)
 
 
 def _check_ids(frame: pl.DataFrame, predictions: Path | PredictionInput, columns: Columns) -> None:

@@ -1,12 +1,13 @@
 """Accuracy by domain from texts that were drawn and labelled."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import polars as pl
 from pydantic import BaseModel
+from rich.console import RenderableType
 
 from shiftbench.builders.building.own_columns import Columns
 from shiftbench.builders.building.own_tables import read_tables
@@ -15,12 +16,9 @@ from shiftbench.checking.label_rows import join_predictions, read_rows
 from shiftbench.metrics.accuracy_from_samples import sampled_accuracy
 from shiftbench.metrics.label_sampling import ENOUGH
 from shiftbench.scoring.reports.numbers import points
-from shiftbench.scoring.reports.terminal import print_table
+from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.scores.intervals import none_if_nan
 from shiftbench.validation.report import InvalidInput, Problem
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 FEW = ENOUGH // 2
 """Errors or hits among the labelled texts below which a tuned interval is marked."""
@@ -128,19 +126,11 @@ def _score_domain(
     )
 
 
-def print_sampled(scores: Sequence[SampledScore], console: "Console") -> None:
-    """Print accuracy by domain, in points, beside what a random sample would have given."""
+def sampled_lines(scores: Sequence[SampledScore]) -> Iterator[RenderableType]:
+    """List accuracy by domain, in points, beside what a random sample would have given."""
     heads = (
-        "domain",
-        "labelled",
-        "errors",
-        "accuracy",
-        "95% interval",
-        "at random",
-        "narrower by",
-        "expected",
-        "method",
-    )
+        "domain", "labelled", "errors", "accuracy", "95% interval", "at random", "narrower by", "expected", "method",
+    )  # fmt: skip
     rows = [
         (
             each.domain,
@@ -155,10 +145,8 @@ def print_sampled(scores: Sequence[SampledScore], console: "Console") -> None:
         )
         for each in scores
     ]
-    print_table(console, "Accuracy from labelled samples, in points", heads, rows)
-    for each in scores:
-        if each.note:
-            console.print(f"{each.domain}: {each.note}", highlight=False, markup=False)
+    yield PlainTable("Accuracy from labelled samples, in points", heads, rows)
+    yield from (f"{each.domain}: {each.note}" for each in scores if each.note)
 
 
 def _format_interval(low: float | None, high: float | None) -> str:

@@ -8,14 +8,7 @@ import typer
 
 from shiftbench.cli.data_options import load_encoder
 from shiftbench.cli.experiment_log import LogToOption, check_tracker, log_scores
-from shiftbench.validation.command_line import (
-    DomainByOption,
-    JsonOption,
-    TrustPickle,
-    console,
-    writable_file,
-    write_json,
-)
+from shiftbench.validation.command_line import DomainByOption, JsonOption, TrustPickle, show, writable_file, write_json
 
 if TYPE_CHECKING:
     from shiftbench.baselines.models import LoadedModel
@@ -134,7 +127,7 @@ def check(
     from shiftbench.builders.building.own import MIN_TEXTS
     from shiftbench.builders.building.own_columns import Columns, find_kind
     from shiftbench.checking.check_data import DataOptions, check_data
-    from shiftbench.scoring.reports.check_terminal import print_check
+    from shiftbench.scoring.reports.check_terminal import check_lines
     from shiftbench.validation.vocabulary import ELSEWHERE
 
     check_tracker(log_to)
@@ -154,7 +147,7 @@ def check(
     with check_data(data, trained_on, task, options) as rows:
         done = _CheckedModel.of(asked, rows, report, vectors if probes else None)
         done.write(report, data.name)
-        print_check(done.check, console(), done.forecasts)
+        show(check_lines(done.check, done.forecasts))
         content = {**done.check.model_dump(mode="json"), "scores": done.scores.model_dump(mode="json")}
         content["forecasts"] = None if done.forecasts is None else done.forecasts.model_dump(mode="json")
         scores = done.scores

@@ -12,7 +12,7 @@ from shiftbench.validation.command_line import (
     MarginOption,
     SubsetOption,
     as_fraction,
-    console,
+    show,
     with_options,
     write_json,
 )
@@ -46,7 +46,7 @@ def compare(
 
     The JSON is a claim that 'shiftbench verify' checks: hypotheses, entries with checksums, data hash, all tests.
     """
-    from shiftbench.scoring.reports.terminal import print_comparisons
+    from shiftbench.scoring.reports.terminal import comparison_lines
     from shiftbench.scoring.reports.titles import with_comparison_titles
 
     if len(others) > 3:
@@ -68,5 +68,5 @@ def compare(
         named = [read_named_file(name, path) for name, path in zip(called, files, strict=True)]
         made = claim_of_files(opened, named, data, task=task, n_swaps=swaps, seed=seed, margin=as_fraction(margin))
         if json_ != "-" and format_ is TableFormat.TABLE:
-            print_comparisons([with_comparison_titles(pair, opened.titles) for pair in made.comparisons], console())
+            show(comparison_lines([with_comparison_titles(pair, opened.titles) for pair in made.comparisons]))
     write_json(made.model_dump(mode="json"), json_)

@@ -7,7 +7,7 @@ import typer
 
 from shiftbench.checking.opened_data import TableFormat
 from shiftbench.cli.data_options import FormatOption, parse_names
-from shiftbench.validation.command_line import JsonOption, ReportOption, console, write_json, write_report
+from shiftbench.validation.command_line import JsonOption, ReportOption, show, write_json, write_report
 
 MAX_LOGS = 10
 """More logs make so many pairs that hardly a difference is left to be found."""
@@ -74,7 +74,7 @@ def compare_logs(
     compared = compare(read_logs(logs, how, filter_), how, names=called, n_swaps=swaps, seed=seed)
     write_report(report, lambda: item_tables.items_html(compared.report))
     if json_ != "-" and format_ is TableFormat.TABLE:
-        item_tables.print_items(compared.report, console())
+        show(item_tables.item_lines(compared.report))
     elif json_ != "-":
         write = {
             TableFormat.MARKDOWN: item_tables.items_markdown,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.validation.command_line import PortOption, console, require
+from shiftbench.validation.command_line import PortOption, require, show
 
 if TYPE_CHECKING:
     from shiftbench.builders.encoder import Encoder
@@ -77,7 +77,7 @@ def demo(
         _demo_check(run, raw, out)
         return
     from shiftbench.builders.cache import check_cache
-    from shiftbench.scoring.reports.terminal import print_board
+    from shiftbench.scoring.reports.terminal import board_lines
 
     check_cache()
     if not no_serve:
@@ -87,7 +87,7 @@ def demo(
         port = usable_port("127.0.0.1", port)
     data, store, results = _demo_results(raw, out) if door is Door.RESULTS else _demo_board(run, raw, out, whole=whole)
     for one in dict.fromkeys(scores.data for _, scores in results):
-        print_board([result for result in results if result[1].data == one], console())
+        show(board_lines([result for result in results if result[1].data == one]))
     if no_serve:
         return
     _print_progress("showing them as a web page; Ctrl-C stops it")

@@ -13,7 +13,7 @@ from shiftbench.validation.command_line import (
     PredictionsArgument,
     ReportOption,
     SubsetOption,
-    console,
+    show,
     with_options,
     write_json,
     write_report,
@@ -63,7 +63,7 @@ def forecast(
     from shiftbench.scoring.forecasting.files import forecast_predictions
     from shiftbench.scoring.forecasting.run import chosen_methods
     from shiftbench.scoring.reports.forecast_page import forecast_html
-    from shiftbench.scoring.reports.forecast_terminal import print_forecasts
+    from shiftbench.scoring.reports.forecast_terminal import forecast_lines
     from shiftbench.scoring.reports.titles import with_forecast_titles
 
     chosen_methods(method)  # before any work
@@ -82,7 +82,7 @@ def forecast(
         shown = with_forecast_titles(found, given.titles)
     main = method[0] if method else None
     if json_ != "-":
-        print_forecasts(shown, console(), main)
+        show(forecast_lines(shown, main))
     _write_results(report, lambda: forecast_html(shown, data.name, main), json_, shown)
 
 
@@ -158,7 +158,7 @@ def score_forecasts(
     from shiftbench.scoring.forecasting.comparison import compare_methods
     from shiftbench.scoring.forecasting.own_forecasts import add_own_forecasts
     from shiftbench.scoring.forecasting.run import chosen_methods
-    from shiftbench.scoring.reports.forecast_comparison import print_method_comparison
+    from shiftbench.scoring.reports.forecast_comparison import method_comparison_lines
     from shiftbench.scoring.reports.forecast_page import comparison_html
 
     chosen = chosen_methods(method)
@@ -174,6 +174,6 @@ def score_forecasts(
         found = add_own_forecasts(found, forecasts)
     compared = compare_methods(found, [*left_out, *more], levels, set_on)
     if json_ != "-":
-        print_method_comparison(compared, console())
+        show(method_comparison_lines(compared))
     title = "Forecasts of accuracy against the truth"
     _write_results(report, lambda: comparison_html(compared, title), json_, compared)

@@ -12,7 +12,7 @@ from shiftbench.validation.command_line import (
     PredictionsArgument,
     SubsetOption,
     as_fraction,
-    console,
+    show,
     with_options,
     writable_file,
     write_json,
@@ -91,14 +91,14 @@ def gate(
     Limits are in points. Tests are corrected over all domains and limits (Holm), and hold for these trained models.
     """
     from shiftbench.checking.gate import run_gate
-    from shiftbench.scoring.reports.gate import junit_xml, markdown_summary, print_gate
+    from shiftbench.scoring.reports.gate import gate_lines, junit_xml, markdown_summary
     from shiftbench.scoring.scores.limits import Limits
 
     limits = Limits(as_fraction(max_drop), as_fraction(min_score), as_fraction(max_regression))
     more = {"baseline": baseline, "trained_on": trained_on, "subset": subset, "task": task}
     report = run_gate(predictions, data, own, limits, strict=strict, **more)  # type: ignore[arg-type]
     if json_ != "-":
-        print_gate(report, console())
+        show(gate_lines(report))
     if junit is not None:
         junit.write_text(junit_xml(report), encoding="utf-8")
     if summary is not None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.validation.command_line import DataOption, JsonOption, console, writable_file, write_json
+from shiftbench.validation.command_line import DataOption, JsonOption, answer, writable_file
 
 
 def _share(name: str, words: str) -> typer.models.OptionInfo:
@@ -45,7 +45,7 @@ def plan(
     Example: shiftbench plan --data build/dr --task nli --runs 5
     """
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.scoring.reports.plan_tables import plan_picture, print_plan
+    from shiftbench.scoring.reports.plan_tables import plan_lines, plan_picture
     from shiftbench.scoring.scores.plan import plan as make_plan
     from shiftbench.scoring.scores.score import token_encoder
 
@@ -55,6 +55,4 @@ def plan(
     detection = make_plan(folder, runs, given, like, task, token_encoder(folder) if like else None)
     if picture is not None:
         picture.write_bytes(plan_picture(detection))
-    if json_ != "-":
-        print_plan(detection, console())
-    write_json(detection.model_dump(mode="json"), json_)
+    answer(plan_lines(detection), detection.model_dump(mode="json"), json_)

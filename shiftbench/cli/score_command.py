@@ -15,8 +15,9 @@ from shiftbench.validation.command_line import (
     MarginOption,
     ReportOption,
     SubsetOption,
+    answer,
     as_fraction,
-    console,
+    show,
     sound_card,
     with_options,
     write_json,
@@ -82,7 +83,7 @@ def score(
     With --sampled: accuracy by domain from the few texts that were labelled, beside what a random sample of the same
     size would give.
     """
-    from shiftbench.scoring.reports.terminal import print_scores
+    from shiftbench.scoring.reports.terminal import score_lines
     from shiftbench.scoring.reports.titles import with_titles
 
     if sampled is not None:
@@ -120,9 +121,7 @@ def score(
         scores, titles = _score_file(files[0], data, own, vectors, share, report)
     else:
         scores, titles = _score_folder(files[0], data, subset, encoder, reference, share, report)
-    if json_ != "-":
-        print_scores(with_titles(scores, titles), console())
-    write_json(scores.model_dump(mode="json"), json_)
+    answer(score_lines(with_titles(scores, titles)), scores.model_dump(mode="json"), json_)
     _log_each(log_to, {predictions[0]: (predictions[0].stem, scores)}, report)
 
 
@@ -144,7 +143,7 @@ def _score_sampled(
     json_: str | None,
 ) -> None:
     """Estimate one model's accuracy from labelled samples of a file of one's own, and print it."""
-    from shiftbench.checking.sampled_scores import print_sampled, score_sampled
+    from shiftbench.checking.sampled_scores import sampled_lines, score_sampled
 
     if others or len(files) > 1:
         raise typer.BadParameter(f"--sampled takes one file, without {others[0] if others else 'a second'}")
@@ -152,9 +151,7 @@ def _score_sampled(
         raise typer.BadParameter("--sampled is for a file, but --data is a dataset folder")
     more = [each.strip() for each in labels.split(",")] if labels else []
     estimates = score_sampled(files[0], data, options.columns, sampled, more)
-    if json_ != "-":
-        print_sampled(estimates, console())
-    write_json({"sampled": [each.model_dump(mode="json") for each in estimates]}, json_)
+    answer(sampled_lines(estimates), {"sampled": [each.model_dump(mode="json") for each in estimates]}, json_)
 
 
 def _score_several(
@@ -169,12 +166,12 @@ def _score_several(
 ) -> "dict[str, Scores]":
     """Score several files and print one table of them; returns their scores by name."""
     from shiftbench.checking.paper import format_table, models_table
-    from shiftbench.scoring.reports.paper_table import print_paper_table
+    from shiftbench.scoring.reports.paper_table import paper_lines
 
     with opened_data(data, options, files[0], subset) as opened:
         table, scores = models_table(opened, dict(zip(names, files, strict=True)), margin=margin)
     if json_ != "-" and format_ is TableFormat.TABLE:
-        print_paper_table(table, console())
+        show(paper_lines(table))
     elif json_ != "-":
         typer.echo(format_table(table, format_), nl=False)
     write_json({"scores": {name: each.model_dump(mode="json") for name, each in scores.items()}}, json_)

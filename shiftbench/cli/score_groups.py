@@ -9,7 +9,7 @@ from shiftbench.validation.command_line import (
     JsonOption,
     LabelsByIndexOption,
     SubsetOption,
-    console,
+    answer,
     writable_file,
     write_json,
 )
@@ -106,7 +106,7 @@ def protocol(
     if reported and (encoder or predictions):
         raise typer.BadParameter("--encoder and --predictions are for --data; --reported has the paper's own figures")
     from shiftbench.scoring.papers.protocol.picture import choice_picture
-    from shiftbench.scoring.papers.protocol.report import print_choice
+    from shiftbench.scoring.papers.protocol.report import choice_lines
     from shiftbench.scoring.papers.protocol.run import choose_measured, choose_reported
 
     if data is None:
@@ -119,9 +119,7 @@ def protocol(
         choice = choose_measured(folder, task, n_ood, id_=id_, encoder=sentences, predictions=predictions)
     if picture is not None:
         picture.write_bytes(choice_picture(choice))
-    if json_ != "-":
-        print_choice(choice, console())
-    write_json(choice.model_dump(mode="json"), json_)
+    answer(choice_lines(choice), choice.model_dump(mode="json"), json_)
 
 
 def _check_folder(out: Path) -> None:
@@ -170,7 +168,7 @@ def analyse(
     from shiftbench.leaderboard.store import open_store
     from shiftbench.scoring.papers.analysis.figures import analyse as carry_out
     from shiftbench.scoring.papers.analysis.figures import figures_of, write
-    from shiftbench.scoring.papers.analysis.report import as_json, print_analyses
+    from shiftbench.scoring.papers.analysis.report import analysis_lines, as_json
     from shiftbench.scoring.reports.terminal import warnings
 
     figures_of(figure or [])  # before any work
@@ -185,6 +183,5 @@ def analyse(
     notes = list(dict.fromkeys(note for entry in entries for note in warnings(entry.scores)))
     for analysis in tqdm(analyses, desc="drawing", unit=" figures", disable=None):
         write(analysis, out, notes)
-    if json_ != "-":
-        print_analyses(analyses, out, [*notes, *left_out], console())
-    write_json(as_json(analyses, len(entries), out, [*notes, *left_out]), json_)
+    notes += left_out
+    answer(analysis_lines(analyses, out, notes), as_json(analyses, len(entries), out, notes), json_)

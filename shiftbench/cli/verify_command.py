@@ -7,7 +7,7 @@ import typer
 
 from shiftbench.checking.opened_data import OwnOptions, opened_data
 from shiftbench.cli.data_options import FAILED
-from shiftbench.validation.command_line import JsonOption, console, with_options, write_json
+from shiftbench.validation.command_line import JsonOption, answer, with_options
 
 
 @with_options
@@ -42,7 +42,7 @@ def verify(
     from shiftbench.checking.claims import find_files, find_inside, read_recorded_values, repeat_claim
     from shiftbench.leaderboard.store import open_store
     from shiftbench.scoring.comparing.claims import check_against_scores, check_claim, read_claim
-    from shiftbench.scoring.reports.claims import print_claim_check
+    from shiftbench.scoring.reports.claims import claim_lines
 
     claimed = read_claim(claim)
     data = data or (find_inside(claimed.data, claim) if claimed.data else None)
@@ -55,8 +55,6 @@ def verify(
     if opened_store is not None and result.moved_by:
         contradicted = check_against_scores(claimed, read_recorded_values(claimed, opened_store))
         result = result.model_copy(update={"facts": (*result.facts, *contradicted)})
-    if json_ != "-":
-        print_claim_check(claimed, result, console())
-    write_json(result.model_dump(mode="json"), json_)
+    answer(claim_lines(claimed, result), result.model_dump(mode="json"), json_)
     if not result.holds:
         raise typer.Exit(FAILED)

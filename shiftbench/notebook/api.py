@@ -256,7 +256,7 @@ def build_own(
     from shiftbench.builders.building.own_columns import Columns, find_kind
     from shiftbench.builders.building.own_rows import own_rows
     from shiftbench.builders.writing.writer import check_out
-    from shiftbench.checking.own_data import print_split_note
+    from shiftbench.checking.own_data import warn_of_splits
 
     tables = own_tables(frame, "frame")
     texts = () if text is None else (text,) if isinstance(text, str) else tuple(text)
@@ -270,5 +270,5 @@ def build_own(
         check_out(folder, overwrite=overwrite, withhold=False)
         build_rows(name, rows, tables, folder, **options)
     opened = DatasetFolder.open(folder)
-    print_split_note(opened)
+    warn_of_splits(opened)
     return opened

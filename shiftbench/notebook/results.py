@@ -18,8 +18,9 @@ from shiftbench.scoring.reports.plain_tables import (
     shifts_table,
     summary_table,
 )
-from shiftbench.scoring.reports.terminal import capture_print, print_comparisons, print_scores, warnings
+from shiftbench.scoring.reports.terminal import comparison_lines, score_lines, warnings
 from shiftbench.scoring.scores.shape import Scores
+from shiftbench.validation.plain_console import printed_text
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class ScoreResult(_Result):
 
     def __repr__(self) -> str:
         """Return what ``shiftbench score`` prints."""
-        return capture_print(lambda console: print_scores(self.scores, console))
+        return printed_text(score_lines(self.scores))
 
 
 class ComparisonResult(_Result):
@@ -116,7 +117,7 @@ class ComparisonResult(_Result):
 
     def __repr__(self) -> str:
         """Return what ``shiftbench compare`` prints."""
-        return capture_print(lambda console: print_comparisons(self.comparisons, console))
+        return printed_text(comparison_lines(self.comparisons))
 
 
 def _choose(choices: Mapping[str, T], name: str, what: str) -> T:

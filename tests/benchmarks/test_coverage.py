@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from benchmarks.coverage import SIMULATIONS, measure_coverage, print_coverage, simulate_intervals
+from benchmarks.coverage import SIMULATIONS, coverage_lines, measure_coverage, simulate_intervals
 from benchmarks.interval_settings import SETTINGS
 from benchmarks.simulated_tasks import Setting, simulate_task
+from shiftbench.validation.plain_console import print_parts
 from shiftbench.validation.report import InvalidInput
 
 
@@ -36,7 +37,7 @@ def test_every_simulation_runs_and_is_printed(monkeypatch: pytest.MonkeyPatch) -
     rows = measure_coverage(2, 1)
     assert {row.simulation for row in rows} == set(SIMULATIONS)
     out = io.StringIO()
-    print_coverage(rows, 2, Console(file=out, width=200))
+    print_parts(coverage_lines(rows, 2), Console(file=out, width=200))
     for name, settings in SETTINGS.items():
         assert f"{name}: % of 95% intervals" in out.getvalue()
         assert all(setting.name in out.getvalue() for setting in settings)
@@ -52,7 +53,7 @@ def test_an_unknown_simulation_is_refused() -> None:
 def test_intervals_hold_the_truth(name: str) -> None:
     """Check that mean coverage over p is at least 94%, no cell's below 90% (85% at p = 0.995 of 30 texts)."""
     rows = simulate_intervals(name, 400, 1, lambda: None)
-    print_coverage(rows, 400, Console(width=240))
+    print_parts(coverage_lines(rows, 400), Console(width=240))
     shares = [row.share for row in rows if row.share is not None]
     assert np.mean(shares) >= 0.94
     for row in rows:

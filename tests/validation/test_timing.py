@@ -6,7 +6,8 @@ from dataclasses import asdict
 import pytest
 from rich.console import Console
 
-from shiftbench.validation.timing import Timing, print_timing
+from shiftbench.validation.plain_console import print_parts
+from shiftbench.validation.timing import Timing, timing_line
 
 READ = Timing(
     name="2 GB",
@@ -61,7 +62,7 @@ TRAINED = Timing(
 )
 def test_a_timing_is_one_line(timing: Timing, line: str) -> None:
     console = Console(file=io.StringIO(), width=30)
-    print_timing(timing, console)
+    print_parts([timing_line(timing)], console)
     assert console.file.getvalue() == f"{line}\n"  # type: ignore[attr-defined]
 
 

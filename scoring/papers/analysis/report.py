@@ -1,27 +1,27 @@
 """The list of what was drawn and what was not, as a table for a terminal and as JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from rich.console import RenderableType
+from rich.text import Text
 
 from shiftbench.scoring.papers.analysis.figures import Analysis
-from shiftbench.scoring.reports.terminal import print_table
+from shiftbench.scoring.reports.plain_tables import PlainTable
 
 
-def print_analyses(analyses: Sequence[Analysis], out: Path, notes: Sequence[str], console: Console) -> None:
-    """Print a table of the figures drawn, what each leaves out, and what could not be drawn.
+def analysis_lines(analyses: Sequence[Analysis], out: Path, notes: Sequence[str]) -> Iterator[RenderableType]:
+    """List a table of the figures drawn, what each leaves out, and what could not be drawn.
 
     Args:
         analyses: the analyses, drawn or not.
         out: the folder of their files.
         notes: what holds of all of them.
-        console: where it is printed.
     """
     drawn = [each for each in analyses if each.drawn]
     if not drawn:
-        console.print("Nothing could be drawn from these entries; the reasons follow.", markup=False)
+        yield "Nothing could be drawn from these entries; the reasons follow."
     if drawn:
         rows = [
             [each.figure.name, each.figure.paper or "-", f"{each.findings.rows.height:,}",
@@ -29,14 +29,13 @@ def print_analyses(analyses: Sequence[Analysis], out: Path, notes: Sequence[str]
             for each in drawn
         ]  # fmt: skip
         columns = ("figure", "paper", "rows", "files")
-        print_table(console, f"Drawn into {out}", columns, rows, texts=("paper", "files"))
+        yield PlainTable(f"Drawn into {out}", columns, rows, texts=("paper", "files"))
     for each in drawn:
-        _print_lines(console, f"{each.figure.name} leaves out", each.findings.left_out)
+        yield from (f"{each.figure.name} leaves out: {line}" for line in each.findings.left_out)
     for each in analyses:
         if not each.drawn:
-            _print_lines(console, f"{each.figure.name} not drawn", each.findings.left_out)
-    for note in notes:
-        console.print(note, style="yellow", markup=False, highlight=False)
+            yield from (f"{each.figure.name} not drawn: {line}" for line in each.findings.left_out)
+    yield from (Text(note, style="yellow") for note in notes)
 
 
 def as_json(analyses: Sequence[Analysis], n_entries: int, out: Path, notes: Sequence[str]) -> dict[str, Any]:
@@ -63,8 +62,3 @@ def as_json(analyses: Sequence[Analysis], n_entries: int, out: Path, notes: Sequ
         ],
         "notes": list(notes),
     }
-
-
-def _print_lines(console: Console, title: str, lines: Sequence[str]) -> None:
-    for line in lines:
-        console.print(f"{title}: {line}", markup=False, highlight=False, soft_wrap=True)

@@ -1,11 +1,13 @@
 """A choice of data sets as text tables for a terminal: scores and margins in points, similarity as a cosine x 100."""
 
-from rich.console import Console
+from collections.abc import Iterator
+
+from rich.console import RenderableType
 
 from shiftbench.scoring.papers.protocol.choice import DatasetChoice, Decision
 from shiftbench.scoring.papers.protocol.rule import BREADTH, CHOSEN, DROP, SOURCE_TAKEN, TRAIN_ROWS, UNFIT
 from shiftbench.scoring.reports.numbers import plain_points, plain_score
-from shiftbench.scoring.reports.terminal import print_table
+from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.scores.estimate import Estimate
 
 _NAME = "data set"
@@ -13,26 +15,22 @@ _NONE = "-"
 _LESS = {BREADTH: "less breadth", TRAIN_ROWS: "not more train rows"}
 
 
-def print_choice(choice: DatasetChoice, console: Console) -> None:
-    """Print the candidates' statistics, similarity and scores, the selection with its reasons, and the notes.
-
-    Args:
-        choice: the choice.
-        console: where it is printed.
-    """
-    _print_statistics(choice, console)
+def choice_lines(choice: DatasetChoice) -> Iterator[RenderableType]:
+    """List the candidates' statistics, similarity and scores, the selection with its reasons, and the notes."""
+    yield _statistics(choice)
     if choice.similarity:
-        _print_similarity(choice, console)
+        yield _similarity(choice)
     if choice.model is not None:
-        _print_scores(choice, console)
-    _print_selection(choice, console)
-    for note in choice.notes:
-        console.print(note, markup=False, highlight=False)
+        rows = [[item.name, _points(item.score), _points(item.drop)] for item in choice.candidates]
+        title = f"{choice.task}: {choice.model}, {choice.metric} in points"
+        yield PlainTable(title, (_NAME, "score", "drop"), rows)
+    yield _selection(choice)
+    yield from choice.notes
     ood = "?" if choice.ood is None else ", ".join(choice.ood) or "none"
-    console.print(f"\n{choice.task}: {choice.id or '?'} -> {ood}", markup=False, highlight=False, soft_wrap=True)
+    yield f"\n{choice.task}: {choice.id or '?'} -> {ood}"
 
 
-def _print_statistics(choice: DatasetChoice, console: Console) -> None:
+def _statistics(choice: DatasetChoice) -> PlainTable:
     fields = list(dict.fromkeys(field for item in choice.candidates for field in item.words))
     columns = (_NAME, "train", "test", "classes", "smallest\nclass")
     rows = []
@@ -48,24 +46,18 @@ def _print_statistics(choice: DatasetChoice, console: Console) -> None:
         rows.append([item.name, *counts, smallest, *words, str(item.breadth), source])
     lengths = [f"words of\n{field}\ntrain / test" for field in fields]
     title = f"{choice.task}: candidates, rows and mean lengths"
-    print_table(console, title, (*columns, *lengths, "breadth", "text source"), rows, texts=("text source",))
+    return PlainTable(title, (*columns, *lengths, "breadth", "text source"), rows, texts=("text source",))
 
 
-def _print_similarity(choice: DatasetChoice, console: Console) -> None:
+def _similarity(choice: DatasetChoice) -> PlainTable:
     names = [item.name for item in choice.candidates if item.name in choice.similarity]
     rows = [[a, *(plain_points(choice.similarity[a][b]) for b in names)] for a in names]
     encoder, _, revision = (choice.encoder or "").rpartition("@")
     title = f"{choice.task}: cosine x 100 of mean embeddings of test texts ({encoder or revision}); no part of the rule"
-    print_table(console, title, (_NAME, *names), rows)
+    return PlainTable(title, (_NAME, *names), rows)
 
 
-def _print_scores(choice: DatasetChoice, console: Console) -> None:
-    rows = [[item.name, _points(item.score), _points(item.drop)] for item in choice.candidates]
-    title = f"{choice.task}: {choice.model}, {choice.metric} in points"
-    print_table(console, title, (_NAME, "score", "drop"), rows)
-
-
-def _print_selection(choice: DatasetChoice, console: Console) -> None:
+def _selection(choice: DatasetChoice) -> PlainTable:
     scored = choice.ood is not None
     columns = (_NAME, "could be the ID", *(("OOD", "why", "margin", "chosen in") if scored else ()))
     rows = []
@@ -80,7 +72,7 @@ def _print_selection(choice: DatasetChoice, console: Console) -> None:
     title = f"{choice.task}: selection" + (
         "; margin in points: how far its score is from changing the decision" if scored else ""
     )
-    print_table(console, title, columns, rows, texts=("could be the ID", "OOD", "why"))
+    return PlainTable(title, columns, rows, texts=("could be the ID", "OOD", "why"))
 
 
 def id_words(item: Decision) -> str:

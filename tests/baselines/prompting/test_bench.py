@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from benchmarks import prompt as bench
-from shiftbench.validation.command_line import console
-from shiftbench.validation.timing import print_timing
+from shiftbench.validation.command_line import show
+from shiftbench.validation.timing import timing_line
 
 
 def test_both_ways_of_scoring_give_the_same() -> None:
@@ -21,7 +21,7 @@ def test_both_sides_are_measured(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert (asking.unit, asking.wanted, asking.met) == ("requests", 0.9, None)
     assert (scoring.unit, scoring.wanted, scoring.met) == ("prompts", 3.0, None)
     for timing in (asking, scoring):
-        print_timing(timing, console())
+        show([timing_line(timing)])
     said = capsys.readouterr().out
     assert "a bare asyncio loop, 64 at once: " in said
     assert "each label behind its own prompt: " in said

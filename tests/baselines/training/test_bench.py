@@ -7,8 +7,8 @@ import pytest
 
 from benchmarks import train as bench
 from benchmarks.train import run_training_bench, texts
-from shiftbench.validation.command_line import console
-from shiftbench.validation.timing import compare_rates, print_timing
+from shiftbench.validation.command_line import show
+from shiftbench.validation.timing import compare_rates, timing_line
 
 
 @pytest.mark.long
@@ -25,7 +25,7 @@ def test_both_sides_are_measured(
         assert timing.rate is not None
         assert timing.yardstick_rate is not None
         assert timing.ratio == timing.rate / timing.yardstick_rate
-        print_timing(timing, console())
+        show([timing_line(timing)])
     said = capsys.readouterr().out
     assert "Trainer's defaults, " in said
     assert "Trainer with train_sampling_strategy=group_by_length, " in said

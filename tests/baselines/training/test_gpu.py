@@ -22,8 +22,8 @@ from shiftbench.baselines.training.trainer import Objective, Trajectory, plain_l
 from shiftbench.builders.encoder import DEFAULT_ENCODER
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.scores.score import score_file
-from shiftbench.validation.command_line import console
-from shiftbench.validation.timing import print_timing
+from shiftbench.validation.command_line import show
+from shiftbench.validation.timing import timing_line
 from tests.baselines.every_program import PROGRAMS, run_program
 
 pytestmark = [
@@ -76,7 +76,7 @@ def test_training_and_prediction_keep_their_lead(capsys: pytest.CaptureFixture[s
     with capsys.disabled():
         print()
         for timing in timings:
-            print_timing(timing, console())
+            show([timing_line(timing)])
         rate = timings[0].rate
         assert rate is not None
         print(f"training: {describe_utilisation(model, rate, torch.cuda.get_device_name())}")

@@ -9,10 +9,10 @@ import pytest
 
 from shiftbench.builders import boss
 from shiftbench.builders.building.build import build, list_domains
-from shiftbench.builders.building.report import print_build
+from shiftbench.builders.building.report import build_lines
 from shiftbench.builders.folder.paper_sizes import paper_sizes
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.validation.command_line import console
+from shiftbench.validation.command_line import show
 from shiftbench.validation.report import InvalidInput
 from tests.builders.boss.upstream_writer import MISSING
 
@@ -291,7 +291,7 @@ def test_sizes_are_compared_with_the_papers(suite: DatasetFolder, capsys: pytest
             sum(part.rows for part in size.parts) == size.rows - size.paper
             for size in paper_sizes(suite.manifest, task)
         )
-    print_build(suite.path, suite.manifest, (), console())
+    show(build_lines(suite.path, suite.manifest, ()))
     shown = capsys.readouterr().out
     assert "rows here and in the paper's tables, where they differ" in shown
     card = (suite.path / "README.md").read_text(encoding="utf-8")

@@ -13,10 +13,11 @@ from rich.console import Console
 
 from shiftbench.builders.building import build as build_module
 from shiftbench.builders.building.build import build, list_domains
-from shiftbench.builders.building.report import print_build
+from shiftbench.builders.building.report import build_lines
 from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.specs.spec import FileFacts, TotalFacts, Upstream
+from shiftbench.validation.plain_console import print_parts
 from shiftbench.validation.report import InvalidInput
 
 GENRES = ("fiction", "government", "slate", "telephone", "travel")
@@ -220,7 +221,7 @@ def test_files_with_nothing_recorded_make_the_folder_unverified(
     assert "> **Unverified.** Nothing is recorded to compare 1 upstream file of the sources below with" in card
     assert f"| {TEST} | 60 | not known; unverified |" in card
     told = io.StringIO()
-    print_build(tmp_path / "out", built.manifest, (), Console(file=told, width=200))
+    print_parts(build_lines(tmp_path / "out", built.manifest, ()), Console(file=told, width=200))
     assert f"content {again.content_hash[:12]}, unverified\n" in told.getvalue()
     assert f"unverified, so perhaps incomplete: {TEST}\n" in told.getvalue()
     older = again.model_dump(mode="json")

@@ -17,7 +17,7 @@ from shiftbench.builders import df1
 from shiftbench.builders.assembling.assemble import assemble
 from shiftbench.builders.building import build as build_module
 from shiftbench.builders.building.build import build, list_domains
-from shiftbench.builders.building.report import print_build
+from shiftbench.builders.building.report import build_lines
 from shiftbench.builders.encoder import Encoder, encoder_texts
 from shiftbench.builders.folder.manifest import Pairing
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -33,7 +33,7 @@ from shiftbench.metrics.depth import (
 )
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import Scores
-from shiftbench.validation.command_line import console
+from shiftbench.validation.command_line import show
 from shiftbench.validation.report import InvalidInput
 from tests.builders.df1.upstream_writer import GENRES
 
@@ -163,7 +163,7 @@ def test_q_stands_beside_the_papers(
     )
     assert "MuS-3, source: government, slate, telephone, travel; 5,000 texts, 5,000 in the paper." in card
     assert 'load_dataset(REPO, "SiS-1")' in card
-    print_build(pairings.path, pairings.manifest, (), console())
+    show(build_lines(pairings.path, pairings.manifest, ()))
     printed = capsys.readouterr().out
     assert "SiS-3: Q 0.34 in the paper; 0." in printed
     assert "domains without" not in printed

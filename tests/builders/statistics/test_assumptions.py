@@ -16,7 +16,8 @@ from shiftbench.builders.folder.statistics import (
     SplitStatistics,
     TaskStatistics,
 )
-from shiftbench.builders.statistics.assumptions import Assumption, check_assumptions, print_assumptions
+from shiftbench.builders.statistics.assumptions import Assumption, assumption_lines, check_assumptions
+from shiftbench.validation.plain_console import print_parts
 from shiftbench.validation.vocabulary import TaskKind
 
 LENGTHS = Lengths(mean=1, sd=0, quantiles=(1, 1, 1, 1, 1, 1, 1))
@@ -140,7 +141,7 @@ def test_one_domain_has_nothing_to_compare_with() -> None:
 def test_what_is_printed() -> None:
     domains = {"books": {"train": classes(50, 50)}, "[b]dvd": {"train": classes(60, 40)}}
     console = Console(file=io.StringIO(), width=140)
-    print_assumptions(check_assumptions(statistics(TaskKind.CLASSIFICATION, domains)), console)
+    print_parts(assumption_lines(check_assumptions(statistics(TaskKind.CLASSIFICATION, domains))), console)
     output = console.file.getvalue()  # type: ignore[attr-defined]
     lines = [line for line in output.splitlines() if "class share between" in line]
     cells = [cell.strip() for cell in lines[0].split("  ") if cell]

@@ -10,10 +10,11 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.reports.folder_report import folder_report
-from shiftbench.scoring.reports.terminal import print_scores
+from shiftbench.scoring.reports.terminal import score_lines
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card
+from shiftbench.validation.plain_console import print_parts
 from tests.leaderboard.conftest import Visible, predict
 from tests.leaderboard.id_folder import id_predictions
 from tests.leaderboard.pages.board_table import rows
@@ -52,5 +53,5 @@ def test_report_and_terminal_mark_it(synthetic: DatasetFolder, predictions: Path
     report = Visible(folder_report(predictions, scores, synthetic)).text
     assert "trained elsewhere: drops do not apply" in report
     lines = StringIO()
-    print_scores(scores, Console(file=lines, width=120))
+    print_parts(score_lines(scores), Console(file=lines, width=120))
     assert "trained elsewhere: drops do not apply" in lines.getvalue()

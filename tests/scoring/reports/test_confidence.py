@@ -13,9 +13,10 @@ from shiftbench.scoring.reports.confidence_part import confidence_part
 from shiftbench.scoring.reports.numbers import drop_points, points
 from shiftbench.scoring.reports.pictures.reliability import reliability, risk_by_coverage
 from shiftbench.scoring.reports.report_page import report_html
-from shiftbench.scoring.reports.terminal import print_scores
+from shiftbench.scoring.reports.terminal import score_lines
 from shiftbench.scoring.scores.confidence_shape import Confidence
 from shiftbench.scoring.scores.shape import Scores
+from shiftbench.validation.plain_console import print_parts
 from tests.leaderboard.confident import confident, score
 from tests.leaderboard.conftest import Visible
 from tests.scoring.reports.test_pictures import marks, svg, words
@@ -94,7 +95,7 @@ def test_without_probabilities_there_is_no_label_shift(folder: DatasetFolder) ->
 
 def test_a_terminal_shows_the_means(scores: Scores, found: Confidence) -> None:
     stream = io.StringIO()
-    print_scores(scores, Console(file=stream, width=120))
+    print_parts(score_lines(scores), Console(file=stream, width=120))
     printed = stream.getvalue()
     assert "confidence in points, means" in printed
     assert found.mean_out is not None

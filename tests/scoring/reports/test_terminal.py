@@ -8,11 +8,12 @@ from rich.console import Console
 
 from shiftbench.baselines import majority
 from shiftbench.scoring.comparing.files import Entrant, compare_entrants
-from shiftbench.scoring.reports.terminal import FLOOR_MARK, print_board, print_comparisons, print_scores
+from shiftbench.scoring.reports.terminal import FLOOR_MARK, board_lines, comparison_lines, score_lines
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import Missing, Scores
 from shiftbench.scoring.scores.summary import NO_DEPTHS
+from shiftbench.validation.plain_console import print_parts
 from tests.leaderboard.conftest import Filled
 
 
@@ -40,10 +41,10 @@ def printed(console: Console) -> str:
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_no_name_and_no_number_is_cut(scores: Scores, filled: Filled, preds: Path, width: int) -> None:
     out = console(width)
-    print_scores(scores, out)
-    print_board([("Majority, of the source's train split", scores)], out)
+    print_parts(score_lines(scores), out)
+    print_parts(board_lines([("Majority, of the source's train split", scores)]), out)
     same = Entrant(preds, filled.folder)
-    print_comparisons([compare_entrants(same, same, n_swaps=1000)], out)
+    print_parts(comparison_lines([compare_entrants(same, same, n_swaps=1000)]), out)
     text = printed(out)
     assert "…" not in text
     assert "Majority, of the source's train split" in text
@@ -54,7 +55,7 @@ def test_no_name_and_no_number_is_cut(scores: Scores, filled: Filled, preds: Pat
 
 def test_the_board_is_a_table_at_120_columns(scores: Scores) -> None:
     out = console(120)
-    print_board([("Majority", scores)], out)
+    print_parts(board_lines([("Majority", scores)]), out)
     assert any(
         line.split()
         == ["entry", "mean", "SS", "mean", "ST", "average", "drop", "worst", "SD", "worst", "TD", "DF1@0", "DF1@90"]
@@ -64,20 +65,20 @@ def test_the_board_is_a_table_at_120_columns(scores: Scores) -> None:
 
 def test_the_board_warns_once_of_synthetic_data(scores: Scores) -> None:
     out = console(120)
-    print_board([("A", scores), ("B", scores)], out)
+    print_parts(board_lines([("A", scores), ("B", scores)]), out)
     assert printed(out).count("Synthetic data") == 1
 
 
 def test_a_reference_td_is_shown_apart(scores: Scores) -> None:
     title = "TD against the reference's TT"
     out = console(120)
-    print_scores(scores, out)
+    print_parts(score_lines(scores), out)
     assert title not in printed(out)
     task = scores.tasks[0]
     flagged = task.shifts[0].model_copy(update={"reference_td": Estimate(value=0.123)})
     task = task.model_copy(update={"shifts": (flagged, *task.shifts[1:])})
     out = console(120)
-    print_scores(scores.model_copy(update={"tasks": (task,)}), out)
+    print_parts(score_lines(scores.model_copy(update={"tasks": (task,)})), out)
     assert "12.3" in printed(out).split(title)[1]
 
 
@@ -93,7 +94,7 @@ def test_what_does_not_apply_is_not_printed(scores: Scores) -> None:
     task = task.model_copy(update={"shifts": away, "summary": summary, "in_domain": (), "near_duplicates": None})
     gap = Missing(task="nli", source=None, target=None, what=NO_DEPTHS)
     out = console(120)
-    print_scores(scores.model_copy(update={"tasks": (task,), "missing": (gap,)}), out)
+    print_parts(score_lines(scores.model_copy(update={"tasks": (task,), "missing": (gap,)})), out)
     text = printed(out)
     assert "n/a" not in text
     assert "depth tables" not in text
@@ -109,7 +110,7 @@ def test_a_drop_to_or_from_chance_is_marked_where_it_stands(scores: Scores) -> N
     summary = task.summary.model_copy(update={"at_floor": False})
     task = task.model_copy(update={"shifts": tuple(shifts), "summary": summary})
     out = console(120)
-    print_scores(scores.model_copy(update={"tasks": (task,)}), out)
+    print_parts(score_lines(scores.model_copy(update={"tasks": (task,)})), out)
     text = printed(out)
     assert f"1 of {len(shifts)} shifts have a score at chance; their drops are marked 'floor'" in text
     of_sd, of_td = text.split("SD in points")[1].split("TD in points")
@@ -119,13 +120,13 @@ def test_a_drop_to_or_from_chance_is_marked_where_it_stands(scores: Scores) -> N
 
 def test_the_verdict_comes_first(scores: Scores) -> None:
     out = console(120)
-    print_scores(scores, out)
+    print_parts(score_lines(scores), out)
     assert printed(out).startswith("Not shown to be better than chance under shift")
 
 
 def test_what_home_advantage_is_of_and_what_training_variance_needs(scores: Scores) -> None:
     out = console(120)
-    print_scores(scores, out)
+    print_parts(score_lines(scores), out)
     text = " ".join(printed(out).split())
     assert "home advantage (logits, not points)" in text
     assert "Home advantage: none is concluded, as mean ST is not shown to be above chance." in text

@@ -11,9 +11,10 @@ from seqeval.scheme import IOB2
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.tagging import RARER_TO_MISCELLANEOUS
-from shiftbench.scoring.reports.terminal import print_board, print_scores
+from shiftbench.scoring.reports.terminal import board_lines, score_lines
 from shiftbench.scoring.scores.score import checked_predictions, score_file
 from shiftbench.scoring.scores.shape import IdOod, Scores, TaskScores
+from shiftbench.validation.plain_console import print_parts
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.id_folder import id_predictions
 
@@ -288,8 +289,8 @@ def test_the_terminal_shows_id_and_ood(id_folder: DatasetFolder, tmp_path: Path,
     frames = [id_predictions(id_folder, "ner", "few_nerd"), id_predictions(id_folder, "nli_candidates", "mnli")]
     scores = scored(id_folder, tmp_path, *frames)
     out = Console(width=width, file=io.StringIO())
-    print_scores(scores, out)
-    print_board([("Mine", scores)], out)
+    print_parts(score_lines(scores), out)
+    print_parts(board_lines([("Mine", scores)]), out)
     text = out.file.getvalue()  # type: ignore[attr-defined]
     assert "ner: ID and OOD scores in points (span_f1)" in text
     assert "four types" in text

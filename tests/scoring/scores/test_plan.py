@@ -9,8 +9,9 @@ from rich.console import Console
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.power import EvaluationSet, minimum_detectable, target_drop_variance
-from shiftbench.scoring.reports.plan_tables import plan_picture, print_plan
+from shiftbench.scoring.reports.plan_tables import plan_lines, plan_picture
 from shiftbench.scoring.scores.plan import plan
+from shiftbench.validation.plain_console import print_parts
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import predict
 from tests.leaderboard.id_folder import build_id_folder
@@ -18,7 +19,7 @@ from tests.leaderboard.id_folder import build_id_folder
 
 def printed(found: object) -> str:
     text = StringIO()
-    print_plan(found, Console(file=text, width=120))  # type: ignore[arg-type]
+    print_parts(plan_lines(found), Console(file=text, width=120))  # type: ignore[arg-type]
     return text.getvalue()
 
 

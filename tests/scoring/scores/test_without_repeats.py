@@ -9,9 +9,10 @@ from rich.console import Console
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.reports.headline import headline
-from shiftbench.scoring.reports.terminal import print_scores
+from shiftbench.scoring.reports.terminal import score_lines
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import TaskScores, WithoutRepeats
+from shiftbench.validation.plain_console import print_parts
 from tests.leaderboard.repeated import DOMAINS, build_repeating_folder, nearest_text_predictions
 
 
@@ -105,7 +106,7 @@ def test_people_read_the_drop_beside_the_plain_one(folder: DatasetFolder, predic
     assert "without near-duplicates" in page
     assert "texts the mean score at home is" in page
     console = Console(record=True, width=200)
-    print_scores(scores, console)
+    print_parts(score_lines(scores), console)
     printed = " ".join(console.export_text().split())
     assert f"Without these {without(scores.tasks[0]).left_out:,} texts the mean score at home is" in printed
 

@@ -1,0 +1,82 @@
+"""A bar of progress is shown where notes are heard and somebody can see it."""
+
+import io
+import logging
+import sys
+
+import pytest
+
+from shiftbench.validation.notices import heard_notes
+from shiftbench.validation.progress import progress
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def open_terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """Put a terminal in the place of standard error; in a fixture pytest would put its own back before the test."""
+    stream = _Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    return stream
+
+
+def walk(**how: bool) -> list[int]:
+    return list(progress(range(3), desc="reading", unit="file", **how))
+
+
+def test_a_program_that_imports_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = open_terminal(monkeypatch)
+    assert walk() == [0, 1, 2]
+    assert terminal.getvalue() == ""
+
+
+def test_a_command_shows_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = open_terminal(monkeypatch)
+    with heard_notes():
+        assert walk() == [0, 1, 2]
+    assert "reading: 100%" in terminal.getvalue()
+    assert "3/3" in terminal.getvalue()
+
+
+def test_a_bar_that_is_moved_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = open_terminal(monkeypatch)
+    with heard_notes(), progress(total=2, desc="scoring", unit="entry") as bar:
+        bar.update(2)
+    assert "2/2" in terminal.getvalue()
+
+
+def test_a_level_silences_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = open_terminal(monkeypatch)
+    with heard_notes():
+        logging.getLogger("shiftbench").setLevel(logging.WARNING)
+        assert walk() == [0, 1, 2]
+    assert terminal.getvalue() == ""
+
+
+def test_a_caller_can_leave_the_bar_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = open_terminal(monkeypatch)
+    with heard_notes():
+        assert walk(shown=False) == [0, 1, 2]
+    assert terminal.getvalue() == ""
+
+
+def test_a_pipe_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", pipe)
+    with heard_notes():
+        assert walk() == [0, 1, 2]
+    assert pipe.getvalue() == ""
+
+
+def test_a_program_may_ask_for_bars(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = open_terminal(monkeypatch)
+    logger = logging.getLogger("shiftbench")
+    level = logger.level
+    logger.setLevel(logging.INFO)
+    try:
+        walk()
+    finally:
+        logger.setLevel(level)
+    assert "reading: 100%" in terminal.getvalue()
