@@ -20,8 +20,8 @@ from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.site import box
 from shiftbench.scoring.reports.numbers import MISSING, count, metric_name, points, share
 from shiftbench.scoring.reports.pictures.colours import cell_colours
-from shiftbench.scoring.reports.pictures.depths import QUANTILES, depth_boxes
-from shiftbench.scoring.reports.pictures.matrix import matrix
+from shiftbench.scoring.reports.pictures.heatmap import matrix
+from shiftbench.scoring.reports.pictures.rows import QUANTILES, depth_boxes
 from shiftbench.scoring.reports.pictures.words import ARROW
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 

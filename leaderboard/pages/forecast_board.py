@@ -27,7 +27,7 @@ from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.site import box
 from shiftbench.scoring.reports.numbers import metric_name
-from shiftbench.scoring.reports.pictures.forecast_plane import MOST_MARKS, ForecastMark, forecast_plane
+from shiftbench.scoring.reports.pictures.planes import MOST_MARKS, ForecastMark, forecast_plane
 from shiftbench.validation.csv_export import guarded_csv
 from shiftbench.validation.report import counted
 

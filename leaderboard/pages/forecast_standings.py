@@ -11,7 +11,7 @@ from shiftbench.scoring.forecasting.errors import MIN_MODELS, sort_methods
 from shiftbench.scoring.forecasting.methods import FLOORS, TITLES
 from shiftbench.scoring.forecasting.shape import BoardStandings, MethodErrors
 from shiftbench.scoring.reports.cells import scroll_box
-from shiftbench.scoring.reports.forecast_comparison import CANNOT_TELL
+from shiftbench.scoring.reports.forecast_words import CANNOT_TELL
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.numbers import MISSING, drop_points, points
 from shiftbench.validation.report import counted

@@ -17,17 +17,17 @@ from shiftbench.scoring.reports.check_words import (
     p_words,
     spread_line,
 )
-from shiftbench.scoring.reports.confidence_rows import FIGURES
+from shiftbench.scoring.reports.confidence import FIGURES
 from shiftbench.scoring.reports.forecast_words import forecast_table, unlabelled_lines
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.site import report_file
 from shiftbench.scoring.reports.numbers import MINUS, drop_points, drop_text, metric_name, points, score_text, share
-from shiftbench.scoring.reports.pictures.by_domain import scores_by_domain
 from shiftbench.scoring.reports.pictures.curves import curve_values, depth_curves, has_depth
+from shiftbench.scoring.reports.pictures.rows import scores_by_domain
 from shiftbench.scoring.reports.plain_tables import html
 from shiftbench.scoring.reports.score_parts import examples_list
-from shiftbench.scoring.reports.tail_figures import slope_rows
+from shiftbench.scoring.reports.score_words import slope_rows
 from shiftbench.scoring.scores.domain_shape import DomainCheck, DomainScore, ExplainedDomain
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.examples import WrongExample

@@ -3,15 +3,16 @@
 from collections.abc import Iterator
 
 from shiftbench.scoring.forecasting.shape import Forecasts, MethodComparison, TaskForecast
-from shiftbench.scoring.reports.forecast_comparison import comparison_notes, standings_table
 from shiftbench.scoring.reports.forecast_words import (
     ABOUT,
     believed,
     closing_lines,
+    comparison_notes,
     errors_table,
     forecast_table,
     likeness_lines,
     reason_lines,
+    standings_table,
 )
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.frame.site import report_file

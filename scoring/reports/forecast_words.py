@@ -1,13 +1,108 @@
-"""Forecasts in words: one sentence on what may be believed, a table of methods, and how they did where labels are."""
+"""Forecasts in words and tables: what may be believed, how methods did where labels are, what no method sees."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from shiftbench.scoring.forecasting.methods import TITLES
-from shiftbench.scoring.forecasting.shape import Forecast, Forecasts, MethodErrors, ShiftForecast, TaskForecast
-from shiftbench.scoring.reports.forecast_comparison import method_table
+from rich.console import RenderableType
+from rich.text import Text
+
+from shiftbench.metrics.forecast_errors import MIN_DOMAINS
+from shiftbench.scoring.comparing.shape import p_text
+from shiftbench.scoring.forecasting.comparison import BOARDS_ARE_ALIKE
+from shiftbench.scoring.forecasting.errors import sort_methods
+from shiftbench.scoring.forecasting.methods import FLOORS, TITLES
+from shiftbench.scoring.forecasting.shape import (
+    BoardStandings,
+    Forecast,
+    Forecasts,
+    MethodComparison,
+    MethodErrors,
+    ShiftForecast,
+    TaskForecast,
+)
 from shiftbench.scoring.reports.numbers import metric_name, plain_points
 from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.validation.report import counted
+
+CANNOT_TELL = "cannot tell"
+_UNTESTED = "?"
+_FEW = f"{_UNTESTED} {CANNOT_TELL}: with fewer than {MIN_DOMAINS} target domains no test over them can be significant."
+_SKILL = (
+    "Int. score: Winkler's interval score, lower is better. Skill: share of a floor's error that a method saves, and p "
+    "of a paired test over target domains."
+)
+_HELD = (
+    "Held: target domains in which the share of shifts inside was at least the level (behind the comma), each domain "
+    "left out of what set its intervals; inside: that share, its mean over domains, and its 95% interval over domains."
+)
+_SET_ON = (
+    "Intervals of the other boards are set on the domains of {board}: it is assumed that methods are as far off on "
+    "theirs. Held and inside test this assumption."
+)
+
+
+def standings_table(part: BoardStandings) -> PlainTable:
+    """Build the table of a board: a row a method, in the order of ``sort_methods``."""
+    name = part.board or ("all boards" if part.set_on is None else f"all boards but {part.set_on}")
+    of = f"{name}: forecasts against truth, {counted(len(part.models), 'model')}"
+    return method_table(of if part.set_on is None else f"{of}; intervals set on {part.set_on}", part.standings)
+
+
+def method_table(title: str, errors: Sequence[MethodErrors]) -> PlainTable:
+    """Build the table of how methods did where labels are known, in points, in the order of ``sort_methods``."""
+    is_ranked = any(each.rank_correlation is not None for each in errors)
+    skills = ("skill, source", "skill, drop")
+    head = ("method", "domains", "error", "bias", "int. score", "held", "inside", "interval", *skills)
+    rows = []
+    for each in sort_methods(errors):
+        ranks = "" if each.rank_correlation is None else f"{each.rank_correlation:.2f}"
+        rows.append((*_row(each), ranks) if is_ranked else _row(each))
+    return PlainTable(title, (*head, "rank corr.") if is_ranked else head, rows, n_names=1)
+
+
+def _row(each: MethodErrors) -> tuple[str, ...]:
+    against: list[str] = []
+    for floor in FLOORS:
+        saved, p = each.skill.get(floor), each.p.get(floor)
+        test = _UNTESTED if p is None else f"({p_text(p)})"
+        against.append("" if saved is None else f"{saved:+.2f} {test}")
+    held = share = ends = ""
+    if each.held is not None:
+        held = f"{each.held.held}/{each.held.n_domains}, {100 * each.held.level:.0f}%"
+        share = f"{plain_points(each.held.share, 0)}%"
+        ends = f"{plain_points(each.held.low, 0)}-{plain_points(each.held.high, 0)}"  # without spaces: cells wrap there
+    return (
+        TITLES.get(each.method, each.method),
+        str(each.n_domains),
+        plain_points(each.error),
+        plain_points(each.bias, signed=True),
+        "" if each.interval_score is None else plain_points(each.interval_score),
+        held,
+        share,
+        ends,
+        *against,
+    )
+
+
+def comparison_notes(found: MethodComparison) -> Iterator[str]:
+    """List what is to be known of a comparison."""
+    yield _HELD
+    yield _SKILL
+    for board in dict.fromkeys(part.set_on for part in found.boards if part.set_on is not None):
+        yield _SET_ON.format(board=board)
+    if any(None in each.p.values() for part in found.boards for each in part.standings):
+        yield _FEW
+    if any(part.board is None for part in found.boards):
+        yield BOARDS_ARE_ALIKE
+    for line in found.left_out:
+        yield f"Left out: {line}."
+    yield found.concept_shift
+
+
+def method_comparison_lines(found: MethodComparison) -> Iterator[RenderableType]:
+    """List a table a board, then what is to be known of them."""
+    yield from map(standings_table, found.boards)
+    yield from comparison_notes(found)
+
 
 PREFERRED = ("mean-drop", "doc", "average-confidence", "gde", "source-accuracy")
 """The method that sentences are about: the first that has a forecast.
@@ -61,7 +156,7 @@ def believed(shift: ShiftForecast, task: TaskForecast, method: str | None = None
         return f"{_capital(metric)} about {plain_points(found.value)} on {about}; no interval: {why})."
     ends = f"between {plain_points(found.low, 0)} and {plain_points(found.high, 0)}"
     level = f"{100 * shift.level:.0f}% interval, set on {_of(shift, task)}"
-    return f"{_capital(metric)} {ends} on {about}; {level}; {held_words(_errors(task, found.method))})."
+    return f"{_capital(metric)} {ends} on {about}; {level}; {held_words(_errors_of(task, found.method))})."
 
 
 def _capital(text: str) -> str:
@@ -73,7 +168,7 @@ def _of(shift: ShiftForecast, task: TaskForecast) -> str:
     return f"the other {n} of {of} domains" if n < of else f"{n} domains"
 
 
-def _errors(task: TaskForecast, method: str) -> MethodErrors | None:
+def _errors_of(task: TaskForecast, method: str) -> MethodErrors | None:
     return next((each for each in task.errors if each.method == method), None)
 
 
@@ -197,3 +292,38 @@ def unlabelled_lines(forecasts: Forecasts) -> Iterator[str]:
         yield from (believed(shift, task) for shift in task.shifts if shift.truth is None)
         yield from () if (line := first_line(task)) is None else (line,)
     yield forecasts.concept_shift
+
+
+_TABLES = 4
+"""Shifts up to which each has its sentence and table; of more, only those into domains without labels."""
+
+
+def forecast_lines(forecasts: Forecasts, method: str | None = None) -> Iterator[RenderableType]:
+    """List forecasts, those of domains without labels first.
+
+    Args:
+        forecasts: of a prediction file.
+        method: the method that sentences are about; by default the first of ``PREFERRED``.
+    """
+    yield ABOUT
+    for task in forecasts.tasks:
+        yield from _task_lines(task, method)
+    yield from (f"Left out: {line}." for line in forecasts.left_out)
+    yield f"\n{forecasts.concept_shift}"
+
+
+def _task_lines(task: TaskForecast, method: str | None) -> Iterator[RenderableType]:
+    unknown = [shift for shift in task.shifts if shift.truth is None]
+    shown = task.shifts if len(task.shifts) <= _TABLES else unknown
+    for shift in shown:
+        before = f"{shift.source}: " if len(task.shifts) > 1 else ""
+        yield Text(f"{before}{believed(shift, task, method)}", style="bold")
+    for shift in shown:
+        yield forecast_table(shift)
+        yield from reason_lines(shift)
+    yield from likeness_lines(shown)
+    if len(shown) < len(task.shifts):
+        yield shifts_table(task, method)
+    if task.errors:
+        yield errors_table(task)
+    yield from closing_lines(task, method)

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from shiftbench.scoring.reports.annotators import AGAINST_OTHERS, ANNOTATORS, annotator_words
-from shiftbench.scoring.reports.detectable import detectable_text
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.numbers import (
     drop_points,
@@ -16,7 +14,13 @@ from shiftbench.scoring.reports.numbers import (
     share,
 )
 from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK, source_name
-from shiftbench.scoring.reports.tail_figures import about_lines
+from shiftbench.scoring.reports.score_words import (
+    AGAINST_OTHERS,
+    ANNOTATORS,
+    annotator_words,
+    detectable_text,
+    tail_lines,
+)
 from shiftbench.scoring.scores.coverage import LAMBDAS
 from shiftbench.scoring.scores.estimate import Estimate, Interval
 from shiftbench.scoring.scores.shape import OUTSIDE_BASES, DetectableDrop, NearDuplicates, Summary, TaskScores
@@ -69,7 +73,7 @@ def headline(task: TaskScores, placebo: TaskScores | None = None, *, has_placebo
     ]
     if summary.basis != PAIRING and summary.worst_sd.low is not None:
         lines.append(tag("p", WORST_INTERVAL, class_="sb-soft"))
-    lines += [tag("p", line, class_="sb-soft") for line in about_lines(task)]
+    lines += [tag("p", line, class_="sb-soft") for line in tail_lines(task)]
     if placebo is None and has_placebo and _has_drops(summary):
         lines.append(
             tag(

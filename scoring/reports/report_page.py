@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.reports.card_part import card_html
@@ -13,8 +14,10 @@ from shiftbench.scoring.reports.frame.site import report_file
 from shiftbench.scoring.reports.score_parts import Shown, find_task, score_parts, shown_tasks
 from shiftbench.scoring.reports.titles import domain_titles, untitled, with_titles
 from shiftbench.scoring.scores.examples import WrongExample, wrong_examples
+from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card
+from shiftbench.validation.prediction_files import PredictionInput
 
 
 def report_html(
@@ -65,3 +68,22 @@ def _examples(
 ) -> Sequence[WrongExample]:
     examples = wrong_examples(predictions, folder, task, untitled(source, names), untitled(target, names))
     return [replace(example, id=own_ids.get(example.id, example.id)) for example in examples]
+
+
+def folder_report(
+    predictions: Path | PredictionInput, scores: Scores, folder: DatasetFolder, card: Card | None = None
+) -> str:
+    """Write the report of a prediction file for a dataset folder.
+
+    Args:
+        predictions: the file, which was checked and scored.
+        scores: its scores.
+        folder: the dataset.
+        card: the predictions' card, if there is one.
+    Returns: one HTML page that needs no other file.
+    """
+    with TemporaryDirectory(prefix="shiftbench-report-") as place:
+        rows = Path(place) / "predictions.parquet"
+        checked = checked_predictions(predictions, folder, scores.subset)
+        checked.drop("task", "target").write_parquet(rows)
+        return report_html(PredictionInput.of(predictions).path.name, scores, folder, rows, card=card)

@@ -5,12 +5,10 @@ from dataclasses import dataclass, field
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.reports.above_line_part import AboveLine, above_line_part
-from shiftbench.scoring.reports.confidence_part import ABOUT, confidence_part
-from shiftbench.scoring.reports.detectable import ABOUT_DETECTABLE
+from shiftbench.scoring.reports.confidence import ABOUT, confidence_part
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.headline import WORST_INTERVAL, headline
 from shiftbench.scoring.reports.home_advantage import HOME_ABOUT, home_advantage_part
-from shiftbench.scoring.reports.margins import margin_lines
 from shiftbench.scoring.reports.numbers import MINUS, drop_points, drop_text, points, score_text
 from shiftbench.scoring.reports.pictures.by_idd import drops_by_idd, has_idd_order
 from shiftbench.scoring.reports.pictures.curves import (
@@ -23,11 +21,10 @@ from shiftbench.scoring.reports.pictures.curves import (
 )
 from shiftbench.scoring.reports.pictures.flips import flip_bars, has_flips, mean_flip_words
 from shiftbench.scoring.reports.pictures.heatmap import DROPS, has_drop_at_floor, heatmap
-from shiftbench.scoring.reports.pictures.id_ood import id_ood_plane
-from shiftbench.scoring.reports.pictures.plane import scenario_plane
+from shiftbench.scoring.reports.pictures.planes import id_ood_plane, scenario_plane
 from shiftbench.scoring.reports.pictures.words import shift_name, with_drops
+from shiftbench.scoring.reports.score_words import ABOUT_DETECTABLE, WORST, margin_lines
 from shiftbench.scoring.reports.shift_table import home_table, shift_table, worst_shifts
-from shiftbench.scoring.reports.tail_figures import WORST
 from shiftbench.scoring.scores.coverage import is_ranked, missing_lines, task_scores, unranked_lines
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.examples import WrongExample, why_hidden

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from shiftbench.scoring.reports.cells import number_cell, scroll_box
-from shiftbench.scoring.reports.detectable import detectable_note
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.numbers import MISSING, count, drop_points, drop_text, points, share
 from shiftbench.scoring.reports.pictures.colours import scenario_class
 from shiftbench.scoring.reports.pictures.words import source_name
+from shiftbench.scoring.reports.score_words import detectable_note
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.floors import DROP_SCORES, is_drop_at_floor
 from shiftbench.scoring.scores.shape import Flips, PriorFixed, Shift, TaskScores

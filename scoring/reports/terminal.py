@@ -9,25 +9,29 @@ from rich.text import Text
 
 from shiftbench.scoring.comparing.shape import Comparison, Difference, p_text, winner
 from shiftbench.scoring.comparing.words import about_lines, floor_words
-from shiftbench.scoring.reports.annotators import annotator_words
-from shiftbench.scoring.reports.confidence_rows import NAMES, brier_note, mean_rows
-from shiftbench.scoring.reports.detectable import detectable_lines, detectable_text
+from shiftbench.scoring.reports.confidence import NAMES, brier_note, mean_rows
 from shiftbench.scoring.reports.exports import mean_name
 from shiftbench.scoring.reports.headline import near_duplicate_words
-from shiftbench.scoring.reports.home_advantage import claim_words
-from shiftbench.scoring.reports.margins import margin_lines
-from shiftbench.scoring.reports.numbers import MINUS, plain_points, plain_score
+from shiftbench.scoring.reports.home_advantage import claim_words, home_lines
+from shiftbench.scoring.reports.numbers import MINUS, MISSING, plain_points, plain_score, share
 from shiftbench.scoring.reports.pictures.flips import mean_flip_words
 from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK
 from shiftbench.scoring.reports.plain_tables import PlainTable
-from shiftbench.scoring.reports.summary_rows import has_scenarios, summary_rows
-from shiftbench.scoring.reports.tail_figures import about_lines as tail_lines
-from shiftbench.scoring.reports.verdict import verdict_lines
+from shiftbench.scoring.reports.score_words import (
+    annotator_words,
+    detectable_lines,
+    detectable_text,
+    margin_lines,
+    slope_rows,
+    tail_lines,
+    verdict_lines,
+    worst_rows,
+)
 from shiftbench.scoring.scores.confidence_shape import Confidence
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.floors import DROP_SCORES, is_drop_at_floor
 from shiftbench.scoring.scores.id_ood import ID_OOD
-from shiftbench.scoring.scores.shape import OUTSIDE_BASES, IdOod, Scores, TaskScores
+from shiftbench.scoring.scores.shape import OUTSIDE_BASES, IdOod, Scores, Summary, TaskScores
 from shiftbench.scoring.scores.summary import NO_DEPTHS
 from shiftbench.validation.plain_console import print_parts
 from shiftbench.validation.report import counted
@@ -257,3 +261,46 @@ def _summary(task: TaskScores) -> Iterator[RenderableType]:
         needs = "single sources, every shift among them, and 5 or more runs a source with the same seeds on each target"
         needs = "5 or more runs with the same seeds on each target" if one_source else needs
         yield f"Training variance was not measured; that needs {needs}."
+
+
+_FIGURES = (
+    ("mean SS", "mean_ss"),
+    ("mean ST", "mean_st"),
+    ("average drop", "average_drop"),
+    ("worst SD (interval: all shifts at once)", "worst_sd"),
+    ("worst TD (interval: all shifts at once)", "worst_td"),
+    ("average worst SD", "average_worst_sd"),
+    ("average worst TD", "average_worst_td"),
+)
+
+
+def summary_rows(summary: Summary) -> Iterator[tuple[str, str]]:
+    """List labels and figures, in points.
+
+    Args:
+        summary: of one task.
+    Returns: rows with a figure; where the grid is not complete, the mean SD stands in the place of the average drop.
+    """
+    figures: list[tuple[str, Estimate]] = [(label, getattr(summary, name)) for label, name in _FIGURES]
+    if summary.average_drop.value is None:
+        figures.insert(2, ("mean SD", summary.mean_sd))
+    plain = [(label, Estimate(value=value)) for label, value in worst_rows(summary)]
+    by_depth = [(f"Depth F1 at lambda {lambda_}", each) for lambda_, each in summary.depth_f1.items()]
+    yield from _rows_with_values([*figures, *plain])
+    for name, interval in summary.total.items():
+        bounds = f"[{plain_points(interval.low)}, {plain_points(interval.high)}]"
+        yield f"{name.replace('_', ' ')}, training runs too", bounds
+    yield from _rows_with_values([*by_depth, *slope_rows(summary)])
+    if has_scenarios(summary):
+        yield from ((f"{name} shifts", share(part)) for name, part in summary.scenario_shares.items())
+        yield "scenarios resolved (both drops; count uncorrected)", share(summary.resolved_share)
+    yield from ((label, text) for label, text in home_lines(summary.home_advantage) if text != MISSING)
+
+
+def has_scenarios(summary: Summary) -> bool:
+    """Check whether any shift has both drops; without a model trained on the target there is no TD."""
+    return any(part is not None for part in summary.scenario_shares.values())
+
+
+def _rows_with_values(figures: list[tuple[str, Estimate]]) -> Iterator[tuple[str, str]]:
+    return ((label, plain_score(each)) for label, each in figures if each.value is not None)

@@ -14,8 +14,8 @@ import pydantic
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.checking.inputs import prediction_file
 from shiftbench.checking.opened_data import OpenedData, OwnOptions, opened_data
+from shiftbench.scoring.comparing.equivalence import regression_tests
 from shiftbench.scoring.comparing.files import Entrant
-from shiftbench.scoring.comparing.regression import regression_tests
 from shiftbench.scoring.reports.gate import gate_lines, renamed
 from shiftbench.scoring.scores.floors import constant_runs, is_at_floor, task_floors
 from shiftbench.scoring.scores.limits import (

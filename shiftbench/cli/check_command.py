@@ -127,7 +127,7 @@ def check(
     from shiftbench.builders.building.own import MIN_TEXTS
     from shiftbench.builders.building.own_columns import Columns, find_kind
     from shiftbench.checking.check_data import DataOptions, check_data
-    from shiftbench.scoring.reports.check_terminal import check_lines
+    from shiftbench.scoring.reports.check_words import check_lines
     from shiftbench.validation.vocabulary import ELSEWHERE
 
     check_tracker(log_to)

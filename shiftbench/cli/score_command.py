@@ -207,7 +207,7 @@ def _score_folder(
         margin=margin,
     )
     if report is not None:
-        from shiftbench.scoring.reports.folder_report import folder_report
+        from shiftbench.scoring.reports.report_page import folder_report
 
         card = sound_card(predictions.path)
         write_report(report, lambda: folder_report(predictions, scores, folder, card))

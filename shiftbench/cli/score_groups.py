@@ -105,8 +105,7 @@ def protocol(
         raise typer.BadParameter("give either --reported, the paper's tables, or --data, a dataset folder")
     if reported and (encoder or predictions):
         raise typer.BadParameter("--encoder and --predictions are for --data; --reported has the paper's own figures")
-    from shiftbench.scoring.papers.protocol.picture import choice_picture
-    from shiftbench.scoring.papers.protocol.report import choice_lines
+    from shiftbench.scoring.papers.protocol.report import choice_lines, choice_picture
     from shiftbench.scoring.papers.protocol.run import choose_measured, choose_reported
 
     if data is None:
@@ -167,8 +166,7 @@ def analyse(
     from shiftbench.leaderboard.board.analysed import find_results, read_entries
     from shiftbench.leaderboard.store import open_store
     from shiftbench.scoring.papers.analysis.figures import analyse as carry_out
-    from shiftbench.scoring.papers.analysis.figures import figures_of, write
-    from shiftbench.scoring.papers.analysis.report import analysis_lines, as_json
+    from shiftbench.scoring.papers.analysis.figures import analysis_lines, as_json, figures_of, write
     from shiftbench.scoring.reports.terminal import warnings
 
     figures_of(figure or [])  # before any work

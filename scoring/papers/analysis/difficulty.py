@@ -20,13 +20,14 @@ from shiftbench.scoring.papers.analysis.canvas import (
     whole_ticks,
 )
 from shiftbench.scoring.papers.analysis.entries import (
+    Findings,
     Result,
+    build_findings,
     group_by_board,
     n_entries,
     results_above_floor,
     with_bounds,
 )
-from shiftbench.scoring.papers.analysis.findings import Findings, build_findings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

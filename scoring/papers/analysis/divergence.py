@@ -12,13 +12,14 @@ from shiftbench.builders.folder.statistics import read_statistics
 from shiftbench.metrics.divergence import divergence_correlations
 from shiftbench.scoring.papers.analysis.canvas import BLUE, GREY, ORANGE, Key, Margins, Panel, picture, value_range
 from shiftbench.scoring.papers.analysis.entries import (
+    Findings,
     Result,
+    build_findings,
     group_by_board,
     n_entries,
     results_above_floor,
     with_bounds,
 )
-from shiftbench.scoring.papers.analysis.findings import Findings, build_findings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,13 +10,14 @@ import polars as pl
 from shiftbench.metrics.above_line import MIN_BASELINES, against_others
 from shiftbench.scoring.papers.analysis.canvas import BLUE, GREY, Margins, Panel, picture, shorten_name
 from shiftbench.scoring.papers.analysis.entries import (
+    Findings,
     Result,
+    build_findings,
     group_by_board,
     n_entries,
     results_above_floor,
     with_bounds,
 )
-from shiftbench.scoring.papers.analysis.findings import Findings, build_findings
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES
 
 if TYPE_CHECKING:

@@ -1,15 +1,18 @@
-"""The list of analyses, and the functions that find their rows, draw their pictures and write their files."""
+"""The list of analyses: finding their rows, drawing their pictures, writing their files, and what was drawn or not."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
 
 from shiftbench.scoring.papers.analysis.difficulty import draw_drops_by_difficulty, find_drops_by_difficulty
 from shiftbench.scoring.papers.analysis.divergence import draw_divergence, find_divergence
 from shiftbench.scoring.papers.analysis.effective import draw_effective, find_effective
-from shiftbench.scoring.papers.analysis.entries import Result
-from shiftbench.scoring.papers.analysis.findings import Draw, Findings
+from shiftbench.scoring.papers.analysis.entries import Draw, Findings, Result
 from shiftbench.scoring.papers.analysis.forecasts import draw_forecasts, find_forecasts
 from shiftbench.scoring.papers.analysis.grids import (
     draw_rank_stability,
@@ -20,6 +23,7 @@ from shiftbench.scoring.papers.analysis.grids import (
 from shiftbench.scoring.papers.analysis.scaling import draw_over, find_over
 from shiftbench.scoring.papers.analysis.scenarios import draw_scenarios, find_scenarios
 from shiftbench.scoring.papers.analysis.states import draw_states, find_states
+from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.validation.csv_export import guarded_csv
 from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 
@@ -145,3 +149,56 @@ def write(analysis: Analysis, out: Path, notes: Sequence[str]) -> None:
         else:
             assert analysis.figure.draw is not None
             path.write_bytes(analysis.figure.draw(rows, notes))
+
+
+def analysis_lines(analyses: Sequence[Analysis], out: Path, notes: Sequence[str]) -> Iterator[RenderableType]:
+    """List a table of the figures drawn, what each leaves out, and what could not be drawn.
+
+    Args:
+        analyses: the analyses, drawn or not.
+        out: the folder of their files.
+        notes: what holds of all of them.
+    """
+    drawn = [each for each in analyses if each.drawn]
+    if not drawn:
+        yield "Nothing could be drawn from these entries; the reasons follow."
+    if drawn:
+        rows = [
+            [each.figure.name, each.figure.paper or "-", f"{each.findings.rows.height:,}",
+             " ".join(path.suffix[1:] for path in each.files(out))]
+            for each in drawn
+        ]  # fmt: skip
+        columns = ("figure", "paper", "rows", "files")
+        yield PlainTable(f"Drawn into {out}", columns, rows, texts=("paper", "files"))
+    for each in drawn:
+        yield from (f"{each.figure.name} leaves out: {line}" for line in each.findings.left_out)
+    for each in analyses:
+        if not each.drawn:
+            yield from (f"{each.figure.name} not drawn: {line}" for line in each.findings.left_out)
+    yield from (Text(note, style="yellow") for note in notes)
+
+
+def as_json(analyses: Sequence[Analysis], n_entries: int, out: Path, notes: Sequence[str]) -> dict[str, Any]:
+    """Write analyses as plain JSON data.
+
+    Args:
+        analyses: the analyses, drawn or not.
+        n_entries: entries that they were made from.
+        out: the folder of their files.
+        notes: what holds of all of them.
+    Returns: ``{"entries", "figures", "notes"}`` with paths as text.
+    """
+    return {
+        "entries": n_entries,
+        "figures": [
+            {
+                "name": each.figure.name,
+                "drawn": each.drawn,
+                "rows": each.findings.rows.height,
+                "files": [str(path) for path in each.files(out)],
+                "left_out": list(each.findings.left_out),
+            }
+            for each in analyses
+        ],
+        "notes": list(notes),
+    }

@@ -13,8 +13,14 @@ from shiftbench.metrics.comparison import rank_stability
 from shiftbench.metrics.drop_comparison import Inequality, TheoremOne, average_over_models, theorem_one
 from shiftbench.metrics.robustness import summarise
 from shiftbench.scoring.papers.analysis.canvas import BLUE, GREY, Margins, Panel, picture, shorten_name, whole_ticks
-from shiftbench.scoring.papers.analysis.entries import Result, group_by_board, n_entries, results_above_floor
-from shiftbench.scoring.papers.analysis.findings import Findings, build_findings
+from shiftbench.scoring.papers.analysis.entries import (
+    Findings,
+    Result,
+    build_findings,
+    group_by_board,
+    n_entries,
+    results_above_floor,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,8 +21,15 @@ from shiftbench.scoring.papers.analysis.canvas import (
     shorten_name,
     value_range,
 )
-from shiftbench.scoring.papers.analysis.entries import PROMPTED, Result, group_by_board, n_entries, with_bounds
-from shiftbench.scoring.papers.analysis.findings import Findings, build_findings
+from shiftbench.scoring.papers.analysis.entries import (
+    PROMPTED,
+    Findings,
+    Result,
+    build_findings,
+    group_by_board,
+    n_entries,
+    with_bounds,
+)
 from shiftbench.scoring.papers.analysis.series import series_of, state_value
 from shiftbench.scoring.scores.estimate import Estimate
 

@@ -15,8 +15,7 @@ from shiftbench.scoring.papers.analysis.canvas import (
     picture,
     shorten_name,
 )
-from shiftbench.scoring.papers.analysis.entries import Result, group_by_board, n_entries
-from shiftbench.scoring.papers.analysis.findings import Findings, build_findings
+from shiftbench.scoring.papers.analysis.entries import Findings, Result, build_findings, group_by_board, n_entries
 from shiftbench.scoring.scores.shape import Shift
 from shiftbench.validation.report import counted
 

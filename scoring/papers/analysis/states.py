@@ -21,8 +21,14 @@ from shiftbench.scoring.papers.analysis.canvas import (
     shorten_name,
     value_range,
 )
-from shiftbench.scoring.papers.analysis.entries import Result, group_by_board, n_entries, with_bounds
-from shiftbench.scoring.papers.analysis.findings import Findings, build_findings
+from shiftbench.scoring.papers.analysis.entries import (
+    Findings,
+    Result,
+    build_findings,
+    group_by_board,
+    n_entries,
+    with_bounds,
+)
 from shiftbench.scoring.papers.analysis.series import STATE, series_of, short_number, state_value
 from shiftbench.scoring.scores.estimate import Estimate
 

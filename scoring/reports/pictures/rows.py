@@ -1,8 +1,25 @@
-"""What pictures of rows share: ticks above them, their names, and the box in which many of them scroll."""
+"""Pictures of rows, one for each domain or shift: ticks above them, names before them, a box in which many scroll."""
+
+from collections.abc import Mapping, Sequence
 
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
-from shiftbench.scoring.reports.pictures.axes import Axis, line, text
+from shiftbench.scoring.reports.numbers import points, score_text
+from shiftbench.scoring.reports.pictures.axes import (
+    RIGHT,
+    WIDTH,
+    Axis,
+    ends,
+    legend,
+    line,
+    mark,
+    mark_sign,
+    picture,
+    round_axis,
+    sign,
+    text,
+)
 from shiftbench.scoring.reports.pictures.words import shorten
+from shiftbench.scoring.scores.domain_shape import DomainScore
 
 
 def row_grid(x: Axis, top: float, bottom: float) -> Markup:
@@ -22,3 +39,99 @@ def row_name(name: str, x: Axis, middle: float, n_letters: int) -> Markup:
 def row_box(drawn: Markup, label: str) -> Markup:
     """Build the box in which a picture of many rows scrolls; ``label`` says what it shows."""
     return tag("div", drawn, class_="sb-tall", tabindex="0", role="region", aria_label=label)
+
+
+_HEIGHT = 22
+"""Of a row, in units."""
+_TOP, _NAMES, _LETTERS = 24, 130, 20
+
+
+def scores_by_domain(domains: Sequence[DomainScore], home: str | None) -> Markup:
+    """Draw each domain's score on a row, the lowest first; home is filled, what needs no skill a short line.
+
+    Args:
+        domains: those that count, at least one.
+        home: the domain that the model was trained on, if it is one of them.
+    """
+    rows = sorted(domains, key=lambda each: (each.score.value or 0.0, each.domain))
+    floors = [max(each.floor.chance, each.floor.majority) for each in rows if each.floor]
+    x = round_axis([*ends(each.score for each in rows), *(100 * floor for floor in floors)], _NAMES, WIDTH - RIGHT)
+    bottom = _TOP + _HEIGHT * len(rows)
+    parts = [row_grid(x, _TOP, bottom)]
+    parts += [_score_row(each, x, _TOP + _HEIGHT * number, home) for number, each in enumerate(rows)]
+    about = f"{len(rows)} domains, from {_words(rows[0])} to {_words(rows[-1])}. Every value stands in the table."
+    keys = [
+        (mark_sign("circle", "sb-accent"), "score, with its 95% interval over resampled test texts"),
+        *([(mark_sign("diamond", "sb-classic"), "home")] if home else []),
+        *([(sign(line(7, 1, 7, 13, "sb-churn")), "what needs no skill")] if floors else []),
+    ]
+    drawn = picture("Scores by domain", about, bottom + 6, *parts)
+    return join([legend(keys), row_box(drawn, "Scores")])
+
+
+def _score_row(domain: DomainScore, x: Axis, top: float, home: str | None) -> Markup:
+    middle, name = top + _HEIGHT / 2, domain.domain
+    parts = [tag("title", _words(domain)), row_name(name, x, middle, _LETTERS)]
+    if domain.floor:
+        floor = x.at(100 * max(domain.floor.chance, domain.floor.majority))
+        parts.append(line(floor, top + 4, floor, top + _HEIGHT - 4, "sb-churn"))
+    if domain.score.low is not None and domain.score.high is not None:
+        low, high = x.at(100 * domain.score.low), x.at(100 * domain.score.high)
+        parts.append(line(low, middle, high, middle, "sb-whisker sb-strong sb-accent"))
+    if domain.score.value is not None:
+        look = ("diamond", "sb-classic") if name == home else ("circle", "sb-accent")
+        parts.append(mark(x.at(100 * domain.score.value), middle, *look, size=4))
+    return tag("g", *parts)
+
+
+def _words(domain: DomainScore) -> str:
+    floor = domain.floor
+    level = f"; no skill needed for {points(max(floor.chance, floor.majority))}" if floor else ""
+    return f"{domain.domain}: {score_text(domain.score)}, {domain.n:,} texts{level}"
+
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_DEPTHS_TOP, _DEPTHS_NAMES, _DEPTHS_LETTERS = 26, 120, 18
+
+
+def depth_boxes(source: str, quantiles: Mapping[str, Sequence[float]], span: tuple[float, float]) -> Markup:
+    """Draw one source's picture.
+
+    Args:
+        source: the source.
+        quantiles: of each target's depths, at ``QUANTILES``; the source itself is one of the targets.
+        span: lowest and highest depth of any of the task's pictures, so that they share a scale.
+    """
+    x = round_axis(span, _DEPTHS_NAMES, WIDTH - RIGHT, n_ticks=5)
+    bottom = _DEPTHS_TOP + _HEIGHT * len(quantiles)
+    parts = [row_grid(x, _DEPTHS_TOP, bottom)]
+    parts += [
+        _depth_row(target, values, x, _DEPTHS_TOP + _HEIGHT * number, own=target == source)
+        for number, (target, values) in enumerate(quantiles.items())
+    ]
+    said = "; ".join(f"{target} median {values[2]:.2f}" for target, values in quantiles.items())
+    return picture(f"Depth of test texts in {source}", said, bottom + 6, *parts)
+
+
+def _depth_row(target: str, values: Sequence[float], x: Axis, top: float, *, own: bool) -> Markup:
+    middle = top + _HEIGHT / 2
+    low, left, median, right, high = (x.at(value) for value in values)
+    words = f"{target}: " + ", ".join(
+        f"{100 * part:.0f}% below {value:.3f}" for part, value in zip(QUANTILES, values, strict=True)
+    )
+    box = tag(
+        "rect",
+        x=f"{left:.1f}",
+        y=f"{top + 4:.1f}",
+        width=f"{max(right - left, 0.5):.1f}",
+        height=f"{_HEIGHT - 8}",
+        class_="sb-depth-own" if own else "sb-depth",
+    )
+    return tag(
+        "g",
+        tag("title", words),
+        row_name(target, x, middle, _DEPTHS_LETTERS),
+        line(low, middle, high, middle, "sb-axis"),
+        box,
+        line(median, top + 3, median, top + _HEIGHT - 3, "sb-median"),
+    )

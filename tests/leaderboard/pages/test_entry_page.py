@@ -13,9 +13,9 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.pages.entry_page import entry_page, public_years
 from shiftbench.leaderboard.store import Entry
 from shiftbench.scoring.reports.above_line_part import AboveLine
-from shiftbench.scoring.reports.detectable import ABOUT_DETECTABLE
 from shiftbench.scoring.reports.headline import TRAINING_UNKNOWN
 from shiftbench.scoring.reports.numbers import drop_points, points
+from shiftbench.scoring.reports.score_words import ABOUT_DETECTABLE
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.examples import wrong_examples
 from shiftbench.scoring.scores.floors import is_drop_at_floor

@@ -15,7 +15,7 @@ from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.forecasting import CONCEPT_SHIFT
 from shiftbench.scoring.forecasting.comparison import Forecasted, compare_methods
 from shiftbench.scoring.forecasting.shape import Forecast, ShiftForecast, TaskForecast
-from shiftbench.scoring.reports.pictures import forecast_plane
+from shiftbench.scoring.reports.pictures import planes
 from tests.leaderboard.conftest import SCRIPT, Visible
 from tests.leaderboard.release.gold import build_gold
 
@@ -127,9 +127,9 @@ def test_the_picture_has_the_method_that_was_asked_for_beside_a_floor(
     assert "method=doc#picture" in markup
     default = str(forecast_page(shown._replace(method="magic"), found(7)))
     assert "7 forecasts by less mean drop (floor)" in default
-    monkeypatch.setattr(forecast_plane, "MOST_MARKS", 3)
-    many = [forecast_plane.ForecastMark("m", "a", "b", 0.5, 0.4)] * 7
-    assert str(forecast_plane.forecast_plane("x", many, "accuracy")).count("<title>m") == 3
+    monkeypatch.setattr(planes, "MOST_MARKS", 3)
+    many = [planes.ForecastMark("m", "a", "b", 0.5, 0.4)] * 7
+    assert str(planes.forecast_plane("x", many, "accuracy")).count("<title>m") == 3
 
 
 def test_the_csv_has_every_forecast_beside_the_truth() -> None:

@@ -9,7 +9,7 @@ from rich.console import Console
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.store import Store
-from shiftbench.scoring.reports.folder_report import folder_report
+from shiftbench.scoring.reports.report_page import folder_report
 from shiftbench.scoring.reports.terminal import score_lines
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import Scores

@@ -7,7 +7,7 @@ from shiftbench.scoring.forecasting.comparison import Forecasted, compare_method
 from shiftbench.scoring.forecasting.errors import sort_methods
 from shiftbench.scoring.forecasting.methods import TITLES
 from shiftbench.scoring.forecasting.shape import Forecast, MethodErrors, ShiftForecast, TaskForecast
-from shiftbench.scoring.reports.forecast_comparison import method_table
+from shiftbench.scoring.reports.forecast_words import method_table
 from shiftbench.validation.report import InvalidInput
 
 

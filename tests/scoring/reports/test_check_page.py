@@ -9,7 +9,7 @@ from shiftbench.scoring.reports.check_words import (
     left_out_lines,
     spread_line,
 )
-from shiftbench.scoring.reports.pictures.by_domain import scores_by_domain
+from shiftbench.scoring.reports.pictures.rows import scores_by_domain
 from shiftbench.scoring.scores.domain_shape import DomainCheck, DomainScore, DomainSpread, ExplainedDomain, Leaks
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.shape import FloorLevels

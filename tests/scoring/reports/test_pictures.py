@@ -11,7 +11,7 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.reports.frame.html import Markup, tag
-from shiftbench.scoring.reports.pictures import by_idd, colours, curves, flips, heatmap, id_ood, plane
+from shiftbench.scoring.reports.pictures import by_idd, colours, curves, flips, heatmap, planes
 from shiftbench.scoring.reports.pictures.axes import SYMBOLS, mark, round_axis
 from shiftbench.scoring.scores.score import checked_predictions, score_predictions
 from shiftbench.scoring.scores.shape import Scores, Shift, TaskScores
@@ -68,7 +68,7 @@ def every_picture(task: TaskScores, placebo: TaskScores | None = None) -> list[M
         heatmap.heatmap(task, "ST"),
         heatmap.heatmap(task, "SD"),
         heatmap.heatmap(task, "TD"),
-        plane.scenario_plane(task, placebo),
+        planes.scenario_plane(task, placebo),
         by_idd.drops_by_idd(task),
         curves.depth_curves([("one", task)]),
         curves.drops_by_depth([("one", task)]),
@@ -138,7 +138,7 @@ def position(element: ET.Element) -> tuple[float, float]:
 
 def test_plane_places_every_shift_by_its_drops(tasks: dict[str, TaskScores]) -> None:
     task, placebo = tasks["moods"], tasks["moods.placebo"]
-    picture = svg(plane.scenario_plane(task, placebo))
+    picture = svg(planes.scenario_plane(task, placebo))
     found = [part for part in marks(picture) if not words(part).startswith("placebo")]
     assert len(found) == len(task.shifts) == 6
     where = {tuple(words(part).split("\n")[0].split(" → ")): position(part) for part in found}
@@ -165,7 +165,7 @@ def test_resolved_shifts_are_filled_and_sources_differ_by_symbol_too(task: TaskS
     first, *others = task.shifts
     known = first.model_copy(update={"resolved": True, "scenario_support": {"Classic": 0.99}})
     shifts = (known, *(shift.model_copy(update={"resolved": False}) for shift in others))
-    found = marks(svg(plane.scenario_plane(task.model_copy(update={"shifts": shifts}))))
+    found = marks(svg(planes.scenario_plane(task.model_copy(update={"shifts": shifts}))))
     filled = [part for part in found if "sb-filled" in part.get("class", "")]
     assert [words(part).split("\n")[0] for part in filled] == [f"{known.source} → {known.target}"]
     assert "of replicates: Classic 99%" in words(filled[0])
@@ -180,7 +180,7 @@ def whiskers(picture: ET.Element) -> list[ET.Element]:
 def test_crosses_reach_from_end_to_end_of_the_intervals(task: TaskScores) -> None:
     shift = task.shifts[0]
     alone = task.model_copy(update={"shifts": (shift,)})
-    picture = svg(plane.scenario_plane(alone))
+    picture = svg(planes.scenario_plane(alone))
     across, upright = whiskers(picture)
     x, y = position(marks(picture)[0])
     lengths = [float(across.get("x2", "")) - float(across.get("x1", "")),
@@ -193,7 +193,7 @@ def test_crosses_reach_from_end_to_end_of_the_intervals(task: TaskScores) -> Non
         assert all(0 <= float(line.get(end, "")) <= 420 for end in ("x1", "x2", "y1", "y2"))
     bare = {name: {"value": getattr(shift, name).value} for name in ("sd", "td")}
     without = TaskScores.model_validate(alone.model_dump() | {"shifts": [shift.model_dump() | bare]})
-    assert whiskers(svg(plane.scenario_plane(without))) == []
+    assert whiskers(svg(planes.scenario_plane(without))) == []
 
 
 def test_drops_by_idd_are_running_means_that_meet(task: TaskScores) -> None:
@@ -277,7 +277,7 @@ def test_id_ood_plane(id_folder: DatasetFolder, tmp_path: Path) -> None:
     scores = score(id_folder, id_predictions(id_folder, "sa", "amazon"), tmp_path)
     found = scores.tasks[0].id_ood
     assert found is not None
-    drawn = id_ood.id_ood_plane([("", found)])
+    drawn = planes.id_ood_plane([("", found)])
     picture = svg(drawn)
     assert len(marks(picture)) == len(found.ood) == 3
     assert any("sb-identity" in part.get("class", "") for part in picture.iter("line"))
@@ -285,7 +285,7 @@ def test_id_ood_plane(id_folder: DatasetFolder, tmp_path: Path) -> None:
     assert sorted(heights, key=lambda name: -heights[name]) == sorted(
         heights, key=lambda name: found.ood[name].value or 0
     )
-    two = id_ood.id_ood_plane([("Alpha", found), ("Beta", found)])
+    two = planes.id_ood_plane([("Alpha", found), ("Beta", found)])
     assert len(marks(svg(two))) == 6
     assert "Beta: amazon (ID)" in (svg(two).findtext("desc") or "")
 
@@ -304,7 +304,7 @@ def test_joined_sources_are_in_no_mean(folder: DatasetFolder, tmp_path: Path) ->
 
 def test_what_is_not_there_is_not_drawn(folder: DatasetFolder, tmp_path: Path) -> None:
     zero_shot = score(folder, labels_with_errors(folder, "moods", ["none"], 0.3), tmp_path).tasks[0]
-    assert not plane.with_drops(zero_shot)
+    assert not planes.with_drops(zero_shot)
     assert not curves.has_depth(zero_shot)
     assert not curves.has_depth_drops(zero_shot)
     assert not flips.has_flips(zero_shot)
@@ -312,7 +312,7 @@ def test_what_is_not_there_is_not_drawn(folder: DatasetFolder, tmp_path: Path) -
     assert "none (zero-shot)" in Visible(heatmap.heatmap(zero_shot, "ST")).text
     partial = score(folder, labels_with_errors(folder, "moods", DOMAINS[:2], 0.3), tmp_path).tasks[0]
     assert Visible(heatmap.heatmap(partial, "TD")).text.count("n/a") == 2
-    assert len(marks(svg(plane.scenario_plane(partial)))) == 2
+    assert len(marks(svg(planes.scenario_plane(partial)))) == 2
 
 
 def test_figures_that_are_not_there_leave_gaps(task: TaskScores) -> None:
@@ -368,7 +368,7 @@ def test_every_symbol_is_drawn_and_differs() -> None:
 
 def test_shifts_of_any_sign_stay_inside_the_plane(task: TaskScores) -> None:
     far = [shift.model_copy(update={"sd": _moved(shift, -0.9), "td": _moved(shift, 0.9)}) for shift in task.shifts]
-    for part in marks(svg(plane.scenario_plane(task.model_copy(update={"shifts": tuple(far)})))):
+    for part in marks(svg(planes.scenario_plane(task.model_copy(update={"shifts": tuple(far)})))):
         x, y = position(part)
         assert 0 <= x <= 420
         assert 0 <= y <= 420

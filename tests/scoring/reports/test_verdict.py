@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.scoring.reports.verdict import verdict, verdict_lines
+from shiftbench.scoring.reports.score_words import verdict, verdict_lines
 from shiftbench.scoring.scores.estimate import Estimate, Interval
 from shiftbench.scoring.scores.score import checked_predictions, score_predictions
 from shiftbench.scoring.scores.shape import Missing, Scores, TaskScores

@@ -10,7 +10,7 @@ from shiftbench.builders.building.synthetic_grid import noisy_predictions
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.new_domain import next_domain
-from shiftbench.scoring.reports.tail_figures import about_lines, lenient_line
+from shiftbench.scoring.reports.score_words import about_lines, lenient_line
 from shiftbench.scoring.scores.outcomes import LENIENT, Outcomes, outcomes
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import Scores, TaskScores

@@ -9,8 +9,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.analysed import find_results
 from shiftbench.scoring.forecasting.methods import METHODS
 from shiftbench.scoring.forecasting.run import chosen_methods, forecast_task
-from shiftbench.scoring.papers.analysis.forecasts import BOARDS, draw_forecasts, find_forecasts
-from shiftbench.scoring.papers.analysis.known_causes import CAUSES, known_shifts
+from shiftbench.scoring.papers.analysis.forecasts import BOARDS, CAUSES, draw_forecasts, find_forecasts, known_shifts
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.predictions import check_predictions
 

@@ -9,7 +9,7 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.papers.protocol.choice import DatasetChoice
-from shiftbench.scoring.papers.protocol.picture import choice_picture
+from shiftbench.scoring.papers.protocol.report import choice_picture
 from shiftbench.scoring.papers.protocol.run import choose_measured, choose_reported
 from shiftbench.validation.report import InvalidInput
 from tests import command_line

@@ -1,0 +1,287 @@
+"""Sentences on scores that a terminal, a page and a report share.
+
+What scores come to (made from the interval, never from the figure alone), what no mean over shifts tells, whether no
+drop is above a margin, the smallest detectable drop, what single annotators score.
+"""
+
+from collections.abc import Iterator, Sequence
+from statistics import fmean, median
+
+from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.numbers import metric_name, plain_points, plain_score, points
+from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.floors import is_drop_at_floor, ranked_shifts
+from shiftbench.scoring.scores.outcomes import LENIENT
+from shiftbench.scoring.scores.shape import Annotators, BoundedDrop, DetectableDrop, Scores, Shift, Summary, TaskScores
+from shiftbench.scoring.scores.summary import LEFT_OUT
+from shiftbench.validation.report import counted
+from shiftbench.validation.vocabulary import PLACEBO
+
+
+def verdict_lines(scores: Scores) -> Iterator[str]:
+    """Write a sentence for each task that has a score under shift; with its name where there are several.
+
+    Args:
+        scores: of one prediction file.
+    """
+    for task in scores.tasks:
+        left_out = [item.target for item in scores.missing if item.task == task.task and item.what.startswith(LEFT_OUT)]
+        line = verdict(task, [domain for domain in left_out if domain is not None])
+        if line:
+            yield f"{task.task}: {line}" if len(scores.tasks) > 1 else line
+
+
+def verdict(task: TaskScores, left_out: Sequence[str] = ()) -> str:
+    """Write what the scores of one task come to; empty where there is no score under shift.
+
+    The interval over training runs decides where it was measured, else that over test texts.
+
+    Args:
+        task: the scores.
+        left_out: domains too small to decide anything.
+    """
+    counted = [shift for shift in ranked_shifts(task) if not {shift.source, shift.target} & set(left_out)]
+    summary = task.summary
+    if summary.mean_st.value is None:
+        return ""
+    if summary.at_floor:
+        return f"Not shown to be better than chance under shift: mean score {plain_score(summary.mean_st)}."
+    name = "average_drop" if summary.average_drop.value is not None else "mean_sd"
+    drop: Estimate = getattr(summary, name)
+    if drop.value is None:
+        return _without_home(task, counted)
+    total = summary.total.get(name)
+    if total is not None:
+        drop = Estimate(value=drop.value, low=total.low, high=total.high)
+    over = ", other training runs included" if total is not None else ""
+    return f"{_loss(drop, _shift_words(task))}{over}{_worst(counted)}."
+
+
+def _loss(drop: Estimate, when: str) -> str:
+    assert drop.value is not None
+    if drop.low is None or drop.high is None:
+        size = f"{plain_points(drop.value, signed=True)} points"
+        reason = f" ({drop.no_interval})" if drop.no_interval else ""
+        return f"Drop {when}: {size}, without an interval{reason}, so it shows neither loss nor gain"
+    if drop.low <= 0 <= drop.high:
+        return f"No loss shown {when}: {plain_points(drop.value)} points [{_interval_words(drop)}]"
+    lost = drop.value > 0
+    shown = drop if lost else Estimate(value=-drop.value, low=-drop.high, high=-drop.low)
+    return f"{'Loses' if lost else 'Gains'} {plain_points(shown.value)} points [{_interval_words(shown)}] {when}"
+
+
+def _interval_words(drop: Estimate) -> str:
+    return f"{plain_points(drop.low)}, {plain_points(drop.high)}"
+
+
+def _shift_words(task: TaskScores) -> str:
+    """Describe what changes: parts of a placebo are dealt at random."""
+    return "between random parts (placebo)" if task.task.endswith(PLACEBO) else "when the domain changes"
+
+
+def _worst(shifts: Sequence[Shift]) -> str:
+    """Find the shift with the largest drop, of several; a drop from or to chance is no candidate."""
+    dropping = [(shift.sd.value, shift) for shift in shifts if shift.sd.value is not None]
+    above = [(value, shift) for value, shift in dropping if not is_drop_at_floor(shift, "sd")]
+    if len(dropping) < 2 or not above:
+        return ""
+    value, shift = max(above, key=lambda each: each[0])
+    among = "worst" if len(above) == len(dropping) else "worst with both scores above chance"
+    return f"; {among}: {shift.source} -> {shift.target} ({plain_points(value)})"
+
+
+def _without_home(task: TaskScores, shifts: Sequence[Shift]) -> str:
+    """Write the scores of models that were trained on no domain of the data: there is nothing to drop from."""
+    known = [(shift.st.value, shift) for shift in shifts if shift.st.value is not None]
+    lowest = ""
+    if len(known) > 1:
+        value, shift = min(known, key=lambda each: each[0])
+        lowest = f"; lowest: {shift.target} ({plain_points(value)})"
+    return f"Scores {plain_score(task.summary.mean_st)} points on average{lowest}; no score at home, so no drop."
+
+
+WORST = (
+    "The split-half estimate selects the worst shift on one half of the texts and measures it on the other: it is for "
+    "the shift that looks worst, which on average is less bad than the one that is worst. The posterior mean estimates "
+    "the largest true drop, in a normal model over shifts; where shifts hardly differ it is too high."
+)
+
+
+def tail_lines(task: TaskScores) -> Iterator[str]:
+    """List the sentences that a task's scores call for: the next domain, and how strictly tags were read."""
+    if task.summary.next_domain is not None:
+        yield next_domain_line(task.summary)
+    lenient = lenient_line(task)
+    if lenient:
+        yield lenient
+
+
+def worst_rows(summary: Summary) -> Iterator[tuple[str, float | None]]:
+    """List the estimates of the worst drop, with their names in a table."""
+    for drop, half, posterior in (
+        ("SD", summary.worst_sd_split_half, summary.worst_sd_posterior),
+        ("TD", summary.worst_td_split_half, summary.worst_td_posterior),
+    ):
+        if half is not None:
+            yield f"{drop} of the shift that looks worst (one half selects, the other estimates)", half
+        if posterior is not None:
+            yield f"worst true {drop}, posterior mean", posterior
+
+
+def slope_rows(summary: Summary) -> Iterator[tuple[str, Estimate]]:
+    """List the slope on depth, if there is one, with its name in a table."""
+    if summary.depth_slope is not None:
+        yield "slope on depth (per standard deviation, above 0: better near the source)", summary.depth_slope
+
+
+def next_domain_line(summary: Summary) -> str:
+    """Describe what to expect of one more target domain; the summary must have it."""
+    expected = summary.next_domain
+    assert expected is not None
+    figures = [f"mean ST {plain_score(expected.st)}"]
+    figures += [f"SD {plain_score(expected.drop)}"] if expected.drop.value is not None else []
+    return (
+        f"Expected on a new domain that is like these {expected.n_domains}: {', '.join(figures)} (95% prediction "
+        "interval over target domains). All other intervals are for these domains."
+    )
+
+
+def lenient_line(task: TaskScores) -> str:
+    """Describe how tags would score if read as seqeval reads them by default; empty where that is no difference."""
+    pairs = [(own.score, own.secondary) for own in task.in_domain] + [
+        (shift.st, shift.secondary) for shift in task.shifts
+    ]
+    both = [_lenient_and_strict(*pair) for pair in pairs]
+    known = [pair for pair in both if pair is not None]
+    if not known:
+        return ""
+    lenient, strict = (fmean(side) for side in zip(*known, strict=True))
+    return (
+        "Tags are read strictly: an I- tag that continues nothing belongs to no span. Read as seqeval does by default, "
+        f"where it opens one, span F1 is {plain_points(lenient)} and not {plain_points(strict)}, mean over test sets."
+    )
+
+
+def _lenient_and_strict(score: Estimate, secondary: dict[str, float | None]) -> tuple[float, float] | None:
+    lenient = secondary.get(LENIENT)
+    return None if lenient is None or score.value is None else (lenient, score.value)
+
+
+_MARGIN_NAMES = {"sd": "SD", "td": "TD", "average_drop": "average drop"}
+
+
+def margin_lines(task: TaskScores) -> Iterator[str]:
+    """Write a sentence for each drop that was tested against the margin; none without a margin.
+
+    Args:
+        task: the scores.
+    """
+    non_inferiority = task.non_inferiority
+    if non_inferiority is None:
+        return
+    about = f"{task.task}, margin {100 * non_inferiority.margin:g} points, fixed beforehand:"
+    if not non_inferiority.claims:
+        yield f"{about} there is no drop to test."
+    for claim in non_inferiority.claims:
+        yield f"{about} {_claim(claim, non_inferiority.margin)}"
+
+
+def _claim(claim: BoundedDrop, margin: float) -> str:
+    where = "" if claim.figure == "average_drop" else f" on any of {counted(claim.n_shifts, 'shift')}"
+    wanted = f"no {_MARGIN_NAMES[claim.figure]} above {100 * margin:g}{where}"
+    if claim.upper is None:
+        return f"{wanted} cannot be tested: {claim.reason}."
+    shift = f", {claim.source} -> {claim.target}" if claim.source else ""
+    bound = f"one-sided 95% bound {plain_points(claim.upper, 2)}{shift}"
+    words = f"{wanted} is {_shown_or_not(claim.margin_holds)} for these trained models ({bound})"
+    if claim.upper_recipe is None:
+        return f"{words}; training variance was not measured."
+    recipe = f"bound {plain_points(claim.upper_recipe, 2)}"
+    return f"{words}, and {_shown_or_not(claim.margin_holds_recipe)} for the recipe ({recipe})."
+
+
+def _shown_or_not(holds: bool | None) -> str:
+    return "shown" if holds else "not shown"
+
+
+ABOUT_DETECTABLE = (
+    "Detectable: the smallest true drop that a test at the 5% level finds with 80% power, (t.975 + t.80) standard "
+    "errors; in brackets with the level shared by all shifts. It says what this many test texts can show, "
+    "not how large "
+    "the drop is."
+)
+_WITH_RUNS = "over resampled test texts and training runs"
+_TEXTS_ALONE = "of these trained models, over resampled test texts"
+
+
+def detectable_text(drop: DetectableDrop | None, *, corrected: bool = True) -> str:
+    """Format a smallest detectable drop in points; that of the recipe, where training variance was measured.
+
+    >>> each = DetectableDrop(models=0.04, models_corrected=0.06, recipe=None, recipe_corrected=None)
+    >>> detectable_text(each), detectable_text(each, corrected=False), detectable_text(None)
+    ('4.0 (6.0)', '4.0', '')
+
+    Args:
+        drop: None where there is none.
+        corrected: whether the corrected one stands behind it.
+    """
+    if drop is None:
+        return ""
+    one, shared = _drops_to_show(drop)
+    return f"{plain_points(one)} ({plain_points(shared)})" if corrected else plain_points(one)
+
+
+def detectable_note(drop: DetectableDrop | None, *, corrected: bool = True) -> list[Markup]:
+    """Build the note below a drop: the smallest detectable one, and what that is over; empty where there is none."""
+    if drop is None:
+        return []
+    over = _TEXTS_ALONE if drop.recipe is None else _WITH_RUNS
+    title = f"{over}; of these trained models {points(drop.models)}, corrected {points(drop.models_corrected)}"
+    words = f"detectable {detectable_text(drop, corrected=corrected)}"
+    return [tag("span", words, class_="sb-interval", title=title)]
+
+
+def detectable_lines(task: TaskScores) -> Iterator[str]:
+    """Write the smallest detectable mean drop and the shifts' in a line each, for a terminal."""
+    mean = task.summary.detectable.get("average_drop")
+    if mean is not None:
+        yield f"Smallest detectable average drop: {detectable_text(mean, corrected=False)} points, {_scope(mean)}."
+    for name in ("sd", "td"):
+        by_shift = [shift.detectable[name] for shift in task.shifts if name in shift.detectable]
+        if by_shift:
+            one, shared = zip(*map(_drops_to_show, by_shift), strict=True)
+            reach = f"{plain_points(min(one))} to {plain_points(max(one))}"
+            yield (
+                f"Smallest detectable {name.upper()} of {counted(len(by_shift), 'shift')}: median "
+                f"{plain_points(median(one))} points ({reach}), corrected {plain_points(median(shared))}, "
+                f"{_scope(by_shift[0])}."
+            )
+
+
+def _scope(drop: DetectableDrop) -> str:
+    return _TEXTS_ALONE if drop.recipe is None else _WITH_RUNS
+
+
+def _drops_to_show(drop: DetectableDrop) -> tuple[float, float]:
+    if drop.recipe is None or drop.recipe_corrected is None:
+        return drop.models, drop.models_corrected
+    return drop.recipe, drop.recipe_corrected
+
+
+ANNOTATORS = "Single annotators"
+AGAINST_OTHERS = "one annotator against the majority of the others on the same test texts"
+
+
+def annotator_words(annotators: Annotators, metric: str) -> str:
+    """Return how well single annotators agree, on average and by domain.
+
+    Args:
+        annotators: their scores.
+        metric: the task's metric.
+    """
+    by_domain = ", ".join(f"{domain} {points(value)}" for domain, value in annotators.others.items())
+    return (
+        f"Single annotators reach {points(annotators.mean_others)} {metric_name(metric)} against the majority of the "
+        f"others ({by_domain}), and {points(annotators.mean_gold)} against the gold label, which their own votes "
+        "helped to make."
+    )
