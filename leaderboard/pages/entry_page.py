@@ -12,8 +12,7 @@ from shiftbench.leaderboard.pages.place_part import place_part
 from shiftbench.leaderboard.pages.task_names import plain_task_name
 from shiftbench.leaderboard.store import Entry
 from shiftbench.scoring.reports.above_line_part import AboveLine
-from shiftbench.scoring.reports.card_part import card_html
-from shiftbench.scoring.reports.cells import choices
+from shiftbench.scoring.reports.cells import card_html, choices
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.score_parts import Examples, Shown, find_task, score_parts, shown_tasks

@@ -7,8 +7,7 @@ from shiftbench.leaderboard.pages.board_cells import LEADING_SET
 from shiftbench.leaderboard.pages.entry_head import heading
 from shiftbench.leaderboard.release import Released
 from shiftbench.leaderboard.store import Entry
-from shiftbench.scoring.reports.card_part import card_html
-from shiftbench.scoring.reports.cells import scroll_box
+from shiftbench.scoring.reports.cells import card_html, scroll_box
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.site import box

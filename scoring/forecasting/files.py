@@ -9,11 +9,10 @@ import polars as pl
 from shiftbench.builders.encoder import Encoder, encoder_texts
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.forecasting import CONCEPT_SHIFT
-from shiftbench.scoring.forecasting.likeness import word_likeness
 from shiftbench.scoring.forecasting.run import chosen_methods, forecast_task
 from shiftbench.scoring.forecasting.samples import NO_MEANING, SCORES, Run, Sample, TaskSamples, task_samples
 from shiftbench.scoring.forecasting.shape import Forecasts
-from shiftbench.scoring.forecasting.text_vectors import TextVectors
+from shiftbench.scoring.forecasting.text_vectors import TextVectors, word_likeness
 from shiftbench.scoring.scores.validation_rows import read_validation, validation_file
 from shiftbench.validation.report import InvalidInput, Problem, counted, did_you_mean
 from shiftbench.validation.vocabulary import source_parts

@@ -7,11 +7,10 @@ import numpy as np
 from shiftbench.metrics.hierarchical_conformal import domain_quantile, interval_level
 from shiftbench.scoring.forecasting.across import Cell, forecast_cell, grid_cells
 from shiftbench.scoring.forecasting.errors import Point, errors_by_domain, method_errors
-from shiftbench.scoring.forecasting.likeness import mean_likeness
 from shiftbench.scoring.forecasting.methods import FLOORS, TITLES
 from shiftbench.scoring.forecasting.samples import TaskSamples
 from shiftbench.scoring.forecasting.shape import Forecast, MethodErrors, ShiftForecast, TaskForecast
-from shiftbench.scoring.forecasting.text_vectors import ShiftVectors
+from shiftbench.scoring.forecasting.text_vectors import ShiftVectors, mean_likeness
 from shiftbench.validation.report import Problem, UnknownChoice, did_you_mean, quote_names
 
 _MIN_TESTED = 2

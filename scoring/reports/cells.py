@@ -1,10 +1,11 @@
-"""Cells and lists that several pages share."""
+"""Cells, tables and lists that several pages share, and a card."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from shiftbench.scoring.reports.frame.html import Markup, tag
-from shiftbench.scoring.reports.numbers import interval
+from shiftbench.scoring.reports.frame.html import Markup, link, tag
+from shiftbench.scoring.reports.numbers import count, interval
 from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.validation.cards import Card
 
 
 def number_cell(estimate: Estimate, written: Callable[[float | None], str], *notes: Markup) -> Markup:
@@ -22,6 +23,22 @@ def fact_list(items: Sequence[tuple[str, str | Markup]], class_: str) -> Markup:
     return tag("dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in items), class_=class_)
 
 
+def figure_table(
+    label: str, heads: Iterable[tuple[str, str, bool]], rows: Iterable[Markup], caption: str = ""
+) -> Markup:
+    """Build a table of figures in a box that scrolls; heads: a name, what it means, and whether it stands over numbers.
+
+    ``label`` says what the box shows, and so does the hidden caption where it is not given.
+    """
+    cells = [
+        tag("th", name, scope="col", title=meaning or None, class_="sb-num" if number else None)
+        for name, meaning, number in heads
+    ]
+    hidden = tag("caption", caption or label, class_="sb-hidden")
+    head, body = tag("thead", tag("tr", *cells)), tag("tbody", *rows)
+    return scroll_box(tag("table", hidden, head, body, class_="sb-table sb-shifts"), label)
+
+
 def scroll_box(table: Markup, label: str) -> Markup:
     """Build a box in which a wide table scrolls, reachable by keyboard, so that the page itself never does."""
     return tag("div", table, class_="sb-scroll", tabindex="0", role="region", aria_label=label)
@@ -31,3 +48,25 @@ def choices(name: str, groups: Sequence[tuple[str, Sequence[Markup]]]) -> Markup
     """Build links to choose among, in groups that have a name or none; the chosen one has ``aria-current``."""
     parts = [tag("div", *([tag("span", group, class_="sb-soft")] if group else []), *links) for group, links in groups]
     return tag("nav", *parts, class_="sb-choices", aria_label=name)
+
+
+def card_html(card: Card) -> Markup:
+    """Build what a card says, behind a heading that opens it."""
+    facts: list[tuple[str, str | Markup]] = []
+    for key, value in card.as_dict().items():
+        label = key.replace("_", " ")
+        if key.endswith("url"):
+            facts.append((label, link(value, value)))
+        elif isinstance(value, bool):
+            facts.append((label, "yes" if value else "no"))
+        elif isinstance(value, dict):
+            facts.append((label, ", ".join(f"{name} {stated}" for name, stated in value.items())))
+        elif isinstance(value, list):
+            facts.append((label, ", ".join(value)))
+        elif isinstance(value, int):
+            facts.append((label, count(value)))
+        elif key in ("command", "data"):
+            facts.append((label, tag("code", value)))
+        elif key != "name":
+            facts.append((label, str(value)))
+    return tag("details", tag("summary", "Card"), fact_list(facts, "sb-facts"), class_="sb-card")

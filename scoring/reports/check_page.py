@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.forecasting.shape import Forecasts
-from shiftbench.scoring.reports.cells import number_cell, scroll_box
+from shiftbench.scoring.reports.cells import figure_table, number_cell
 from shiftbench.scoring.reports.check_words import (
     difference_lines,
     explained_line,
@@ -152,13 +152,9 @@ def _section(title: str, about: str, *content: Markup) -> Markup:
 
 def _table(label: str, heads: Sequence[tuple[str, str]], rows: Sequence[Markup]) -> Markup:
     """Build a table: headings with what they mean, the first one of the rows' names."""
-    cells = [
-        tag("th", name, scope="col", title=words or None, class_="sb-num" if number and name != _VERDICT else None)
-        for number, (name, words) in enumerate(heads)
-    ]
-    caption = tag("caption", label, class_="sb-hidden")
-    table = tag("table", caption, tag("thead", tag("tr", *cells)), tag("tbody", *rows), class_="sb-table sb-shifts")
-    return scroll_box(table, label)
+    return figure_table(
+        label, [(*head, bool(number) and head[0] != _VERDICT) for number, head in enumerate(heads)], rows
+    )
 
 
 def _scores(check: DomainCheck) -> Markup:

@@ -1,14 +1,31 @@
-"""What confidences are worth: the figures with their names, and tables, reliability and risk by coverage on a page."""
+"""What confidences are worth: the figures with their names, and tables and pictures of them for pages."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from shiftbench.scoring.reports.cells import scroll_box
+from shiftbench.scoring.reports.cells import figure_table
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.numbers import MINUS, drop_points, interval, points
-from shiftbench.scoring.reports.pictures.reliability import reliability, risk_by_coverage
+from shiftbench.scoring.reports.pictures.axes import (
+    LEFT,
+    SIDE,
+    TOP,
+    Axis,
+    cut_axis,
+    frame,
+    identity_line,
+    legend,
+    line,
+    line_sign,
+    mark,
+    path,
+    picture,
+    round_axis,
+    sign,
+    square_axes,
+)
 from shiftbench.scoring.reports.pictures.words import source_name
-from shiftbench.scoring.scores.confidence_shape import Confidence, ConfidenceFigures, ShiftConfidence
+from shiftbench.scoring.scores.confidence_shape import Confidence, ConfidenceCurves, ConfidenceFigures, ShiftConfidence
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.shape import TaskScores
 
@@ -83,6 +100,8 @@ ABOUT = (
     "What the confidences in the prediction file are worth: at home, on other domains, and by how much a shift changes "
     "it. In brackets: 95% intervals over resampled test texts."
 )
+_RELIABILITY = "Accuracy by confidence, in bins of equal size over all texts."
+_RISK = "Error rate among the most confident predictions, as more are answered. Flat: abstaining helps little."
 _SHIFT_WORDS = f"adjusted ST {MINUS} ST: what the target's class shares cost, by probabilities that were reweighted"
 _REST_WORDS = f"TT {MINUS} adjusted ST: what is left of TD"
 
@@ -101,18 +120,8 @@ def confidence_part(task: TaskScores) -> Markup:
             class_=f"sb-figure sb-figure-{name}",
         )
         for name, title, caption, picture in (
-            (
-                "reliability",
-                "Reliability",
-                "Accuracy by confidence, in bins of equal size over all texts.",
-                reliability,
-            ),
-            (
-                "risk",
-                "Risk by coverage",
-                "Error rate among the most confident predictions, as more are answered. Flat: abstaining helps little.",
-                risk_by_coverage,
-            ),
+            ("reliability", "Reliability", _RELIABILITY, reliability),
+            ("risk", "Risk by coverage", _RISK, risk_by_coverage),
         )
     ]
     parts.append(tag("div", *drawn, class_="sb-pictures"))
@@ -124,7 +133,7 @@ def confidence_part(task: TaskScores) -> Markup:
 
 
 def _means(confidence: Confidence) -> Markup:
-    head = tag("tr", tag("th", "", scope="col"), *(tag("th", name, scope="col", class_="sb-num") for name in NAMES))
+    heads = [("", "", False), *((name, "", True) for name in NAMES)]
     rows = [
         tag(
             "tr",
@@ -135,9 +144,7 @@ def _means(confidence: Confidence) -> Markup:
         )
         for figure, (in_domain, out, difference) in mean_rows(confidence)
     ]
-    caption = tag("caption", "Confidences, means in points", class_="sb-hidden")
-    table = tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="sb-table sb-shifts")
-    return scroll_box(table, "Confidences")
+    return figure_table("Confidences", heads, rows, "Confidences, means in points")
 
 
 def _shifts(confidence: Confidence) -> Markup:
@@ -146,14 +153,9 @@ def _shifts(confidence: Confidence) -> Markup:
     names += [(figure.name, figure.meaning) for figure in FIGURES]
     names.insert(3, (f"{MINUS} at home", "overconfidence out of domain less in domain"))
     names += [("Label shift", _SHIFT_WORDS), ("Rest of TD", _REST_WORDS)] if split else []
-    heads = [
-        tag("th", name, scope="col", title=words or None, class_="sb-num" if number > 1 else None)
-        for number, (name, words) in enumerate(names)
-    ]
+    heads = [(*name, number > 1) for number, name in enumerate(names)]
     rows = [_shift_row(shift, split=split) for shift in confidence.shifts]
-    caption = tag("caption", "Confidences on every shift, in points", class_="sb-hidden")
-    table = tag("table", caption, tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sb-table sb-shifts")
-    return scroll_box(table, "Confidences on every shift")
+    return figure_table("Confidences on every shift", heads, rows, "Confidences on every shift, in points")
 
 
 def _shift_row(shift: ShiftConfidence, *, split: bool) -> Markup:
@@ -185,3 +187,80 @@ def _label_shift_words(confidence: Confidence) -> str:
         "home. It explains a drop and is no score that the model could have had: the target's class shares were not "
         "known to it."
     )
+
+
+_HEIGHT = 250
+_LOOKS = (("in domain", "sb-c0", "circle"), ("out of domain", "sb-c1", "square"))
+
+Curve = tuple[str, str, str, Sequence[tuple[float, float]]]
+"""Name, colour class, symbol, and points across and up, in points."""
+
+
+def reliability(found: Confidence) -> Markup:
+    """Draw accuracy over confidence in bins of equal mass; on the dashed line confidences are right."""
+    curves = _curves(found, "confidence", "accuracy")
+    values = [end for *_, places in curves for place in places for end in place]
+    across, up = square_axes(cut_axis(round_axis(values, LEFT, LEFT + SIDE)))
+    keys = [(line_sign("sb-identity"), "as sure as right")]
+    said = [f"{name}: mean confidence {_mean(places, 0)}, accuracy {_mean(places, 1)}" for name, _, _, places in curves]
+    title = "Reliability: accuracy by confidence"
+    return _drawn(title, said, curves, across, up, "confidence", "accuracy", identity_line(across, up), keys)
+
+
+def risk_by_coverage(found: Confidence) -> Markup:
+    """Draw the error rate among the most confident predictions over the share of texts answered."""
+    curves = _curves(found, "coverage", "risk")
+    across = Axis(0, 100, LEFT, LEFT + SIDE, (0.0, 20.0, 40.0, 60.0, 80.0, 100.0))
+    up = round_axis([0.0, *(place[1] for *_, places in curves for place in places)], TOP + _HEIGHT, TOP)
+    said = [
+        f"{name}: error rate {points(places[-1][1] / 100)} on all texts, {points(_at_half(places) / 100)} on the half "
+        "that it is surer of"
+        for name, _, _, places in curves
+    ]
+    title = "Risk by coverage: error rate among the most confident"
+    return _drawn(title, said, curves, across, up, "texts answered, %", "error rate", Markup(""), [])
+
+
+def _curves(found: Confidence, across: str, up: str) -> list[Curve]:
+    drawn: list[Curve] = []
+    for look, curves in zip(_LOOKS, (found.curves_in_domain, found.curves_out), strict=True):
+        if curves is not None:
+            drawn.append((*look, _places(curves, across, up)))
+    return drawn
+
+
+def _places(curves: ConfidenceCurves, across: str, up: str) -> list[tuple[float, float]]:
+    return [(100 * x, 100 * y) for x, y in zip(getattr(curves, across), getattr(curves, up), strict=True)]
+
+
+def _drawn(
+    title: str,
+    said: Sequence[str],
+    curves: Sequence[Curve],
+    x: Axis,
+    y: Axis,
+    x_name: str,
+    y_name: str,
+    behind: Markup,
+    keys: Sequence[tuple[Markup, str]],
+) -> Markup:
+    parts = [frame(x, y, x_name, y_name), behind]
+    signs = []
+    for name, colour, symbol, places in curves:
+        where = [(x.at(across), y.at(up)) for across, up in places]
+        parts.append(path(where, f"sb-curve {colour}"))
+        for (left, top), (across, up) in zip(where, places, strict=True):
+            words = f"{name}\n{x_name.removesuffix(', %')} {across:.1f}, {y_name} {up:.1f}"
+            parts.append(mark(left, top, symbol, colour, size=3.4, words=words))
+        drawn_sign = sign(line(1, 7, 21, 7, f"sb-curve {colour}"), mark(11, 7, symbol, colour, size=3.4), width=22)
+        signs.append((drawn_sign, name))
+    return join([legend([*signs, *keys]), picture(title, ". ".join(said) + ".", y.start + 44, *parts)])
+
+
+def _mean(places: Sequence[tuple[float, float]], which: int) -> str:
+    """Write the mean over bins of equal mass."""
+    return points(sum(place[which] for place in places) / len(places) / 100)
+
+
+def _at_half(places: Sequence[tuple[float, float]]) -> float:
+    return min(places, key=lambda place: abs(place[0] - 50))[1]

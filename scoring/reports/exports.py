@@ -104,25 +104,9 @@ def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
     Returns: CSV with a header; fractions, unrounded.
     """
     header = [
-        "a",
-        "b",
-        "entry_a",
-        "entry_b",
-        "task",
-        "source",
-        "target",
-        "figure",
-        "a_minus_b",
-        "p",
-        "p_corrected",
-        "better",
-        "at_floor",
-        "about",
-        "runs_needed",
-        "margin",
-        "p_equivalent",
-        *_MADE_WITH,
-    ]
+        "a", "b", "entry_a", "entry_b", "task", "source", "target", "figure", "a_minus_b", "p", "p_corrected", "better",
+        "at_floor", "about", "runs_needed", "margin", "p_equivalent", *_MADE_WITH,
+    ]  # fmt: skip
     rows: list[list[Cell]] = []
     for other, pair in zip(names[1:], pairs, strict=True):
         facts = [(shift.task, shift.source, shift.target, each) for shift in pair.shifts for each in shift.differences]

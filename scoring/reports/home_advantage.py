@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from shiftbench.scoring.reports.cells import scroll_box
+from shiftbench.scoring.reports.cells import figure_table
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.numbers import MINUS, MISSING, plain_points
 from shiftbench.scoring.scores.estimate import Estimate, Interval
@@ -49,16 +49,14 @@ def home_lines(advantage: HomeAdvantage | None) -> Iterator[tuple[str, str]]:
 
 def home_advantage_part(advantage: HomeAdvantage, *, at_floor: bool) -> Markup:
     """Build the sentence and the table of an entry's page."""
-    names = ["", *(name for _, name in _SCALES)]
-    heads = [tag("th", name, scope="col", class_="sb-num" if name else None) for name in names]
+    heads = [("", "", False), *((name, "", True) for _, name in _SCALES)]
     rows = [
         _row("Mean", [(scale, getattr(advantage, scale).mean, getattr(advantage, scale).total) for scale, _ in _SCALES])
     ]
     for domain in advantage.raw.by_domain:
         rows.append(_row(domain, [(scale, getattr(advantage, scale).by_domain[domain], None) for scale, _ in _SCALES]))
-    caption = tag("caption", "Home advantage on three scales", class_="sb-hidden")
-    table = tag("table", caption, tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sb-table sb-shifts")
-    return join([tag("p", claim_words(advantage, at_floor=at_floor)), scroll_box(table, "Home advantage")])
+    table = figure_table("Home advantage", heads, rows, "Home advantage on three scales")
+    return join([tag("p", claim_words(advantage, at_floor=at_floor)), table])
 
 
 def _row(name: str, figures: list[tuple[str, Estimate, Interval | None]]) -> Markup:

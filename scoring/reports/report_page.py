@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.scoring.reports.card_part import card_html
+from shiftbench.scoring.reports.cells import card_html
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.site import report_file

@@ -10,13 +10,14 @@ from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.headline import WORST_INTERVAL, headline
 from shiftbench.scoring.reports.home_advantage import HOME_ABOUT, home_advantage_part
 from shiftbench.scoring.reports.numbers import MINUS, drop_points, drop_text, points, score_text
-from shiftbench.scoring.reports.pictures.by_idd import drops_by_idd, has_idd_order
 from shiftbench.scoring.reports.pictures.curves import (
     curve_values,
     depth_curves,
     drops_by_depth,
+    drops_by_idd,
     has_depth,
     has_depth_drops,
+    has_idd_order,
     mean_drops,
 )
 from shiftbench.scoring.reports.pictures.flips import flip_bars, has_flips, mean_flip_words

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from shiftbench.scoring.reports.cells import number_cell, scroll_box
+from shiftbench.scoring.reports.cells import figure_table, number_cell
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.numbers import MISSING, count, drop_points, drop_text, points, share
 from shiftbench.scoring.reports.pictures.colours import scenario_class
@@ -41,26 +41,15 @@ def shift_table(task: TaskScores) -> Markup:
     flips = any(shift.flips for shift in task.shifts)
     fixed = any(_fixed_drops(shift.prior_fixed) for shift in task.shifts)
     left_out = {name for name, there in (("Flips", flips), ("SD, TD at one test prior", fixed)) if not there}
-    heads = [
-        tag("th", name, scope="col", title=meaning or None, class_="sb-num" if number else None)
-        for name, meaning, number in _HEADS
-        if name not in left_out
-    ]
     rows = [_row(shift, flips=flips, fixed=fixed) for shift in task.shifts]
-    table = tag(
-        "table",
-        tag("caption", "Every shift, in points", class_="sb-hidden"),
-        tag("thead", tag("tr", *heads)),
-        tag("tbody", *rows),
-        class_="sb-table sb-shifts",
-    )
-    return scroll_box(table, "Every shift")
+    heads = [head for head in _HEADS if head[0] not in left_out]
+    return figure_table("Every shift", heads, rows, "Every shift, in points")
 
 
 def home_table(task: TaskScores) -> Markup:
     """Build the table of in-domain scores: SS of shifts from a domain, TT of shifts into it."""
     names = ("Trained and tested on", "Score", "Texts", "Runs", "Unusable outputs")
-    heads = [tag("th", name, scope="col", class_="sb-num" if number else None) for number, name in enumerate(names)]
+    heads = [(name, "", bool(number)) for number, name in enumerate(names)]
     rows = [
         tag(
             "tr",
@@ -72,9 +61,7 @@ def home_table(task: TaskScores) -> Markup:
         )
         for own in task.in_domain
     ]
-    caption = tag("caption", "In-domain scores, in points", class_="sb-hidden")
-    table = tag("table", caption, tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sb-table sb-shifts")
-    return scroll_box(table, "In-domain scores")
+    return figure_table("In-domain scores", heads, rows, "In-domain scores, in points")
 
 
 def _row(shift: Shift, *, flips: bool, fixed: bool) -> Markup:

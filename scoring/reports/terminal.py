@@ -1,5 +1,6 @@
-"""Scores as lines and tables for a terminal: points (x100) with one decimal, 'n/a' where a figure is undefined."""
+"""Scores, comparisons, boards and checked claims for a terminal: points (x100), 'n/a' where a figure is undefined."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich import box
@@ -7,6 +8,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from shiftbench.scoring.comparing.claims import Claim, ClaimCheck, FigureCheck, Status
 from shiftbench.scoring.comparing.shape import Comparison, Difference, p_text, winner
 from shiftbench.scoring.comparing.words import about_lines, floor_words
 from shiftbench.scoring.reports.confidence import NAMES, brier_note, mean_rows
@@ -304,3 +306,45 @@ def has_scenarios(summary: Summary) -> bool:
 
 def _rows_with_values(figures: list[tuple[str, Estimate]]) -> Iterator[tuple[str, str]]:
     return ((label, plain_score(each)) for label, each in figures if each.value is not None)
+
+
+_COUNTED: dict[Status, str] = {"agrees": "as claimed", "moved": "moved", "differs": "differ"}
+
+
+def claim_lines(claim: Claim, checked: ClaimCheck) -> Iterator[RenderableType]:
+    """List every figure as claimed and as found, what else is not as claimed, and whether the claim holds.
+
+    Args:
+        claim: the claim.
+        checked: what ``shiftbench.scoring.comparing.claims.check_claim`` found of it.
+    """
+    for pair in dict.fromkeys(each.pair for each in checked.figures):
+        rows = [_claim_row(each) for each in checked.figures if each.pair == pair]
+        head = ("over", "figure", "claimed", "p", "found", "p", "")
+        yield PlainTable(f"{pair} in points, p corrected", head, rows)
+    yield from (f"{fact.what} differs: claimed {fact.claimed}; found {fact.found}" for fact in checked.facts)
+    if checked.moved_by:
+        moved = ", ".join(f"{each.what} {each.claimed} -> {each.found}" for each in checked.moved_by)
+        when = "Whether the claim was right when it was made,"
+        yield f"{moved}: figures may move. {when} {claim.package} alone can check."
+    yield _claim_verdict(checked)
+
+
+def _claim_row(check: FigureCheck) -> list[str]:
+    status = check.status if check.stands else f"{check.status}: another conclusion"
+    return [check.where, check.figure, *_claim_cells(check.claimed), *_claim_cells(check.found), status]
+
+
+def _claim_cells(difference: Difference | None) -> tuple[str, str]:
+    if difference is None:
+        return "not there", MISSING
+    return plain_points(difference.value, 2, signed=True), p_text(difference.p_corrected)
+
+
+def _claim_verdict(checked: ClaimCheck) -> str:
+    counts = Counter(each.status for each in checked.figures)
+    parts = ", ".join(f"{counts[status]} {word}" for status, word in _COUNTED.items() if counts[status])
+    figures = f"{counted(len(checked.figures), 'figure')}: {parts}"
+    fallen = sum(not each.stands for each in checked.figures)
+    stands = "every conclusion stands" if not fallen else f"{counted(fallen, 'conclusion')} fallen"
+    return f"{'The claim holds' if checked.holds else 'The claim does not hold'}. {figures}; {stands}."

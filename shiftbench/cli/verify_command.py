@@ -42,7 +42,7 @@ def verify(
     from shiftbench.checking.claims import find_files, find_inside, read_recorded_values, repeat_claim
     from shiftbench.leaderboard.store import open_store
     from shiftbench.scoring.comparing.claims import check_against_scores, check_claim, read_claim
-    from shiftbench.scoring.reports.claims import claim_lines
+    from shiftbench.scoring.reports.terminal import claim_lines
 
     claimed = read_claim(claim)
     data = data or (find_inside(claimed.data, claim) if claimed.data else None)

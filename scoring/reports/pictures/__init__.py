@@ -6,11 +6,10 @@ rows        a row per domain: one model's scores, how deep targets lie in a sour
 words       names and sentences that several share
 heatmap     names by names, a cell where they meet; sources by targets: ST, SD or TD
 planes      every shift by its two drops; scores out of distribution over the score in it; forecasts over the truth
-by_idd      average drops as ever easier shifts are added (Domain Robustness paper, Figure 2)
 under_shift entries by their score under shift, over their score in domain, size, cost or date
-curves      Depth F1 and drops by depth, of one entry or several
+curves      Depth F1 and drops by depth, of one entry or several; average drops as ever easier shifts are added
+            (Domain Robustness paper, Figure 2)
 flips       transfer loss and gain of every shift
-reliability accuracy by confidence, and error rate by share of texts answered
 
 Values come in as fractions and are drawn in points. Colours are CSS variables, so that light and dark both work.
 

@@ -6,10 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shiftbench.scoring.forecasting.likeness import mean_likeness, word_likeness
 from shiftbench.scoring.forecasting.run import Grid, forecast_task
 from shiftbench.scoring.forecasting.samples import Sample, TaskSamples
-from shiftbench.scoring.forecasting.text_vectors import TextPair
+from shiftbench.scoring.forecasting.text_vectors import TextPair, mean_likeness, word_likeness
 
 from .test_run import grid
 

@@ -9,9 +9,8 @@ from rich.console import Console
 
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.scoring.reports.confidence import confidence_part
+from shiftbench.scoring.reports.confidence import confidence_part, reliability, risk_by_coverage
 from shiftbench.scoring.reports.numbers import drop_points, points
-from shiftbench.scoring.reports.pictures.reliability import reliability, risk_by_coverage
 from shiftbench.scoring.reports.report_page import report_html
 from shiftbench.scoring.reports.terminal import score_lines
 from shiftbench.scoring.scores.confidence_shape import Confidence

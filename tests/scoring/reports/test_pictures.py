@@ -11,7 +11,7 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.reports.frame.html import Markup, tag
-from shiftbench.scoring.reports.pictures import by_idd, colours, curves, flips, heatmap, planes
+from shiftbench.scoring.reports.pictures import colours, curves, flips, heatmap, planes
 from shiftbench.scoring.reports.pictures.axes import SYMBOLS, mark, round_axis
 from shiftbench.scoring.scores.score import checked_predictions, score_predictions
 from shiftbench.scoring.scores.shape import Scores, Shift, TaskScores
@@ -69,7 +69,7 @@ def every_picture(task: TaskScores, placebo: TaskScores | None = None) -> list[M
         heatmap.heatmap(task, "SD"),
         heatmap.heatmap(task, "TD"),
         planes.scenario_plane(task, placebo),
-        by_idd.drops_by_idd(task),
+        curves.drops_by_idd(task),
         curves.depth_curves([("one", task)]),
         curves.drops_by_depth([("one", task)]),
         flips.flip_bars(task),
@@ -197,7 +197,7 @@ def test_crosses_reach_from_end_to_end_of_the_intervals(task: TaskScores) -> Non
 
 
 def test_drops_by_idd_are_running_means_that_meet(task: TaskScores) -> None:
-    drawn = by_idd.drops_by_idd(task)
+    drawn = curves.drops_by_idd(task)
     about = svg(drawn).findtext("desc") or ""
     hardest = max(task.shifts, key=lambda shift: shift.idd.value or 0)
     average = task.summary.average_drop.value
@@ -308,7 +308,7 @@ def test_what_is_not_there_is_not_drawn(folder: DatasetFolder, tmp_path: Path) -
     assert not curves.has_depth(zero_shot)
     assert not curves.has_depth_drops(zero_shot)
     assert not flips.has_flips(zero_shot)
-    assert not by_idd.has_idd_order(zero_shot)
+    assert not curves.has_idd_order(zero_shot)
     assert "none (zero-shot)" in Visible(heatmap.heatmap(zero_shot, "ST")).text
     partial = score(folder, labels_with_errors(folder, "moods", DOMAINS[:2], 0.3), tmp_path).tasks[0]
     assert Visible(heatmap.heatmap(partial, "TD")).text.count("n/a") == 2

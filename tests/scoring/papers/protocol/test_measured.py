@@ -11,8 +11,7 @@ import pytest
 from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.papers.protocol.choice import DatasetChoice, Decision
-from shiftbench.scoring.papers.protocol.measured import measured_scores, measured_study
-from shiftbench.scoring.papers.protocol.run import choose_measured
+from shiftbench.scoring.papers.protocol.run import choose_measured, measured_scores, measured_study
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.report import InvalidInput
 
