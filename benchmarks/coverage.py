@@ -4,18 +4,17 @@
 every task, and returns rows.
 """
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from rich.console import RenderableType
-from tqdm import tqdm
 
 from benchmarks.interval_settings import SETTINGS
 from benchmarks.simulated_tasks import Checked, simulate_task
 from shiftbench.scoring.reports.plain_tables import PlainTable
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
 
 FEWEST = 50
@@ -65,7 +64,7 @@ def measure_coverage(n_tasks: int, seed: int, names: Sequence[str] | None = None
             raise InvalidInput(Problem("there is no such simulation", name, cure=f"there are {', '.join(SIMULATIONS)}"))
     rows = []
     for name in chosen:
-        with tqdm(desc=f"simulating, {name}", unit="task", disable=None, file=sys.stderr) as bar:
+        with progress(desc=f"simulating, {name}", unit="task") as bar:
             rows += SIMULATIONS[name](n_tasks, seed, bar.update)
     return rows
 

@@ -123,12 +123,7 @@ def _entrants(sides: Sequence[ComparedEntry], folder: DatasetFolder) -> list[Ent
 
 
 def distinct_names(sides: Sequence[ComparedEntry]) -> list[str]:
-    """Return the entries' names; equal names get the first digits of the ids.
-
-    Args:
-        sides: the entries.
-    Returns: a name for each, in order.
-    """
+    """Return the entries' names, in order; equal names get the first digits of the ids."""
     names = [side.name for side in sides]
     return [f"{side.name} ({side.id[:6]})" if names.count(side.name) > 1 else side.name for side in sides]
 

@@ -1,6 +1,5 @@
 """Comparing prediction files on the shifts that they share: the ranking figure first, then the others."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,7 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
-from tqdm import tqdm
 
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -41,6 +39,7 @@ from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.scoring.scores.summary import depth_encoder_name, encoder_name
 from shiftbench.validation.outside import MAX_TEXT, check_text
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import Problem
 
 Both = tuple[Tested, float | None]
@@ -134,7 +133,7 @@ def compare_entrants(
     shifts: list[ShiftComparison] = []
     means: list[MeanComparison] = []
     about: list[TaskComparison] = []
-    for task, each in tqdm(matched.items(), desc="comparing", unit="task", disable=None, file=sys.stderr):
+    for task, each in progress(matched.items(), desc="comparing", unit="task"):
         sides, cells = (each.a, each.b), each.cells
         over, single = mean_figures(cells, *sides), [shift_figures(cell, *sides) for cell in cells]
         every = [*over, *(figure for figures in single for figure in figures)]

@@ -4,14 +4,12 @@ For benchmarks of which nothing is known but what each model scored on each item
 Everything is about the models as they are; other training runs are in no log.
 """
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from shiftbench.metrics.comparison import N_SWAPS, holm, swap_test
 from shiftbench.metrics.depth import effective_size
@@ -38,6 +36,7 @@ from shiftbench.scoring.scores.intervals import (
     none_if_nan,
 )
 from shiftbench.scoring.scores.replicates import N_DRAWS, Floats
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
 
 _UNBOUNDED = (-np.inf, np.inf)
@@ -298,7 +297,7 @@ def _p_values(table: Floats, pairs: Sequence[tuple[int, int]], n_swaps: int, see
     # The same swaps for each pair: its p does not depend on what else is compared.
     tests = [
         swap_test([table[..., a]], [table[..., b]], means, np.random.default_rng(seed), n_swaps=n_swaps)
-        for a, b in tqdm(pairs, desc="comparing", unit="pair", disable=None, file=sys.stderr)
+        for a, b in progress(pairs, desc="comparing", unit="pair")
     ]
     return np.stack([test.p_value for test in tests])
 

@@ -73,12 +73,7 @@ class CheckShown:
 
 
 def check_html(shown: CheckShown) -> Markup:
-    """Build the report.
-
-    Args:
-        shown: what it is made of.
-    Returns: one HTML page that needs no other file.
-    """
+    """Build the report: one HTML page that needs no other file."""
     check, title = shown.check, f"{shown.check.model} on {shown.data}"
     lines = [tag("p", tag("strong", _signed_text(headline(check))), class_="sb-said"), *_paragraphs(check)]
     parts = [

@@ -123,13 +123,7 @@ def _figure(title: str, caption: str, drawn: Markup) -> Markup:
 
 
 def flip_table(names: Sequence[str], shifts: Sequence[dict[tuple[str, str], Shift]]) -> Markup:
-    """Build the table of how many texts a shift turns from right to wrong and the other way.
-
-    Args:
-        names: of the entries.
-        shifts: their shifts by source and target.
-    Returns: a section; nothing where no entry has flips.
-    """
+    """Build a section of how many texts a shift turns from right to wrong and back; nothing without flips."""
     shared = sorted(set.intersection(*(set(each) for each in shifts))) if shifts else []
     known = [cell for cell in shared if any(each[cell].flips is not None for each in shifts)]
     if not known:

@@ -3,7 +3,7 @@
 All take the comparisons of one first entry with others, and the names of all, the first one's before.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from shiftbench.metrics.crossed import MIN_RUNS
 from shiftbench.scoring.comparing.shape import (
@@ -56,53 +56,46 @@ def markdown_text(text: str) -> str:
     )
 
 
-def latex(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
-    """Write comparisons as a table for the LaTeX package booktabs; bold where a difference is significant.
+def latex_tabular(head: Sequence[str], rows: Iterable[Sequence[str]], n_names: int) -> list[str]:
+    """Write a ``tabular`` for the LaTeX package booktabs, in lines; cells are LaTeX, the first ``n_names`` stand left."""
+    first, *others = (" & ".join(cells) + r" \\" for cells in (head, *rows))
+    begin = rf"\begin{{tabular}}{{{'l' * n_names}{'r' * (len(head) - n_names)}}}"
+    return [begin, r"\toprule", first, r"\midrule", *others, r"\bottomrule", r"\end{tabular}"]
 
-    Args:
-        pairs: comparisons of a first entry with others.
-        names: of the first entry, then of the others, in order.
-    Returns: a ``tabular``, in points.
-    """
-    lines = [
-        r"\begin{tabular}{ll" + "rr" * len(FIGURES) + "}",
-        r"\toprule",
-        " & ".join(["Shift", "Against", *(cell for name in FIGURES for cell in (rf"$\Delta${name}", "$p$"))]) + r" \\",
-        r"\midrule",
+
+def markdown_rows(head: Sequence[str], rows: Iterable[Sequence[str]], n_names: int) -> list[str]:
+    """Write a Markdown table, in lines; cells are Markdown, the first ``n_names`` stand left."""
+    align = ["---" if number < n_names else "---:" for number in range(len(head))]
+    return ["| " + " | ".join(cells) + " |" for cells in (head, align, *rows)]
+
+
+def latex(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
+    """Write comparisons as a table for the LaTeX package booktabs, in points; bold: a difference is significant."""
+    head = ["Shift", "Against", *(cell for name in FIGURES for cell in (rf"$\Delta${name}", "$p$"))]
+    rows = [
+        [latex_text(name).replace("→", r"$\to$"), latex_text(other), *_padded(differences, _latex_cells)]
+        for other, name, differences in _comparison_rows(pairs, names)
     ]
-    for other, name, differences in _comparison_rows(pairs, names):
-        cells = [cell for difference in differences for cell in _latex_cells(difference)]
-        cells += [""] * (2 * (len(FIGURES) - len(differences)))
-        lines.append(" & ".join([latex_text(name).replace("→", r"$\to$"), latex_text(other), *cells]) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}", f"% {latex_text(_comment(pairs, names))}"]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*latex_tabular(head, rows, 2), f"% {latex_text(_comment(pairs, names))}"]) + "\n"
 
 
 def markdown(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
-    """Write comparisons as a Markdown table; bold where a difference is significant.
-
-    Args:
-        pairs: comparisons of a first entry with others.
-        names: of the first entry, then of the others, in order.
-    Returns: the table, in points.
-    """
+    """Write comparisons as a Markdown table, in points; bold where a difference is significant."""
     head = ["Shift", "Against", *(cell for name in FIGURES for cell in (f"Δ{name}", "p"))]
-    lines = ["| " + " | ".join(head) + " |", "| " + " | ".join(["---", "---", *["---:"] * 2 * len(FIGURES)]) + " |"]
-    for other, name, differences in _comparison_rows(pairs, names):
-        cells = [cell for difference in differences for cell in _markdown_cells(difference)]
-        cells += [""] * (2 * (len(FIGURES) - len(differences)))
-        lines.append("| " + " | ".join([markdown_text(name), markdown_text(other), *cells]) + " |")
-    return "\n".join(lines) + f"\n\n{markdown_text(_comment(pairs, names))}\n"
+    rows = [
+        [markdown_text(name), markdown_text(other), *_padded(differences, _markdown_cells)]
+        for other, name, differences in _comparison_rows(pairs, names)
+    ]
+    return "\n".join(markdown_rows(head, rows, 2)) + f"\n\n{markdown_text(_comment(pairs, names))}\n"
+
+
+def _padded(differences: Sequence[Difference], written: Callable[[Difference], tuple[str, str]]) -> list[str]:
+    cells = [cell for difference in differences for cell in written(difference)]
+    return cells + [""] * (2 * (len(FIGURES) - len(differences)))
 
 
 def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
-    """Write comparisons as CSV: a row for each difference.
-
-    Args:
-        pairs: comparisons of a first entry with others.
-        names: of the first entry, then of the others, in order.
-    Returns: CSV with a header; fractions, unrounded.
-    """
+    """Write comparisons as CSV with a header, a row for each difference: fractions, unrounded."""
     header = [
         "a", "b", "entry_a", "entry_b", "task", "source", "target", "figure", "a_minus_b", "p", "p_corrected", "better",
         "at_floor", "about", "runs_needed", "margin", "p_equivalent", *_MADE_WITH,

@@ -3,8 +3,7 @@
 JUnit's form is a handful of elements, which the standard library's writer escapes; no dependency is worth it.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from rich.console import RenderableType
@@ -103,20 +102,6 @@ def notes(report: GateReport) -> Iterator[str]:
         yield f"Not tested on {', '.join(names)}: {reason}."
     for domain, n in report.left_out.items():
         yield f"{domain} decides nothing: {counted(n, 'test text')}, too few."
-
-
-Report = TypeVar("Report", bound=GateReport)
-
-
-def renamed(report: Report, titles: Mapping[str, str]) -> Report:
-    """Return a report in which domains are called by their titles; those without one keep their names."""
-
-    def titled(name: str) -> str:
-        return titles.get(name, name)
-
-    verdicts = tuple(each.model_copy(update={"domain": titled(each.domain)}) for each in report.verdicts)
-    update = {"verdicts": verdicts, "home": tuple(map(titled, report.home))}
-    return report.model_copy(update={**update, "left_out": {titled(name): n for name, n in report.left_out.items()}})
 
 
 def _reasons(report: GateReport) -> dict[str, list[str]]:

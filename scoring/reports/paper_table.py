@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 
 from shiftbench.scoring.comparing.shape import AVERAGE_DROP, RECIPES, Comparison, MeanComparison, winner
-from shiftbench.scoring.reports.exports import latex_text, markdown_text
+from shiftbench.scoring.reports.exports import latex_tabular, latex_text, markdown_rows, markdown_text
 from shiftbench.scoring.reports.numbers import metric_name, plain_points, plain_score
 from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.scores.estimate import Estimate
@@ -120,37 +120,29 @@ def paper_lines(table: PaperTable) -> Iterator[RenderableType]:
 def paper_latex(table: PaperTable) -> str:
     """Write the table for LaTeX (package booktabs), with its caption."""
     names = ["Task"] if table.has_tasks else []
-    lines = [
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{latex_text(table.caption)}}}",
-        rf"\begin{{tabular}}{{{'l' * (len(names) + 1)}{'r' * len(table.columns)}}}",
-        r"\toprule",
-        " & ".join([*names, "Model", *map(latex_text, table.columns.values())]) + r" \\",
-        r"\midrule",
-    ]
+    rows = []
     for row in table.rows:
         cells = [latex_text(row.task)] if table.has_tasks else []
         cells.append(rf"\textbf{{{latex_text(row.model)}}}" if row.best else latex_text(row.model))
         cells += [_latex_cell(row, column) for column in table.columns]
-        lines.append(" & ".join(cells) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]) + "\n"
+        rows.append(cells)
+    tabular = latex_tabular([*names, "Model", *map(latex_text, table.columns.values())], rows, len(names) + 1)
+    caption = rf"\caption{{{latex_text(table.caption)}}}"
+    return "\n".join([r"\begin{table}", r"\centering", caption, *tabular, r"\end{table}"]) + "\n"
 
 
 def paper_markdown(table: PaperTable) -> str:
     """Write the table as Markdown, its caption below."""
     names = ["Task", "Model"] if table.has_tasks else ["Model"]
-    lines = [
-        "| " + " | ".join([*names, *table.columns.values()]) + " |",
-        "| " + " | ".join([*["---"] * len(names), *["---:"] * len(table.columns)]) + " |",
-    ]
+    rows = []
     for row in table.rows:
         cells = [markdown_text(row.task)] if table.has_tasks else []
         cells.append(f"**{markdown_text(row.model)}**" if row.best else markdown_text(row.model))
         for column in table.columns:
             text = markdown_text(_text(row, column))
             cells.append(f"**{text}**" if row.best and column == "st" else text)
-        lines.append("| " + " | ".join(cells) + " |")
+        rows.append(cells)
+    lines = markdown_rows([*names, *table.columns.values()], rows, len(names))
     return "\n".join(lines) + f"\n\n{markdown_text(table.caption)}\n"
 
 

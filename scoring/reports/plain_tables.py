@@ -14,7 +14,7 @@ from rich.text import Text
 
 from shiftbench.scoring.comparing.shape import Comparison, Difference, p_text, winner
 from shiftbench.scoring.comparing.words import about_lines
-from shiftbench.scoring.reports.exports import latex_text, markdown_text, mean_name
+from shiftbench.scoring.reports.exports import latex_tabular, latex_text, markdown_rows, markdown_text, mean_name
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.numbers import MINUS, drop_points, drop_text, metric_name, score_text
 from shiftbench.scoring.reports.pictures.words import source_name
@@ -152,19 +152,13 @@ def html_table(table: PlainTable, class_: str | None = None) -> Markup:
 
 def latex(table: PlainTable, notes: Iterable[str] = ()) -> str:
     """Write a table for the LaTeX package booktabs; notes follow as comments."""
-    columns = "l" * table.n_names + "r" * (len(table.head) - table.n_names)
-    lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _latex_row(table.head), r"\midrule"]
-    lines += [*map(_latex_row, table.rows), r"\bottomrule", r"\end{tabular}"]
+    head, *rows = ([latex_text(cell).replace(MINUS, "$-$") for cell in row] for row in (table.head, *table.rows))
+    lines = latex_tabular(head, rows, table.n_names)
     return "\n".join([*lines, *(f"% {latex_text(note)}" for note in (table.title, *notes))]) + "\n"
 
 
 def markdown(table: PlainTable, notes: Iterable[str] = ()) -> str:
     """Write a table as Markdown: its title, the table, then a paragraph for each note."""
-    align = ["---" if number < table.n_names else "---:" for number in range(len(table.head))]
-    rows = [[markdown_text(cell) for cell in row] for row in (table.head, *table.rows)]
-    lines = ["| " + " | ".join(row) + " |" for row in (rows[0], align, *rows[1:])]
+    head, *rows = ([markdown_text(cell) for cell in row] for row in (table.head, *table.rows))
+    lines = markdown_rows(head, rows, table.n_names)
     return "\n".join([markdown_text(table.title), "", *lines, *(f"\n{markdown_text(note)}" for note in notes)]) + "\n"
-
-
-def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(latex_text(cell).replace(MINUS, "$-$") for cell in cells) + r" \\"

@@ -80,12 +80,7 @@ def _assumed(task: TaskPlan) -> str:
 
 
 def plan_picture(plan: DetectionPlan) -> bytes:
-    """Draw each task's minimum detectable drops: a dot a shift, the median as a bar, the average drop beside them.
-
-    Args:
-        plan: the plan.
-    Returns: the bytes of a PNG; the same for the same plan and matplotlib.
-    """
+    """Draw each task's minimum detectable drops: a dot a shift, the median as a bar, the average drop beside them."""
     panels = [lambda axis, task=task: _panel(axis, task, plan.runs) for task in plan.tasks]
     columns = min(2, len(panels))
     return draw_panels(panels, columns=columns, width=5.5 * columns, heights=[3.2] * -(-len(panels) // columns))

@@ -19,11 +19,7 @@ from shiftbench.validation.vocabulary import PLACEBO
 
 
 def verdict_lines(scores: Scores) -> Iterator[str]:
-    """Write a sentence for each task that has a score under shift; with its name where there are several.
-
-    Args:
-        scores: of one prediction file.
-    """
+    """Write a sentence for each task that has a score under shift; with its name where there are several."""
     for task in scores.tasks:
         left_out = [item.target for item in scores.missing if item.task == task.task and item.what.startswith(LEFT_OUT)]
         line = verdict(task, [domain for domain in left_out if domain is not None])
@@ -171,11 +167,7 @@ _MARGIN_NAMES = {"sd": "SD", "td": "TD", "average_drop": "average drop"}
 
 
 def margin_lines(task: TaskScores) -> Iterator[str]:
-    """Write a sentence for each drop that was tested against the margin; none without a margin.
-
-    Args:
-        task: the scores.
-    """
+    """Write a sentence for each drop that was tested against the margin; none without a margin."""
     non_inferiority = task.non_inferiority
     if non_inferiority is None:
         return
@@ -273,12 +265,7 @@ AGAINST_OTHERS = "one annotator against the majority of the others on the same t
 
 
 def annotator_words(annotators: Annotators, metric: str) -> str:
-    """Return how well single annotators agree, on average and by domain.
-
-    Args:
-        annotators: their scores.
-        metric: the task's metric.
-    """
+    """Return how well single annotators agree, on average and by domain."""
     by_domain = ", ".join(f"{domain} {points(value)}" for domain, value in annotators.others.items())
     return (
         f"Single annotators reach {points(annotators.mean_others)} {metric_name(metric)} against the majority of the "

@@ -135,12 +135,7 @@ def print_table(console: Console, title: str, columns: Sequence[str], rows: Sequ
 
 
 def warnings(scores: Scores) -> list[str]:
-    """List what keeps scores from being comparable.
-
-    Args:
-        scores: an entry's scores.
-    Returns: a sentence each; none where nothing does.
-    """
+    """List what keeps scores from being comparable, a sentence each."""
     listed = []
     if scores.synthetic_data:
         listed.append("Synthetic data: these scores show the tools at work and measure nothing else.")
@@ -277,12 +272,7 @@ _FIGURES = (
 
 
 def summary_rows(summary: Summary) -> Iterator[tuple[str, str]]:
-    """List labels and figures, in points.
-
-    Args:
-        summary: of one task.
-    Returns: rows with a figure; where the grid is not complete, the mean SD stands in the place of the average drop.
-    """
+    """List labels and figures, in points; of a grid that is not complete the mean SD in place of the average drop."""
     figures: list[tuple[str, Estimate]] = [(label, getattr(summary, name)) for label, name in _FIGURES]
     if summary.average_drop.value is None:
         figures.insert(2, ("mean SD", summary.mean_sd))
@@ -312,12 +302,7 @@ _COUNTED: dict[Status, str] = {"agrees": "as claimed", "moved": "moved", "differ
 
 
 def claim_lines(claim: Claim, checked: ClaimCheck) -> Iterator[RenderableType]:
-    """List every figure as claimed and as found, what else is not as claimed, and whether the claim holds.
-
-    Args:
-        claim: the claim.
-        checked: what ``shiftbench.scoring.comparing.claims.check_claim`` found of it.
-    """
+    """List every figure as claimed and as found, what else is not as claimed, and whether the claim holds."""
     for pair in dict.fromkeys(each.pair for each in checked.figures):
         rows = [_claim_row(each) for each in checked.figures if each.pair == pair]
         head = ("over", "figure", "claimed", "p", "found", "p", "")

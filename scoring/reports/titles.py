@@ -1,14 +1,20 @@
 """Domains of own data as their makers write them: shown in the place of names, never stored."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.comparing.shape import Comparison
-from shiftbench.scoring.forecasting.shape import Forecasts, TaskForecast
-from shiftbench.scoring.scores.shape import Scores, TaskScores
+from shiftbench.scoring.forecasting.shape import Forecasts
+from shiftbench.scoring.scores.limits import GateReport
+from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.vocabulary import SOURCE_JOINER
 
+M = TypeVar("M", bound=BaseModel)
+Report = TypeVar("Report", bound=GateReport)
 _QUOTED = re.compile("'([^' ]+)'")
 """A domain's name, or a joined source's, in a sentence."""
 
@@ -22,50 +28,41 @@ def domain_titles(folder: DatasetFolder) -> dict[str, str]:
     return {name: facts.title for name, facts in domains if facts.title and SOURCE_JOINER not in facts.title}
 
 
+def _with_titles(parts: Iterable[M], titles: Mapping[str, str], *fields: str) -> tuple[M, ...]:
+    """Return parts whose fields, of a domain, a joined source or several, hold titles where there are any."""
+    return tuple(
+        part.model_copy(update={name: _titled(getattr(part, name), titles) for name in fields}) for part in parts
+    )
+
+
+def _titled(name: Any, titles: Mapping[str, str]) -> Any:
+    if isinstance(name, tuple):
+        return tuple(_titled(each, titles) for each in name)
+    return name and SOURCE_JOINER.join(titles.get(part, part) for part in name.split(SOURCE_JOINER))
+
+
 def with_titles(scores: Scores, titles: Mapping[str, str]) -> Scores:
     """Return scores in which domains are called by their titles; those without one keep their names."""
-
-    def titled(name: str | None) -> str | None:
-        return name and _titled(name, titles)
-
-    def of_task(task: TaskScores) -> TaskScores:
-        shifts = [
-            shift.model_copy(update={"source": titled(shift.source), "target": titled(shift.target)})
-            for shift in task.shifts
-        ]
-        homes = [own.model_copy(update={"domain": titled(own.domain)}) for own in task.in_domain]
-        domains = tuple(titles.get(domain, domain) for domain in task.domains)
-        return task.model_copy(update={"domains": domains, "shifts": tuple(shifts), "in_domain": tuple(homes)})
-
-    if not titles:
-        return scores
-    missing = [
-        item.model_copy(update={"source": titled(item.source), "target": titled(item.target)})
-        for item in scores.missing
-    ]
-    return scores.model_copy(update={"tasks": tuple(map(of_task, scores.tasks)), "missing": tuple(missing)})
+    tasks = []
+    for task in _with_titles(scores.tasks, titles, "domains"):
+        shifts = _with_titles(task.shifts, titles, "source", "target")
+        homes = _with_titles(task.in_domain, titles, "domain")
+        tasks.append(task.model_copy(update={"shifts": shifts, "in_domain": homes}))
+    missing = _with_titles(scores.missing, titles, "source", "target")
+    return scores.model_copy(update={"tasks": tuple(tasks), "missing": missing})
 
 
 def with_comparison_titles(pair: Comparison, titles: Mapping[str, str]) -> Comparison:
     """Return a comparison in which domains are called by their titles; those without one keep their names."""
-    shifts = tuple(
-        shift.model_copy(update={name: _titled(getattr(shift, name), titles) for name in ("source", "target")})
-        for shift in pair.shifts
-    )
-    means = tuple(
-        mean.model_copy(
-            update={
-                "source": mean.source and _titled(mean.source, titles),
-                "targets": tuple(titles.get(target, target) for target in mean.targets),
-            }
-        )
-        for mean in pair.means
-    )
-    return pair.model_copy(update={"shifts": shifts, "means": means})
+    shifts = _with_titles(pair.shifts, titles, "source", "target")
+    return pair.model_copy(update={"shifts": shifts, "means": _with_titles(pair.means, titles, "source", "targets")})
 
 
-def _titled(name: str, titles: Mapping[str, str]) -> str:
-    return SOURCE_JOINER.join(titles.get(part, part) for part in name.split(SOURCE_JOINER))
+def with_gate_titles(report: Report, titles: Mapping[str, str]) -> Report:
+    """Return a gate's decision in which domains are called by their titles; those without one keep their names."""
+    (report,) = _with_titles([report], titles, "home")
+    left_out = {titles.get(name, name): n for name, n in report.left_out.items()}
+    return report.model_copy(update={"verdicts": _with_titles(report.verdicts, titles, "domain"), "left_out": left_out})
 
 
 def untitled(name: str, names: Mapping[str, str]) -> str:
@@ -75,24 +72,12 @@ def untitled(name: str, names: Mapping[str, str]) -> str:
 
 def with_forecast_titles(forecasts: Forecasts, titles: Mapping[str, str]) -> Forecasts:
     """Return forecasts in which domains are called by their titles; those without one keep their names."""
-
-    def titled(names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(titles.get(name, name) for name in names)
-
-    def of_task(task: TaskForecast) -> TaskForecast:
-        shifts = tuple(
-            shift.model_copy(
-                update={
-                    "source": _titled(shift.source, titles),
-                    "target": _titled(shift.target, titles),
-                    "set_on": titled(shift.set_on),
-                    "likeness": {titles.get(name, name): alike for name, alike in shift.likeness.items()},
-                }
-            )
-            for shift in task.shifts
-        )
+    tasks = []
+    for task in _with_titles(forecasts.tasks, titles, "domains", "labelled"):
+        shifts = [
+            shift.model_copy(update={"likeness": {titles.get(name, name): n for name, n in shift.likeness.items()}})
+            for shift in _with_titles(task.shifts, titles, "source", "target", "set_on")
+        ]
         notes = tuple(_QUOTED.sub(lambda name: f"'{_titled(name[1], titles)}'", note) for note in task.notes)
-        named = {"domains": titled(task.domains), "labelled": titled(task.labelled), "shifts": shifts, "notes": notes}
-        return task.model_copy(update=named)
-
-    return forecasts.model_copy(update={"tasks": tuple(map(of_task, forecasts.tasks))})
+        tasks.append(task.model_copy(update={"shifts": tuple(shifts), "notes": notes}))
+    return forecasts.model_copy(update={"tasks": tuple(tasks)})

@@ -7,7 +7,6 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import polars as pl
-from tqdm import tqdm
 
 from shiftbench.baselines.grid.collect import by_entry
 from shiftbench.baselines.grid.trial import PREDICTIONS, RECORD, Trial, card_of, is_whole
@@ -23,6 +22,7 @@ from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.scoring.scores.validation_rows import validation_file
 from shiftbench.validation.cards import Card, read_card
 from shiftbench.validation.probabilities import PROBABILITIES
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import PLACEBO
 
@@ -156,7 +156,7 @@ def forecast_entrants(
             boards.setdefault(name, []).append((each, samples))
     found = []
     total = sum(map(len, boards.values()))
-    with tqdm(total=total, desc="forecasting", unit=" models", disable=None) as bar:
+    with progress(total=total, desc="forecasting", unit=" models") as bar:
         for board, models in boards.items():
             for entrant, samples in models:
                 others = [other for _, other in models if other is not samples]

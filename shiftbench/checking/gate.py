@@ -16,7 +16,8 @@ from shiftbench.checking.inputs import prediction_file
 from shiftbench.checking.opened_data import OpenedData, OwnOptions, opened_data
 from shiftbench.scoring.comparing.equivalence import regression_tests
 from shiftbench.scoring.comparing.files import Entrant
-from shiftbench.scoring.reports.gate import gate_lines, renamed
+from shiftbench.scoring.reports.gate import gate_lines
+from shiftbench.scoring.reports.titles import with_gate_titles
 from shiftbench.scoring.scores.floors import constant_runs, is_at_floor, task_floors
 from shiftbench.scoring.scores.limits import (
     GateReport,
@@ -148,7 +149,7 @@ def run_gate(
             verdicts=decide(tests),
             left_out=left_out,
         )
-        return renamed(report, opened.titles)
+        return with_gate_titles(report, opened.titles)
 
 
 def read_gate_settings(project: Path) -> dict[str, Any]:

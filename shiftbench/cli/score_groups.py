@@ -160,14 +160,13 @@ def analyse(
     """
     if not predictions and store is None:
         raise typer.BadParameter("give prediction files, --store, or both")
-    from tqdm import tqdm
-
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.leaderboard.board.analysed import find_results, read_entries
     from shiftbench.leaderboard.store import open_store
     from shiftbench.scoring.papers.analysis.figures import analyse as carry_out
     from shiftbench.scoring.papers.analysis.figures import analysis_lines, as_json, figures_of, write
     from shiftbench.scoring.reports.terminal import warnings
+    from shiftbench.validation.progress import progress
 
     figures_of(figure or [])  # before any work
     _check_folder(out)
@@ -179,7 +178,7 @@ def analyse(
     analyses = carry_out(find_results(entries, folders), figure or [])
     out.mkdir(parents=True, exist_ok=True)
     notes = list(dict.fromkeys(note for entry in entries for note in warnings(entry.scores)))
-    for analysis in tqdm(analyses, desc="drawing", unit=" figures", disable=None):
+    for analysis in progress(analyses, desc="drawing", unit=" figures"):
         write(analysis, out, notes)
     notes += left_out
     answer(analysis_lines(analyses, out, notes), as_json(analyses, len(entries), out, notes), json_)

@@ -152,13 +152,7 @@ def write(analysis: Analysis, out: Path, notes: Sequence[str]) -> None:
 
 
 def analysis_lines(analyses: Sequence[Analysis], out: Path, notes: Sequence[str]) -> Iterator[RenderableType]:
-    """List a table of the figures drawn, what each leaves out, and what could not be drawn.
-
-    Args:
-        analyses: the analyses, drawn or not.
-        out: the folder of their files.
-        notes: what holds of all of them.
-    """
+    """List a table of the figures drawn, what each leaves out, and what could not be drawn."""
     drawn = [each for each in analyses if each.drawn]
     if not drawn:
         yield "Nothing could be drawn from these entries; the reasons follow."
@@ -179,15 +173,7 @@ def analysis_lines(analyses: Sequence[Analysis], out: Path, notes: Sequence[str]
 
 
 def as_json(analyses: Sequence[Analysis], n_entries: int, out: Path, notes: Sequence[str]) -> dict[str, Any]:
-    """Write analyses as plain JSON data.
-
-    Args:
-        analyses: the analyses, drawn or not.
-        n_entries: entries that they were made from.
-        out: the folder of their files.
-        notes: what holds of all of them.
-    Returns: ``{"entries", "figures", "notes"}`` with paths as text.
-    """
+    """Write analyses of ``n_entries`` entries as plain JSON data; ``notes`` hold of all of them."""
     return {
         "entries": n_entries,
         "figures": [
