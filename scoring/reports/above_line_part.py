@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from shiftbench.scoring.reports.cells import fact_list
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.numbers import drop_text, points
 from shiftbench.scoring.scores.estimate import Estimate
@@ -37,16 +38,10 @@ def above_line_part(effective: AboveLine) -> Markup:
         ("Expected score", points(effective.expected)),
         ("Entries that the line is fitted to", str(effective.n_others)),
     ]
-    tiles = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts]
     extended = "This entry's score in domain lies outside the range of the others, so the line is extrapolated."
     said = [
         tag("p", _ABOUT, class_="sb-soft"),
         *([tag("p", extended, class_="sb-soft")] if effective.is_extended else []),
     ]
-    return tag(
-        "section",
-        tag("h2", "Effective robustness"),
-        *said,
-        tag("dl", *tiles, class_="sb-tiles sb-small"),
-        class_="sb-section",
-    )
+    tiles = fact_list(facts, "sb-tiles sb-small")
+    return tag("section", tag("h2", "Effective robustness"), *said, tiles, class_="sb-section")

@@ -124,7 +124,7 @@ def _sections(shown: CheckShown) -> Iterator[Markup]:
     if check.explained:
         yield _section("Harder or shifted", _EXPLAINED, _explained(check.explained))
     if check.probes:
-        yield _section("Probes", f"{_PROBES} {_trained(check)}", _probes(check))
+        yield _section("Probes", f"{_PROBES} Each was trained on {check.probes[0].n_train:,} texts.", _probes(check))
     few = set(check.few_texts)
     task = shown.task.model_copy(update={"shifts": tuple(each for each in shown.task.shifts if each.target not in few)})
     if has_depth(task):
@@ -215,10 +215,6 @@ def _explained(domains: Sequence[ExplainedDomain]) -> Markup:
         for each in domains
     ]
     return _table("What drops are made of, in points", heads, rows)
-
-
-def _trained(check: DomainCheck) -> str:
-    return f"Each was trained on {check.probes[0].n_train:,} texts."
 
 
 def _probes(check: DomainCheck) -> Markup:

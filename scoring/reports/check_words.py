@@ -32,8 +32,9 @@ def headline(check: DomainCheck) -> str:
     """Return the main finding in a sentence."""
     if check.mean is None:
         return f"No domain has {check.min_texts} test texts, so there is no mean (--min-texts sets how many it takes)."
-    worst = _lowest(check)
-    at = f"mean {metric_name(check.metric)} {plain_score(check.mean)} over {counted(_n_counted(check), 'domain')}"
+    worst, best = (_domain_with_score(check, each) for each in ("lowest", "highest"))
+    n = len(check.domains) - len(check.few_texts)
+    at = f"mean {metric_name(check.metric)} {plain_score(check.mean)} over {counted(n, 'domain')}"
     drop = check.mean_drop
     if drop is not None and drop.value is not None:
         tail = f"; lowest: {worst}" if worst else ""
@@ -44,11 +45,7 @@ def headline(check: DomainCheck) -> str:
         return f"No loss away from '{check.home}' is shown: {plain_score(drop)} points on average{tail}; {at}."
     if check.spread is None:
         return f"Scores {at}."
-    return f"Scores lowest on {worst}, highest on {_highest(check)}; {at}."
-
-
-def _n_counted(check: DomainCheck) -> int:
-    return len(check.domains) - len(check.few_texts)
+    return f"Scores lowest on {worst}, highest on {best}; {at}."
 
 
 def _size(estimate: Estimate) -> str:
@@ -60,17 +57,12 @@ def _size(estimate: Estimate) -> str:
     return plain_score(flipped)
 
 
-def _domain_with_score(check: DomainCheck, domain: str) -> str:
-    score_of_domain = next(each for each in check.domains if each.domain == domain)
-    return f"{domain} ({plain_score(score_of_domain.score)})"
-
-
-def _lowest(check: DomainCheck) -> str:
-    return _domain_with_score(check, check.spread.lowest) if check.spread else ""
-
-
-def _highest(check: DomainCheck) -> str:
-    return _domain_with_score(check, check.spread.highest) if check.spread else ""
+def _domain_with_score(check: DomainCheck, which: str) -> str:
+    """Write the domain of the lowest or highest score; empty where there are not several."""
+    if check.spread is None:
+        return ""
+    name = getattr(check.spread, which)
+    return f"{name} ({plain_score(next(each.score for each in check.domains if each.domain == name))})"
 
 
 def spread_line(check: DomainCheck) -> str:
@@ -86,11 +78,6 @@ def spread_line(check: DomainCheck) -> str:
         f"{plain_points(spread.by_chance)}, so the domains themselves differ by about "
         f"{plain_points(spread.beyond_chance)}. The lowest of several noisy scores looks worse than it is."
     )
-
-
-def tested_words(check: DomainCheck) -> str:
-    """Describe what is tested of each domain."""
-    return f"lost against home ('{check.home}')" if check.mean_drop is not None else "score less the others' mean"
 
 
 def holds_up(domain: DomainScore) -> bool:
@@ -117,7 +104,8 @@ def difference_lines(check: DomainCheck) -> Iterator[str | list[str]]:
         yield "No difference between domains could be tested."
         return
     shown = sorted((each for each in tested if holds_up(each)), key=lambda each: each.p or 0.0)
-    family = f"({tested_words(check)}; 5% for all together, by Holm's correction)"
+    what = f"lost against home ('{check.home}')" if check.mean_drop is not None else "score less the others' mean"
+    family = f"({what}; 5% for all together, by Holm's correction)"
     if shown:
         yield f"{len(shown)} of {counted(len(tested), 'difference')} between domains hold up {family}:"
         yield [

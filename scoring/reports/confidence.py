@@ -25,7 +25,7 @@ from shiftbench.scoring.reports.pictures.axes import (
     square_axes,
 )
 from shiftbench.scoring.reports.pictures.words import source_name
-from shiftbench.scoring.scores.confidence_shape import Confidence, ConfidenceCurves, ConfidenceFigures, ShiftConfidence
+from shiftbench.scoring.scores.confidence_shape import Confidence, ConfidenceFigures, ShiftConfidence
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.shape import TaskScores
 
@@ -225,12 +225,10 @@ def _curves(found: Confidence, across: str, up: str) -> list[Curve]:
     drawn: list[Curve] = []
     for look, curves in zip(_LOOKS, (found.curves_in_domain, found.curves_out), strict=True):
         if curves is not None:
-            drawn.append((*look, _places(curves, across, up)))
+            drawn.append(
+                (*look, [(100 * x, 100 * y) for x, y in zip(getattr(curves, across), getattr(curves, up), strict=True)])
+            )
     return drawn
-
-
-def _places(curves: ConfidenceCurves, across: str, up: str) -> list[tuple[float, float]]:
-    return [(100 * x, 100 * y) for x, y in zip(getattr(curves, across), getattr(curves, up), strict=True)]
 
 
 def _drawn(

@@ -57,7 +57,7 @@ def markdown_text(text: str) -> str:
 
 
 def latex_tabular(head: Sequence[str], rows: Iterable[Sequence[str]], n_names: int) -> list[str]:
-    """Write a ``tabular`` for the LaTeX package booktabs, in lines; cells are LaTeX, the first ``n_names`` stand left."""
+    """Write a ``tabular`` for the LaTeX package booktabs, in lines; cells are LaTeX, the first ones stand left."""
     first, *others = (" & ".join(cells) + r" \\" for cells in (head, *rows))
     begin = rf"\begin{{tabular}}{{{'l' * n_names}{'r' * (len(head) - n_names)}}}"
     return [begin, r"\toprule", first, r"\midrule", *others, r"\bottomrule", r"\end{tabular}"]

@@ -155,21 +155,15 @@ def believed(shift: ShiftForecast, task: TaskForecast, method: str | None = None
         )
         return f"{_capital(metric)} about {plain_points(found.value)} on {about}; no interval: {why})."
     ends = f"between {plain_points(found.low, 0)} and {plain_points(found.high, 0)}"
-    level = f"{100 * shift.level:.0f}% interval, set on {_of(shift, task)}"
-    return f"{_capital(metric)} {ends} on {about}; {level}; {held_words(_errors_of(task, found.method))})."
+    n, of = len(shift.set_on), len(task.labelled)
+    domains = f"the other {n} of {of} domains" if n < of else f"{n} domains"
+    level = f"{100 * shift.level:.0f}% interval, set on {domains}"
+    errors = next((each for each in task.errors if each.method == found.method), None)
+    return f"{_capital(metric)} {ends} on {about}; {level}; {held_words(errors)})."
 
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _of(shift: ShiftForecast, task: TaskForecast) -> str:
-    n, of = len(shift.set_on), len(task.labelled)
-    return f"the other {n} of {of} domains" if n < of else f"{n} domains"
-
-
-def _errors_of(task: TaskForecast, method: str) -> MethodErrors | None:
-    return next((each for each in task.errors if each.method == method), None)
 
 
 def held_words(errors: MethodErrors | None) -> str:
@@ -192,12 +186,9 @@ def shifts_table(task: TaskForecast, method: str | None = None) -> PlainTable:
         truth = "unknown" if shift.truth is None else plain_points(shift.truth)
         rows.append((f"{shift.source} to {shift.target}", value, ends, truth, name))
     head = ("shift", "forecast", "interval", metric_name(task.metric), "method")
-    return PlainTable(f"{task.task}: every shift, in points{_levels(task)}", head, rows, n_names=1)
-
-
-def _levels(task: TaskForecast) -> str:
-    levels = sorted({shift.level for shift in task.shifts if shift.level is not None})
-    return f", {' and '.join(f'{100 * level:.0f}%' for level in levels)} intervals" if levels else ""
+    known = sorted({shift.level for shift in task.shifts if shift.level is not None})
+    levels = f", {' and '.join(f'{100 * level:.0f}%' for level in known)} intervals" if known else ""
+    return PlainTable(f"{task.task}: every shift, in points{levels}", head, rows)
 
 
 def forecast_table(shift: ShiftForecast) -> PlainTable:

@@ -67,7 +67,8 @@ def item_lines(report: ItemReport) -> Iterator[RenderableType]:
     """List the verdict, the tables, then what is to be known of them."""
     yield Text(f"{verdict(report)}.", style="bold")
     for table in tables(report):
-        head, *rows = (_one_name(row, table.n_names) for row in (table.head, *table.rows))
+        n = table.n_names  # a terminal's table has one column for the names of a row
+        head, *rows = ([", ".join(row[:n]), *row[n:]] for row in (table.head, *table.rows))
         yield PlainTable(table.title, head, rows)
     yield from (f"{line}." for line in lines(report))
 
@@ -205,11 +206,6 @@ def _by_domain(report: ItemReport) -> PlainTable:
     ]
     head = ("Domain", "Items", *(model.name for model in comparison.models))
     return PlainTable(f"By {report.by}, {report.unit}; differences between rows are no drops", head, rows, n_names=1)
-
-
-def _one_name(cells: Sequence[str], n_names: int) -> list[str]:
-    """Join the cells that name a row: a terminal's table has one column for them."""
-    return [", ".join(cells[:n_names]), *cells[n_names:]]
 
 
 def _name(domain: str | None) -> str:

@@ -18,7 +18,7 @@ from shiftbench.scoring.reports.exports import latex_tabular, latex_text, markdo
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.numbers import MINUS, drop_points, drop_text, metric_name, score_text
 from shiftbench.scoring.reports.pictures.words import source_name
-from shiftbench.scoring.scores.shape import Scores, Shift
+from shiftbench.scoring.scores.shape import Scores
 
 _ANY_WIDTH = 10_000
 
@@ -93,13 +93,11 @@ def summary_table(scores: Scores) -> PlainTable:
 def shifts_table(scores: Scores) -> PlainTable:
     """Build the table of a row a shift: scores, drops and the scenario."""
     head = ("Task", "Trained on", "Tested on", "ST", "SS", "TT", "SD", "TD", "Scenario")
-    rows = [(task.task, *_shift_cells(shift)) for task in scores.tasks for shift in task.shifts]
+    rows = []
+    for task, shift in ((task, shift) for task in scores.tasks for shift in task.shifts):
+        figures = (*map(score_text, (shift.st, shift.ss, shift.tt)), *map(drop_text, (shift.sd, shift.td)))
+        rows.append((task.task, source_name(shift.source), shift.target, *figures, shift.scenario))
     return PlainTable("Every shift, in points", head, rows, n_names=3)
-
-
-def _shift_cells(shift: Shift) -> tuple[str, ...]:
-    figures = (*map(score_text, (shift.st, shift.ss, shift.tt)), *map(drop_text, (shift.sd, shift.td)))
-    return source_name(shift.source), shift.target, *figures, shift.scenario
 
 
 def comparison_table(pairs: Sequence[Comparison]) -> PlainTable:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.reports.above_line_part import AboveLine, above_line_part
+from shiftbench.scoring.reports.cells import fact_list
 from shiftbench.scoring.reports.confidence import ABOUT, confidence_part
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.headline import WORST_INTERVAL, headline
@@ -265,8 +266,7 @@ def _unseen(unseen: Unseen) -> Markup:
         f"The card says that pretraining included {', '.join(unseen.seen)}. "
         "Means over the shifts between the other domains:"
     )
-    tiles = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts]
-    return _section("On domains not known to be in pretraining", about, tag("dl", *tiles, class_="sb-tiles sb-small"))
+    return _section("On domains not known to be in pretraining", about, fact_list(facts, "sb-tiles sb-small"))
 
 
 def _missing(shown: Shown) -> Markup:

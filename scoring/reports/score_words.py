@@ -50,7 +50,8 @@ def verdict(task: TaskScores, left_out: Sequence[str] = ()) -> str:
     if total is not None:
         drop = Estimate(value=drop.value, low=total.low, high=total.high)
     over = ", other training runs included" if total is not None else ""
-    return f"{_loss(drop, _shift_words(task))}{over}{_worst(counted)}."
+    when = "between random parts (placebo)" if task.task.endswith(PLACEBO) else "when the domain changes"
+    return f"{_loss(drop, when)}{over}{_worst(counted)}."
 
 
 def _loss(drop: Estimate, when: str) -> str:
@@ -68,11 +69,6 @@ def _loss(drop: Estimate, when: str) -> str:
 
 def _interval_words(drop: Estimate) -> str:
     return f"{plain_points(drop.low)}, {plain_points(drop.high)}"
-
-
-def _shift_words(task: TaskScores) -> str:
-    """Describe what changes: parts of a placebo are dealt at random."""
-    return "between random parts (placebo)" if task.task.endswith(PLACEBO) else "when the domain changes"
 
 
 def _worst(shifts: Sequence[Shift]) -> str:

@@ -43,6 +43,8 @@ def _titled(name: Any, titles: Mapping[str, str]) -> Any:
 
 def with_titles(scores: Scores, titles: Mapping[str, str]) -> Scores:
     """Return scores in which domains are called by their titles; those without one keep their names."""
+    if not titles:
+        return scores
     tasks = []
     for task in _with_titles(scores.tasks, titles, "domains"):
         shifts = _with_titles(task.shifts, titles, "source", "target")

@@ -193,17 +193,14 @@ def _bar(axis: "Axes", place: int, item: Decision, choice: DatasetChoice) -> Non
         axis.text(1, place, "no score", va="center", fontsize=8)
         return
     value, low, high = item.score.value, item.score.low, item.score.high
-    axis.barh(place, 100 * value, 0.7, color=_colour(item, choice))
+    fill = _ID if item.name == choice.id else _ACCENT if item.chosen else _REST
+    axis.barh(place, 100 * value, 0.7, color=fill)
     end = value
     if low is not None and high is not None:
         for colour, width in (("white", 4), ("black", 2)):  # the bars are dark
             axis.plot([100 * low, 100 * high], [place, place], color=colour, linewidth=width, solid_capstyle="butt")
         end = max(value, high)
     axis.text(100 * end, place, f" {100 * value:.1f}", va="center")
-
-
-def _colour(item: Decision, choice: DatasetChoice) -> str:
-    return _ID if item.name == choice.id else _ACCENT if item.chosen else _REST
 
 
 def _set_bold(label: Any, item: Decision, choice: DatasetChoice) -> None:

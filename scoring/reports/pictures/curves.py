@@ -232,16 +232,16 @@ def _curve_words(name: str, points: ByLambda, written: Callable[[Estimate], str]
 def _means_of(task: TaskScores, figure: str) -> tuple[dict[str, Estimate], int]:
     """Compute a depth-weighted figure's mean over the shifts that have it at every lambda, and count those."""
     found: dict[str, Estimate] = {}
-    whole = [shift for shift in summarised(task) if _figures_with_values(shift, figure) == set(_KEYS)]
+    whole = [
+        shift
+        for shift in summarised(task)
+        if {key for key, each in getattr(shift, figure).items() if each.value is not None} == set(_KEYS)
+    ]
     for key in _KEYS:
         values = [getattr(shift, figure)[key].value for shift in whole]
         if values:
             found[key] = Estimate(value=fmean(values))
     return found, len(whole)
-
-
-def _figures_with_values(shift: Shift, figure: str) -> set[str]:
-    return {key for key, estimate in getattr(shift, figure).items() if estimate.value is not None}
 
 
 def _effective(shifts: Iterable[Shift]) -> dict[str, str]:
@@ -250,12 +250,8 @@ def _effective(shifts: Iterable[Shift]) -> dict[str, str]:
     for shift in shifts:
         for key, size in shift.effective_n.items():
             sizes.setdefault(key, []).append(size)
-    return {key: _between(min(found), max(found)) for key, found in sizes.items()}
-
-
-def _between(low: float, high: float) -> str:
-    least, most = _short(low), _short(high)
-    return least if least == most else f"{least}\N{EN DASH}{most}"
+    ends_of = {key: dict.fromkeys((_short(min(found)), _short(max(found)))) for key, found in sizes.items()}
+    return {key: "\N{EN DASH}".join(words) for key, words in ends_of.items()}
 
 
 def _short(number: float) -> str:
@@ -276,8 +272,11 @@ def drops_by_idd(task: TaskScores) -> Markup:
     Faint marks are the single shifts. SD = TD + IDD everywhere, so the lines of SD and TD lie as far apart as the
     third one is from 0; over a complete grid mean IDD is 0 and they meet in the average drop.
     """
-    shifts = sorted(filter(_single, with_drops(task)), key=_hardest_first)
-    means = {name: _running_means([_value(shift, name) for shift in shifts]) for name, *_ in _LINES}
+    shifts = sorted(
+        filter(_single, with_drops(task)), key=lambda shift: (-_value(shift, "idd"), shift.source, shift.target)
+    )
+    totals = {name: accumulate(_value(shift, name) for shift in shifts) for name, *_ in _LINES}
+    means = {name: [total / number for number, total in enumerate(each, 1)] for name, each in totals.items()}
     singles = [_value(shift, name) for shift in shifts for name in ("sd", "td")]
     values = [0.0, *singles, *(value for line_ in means.values() for value in line_)]
     x = round_axis((1, max(2, len(shifts))), LEFT, WIDTH - RIGHT, whole=True)
@@ -303,10 +302,6 @@ def drops_by_idd(task: TaskScores) -> Markup:
     return join([legend(keys), picture("Average drops along shifts sorted by IDD", about, TOP + _HEIGHT + 44, *parts)])
 
 
-def _hardest_first(shift: Shift) -> tuple[float, str, str]:
-    return -_value(shift, "idd"), shift.source, shift.target
-
-
 def has_idd_order(task: TaskScores) -> bool:
     """Return whether at least two shifts of single sources have both drops, so that there is an order to draw."""
     return len([shift for shift in with_drops(task) if _single(shift)]) >= 2
@@ -325,7 +320,3 @@ def _value(shift: Shift, name: str) -> float:
 def _drop_words(shift: Shift) -> str:
     drops = ", ".join(f"{label} {drop_points(_value(shift, name) / 100)}" for name, label, _ in _LINES)
     return f"{shift_name(shift)}\n{drops}"
-
-
-def _running_means(values: Sequence[float]) -> list[float]:
-    return [total / number for number, total in enumerate(accumulate(values), 1)]

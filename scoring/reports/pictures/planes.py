@@ -1,7 +1,7 @@
 """Marks placed by two figures: shifts by their drops, OOD scores over the score in domain, forecasts over truth."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.numbers import points, score_text
@@ -45,9 +45,14 @@ def scenario_plane(task: TaskScores, placebo: TaskScores | None = None) -> Marku
     x, y = _axes([*shifts, *dealt])
     order = [source for source in sources(task) if any(shift.source == source for shift in shifts)]
     looks = {source: (SYMBOLS[n % len(SYMBOLS)], colour_class(n)) for n, source in enumerate(order)}
-    cloud = [_placebo(shift, x, y) for shift in dealt]
+    faint: dict[str, Any] = {"filled": False, "size": 3.5}
+    cloud = [
+        _mark(shift, x, y, "circle", "sb-faint", **faint, words=f"placebo\n{shift_words(shift)}") for shift in dealt
+    ]
     crosses = [_cross(shift, x, y, looks[shift.source][1]) for shift in shifts]
-    marks = [_mark(shift, x, y, *looks[shift.source]) for shift in shifts]
+    marks = [
+        _mark(shift, x, y, *looks[shift.source], filled=shift.resolved, words=shift_words(shift)) for shift in shifts
+    ]
     resolved = sum(shift.resolved for shift in shifts)
     about = (
         f"{len(shifts)} shifts by source drop and target drop, {resolved} of them with a resolved scenario"
@@ -110,15 +115,9 @@ def _cross(shift: Shift, x: Axis, y: Axis, colour: str) -> Markup:
     return join([across, upright])
 
 
-def _mark(shift: Shift, x: Axis, y: Axis, symbol: str, colour: str) -> Markup:
+def _mark(shift: Shift, x: Axis, y: Axis, symbol: str, colour: str, **look: Any) -> Markup:
     sd, td = _points(shift)
-    return mark(x.at(sd), y.at(td), symbol, colour, filled=shift.resolved, words=shift_words(shift))
-
-
-def _placebo(shift: Shift, x: Axis, y: Axis) -> Markup:
-    sd, td = _points(shift)
-    words = f"placebo\n{shift_words(shift)}"
-    return mark(x.at(sd), y.at(td), "circle", "sb-faint", filled=False, size=3.5, words=words)
+    return mark(x.at(sd), y.at(td), symbol, colour, **look)
 
 
 def id_ood_plane(entries: Sequence[tuple[str, IdOod]]) -> Markup:
