@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from shiftbench.scoring.reports.cells import fact_list
+from shiftbench.scoring.reports.cells import fact_list, section
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.numbers import drop_text, points
 from shiftbench.scoring.scores.estimate import Estimate
@@ -39,9 +39,5 @@ def above_line_part(effective: AboveLine) -> Markup:
         ("Entries that the line is fitted to", str(effective.n_others)),
     ]
     extended = "This entry's score in domain lies outside the range of the others, so the line is extrapolated."
-    said = [
-        tag("p", _ABOUT, class_="sb-soft"),
-        *([tag("p", extended, class_="sb-soft")] if effective.is_extended else []),
-    ]
-    tiles = fact_list(facts, "sb-tiles sb-small")
-    return tag("section", tag("h2", "Effective robustness"), *said, tiles, class_="sb-section")
+    more = [tag("p", extended, class_="sb-soft")] if effective.is_extended else []
+    return section("Effective robustness", _ABOUT, *more, fact_list(facts, "sb-tiles sb-small"))

@@ -39,6 +39,12 @@ def figure_table(
     return scroll_box(tag("table", hidden, head, body, class_="sb-table sb-shifts"), label)
 
 
+def section(title: str, about: str, *content: Markup) -> Markup:
+    """Build a section below its heading, with what it is about in a paragraph where that is not empty."""
+    said = [tag("p", about, class_="sb-soft")] if about.strip() else []
+    return tag("section", tag("h2", title), *said, *content, class_="sb-section")
+
+
 def scroll_box(table: Markup, label: str) -> Markup:
     """Build a box in which a wide table scrolls, reachable by keyboard, so that the page itself never does."""
     return tag("div", table, class_="sb-scroll", tabindex="0", role="region", aria_label=label)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.forecasting.shape import Forecasts
-from shiftbench.scoring.reports.cells import figure_table, number_cell
+from shiftbench.scoring.reports.cells import figure_table, number_cell, section
 from shiftbench.scoring.reports.check_words import (
     difference_lines,
     explained_line,
@@ -115,34 +115,29 @@ def _sections(shown: CheckShown) -> Iterator[Markup]:
     if counted:
         title = f"Score by domain ({metric_name(check.metric)})"
         figure = tag("figure", scores_by_domain(counted, check.home), class_="sb-figure")
-        yield _section(title, f"{_INTERVALS} {_signed_text(spread_line(check))}", figure, _scores(check))
+        yield section(title, f"{_INTERVALS} {_signed_text(spread_line(check))}", figure, _scores(check))
     if shown.forecasts is not None:
         *lines, about = unlabelled_lines(shown.forecasts)
         tables = [forecast_table(shift) for task in shown.forecasts.tasks for shift in task.shifts]
         content = tag("ul", *(tag("li", line) for line in lines)), html(tables)
-        yield _section("Domains without labels: forecasts of accuracy", about, *content)
+        yield section("Domains without labels: forecasts of accuracy", about, *content)
     if check.explained:
-        yield _section("Harder or shifted", _EXPLAINED, _explained(check.explained))
+        yield section("Harder or shifted", _EXPLAINED, _explained(check.explained))
     if check.probes:
-        yield _section("Probes", f"{_PROBES} Each was trained on {check.probes[0].n_train:,} texts.", _probes(check))
+        yield section("Probes", f"{_PROBES} Each was trained on {check.probes[0].n_train:,} texts.", _probes(check))
     few = set(check.few_texts)
     task = shown.task.model_copy(update={"shifts": tuple(each for each in shown.task.shifts if each.target not in few)})
     if has_depth(task):
-        yield _section("By distance from the training texts", _depth_words(task), *_depth(task))
+        yield section("By distance from the training texts", _depth_words(task), *_depth(task))
     if any(each.confidence for each in check.domains):
         about = "What the model's confidences are worth on each domain. " + _INTERVALS
-        yield _section("Confidence by domain", about, _confidence(check))
-    yield _section("Errors by domain", "", *_errors(shown))
+        yield section("Confidence by domain", about, _confidence(check))
+    yield section("Errors by domain", "", *_errors(shown))
     lines = list(left_out_lines(check))
     if lines:
-        yield _section(
+        yield section(
             "Left out, and what is odd", "", tag("ul", *(tag("li", line) for line in lines), class_="sb-missing")
         )
-
-
-def _section(title: str, about: str, *content: Markup) -> Markup:
-    said = [tag("p", about, class_="sb-soft")] if about.strip() else []
-    return tag("section", tag("h2", title), *said, *content, class_="sb-section")
 
 
 def _table(label: str, heads: Sequence[tuple[str, str]], rows: Sequence[Markup]) -> Markup:

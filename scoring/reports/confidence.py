@@ -225,9 +225,8 @@ def _curves(found: Confidence, across: str, up: str) -> list[Curve]:
     drawn: list[Curve] = []
     for look, curves in zip(_LOOKS, (found.curves_in_domain, found.curves_out), strict=True):
         if curves is not None:
-            drawn.append(
-                (*look, [(100 * x, 100 * y) for x, y in zip(getattr(curves, across), getattr(curves, up), strict=True)])
-            )
+            places = zip(getattr(curves, across), getattr(curves, up), strict=True)
+            drawn.append((*look, [(100 * x, 100 * y) for x, y in places]))
     return drawn
 
 

@@ -94,9 +94,9 @@ def shifts_table(scores: Scores) -> PlainTable:
     """Build the table of a row a shift: scores, drops and the scenario."""
     head = ("Task", "Trained on", "Tested on", "ST", "SS", "TT", "SD", "TD", "Scenario")
     rows = []
-    for task, shift in ((task, shift) for task in scores.tasks for shift in task.shifts):
+    for name, shift in ((task.task, shift) for task in scores.tasks for shift in task.shifts):
         figures = (*map(score_text, (shift.st, shift.ss, shift.tt)), *map(drop_text, (shift.sd, shift.td)))
-        rows.append((task.task, source_name(shift.source), shift.target, *figures, shift.scenario))
+        rows.append((name, source_name(shift.source), shift.target, *figures, shift.scenario))
     return PlainTable("Every shift, in points", head, rows, n_names=3)
 
 

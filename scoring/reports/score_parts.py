@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.reports.above_line_part import AboveLine, above_line_part
-from shiftbench.scoring.reports.cells import fact_list
+from shiftbench.scoring.reports.cells import fact_list, section
 from shiftbench.scoring.reports.confidence import ABOUT, confidence_part
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.headline import WORST_INTERVAL, headline
@@ -122,21 +122,21 @@ def score_parts(shown: Shown) -> Markup:
         tag("div", *_pictures(shown.task, placebo), class_="sb-pictures"),
     ]
     margins = [tag("p", line) for line in margin_lines(shown.task)]
-    parts += [_section("No drop above the margin", "", *margins)] if margins else []
+    parts += [section("No drop above the margin", "", *margins)] if margins else []
     parts += [_worst(shown)] if worst_shifts(shown.task) else []
     parts += [_unseen(shown.unseen)] if shown.unseen else []
     parts += [above_line_part(shown.above_line)] if shown.above_line else []
     if shown.task.shifts:
-        parts.append(_section("Every shift", _EVERY_SHIFT, shift_table(shown.task)))
+        parts.append(section("Every shift", _EVERY_SHIFT, shift_table(shown.task)))
     summary = shown.task.summary
     if summary.home_advantage is not None:
         at_home = home_advantage_part(summary.home_advantage, at_floor=summary.at_floor)
-        parts.append(_section("Home advantage", HOME_ABOUT, at_home))
+        parts.append(section("Home advantage", HOME_ABOUT, at_home))
     if shown.task.in_domain:
-        parts.append(_section("In-domain scores", "", home_table(shown.task)))
+        parts.append(section("In-domain scores", "", home_table(shown.task)))
     if shown.task.confidence:
-        parts.append(_section("Confidence", ABOUT, confidence_part(shown.task)))
-    parts.append(_section("What is missing", "", _missing(shown)))
+        parts.append(section("Confidence", ABOUT, confidence_part(shown.task)))
+    parts.append(section("What is missing", "", _missing(shown)))
     return join(parts)
 
 
@@ -183,11 +183,6 @@ def _figure(key: str, drawn: Markup, values: Markup | None = None, *, about: str
     )
 
 
-def _section(title: str, about: str, *content: Markup) -> Markup:
-    said = [tag("p", about, class_="sb-soft")] if about else []
-    return tag("section", tag("h2", title), *said, *content, class_="sb-section")
-
-
 def _worst(shown: Shown) -> Markup:
     worst = worst_shifts(shown.task)
     summary = shown.task.summary
@@ -207,7 +202,7 @@ def _worst(shown: Shown) -> Markup:
         else ""
     )
     items = [_worst_shift(shown, *each) for each in worst]
-    return _section("Worst shifts", about, *items)
+    return section("Worst shifts", about, *items)
 
 
 def _worst_shift(shown: Shown, shift: Shift, name: str, estimate: Estimate) -> Markup:
@@ -266,7 +261,7 @@ def _unseen(unseen: Unseen) -> Markup:
         f"The card says that pretraining included {', '.join(unseen.seen)}. "
         "Means over the shifts between the other domains:"
     )
-    return _section("On domains not known to be in pretraining", about, fact_list(facts, "sb-tiles sb-small"))
+    return section("On domains not known to be in pretraining", about, fact_list(facts, "sb-tiles sb-small"))
 
 
 def _missing(shown: Shown) -> Markup:
