@@ -1,7 +1,7 @@
 """The papers' analyses of any set of entries: tidy rows of numbers, and a picture of them.
 
-entries     prediction files with their cards, or a store's entries, as one result for each entry and task; findings
-series      entries that are states of one model: alike in all but what is varied
+entries     prediction files with their cards, or a store's entries, as one result for each entry and task; findings;
+            entries that are states of one model, alike in all but what is varied
 canvas      panels on one PNG; colours, labels
 difficulty  average drops as ever easier shifts are added (Domain Robustness paper, Figure 2)
 scenarios   shares of the four scenarios (its Figure 3)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from shiftbench.scoring.papers.analysis.series import short_number
+from shiftbench.scoring.papers.analysis.entries import short_number
 from shiftbench.validation.png import draw_png
 
 if TYPE_CHECKING:

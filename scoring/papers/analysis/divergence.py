@@ -83,20 +83,14 @@ def _shift_rows(board: str, result: Result, divergence: Mapping[str, Mapping[str
     spearman = divergence_correlations(result.score_matrix(), matrix)
     correlations = {"SD": float(spearman.spearman_divergence_sd), "TD": float(spearman.spearman_divergence_td)}
     return [
-        {
-            "board": board,
-            "entry": result.entry,
-            "source": shift.source,
-            "target": shift.target,
-            "divergence": divergence[shift.source][shift.target],
-            "drop": name,
-            **with_bounds(estimate, shift.total.get(name.lower())),
-            "spearman": None if isnan(correlations[name]) else correlations[name],
-        }
+        {"board": board, "entry": result.entry, "source": shift.source, "target": shift.target,
+         "divergence": divergence[shift.source][shift.target], "drop": name,
+         **with_bounds(estimate, shift.total.get(name.lower())),
+         "spearman": None if isnan(correlations[name]) else correlations[name]}
         for shift in result.shifts
         for name, estimate in (("SD", shift.sd), ("TD", shift.td))
         if shift.target in divergence.get(shift.source, {})
-    ]
+    ]  # fmt: skip
 
 
 def _panel(axis: "Axes", rows: pl.DataFrame) -> None:

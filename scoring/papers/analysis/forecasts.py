@@ -176,22 +176,12 @@ def _forecast(result: Result, methods: Sequence[str]) -> TaskForecast | None:
 
 def _forecast_rows(cause: str, board: str, entry: str, made: TaskForecast) -> list[dict[str, Any]]:
     return [
-        {
-            "cause": cause,
-            "board": board,
-            "entry": entry,
-            "source": shift.source,
-            "target": shift.target,
-            "method": each.method,
-            "forecast": each.value,
-            "low": each.low,
-            "high": each.high,
-            "truth": shift.truth,
-        }
+        {"cause": cause, "board": board, "entry": entry, "source": shift.source, "target": shift.target,
+         "method": each.method, "forecast": each.value, "low": each.low, "high": each.high, "truth": shift.truth}
         for shift in made.shifts
         for each in shift.forecasts
         if each.value is not None and shift.truth is not None
-    ]
+    ]  # fmt: skip
 
 
 def draw_forecasts(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:

@@ -28,9 +28,10 @@ from shiftbench.scoring.papers.analysis.entries import (
     build_findings,
     group_by_board,
     n_entries,
+    series_of,
+    state_value,
     with_bounds,
 )
-from shiftbench.scoring.papers.analysis.series import series_of, state_value
 from shiftbench.scoring.scores.estimate import Estimate
 
 if TYPE_CHECKING:

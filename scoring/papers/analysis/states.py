@@ -22,14 +22,17 @@ from shiftbench.scoring.papers.analysis.canvas import (
     value_range,
 )
 from shiftbench.scoring.papers.analysis.entries import (
+    STATE,
     Findings,
     Result,
     build_findings,
     group_by_board,
     n_entries,
+    series_of,
+    short_number,
+    state_value,
     with_bounds,
 )
-from shiftbench.scoring.papers.analysis.series import STATE, series_of, short_number, state_value
 from shiftbench.scoring.scores.estimate import Estimate
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import analysed
 from shiftbench.leaderboard.board.analysed import find_results, read_entries
 from shiftbench.leaderboard.store import Store
-from shiftbench.scoring.papers.analysis.entries import Result, with_bounds
-from shiftbench.scoring.papers.analysis.series import series_of, state_value
+from shiftbench.scoring.papers.analysis.entries import Result, series_of, state_value, with_bounds
 from shiftbench.scoring.scores.estimate import Estimate, Interval
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import read_card
