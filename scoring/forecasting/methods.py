@@ -49,7 +49,7 @@ TITLES = {
 }
 """All methods, in the order in which they are shown."""
 ACROSS = ("mean-drop", "nuclear-norm", "divergence", "average")
-"""Methods that need other domains' shifts, or other methods: ``shiftbench.scoring.forecasting.across``."""
+"""Methods that need other domains' shifts, or other methods: ``shiftbench.scoring.forecasting.run``."""
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,18 @@
 
 score_words sentences on scores: what they come to, the next domain, the margin, the smallest detectable drop;
             above_line_part: effective robustness
-score_parts everything about one task (with headline, shift_table, confidence, home_advantage)
-report_page these of a prediction file, as one HTML file; card_part: a card
-check_page  one model's scores by domain (with check_words); gate: a gate's decision
-forecast_page  forecasts as HTML files (with forecast_words, which are also tables of text)
+score_parts everything about one task (with headline, confidence, home_advantage)
+report_page these of a prediction file, as one HTML file
+check       one model's scores by domain; gate: a gate's decision
+forecast_words  forecasts as sentences, tables and HTML files
 plain_tables  tables of text for terminals, notebooks, LaTeX and Markdown; paper_table: that of a paper
 plan_tables  what can be found before training
-item_tables  models compared on the same items; claims: what checking a comparison again found
-terminal    scores, comparisons and boards as lines and tables for the terminal
+item_tables  models compared on the same items
+terminal    scores, comparisons, boards and checked claims as lines and tables for the terminal
 exports     comparisons as CSV, LaTeX and BibTeX; compare_pictures: as pictures
 pictures    SVG and matrices of one entry and task, or of several entries
 frame       HTML that escapes everything, the style sheet, a report as one file
-numbers, cells, intervals, titles   what several of these share
+numbers, cells, intervals, titles   what several of these share; a card
 
 In: scores and comparisons. Out: HTML, SVG, CSV and tables for the terminal.
 """

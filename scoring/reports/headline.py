@@ -75,13 +75,8 @@ def headline(task: TaskScores, placebo: TaskScores | None = None, *, has_placebo
         lines.append(tag("p", WORST_INTERVAL, class_="sb-soft"))
     lines += [tag("p", line, class_="sb-soft") for line in tail_lines(task)]
     if placebo is None and has_placebo and _has_drops(summary):
-        lines.append(
-            tag(
-                "p",
-                f"Without predictions of {task.task}{PLACEBO} no placebo value stands beside the drops.",
-                class_="sb-soft",
-            )
-        )
+        words = f"Without predictions of {task.task}{PLACEBO} no placebo value stands beside the drops."
+        lines.append(tag("p", words, class_="sb-soft"))
     if task.annotators is not None:
         lines.append(tag("p", annotator_words(task.annotators, task.metric), class_="sb-soft"))
     if task.near_duplicates is not None and _has_drops(summary):
@@ -115,33 +110,19 @@ def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[_Tile]:
     if task.id_ood is not None:
         id_ood, total = task.id_ood, task.id_ood.total
         yield _Tile("Score under shift (mean OOD)", id_ood.mean_ood, total=total.get("mean_ood"))
-        yield _Tile(
-            f"In domain: {id_ood.id_domain} (ID)",
-            id_ood.id,
-            total=total.get("id"),
-            remarks=_four_types_remark(task, None),
-        )
+        home = f"In domain: {id_ood.id_domain} (ID)"
+        yield _Tile(home, id_ood.id, total=total.get("id"), remarks=_four_types_remark(task, None))
         for domain, score in id_ood.ood.items():
             yield _Tile(domain, score, total=total.get(f"ood.{domain}"), remarks=_four_types_remark(task, domain))
-        yield _Tile(
-            "Drop, ID \N{MINUS SIGN} OOD",
-            id_ood.drop,
-            drop_points,
-            total.get("drop"),
-            (
-                *_detectable_remark(id_ood.detectable.get("drop")),
-                *_placebo_remark(placebo, "average_drop"),
-                *_unrepeated(task),
-            ),
-        )
+        remarks = _drop_remarks(task, placebo, id_ood.detectable.get("drop"))
+        yield _Tile("Drop, ID \N{MINUS SIGN} OOD", id_ood.drop, drop_points, total.get("drop"), remarks)
     elif summary.basis == PAIRING:
         yield _Tile("Score under shift (ST)", summary.mean_st)
     else:
         yield _Tile("In domain (mean SS)", summary.mean_ss, total=summary.total.get("mean_ss"))
         yield _Tile("Score under shift (mean ST)", summary.mean_st, total=summary.total.get("mean_st"))
         average = summary.total.get("average_drop")
-        finds = _detectable_remark(summary.detectable.get("average_drop"))
-        remarks = (*finds, *_placebo_remark(placebo, "average_drop"), *_unrepeated(task))
+        remarks = _drop_remarks(task, placebo, summary.detectable.get("average_drop"))
         yield _Tile("Average drop", summary.average_drop, drop_points, average, remarks)
     if summary.basis != PAIRING and _has_drops(summary):
         for name, title, split_half, posterior in (
@@ -166,8 +147,13 @@ def _four_types_remark(task: TaskScores, domain: str | None) -> tuple[str, ...]:
     return () if four is None else (f"4 types {points(four.id if domain is None else four.ood.get(domain))}",)
 
 
-def _detectable_remark(drop: DetectableDrop | None) -> tuple[str, ...]:
-    return () if drop is None else (f"smallest detectable {detectable_text(drop, corrected=False)}",)
+def _drop_remarks(task: TaskScores, placebo: TaskScores | None, drop: DetectableDrop | None) -> tuple[str, ...]:
+    """Return what stands beside an average drop: the smallest detectable one, the placebo's, that without repeats."""
+    finds = () if drop is None else (f"smallest detectable {detectable_text(drop, corrected=False)}",)
+    without = task.near_duplicates.without if task.near_duplicates else None
+    has_less = without is not None and without.average_drop.value is not None
+    less = (f"without near-duplicates {drop_text(without.average_drop)}",) if without and has_less else ()
+    return (*finds, *_placebo_remark(placebo, "average_drop"), *less)
 
 
 def _placebo_remark(placebo: TaskScores | None, name: str) -> tuple[str, ...]:
@@ -175,14 +161,6 @@ def _placebo_remark(placebo: TaskScores | None, name: str) -> tuple[str, ...]:
         return ()
     value: Estimate = getattr(placebo.summary, name)
     return () if value.value is None else (f"placebo {drop_text(value)}",)
-
-
-def _unrepeated(task: TaskScores) -> tuple[str, ...]:
-    """Return the average drop without repeated test texts, to stand beside the plain one."""
-    without = task.near_duplicates.without if task.near_duplicates else None
-    if without is None or without.average_drop.value is None:
-        return ()
-    return (f"without near-duplicates {drop_text(without.average_drop)}",)
 
 
 def _has_drops(summary: Summary) -> bool:

@@ -82,22 +82,12 @@ def paper_table(entries: Sequence[tuple[str, Scores]], pairs: Mapping[str, Mappi
         for model, task in sorted(results, key=lambda each: -_order(each[1])):
             pair = pairs.get(name, {}).get(model)
             p = _p_values(pair, has_average=has_average) if pair else {}
-            rows.append(
-                PaperRow(
-                    task=name,
-                    metric=task.metric,
-                    model=model,
-                    n_shifts=task.summary.n_shifts,
-                    figures=_figures(task, has_average=has_average),
-                    marked=frozenset(column for column, each in p.items() if winner(each.difference) is not None),
-                    p={
-                        c: each.difference.p_corrected
-                        for c, each in p.items()
-                        if each.difference.p_corrected is not None
-                    },
-                    best=len(results) > 1 and model == best,
-                )
-            )
+            figures = _figures(task, has_average=has_average)
+            marked = frozenset(column for column, each in p.items() if winner(each.difference) is not None)
+            tested = {column: each.difference.p_corrected for column, each in p.items()}
+            known = {column: value for column, value in tested.items() if value is not None}
+            is_best, n_shifts = len(results) > 1 and model == best, task.summary.n_shifts
+            rows.append(PaperRow(name, task.metric, model, n_shifts, figures, marked, known, is_best))
     return PaperTable(rows, columns, _caption(rows, entries[0][1], pairs, has_drops="drop" in columns))
 
 

@@ -127,7 +127,7 @@ def check(
     from shiftbench.builders.building.own import MIN_TEXTS
     from shiftbench.builders.building.own_columns import Columns, find_kind
     from shiftbench.checking.check_data import DataOptions, check_data
-    from shiftbench.scoring.reports.check_words import check_lines
+    from shiftbench.scoring.reports.check import check_lines
     from shiftbench.validation.vocabulary import ELSEWHERE
 
     check_tracker(log_to)
@@ -253,7 +253,7 @@ class _CheckedModel:
 
     def write(self, report: Path, data: str) -> None:
         """Write the report."""
-        from shiftbench.scoring.reports.check_page import CheckShown, check_html
+        from shiftbench.scoring.reports.check import CheckShown, check_html
         from shiftbench.scoring.reports.titles import domain_titles, with_titles
 
         for warning in self.warnings:

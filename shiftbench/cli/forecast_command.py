@@ -62,8 +62,7 @@ def forecast(
     from shiftbench.checking.forecast_data import forecast_data, titled_problems
     from shiftbench.scoring.forecasting.files import forecast_predictions
     from shiftbench.scoring.forecasting.run import chosen_methods
-    from shiftbench.scoring.reports.forecast_page import forecast_html
-    from shiftbench.scoring.reports.forecast_words import forecast_lines
+    from shiftbench.scoring.reports.forecast_words import forecast_html, forecast_lines
     from shiftbench.scoring.reports.titles import with_forecast_titles
 
     chosen_methods(method)  # before any work
@@ -158,8 +157,7 @@ def score_forecasts(
     from shiftbench.scoring.forecasting.comparison import compare_methods
     from shiftbench.scoring.forecasting.own_forecasts import add_own_forecasts
     from shiftbench.scoring.forecasting.run import chosen_methods
-    from shiftbench.scoring.reports.forecast_page import comparison_html
-    from shiftbench.scoring.reports.forecast_words import method_comparison_lines
+    from shiftbench.scoring.reports.forecast_words import comparison_html, method_comparison_lines
 
     chosen = chosen_methods(method)
     folders = [DatasetFolder.open(path) for path in data]

@@ -13,7 +13,7 @@ from shiftbench.builders.building.own_columns import Columns
 from shiftbench.checking.check_data import DataOptions, check_data
 from shiftbench.checking.check_probes import run_probes
 from shiftbench.cli.command import app
-from shiftbench.scoring.reports.check_words import ONE_MODEL
+from shiftbench.scoring.reports.check import ONE_MODEL
 from shiftbench.validation.notices import heard_notes
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import Visible

@@ -22,18 +22,9 @@ def report_file(title: str, parts: Iterable[Markup], made_with: str, *, class_: 
         made_with: the command that writes it.
         class_: of the element around the parts.
     """
-    return Markup(
-        _templates()
-        .get_template("report.html")
-        .render(
-            title=title,
-            policy=_REPORT_POLICY,
-            icon=ICON,
-            style_sheet=Markup(style_sheet()),
-            body=tag("div", *parts, class_=class_),
-            made_with=made_with,
-        )
-    )
+    body, sheet = tag("div", *parts, class_=class_), Markup(style_sheet())
+    facts = {"title": title, "policy": _REPORT_POLICY, "icon": ICON, "style_sheet": sheet, "made_with": made_with}
+    return Markup(_templates().get_template("report.html").render(**facts, body=body))
 
 
 @cache
@@ -43,22 +34,13 @@ def _templates() -> Environment:
 
 @cache
 def style_sheet() -> str:
-    """Join the style sheet: the parts in ``css``, the theme first.
-
-    Returns: CSS.
-    """
+    """Join the style sheet: the parts in ``css``, the theme first."""
     parts = sorted((_HERE / "css").glob("*.css"), key=lambda path: (path.name != "theme.css", path.name))
     return "\n".join(path.read_text(encoding="utf-8") for path in parts)
 
 
 def box(title: str, *lines: str | Markup) -> Markup:
-    """Build a short message where there is nothing else to show.
-
-    Args:
-        title: in bold.
-        *lines: a paragraph each.
-    Returns: the message.
-    """
+    """Build a short message where there is nothing else to show: a title in bold, a paragraph a line."""
     return tag("div", tag("strong", title), join(tag("p", line) for line in lines), class_="sb-empty")
 
 

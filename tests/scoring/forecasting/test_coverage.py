@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from shiftbench.scoring.forecasting.across import Cell
 from shiftbench.scoring.forecasting.methods import METHODS
-from shiftbench.scoring.forecasting.run import Grid
+from shiftbench.scoring.forecasting.run import Cell, Grid
 
 SHOWN = ("source-accuracy", "doc", "mean-drop", "nuclear-norm", "divergence", "average")
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shiftbench.scoring.forecasting.across import Cell
-from shiftbench.scoring.forecasting.run import Grid, chosen_methods
+from shiftbench.scoring.forecasting.run import Cell, Grid, chosen_methods
 from shiftbench.scoring.forecasting.shape import ShiftForecast
 from shiftbench.validation.report import InvalidInput
 

@@ -1,8 +1,9 @@
 """The report of one model's scores by domain: what is said first, what is not said, and no markup from users."""
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.scoring.reports.check_page import CheckShown, check_html
-from shiftbench.scoring.reports.check_words import (
+from shiftbench.scoring.reports.check import (
+    CheckShown,
+    check_html,
     difference_lines,
     explained_line,
     headline,
