@@ -275,7 +275,7 @@ def drops_by_idd(task: TaskScores) -> Markup:
     shifts = sorted(
         filter(_single, with_drops(task)), key=lambda shift: (-_value(shift, "idd"), shift.source, shift.target)
     )
-    totals = {name: accumulate(_value(shift, name) for shift in shifts) for name, *_ in _LINES}
+    totals = {name: accumulate([_value(shift, name) for shift in shifts]) for name, *_ in _LINES}
     means = {name: [total / number for number, total in enumerate(each, 1)] for name, each in totals.items()}
     singles = [_value(shift, name) for shift in shifts for name in ("sd", "td")]
     values = [0.0, *singles, *(value for line_ in means.values() for value in line_)]

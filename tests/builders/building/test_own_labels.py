@@ -1,6 +1,7 @@
 """Labels and domains of one's own data that pass for others: one number in several spellings, texts, names alike."""
 
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import shiftbench as sb
 from shiftbench.builders.building.own_labels import spellings
 from shiftbench.builders.building.own_rows import name_domains
 from shiftbench.cli.command import app
+from shiftbench.validation.notices import DataWarning
 from shiftbench.validation.report import InvalidInput
 
 N = 80
@@ -88,13 +90,12 @@ def test_domains_that_are_one_number_are_noted(tmp_path: Path) -> None:
     )
 
 
-def test_who_splits_says_so_first_with_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_who_splits_says_so_first_with_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHIFTBENCH_CACHE", str(tmp_path / "cache"))
     for _ in range(2):  # the second time from the cache
-        folder = sb.build_own(ROWS | {"label": BINARY})
-        said = re.match(SPLIT, capsys.readouterr().err)
+        with pytest.warns(DataWarning) as warned:
+            folder = sb.build_own(ROWS | {"label": BINARY})
+        said = re.match(SPLIT, str(warned[0].message))
         assert said is not None
         train, validation, test = map(int, said.groups())
         assert (train + validation + test, test) == (N, len(folder.test("own")))
@@ -102,10 +103,11 @@ def test_who_splits_says_so_first_with_counts(
     command = ["build", "own", "visits", "--raw", str(tmp_path / "own.csv"), "--out", str(tmp_path / "out")]
     result = CliRunner().invoke(app, [*command, "--no-depth"])
     assert re.match(f"note: {SPLIT}", " ".join(result.stderr.split()))
-    sb.build_own(ROWS | {"label": BINARY, "split": ["test"] * N})
-    assert capsys.readouterr().err == ""
-    sb.build_own(ROWS | {"label": BINARY, "split": ["train", "train", "test", "test"] * (N // 4)})
-    assert "split rows into splits that the file does not name (validation): " in capsys.readouterr().err
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sb.build_own(ROWS | {"label": BINARY, "split": ["test"] * N})
+    with pytest.warns(DataWarning, match=r"split rows into splits that the file does not name \(validation\): "):
+        sb.build_own(ROWS | {"label": BINARY, "split": ["train", "train", "test", "test"] * (N // 4)})
 
 
 def test_labels_and_texts_of_one_frame_are_two_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
