@@ -20,6 +20,12 @@ AnyDataOption = Annotated[
     Path, typer.Option("--data", metavar="DIR_OR_FILE", help="Dataset folder, or a file of your own.")
 ]
 
+FormerSubsetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--subset", metavar="NAME", hidden=True, help="goes in 0.4: the subset is found from the ids of the file"
+    ),
+]
 FormatOption = Annotated[
     TableFormat,
     typer.Option(

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.cli.data_options import AnyDataOption, load_encoder, own_file
+from shiftbench.cli.data_options import AnyDataOption, FormerSubsetOption, load_encoder, own_file
 from shiftbench.validation.command_line import (
     ColumnsOption,
     JsonOption,
     MinTextsOption,
     PredictionsArgument,
     ReportOption,
-    SubsetOption,
     console,
     write_json,
     write_report,
@@ -44,7 +43,7 @@ def forecast(
         ),
     ] = None,
     encoder: TextEncoderOption = None,
-    subset: SubsetOption = "all",
+    subset: FormerSubsetOption = None,
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,
     report: ReportOption = None,

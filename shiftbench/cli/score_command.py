@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.cli.data_options import AnyDataOption, FormatOption, NamesOption, load_encoder, own_file, parse_names
+from shiftbench.cli.data_options import (
+    AnyDataOption,
+    FormatOption,
+    FormerSubsetOption,
+    NamesOption,
+    load_encoder,
+    own_file,
+    parse_names,
+)
 from shiftbench.cli.experiment_log import LogToOption, Tracker, check_tracker, log_scores
 from shiftbench.validation.command_line import (
     ColumnsOption,
@@ -15,7 +23,6 @@ from shiftbench.validation.command_line import (
     MarginOption,
     MinTextsOption,
     ReportOption,
-    SubsetOption,
     TableFormat,
     as_fraction,
     console,
@@ -36,7 +43,7 @@ def score(
         typer.Argument(metavar="FILE...", help="Prediction files: parquet, JSON lines or CSV, by content."),
     ],
     data: AnyDataOption,
-    subset: SubsetOption = "all",
+    subset: FormerSubsetOption = None,
     reference: Annotated[
         Path | None,
         typer.Option(
@@ -90,7 +97,7 @@ def score(
     own = own_file(columns, min_texts)
     if sampled is not None:
         others = {
-            "--subset": subset != "all", "--reference": reference, "--encoder": encoder, "--depth": depth,
+            "--subset": subset, "--reference": reference, "--encoder": encoder, "--depth": depth,
             "--margin": margin is not None, "--names": names, "--format": format_ is not TableFormat.TABLE,
             "--labels-by-index": labels_by_index, "--report": report, "--log-to": log_to,
         }  # fmt: skip
@@ -104,7 +111,7 @@ def score(
         refuse_own(own)
         if depth:
             raise typer.BadParameter("--depth is for a file, but --data is a dataset folder")
-    elif subset != "all" or reference is not None:
+    elif subset not in (None, "all") or reference is not None:
         raise typer.BadParameter("--subset and --reference are for dataset folders, but --data is a file")
     check_tracker(log_to)
     share = as_fraction(margin)
@@ -168,7 +175,7 @@ def _score_several(
     names: Sequence[str],
     data: Path,
     own: "OwnFile",
-    subset: str,
+    subset: str | None,
     margin: float | None,
     format_: TableFormat,
     json_: str | None,
@@ -191,7 +198,7 @@ def _score_several(
 def _score_folder(
     predictions: "PredictionInput",
     data: Path,
-    subset: str,
+    subset: str | None,
     encoder: str | None,
     reference: Path | None,
     margin: float | None,
@@ -203,6 +210,7 @@ def _score_folder(
     """
     from shiftbench.builders.encoder import DEFAULT_ENCODER
     from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.checking.inputs import find_subset
     from shiftbench.scoring.reports.titles import domain_titles
     from shiftbench.scoring.scores.score import score_file, token_encoder
 
@@ -211,7 +219,7 @@ def _score_folder(
     scores = score_file(
         predictions,
         folder,
-        subset,
+        subset or find_subset(predictions, folder),
         encoder=tokens,
         reference=reference,
         margin=margin,
