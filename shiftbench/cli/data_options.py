@@ -26,6 +26,12 @@ FormerSubsetOption = Annotated[
         "--subset", metavar="NAME", hidden=True, help="goes in 0.4: the subset is found from the ids of the file"
     ),
 ]
+FormerEncoderOption = Annotated[
+    str | None,
+    typer.Option(
+        "--encoder", metavar="NAME", hidden=True, help="goes in 0.4: set SHIFTBENCH_ENCODER to the Hub id or path"
+    ),
+]
 FormatOption = Annotated[
     TableFormat,
     typer.Option(
@@ -73,11 +79,11 @@ def own_file(columns: Sequence[str] | None, min_texts: int | None) -> "OwnFile":
 
 
 def load_encoder(name: str | None = None) -> "Encoder":
-    """Load a sentence encoder, the default one without a name; its model is loaded when it is first used.
+    """Load a sentence encoder, the machine's without a name; its model is loaded when it is first used.
 
     Raises: InvalidInput when the extra 'encoder' is not installed, or the weights cannot be read or fetched.
     """
-    from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
+    from shiftbench.builders.encoder import Encoder
 
     require("sentence_transformers", "encoder")
-    return Encoder(name or DEFAULT_ENCODER)
+    return Encoder(name)

@@ -9,6 +9,7 @@ import typer
 from shiftbench.cli.data_options import (
     AnyDataOption,
     FormatOption,
+    FormerEncoderOption,
     FormerSubsetOption,
     NamesOption,
     load_encoder,
@@ -32,6 +33,7 @@ from shiftbench.validation.command_line import (
 )
 
 if TYPE_CHECKING:
+    from shiftbench.builders.encoder import Encoder
     from shiftbench.checking.opened_data import OwnFile
     from shiftbench.scoring.scores.shape import Scores
     from shiftbench.validation.prediction_files import PredictionInput
@@ -52,10 +54,7 @@ def score(
             help="Prediction file whose target in-domain scores (TT) fill those that are missing.",
         ),
     ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option("--encoder", metavar="NAME", help="Encoder of BERTScore; for a file, of depths: Hub id or path."),
-    ] = None,
+    encoder: FormerEncoderOption = None,
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,
     depth: Annotated[
@@ -128,7 +127,7 @@ def score(
         _log_each(log_to, dict(zip(predictions, every.items(), strict=True)))
         return
     if is_own_file(data):
-        vectors = _depth_encoder_name(encoder, depth)
+        vectors = load_encoder(encoder) if encoder or depth else None
         scores, titles = _score_file(files[0], data, own, vectors, share, report)
     else:
         scores, titles = _score_folder(files[0], data, subset, encoder, reference, share, report)
@@ -208,14 +207,13 @@ def _score_folder(
 
     Returns: the scores, and titles of domains by their names.
     """
-    from shiftbench.builders.encoder import DEFAULT_ENCODER
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.checking.inputs import find_subset
     from shiftbench.scoring.reports.titles import domain_titles
     from shiftbench.scoring.scores.score import score_file, token_encoder
 
     folder = DatasetFolder.open(data)
-    tokens = token_encoder(folder, encoder or DEFAULT_ENCODER)
+    tokens = token_encoder(folder, encoder)
     scores = score_file(
         predictions,
         folder,
@@ -232,17 +230,11 @@ def _score_folder(
     return scores, domain_titles(folder)
 
 
-def _depth_encoder_name(encoder: str | None, depth: bool) -> str | None:
-    from shiftbench.builders.encoder import DEFAULT_ENCODER
-
-    return encoder or (DEFAULT_ENCODER if depth else None)
-
-
 def _score_file(
     predictions: "PredictionInput",
     csv: Path,
     own: "OwnFile",
-    encoder: str | None,
+    encoder: "Encoder | None",
     margin: float | None,
     report: Path | None,
 ) -> "tuple[Scores, dict[str, str]]":
@@ -253,14 +245,13 @@ def _score_file(
     from shiftbench.checking.own_data import own_report, score_own_data
     from shiftbench.scoring.reports.titles import domain_titles
 
-    vectors = load_encoder(encoder) if encoder is not None else None
     with score_own_data(
         predictions,
         csv,
         own.columns,
         kind=own.kind,
         min_texts=own.min_texts,
-        encoder=vectors,
+        encoder=encoder,
         margin=margin,
     ) as scored:
         if scored.repeats:

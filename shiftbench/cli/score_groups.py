@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.cli.data_options import FormerSubsetOption
+from shiftbench.cli.data_options import FormerEncoderOption, FormerSubsetOption, load_encoder
 from shiftbench.validation.command_line import (
     JsonOption,
     LabelsByIndexOption,
@@ -78,10 +78,7 @@ def protocol(
     data: Annotated[
         Path | None, typer.Option("--data", metavar="DIR", help="Choose from the domains of a dataset folder.")
     ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option("--encoder", metavar="NAME", help="Sentence encoder for similarity: Hub id or path (--data)."),
-    ] = None,
+    encoder: FormerEncoderOption = None,
     predictions: Annotated[
         Path | None,
         typer.Option("--predictions", metavar="FILE", help="Predictions of models trained on the ID (--data)."),
@@ -114,10 +111,11 @@ def protocol(
     if data is None:
         choice = choose_reported(task, n_ood, id_)
     else:
-        from shiftbench.builders.encoder import Encoder
+        from shiftbench.builders.encoder import machine_encoder
         from shiftbench.builders.folder.reader import DatasetFolder
 
-        folder, sentences = DatasetFolder.open(data), Encoder(encoder) if encoder else None
+        is_embedded = encoder or machine_encoder() or (picture and not predictions)
+        folder, sentences = DatasetFolder.open(data), load_encoder(encoder) if is_embedded else None
         choice = choose_measured(folder, task, n_ood, id_=id_, encoder=sentences, predictions=predictions)
     if picture is not None:
         picture.write_bytes(choice_picture(choice))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shiftbench.builders.cache import cache_folder
-from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
+from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.inputs import as_card, as_folder, as_path, find_subset, own_tables, prediction_file
 from shiftbench.leaderboard.store import folder_of
@@ -61,7 +61,8 @@ def score(
         data: the dataset: what ``open_dataset`` returned, a folder's path, or ``ORG/NAME`` on the Hub.
         subset: the subset of test ids that the predictions cover; by default it is found from their ids.
         reference: predictions whose TT stands in where these have none.
-        encoder: encoder of BERTScore's tokens, Hub id or path; other metrics need none.
+        encoder: encoder of BERTScore's tokens, Hub id or path, by default the machine's (``SHIFTBENCH_ENCODER``); other
+            metrics need none.
         n_draws: bootstrap replicates behind the 95% intervals, at least 0; 0 leaves the intervals out.
         margin: test whether no drop is above this fraction (0.02 is 2 points), fixed before the scores were seen.
         labels_by_index: whole numbers stand for labels: their place, from 0, in the task's list.
@@ -80,7 +81,7 @@ def score(
     >>> out.cleanup()
     """
     folder = as_folder(data)
-    tokens = token_encoder(folder, encoder or DEFAULT_ENCODER)
+    tokens = token_encoder(folder, encoder)
     with ExitStack() as stack:
         path = stack.enter_context(prediction_file(predictions))
         pinned = stack.enter_context(prediction_file(reference, "reference")) if reference is not None else None
