@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shiftbench.baselines import sbert_lr, tfidf_lr
 from shiftbench.baselines.models import LoadedModel, load_model, predict_in_parts
 from shiftbench.baselines.runs import FittedClassifier
-from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
+from shiftbench.builders.encoder import Encoder
 from shiftbench.validation.probabilities import PROBABILITIES
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import TaskKind
@@ -60,7 +60,7 @@ def load_victim(
     """
     if name in TRAINED:
         if name == "sbert-lr":
-            trained = sbert_lr.classifier(train, Encoder(encoder or DEFAULT_ENCODER, cache), ("text",), seed)
+            trained = sbert_lr.classifier(train, Encoder(encoder, cache), ("text",), seed)
         else:
             trained = tfidf_lr.classifier(train, ("text",), seed)
         return TrainedVictim(trained, len(labels))

@@ -162,7 +162,7 @@ def build(
     from shiftbench.builders.building.report import print_build
     from shiftbench.builders.building.synthetic import build_synthetic
     from shiftbench.builders.cache import check_cache
-    from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
+    from shiftbench.builders.encoder import Encoder
     from shiftbench.builders.folder.manifest import GOLD_FOLDER, PUBLIC_FOLDER
     from shiftbench.validation.report import InvalidInput
 
@@ -190,7 +190,7 @@ def build(
     _refuse(benchmark, of_own, *BENCHMARKS, "synthetic")
     check_cache()
     common: dict[str, Any] = {"seed": seed, "overwrite": overwrite, "withhold_labels": withhold_labels}
-    common["encoder"] = None if no_depth else Encoder(encoder or DEFAULT_ENCODER)
+    common["encoder"] = None if no_depth else Encoder(encoder)
     failed: dict[str, tuple[Problem, ...]] = {}
     without_files: tuple[str, ...] = ()
     if benchmark == "synthetic":

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.checking.opened_data import TableFormat
-from shiftbench.validation.command_line import require
+from shiftbench.validation.command_line import TableFormat, require
 from shiftbench.validation.report import InvalidInput, Problem, counted
 
 if TYPE_CHECKING:
     from shiftbench.builders.encoder import Encoder
+    from shiftbench.checking.opened_data import OwnFile
 
 FAILED = 3
 """Exit code of a gate or a claim that fails; 1 is refused input, 2 wrong usage."""
@@ -20,6 +20,18 @@ AnyDataOption = Annotated[
     Path, typer.Option("--data", metavar="DIR_OR_FILE", help="Dataset folder, or a file of your own.")
 ]
 
+FormerSubsetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--subset", metavar="NAME", hidden=True, help="goes in 0.4: the subset is found from the ids of the file"
+    ),
+]
+FormerEncoderOption = Annotated[
+    str | None,
+    typer.Option(
+        "--encoder", metavar="NAME", hidden=True, help="goes in 0.4: set SHIFTBENCH_ENCODER to the Hub id or path"
+    ),
+]
 FormatOption = Annotated[
     TableFormat,
     typer.Option(
@@ -54,12 +66,24 @@ def parse_names(typed: str | None, files: Sequence[Path]) -> list[str]:
     return names
 
 
+def own_file(columns: Sequence[str] | None, min_texts: int | None) -> "OwnFile":
+    """Return how a file of one's own is read, as ``--columns`` and ``--min-texts`` say it.
+
+    Raises: UnknownChoice when the columns cannot be parsed.
+    """
+    from shiftbench.builders.building.own import MIN_TEXTS
+    from shiftbench.builders.building.own_columns import parse_columns
+    from shiftbench.checking.opened_data import OwnFile
+
+    return OwnFile(*parse_columns(columns or ()), min_texts=MIN_TEXTS if min_texts is None else min_texts)
+
+
 def load_encoder(name: str | None = None) -> "Encoder":
-    """Load a sentence encoder, the default one without a name; its model is loaded when it is first used.
+    """Load a sentence encoder, the machine's without a name; its model is loaded when it is first used.
 
     Raises: InvalidInput when the extra 'encoder' is not installed, or the weights cannot be read or fetched.
     """
-    from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
+    from shiftbench.builders.encoder import Encoder
 
     require("sentence_transformers", "encoder")
-    return Encoder(name or DEFAULT_ENCODER)
+    return Encoder(name)

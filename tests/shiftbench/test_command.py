@@ -282,7 +282,7 @@ def test_ctrl_c_while_libraries_are_loaded_prints_one_line(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("score", "p.csv", "--data", "mine.csv", "--kind", "label"),
+        ("score", "p.csv", "--data", "mine.csv", "--columns", "label"),
         ("score", "p.csv", "--data", "mine.csv", "--format", "word"),
         ("forecast", "p.csv", "--data", "mine.csv", "--method", "guess"),
         ("import", "lm_eval", "log.jsonl", "--data", "data", "--out", "p.csv"),
