@@ -94,7 +94,7 @@ def built_from(name: str, change: Callable[[DomainSpec], DomainSpec]) -> Iterato
 
 
 def command(domain: str, raw: Path, out: Path, *options: str) -> tuple[int, str]:
-    ended = run("build", "boss", f"sa_candidates.{domain}", "--raw", raw, "--out", out, "--no-depth", *options)
+    ended = run("build", "boss", f"sa_candidates.{domain}", "--raw", raw, "--out", out, "--encoder", "none", *options)
     return ended.returncode, ended.stderr
 
 
