@@ -6,7 +6,7 @@ commit that somebody else made meanwhile is the new starting point.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -124,13 +124,12 @@ def check_folder(folder: DatasetFolder) -> dict[str, LocalFile]:
     return files
 
 
-def publish(plan: PublishPlan, api: Any, note: Callable[[str], None] = lambda _: None) -> str | None:
+def publish(plan: PublishPlan, api: Any) -> str | None:
     """Publish a plan in one commit, and tag it; returns the commit's URL, None where there was no file to send.
 
     Args:
         plan: the plan; its files must still be there.
         api: a ``huggingface_hub.HfApi``.
-        note: is called with a line about each failure that is retried.
     Raises: InvalidInput when the Hub refuses, or the repository moves on faster than this can follow.
     """
 
@@ -140,7 +139,7 @@ def publish(plan: PublishPlan, api: Any, note: Callable[[str], None] = lambda _:
         return _carry_out(current, api)
 
     with writing_to_hub(plan.target.repo_id):
-        head = retry(attempt, note)
+        head = retry(attempt)
     return f"{api.endpoint}/datasets/{plan.target.repo_id}/commit/{head}" if plan.changes else None
 
 

@@ -1,5 +1,6 @@
-"""What 'shiftbench publish' does with a folder: its public copy, and the gold beside it, go where they belong."""
+"""What 'shiftbench data publish' does with a folder: its public copy, and the gold beside it, go where they belong."""
 
+import logging
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -15,7 +16,8 @@ from shiftbench.builders.publishing.repository import LocalFile, Target, local_f
 from shiftbench.builders.writing.withhold import withheld_folders
 from shiftbench.validation.report import InvalidInput, Problem
 
-Note = Callable[[str], None]
+log = logging.getLogger(__name__)
+
 Describe = Callable[[Manifest], Mapping[str, str]]
 """Writes further files that describe a dataset of this manifest, by their path in the repository."""
 
@@ -29,7 +31,6 @@ def publish_folders(
     private_gold: str | None = None,
     dry_run: bool = False,
     describe: Describe = lambda _: {},
-    note: Note = lambda _: None,
     api: Any = None,
 ) -> dict[str, Any]:
     """Publish a dataset folder, or the two folders of a build that withholds labels.
@@ -44,7 +45,6 @@ def publish_folders(
         private_gold: repository of the gold folder; without it gold stays where it is.
         dry_run: compare, and send nothing.
         describe: further files to send with each dataset.
-        note: is called with each line to print.
         api: a ``huggingface_hub.HfApi``; default one of the address and the token in the environment.
     Returns: what was sent, or would be.
     Raises: InvalidInput when something is refused, here or by the Hub.
@@ -57,13 +57,13 @@ def publish_folders(
     api = api or HfApi()
     public, gold = _parts(folder, repo_id, private_gold)
     with ExitStack() as stack:
-        left_out, plan = _plan_public_copy(stack, public, (repo_id, revision, tag, False), describe, api, note)
+        left_out, plan = _plan_public_copy(stack, public, (repo_id, revision, tag, False), describe, api)
         gold_plan = None
         if gold is not None and private_gold is not None:
-            _, gold_plan = _plan_public_copy(stack, gold, (private_gold, revision, tag, True), describe, api, note)
+            _, gold_plan = _plan_public_copy(stack, gold, (private_gold, revision, tag, True), describe, api)
         elif gold is not None:
-            note(f"leave out {gold}: gold is published only to a repository given by --private-gold")
-        commit, commit_gold = (_carry_out(each, api, note, dry_run=dry_run) for each in (plan, gold_plan))
+            log.info("leave out %s: gold is published only to a repository given by --private-gold", gold)
+        commit, commit_gold = (_carry_out(each, api, dry_run=dry_run) for each in (plan, gold_plan))
     content = {**_as_json(plan, commit), "left_out": left_out}
     return content | ({"gold": _as_json(gold_plan, commit_gold)} if gold_plan else {})
 
@@ -102,7 +102,7 @@ def _refuse_other_pair(public: Path, gold: Path) -> None:
 
 
 def _plan_public_copy(
-    stack: ExitStack, path: Path, where: tuple[str, str, str | None, bool], describe: Describe, api: Any, note: Note
+    stack: ExitStack, path: Path, where: tuple[str, str, str | None, bool], describe: Describe, api: Any
 ) -> tuple[dict[str, str], PublishPlan]:
     """Compute the plan for what may be published of a folder; also return the domains that may not, and why."""
     repo_id, revision, tag, private = where
@@ -111,13 +111,13 @@ def _plan_public_copy(
     if left_out:
         check_folder(opened)  # the public copy does not check what it copies
     for domain, why in left_out.items():
-        note(f"leave out {domain}: {why}")
+        log.info("leave out %s: %s", domain, why)
     public = stack.enter_context(published_folder(opened))
     described = describe(public.manifest)
     target = Target(repo_id, revision, tag or default_tag(public, described), private)
     plan = plan_publishing(public, target, api, _write_texts(stack, described))
     for line in plan.lines():
-        note(line)
+        log.info("%s", line)
     return left_out, plan
 
 
@@ -129,12 +129,12 @@ def _write_texts(stack: ExitStack, texts: Mapping[str, str]) -> dict[str, LocalF
     return local_files(folder)
 
 
-def _carry_out(plan: PublishPlan | None, api: Any, note: Note, *, dry_run: bool) -> str | None:
+def _carry_out(plan: PublishPlan | None, api: Any, *, dry_run: bool) -> str | None:
     if plan is None or dry_run:
         return None
-    url = publish(plan, api, note)
+    url = publish(plan, api)
     if url is not None:
-        note(f"published: {url}")
+        log.info("published: %s", url)
     return url
 
 
