@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from shiftbench.builders import boss, df1, dr
 from shiftbench.builders.building.from_hub import fetch_from_hub
-from shiftbench.builders.building.read_tasks import raise_if_any, read_tasks, select_domain
-from shiftbench.builders.building.reading import Reading
+from shiftbench.builders.building.read_tasks import Reading, raise_if_any, read_tasks, select_domain
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.builders.specs.spec import TaskSpec, upstream

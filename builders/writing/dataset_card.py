@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 
-from shiftbench.builders.folder.citations import cite
+from shiftbench.builders.folder.citations import GENBENCH, READ_OFF, TAXONOMY, cite, papers_to_cite
 from shiftbench.builders.folder.configs import config_name
 from shiftbench.builders.folder.manifest import DomainFacts, Manifest, TaskInfo
 from shiftbench.builders.folder.paper_sizes import paper_sizes
-from shiftbench.builders.folder.papers import GENBENCH, READ_OFF, TAXONOMY, papers_to_cite
 from shiftbench.builders.folder.statistics import PairDepth, TaskStatistics
 from shiftbench.builders.statistics.card import statistics_section
 from shiftbench.builders.writing.front_matter import front_matter

@@ -39,7 +39,7 @@ def publish(
 
     Example: shiftbench data publish build/dr --repo-id ORG/domain-robustness --dry-run
     """
-    from shiftbench.builders.publishing.publish_folders import publish_folders
+    from shiftbench.builders.publishing.publish import publish_folders
 
     content = publish_folders(
         folder,

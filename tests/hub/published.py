@@ -5,8 +5,7 @@ from typing import Any
 from huggingface_hub import HfApi
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.builders.publishing.publish import default_tag
-from shiftbench.builders.publishing.publish_folders import publish_folders
+from shiftbench.builders.publishing.publish import default_tag, publish_folders
 from shiftbench.cli.publish_command import benchmark_file
 from tests.heard import heard
 from tests.hub.server import WRITE, LoopbackHub

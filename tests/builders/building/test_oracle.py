@@ -13,7 +13,7 @@ import pytest
 
 from shiftbench.builders import boss
 from shiftbench.builders.building import build as build_module
-from shiftbench.builders.building import reading as reading_module
+from shiftbench.builders.building import read_tasks as reading_module
 from shiftbench.builders.building.build import BENCHMARKS, build, list_domains
 from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.builders.folder.reader import DatasetFolder
