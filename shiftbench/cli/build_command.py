@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shiftbench.cli.former import note_of
-from shiftbench.cli.help import OUTPUT, OWN_FILE, PLAIN, Command, Group
-from shiftbench.validation.command_line import JsonOption, console, with_options, writable_file, write_json
+from shiftbench.cli.help import OUTPUT, PLAIN, Command, Group
+from shiftbench.validation.command_line import (
+    ColumnsOption,
+    JsonOption,
+    MinTextsOption,
+    console,
+    with_options,
+    writable_file,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from shiftbench.builders.encoder import Encoder
@@ -188,27 +196,8 @@ def own(
         ),
     ],
     out: Annotated[Path, _OUT],
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--columns",
-            metavar="ROLE=COLUMN,...",
-            help="Columns by what they hold: domain (or month, quarter, year: dates that are grouped), text (twice "
-            "for pairs), id, split, group, label (or labels, tags, answers, texts, which say what is predicted). "
-            "Default: columns of these names.",
-            rich_help_panel=OWN_FILE,
-        ),
-    ] = None,
-    min_texts: Annotated[
-        int | None,
-        typer.Option(
-            "--min-texts",
-            metavar="N",
-            help="Domains with fewer test texts are left out of means. Default: 30.",
-            min=0,
-            rich_help_panel=OWN_FILE,
-        ),
-    ] = None,
+    columns: ColumnsOption = None,
+    min_texts: MinTextsOption = None,
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", help="Decides which groups go to which split.", min=0)
     ] = 0,

@@ -13,8 +13,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from shiftbench.cli.former import GONE_COMMANDS, gone_option, note_of, todays_arguments, todays_command
+from shiftbench.validation.command_line import OWN_FILE
 
-OWN_FILE = "A file of your own"
 MODEL = "Model"
 LIMITS = "Limits"
 OUTPUT = "Output"
