@@ -1,7 +1,6 @@
 """The page that says what is measured, what is ranked, what to cite, and how to use the leaderboard from programs."""
 
-from shiftbench.builders.folder.citations import cite
-from shiftbench.builders.folder.papers import DEPTH_F1, PAPERS
+from shiftbench.builders.folder.citations import DEPTH_F1, PAPERS, cite
 from shiftbench.leaderboard.pages.shell import render
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.numbers import count

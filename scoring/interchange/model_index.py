@@ -6,7 +6,7 @@ better. Intervals stand in the metrics' arguments.
 
 from typing import TYPE_CHECKING, Any
 
-from shiftbench.builders.folder.task_categories import task_category
+from shiftbench.builders.folder.citations import task_category
 from shiftbench.scoring.interchange.figures import SharedFigure, drop_of, headlines
 from shiftbench.scoring.interchange.shared_entry import SharedEntry, made_with
 from shiftbench.validation.report import InvalidInput, Problem

@@ -14,8 +14,8 @@ import typer
 import shiftbench
 from shiftbench.baselines.attack import commands as attack
 from shiftbench.baselines.grid.commands import grid
-from shiftbench.builders.building.commands import build
 from shiftbench.cli.archive_command import archive
+from shiftbench.cli.build_command import build_app
 from shiftbench.cli.card_command import card
 from shiftbench.cli.check_command import check
 from shiftbench.cli.compare_command import compare
@@ -114,7 +114,7 @@ SECTIONS: dict[str, tuple[Callable[..., None], ...]] = {
     "A model and a file of your own": (check, gate, label, forecast),
     "Predictions": (score, compare, submit),
     "Models": (predict, with_log_option(grid, _files_of_grid), plan),
-    "Data and pages": (build, serve, demo),
+    "Data and pages": (serve, demo),
 }
 """The commands at the top, by the sections of ``--help``."""
 GROUPS = {
@@ -142,6 +142,7 @@ for section, commands in SECTIONS.items():
         app.command(cls=Command, rich_help_panel=section)(command)
     if section == "Models":
         app.add_typer(_TRAIN, name="train", rich_help_panel=section)
+app.add_typer(build_app, name="build", rich_help_panel="Data and pages")
 for name, group in GROUPS.items():
     app.add_typer(group, name=name, rich_help_panel="Groups of commands")
 

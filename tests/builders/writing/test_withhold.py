@@ -272,7 +272,7 @@ def test_every_kind_has_a_gold_column_here() -> None:
 @pytest.mark.long
 def test_the_commands_from_build_to_board(tmp_path: Path) -> None:
     out, preds, store = tmp_path / "out", tmp_path / "preds.parquet", tmp_path / "store"
-    built = run("build", "synthetic", "--out", out, "--withhold-labels", "--no-depth", "--json", "-")
+    built = run("build", "synthetic", "--out", out, "--withhold-labels", "--encoder", "none", "--json", "-")
     assert built.returncode == 0, built.stderr
     assert f"wrote {out}/public: the same without test labels; keep {out}/gold to yourself" in built.stderr
     assert "label_key" not in json.loads(built.stdout)
