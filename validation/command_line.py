@@ -78,6 +78,39 @@ MarginOption = Annotated[
 ]
 
 
+OWN_FILE = "A file of your own"
+"""Section of the options of a file of one's own, in ``--help``."""
+ColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        metavar="ROLE=COLUMN,...",
+        help="Columns of a file: domain (or, of dates, month, quarter or year), text, id, split, group, and label (or "
+        "labels, tags, answers, texts, which say what is predicted). Default: columns of these names.",
+        rich_help_panel=OWN_FILE,
+    ),
+]
+MinTextsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--min-texts",
+        metavar="N",
+        help="For a file: leave domains with fewer test texts out of means. Default: 30.",
+        min=0,
+        rich_help_panel=OWN_FILE,
+    ),
+]
+
+
+class TableFormat(StrEnum):
+    """Formats of a table of models."""
+
+    TABLE = "table"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+    CSV = "csv"
+
+
 class DomainBy(StrEnum):
     """Spans of time that dates are grouped by where they are domains."""
 

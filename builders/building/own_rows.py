@@ -67,7 +67,14 @@ def own_rows(
     kinds = {kind or table.kind or infer_kind(table.frame.columns) for table in tables}
     if len(kinds) > 1:
         found = ", ".join(sorted(each.value for each in kinds))
-        raise InvalidInput(Problem("the files hold different kinds of tasks", tables[0].name, found, "give --kind"))
+        raise InvalidInput(
+            Problem(
+                "the files hold different kinds of tasks",
+                tables[0].name,
+                found,
+                "say what is predicted, as --columns labels=NAME, tags=NAME, answers=NAME or texts=NAME",
+            )
+        )
     (kind,) = kinds
     inputs: tuple[str, ...] = ()
     for table in tables:
@@ -113,8 +120,8 @@ def _check_labels(frames: Sequence[pl.DataFrame], tables: Sequence[OwnTable], co
         return
     found = f"{n_labels:,} different labels on {len(labels):,} rows, such as {labels[0][:40]!r}"
     cure = (
-        "give --kind texts where these are texts to be written, --kind labels where they are classes; "
-        "or name another column with --label-column"
+        "give --columns texts=NAME where these are texts to be written, labels=NAME where they are classes; "
+        "or name another column with label=NAME"
     )
     yield Problem("the labels nearly all differ", tables[0].name, found, cure, column=columns.label or "label")
 
@@ -310,7 +317,7 @@ def _domain_cure(domains: pl.Series, tables: Sequence[OwnTable], own: Mapping[st
     plain = [name for name in table.columns if table.schema[name] == pl.String and name not in own.values()]
     few = {name: n for name in plain if 2 <= (n := table[name].n_unique()) <= FEW_DOMAINS}
     listed = ", ".join(f"'{name}' ({n})" for name, n in few.items())
-    cure = f"these look like ids; name the column of at most {MAX_DOMAINS:,} domains with --domain-column"
+    cure = f"these look like ids; name the column of at most {MAX_DOMAINS:,} domains with --columns domain=NAME"
     return f"{cure}: columns with few values are {listed}" if few else cure
 
 

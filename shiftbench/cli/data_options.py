@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.checking.opened_data import TableFormat
-from shiftbench.validation.command_line import require
+from shiftbench.validation.command_line import TableFormat, require
 from shiftbench.validation.report import InvalidInput, Problem, counted
 
 if TYPE_CHECKING:
     from shiftbench.builders.encoder import Encoder
+    from shiftbench.checking.opened_data import OwnFile
 
 FAILED = 3
 """Exit code of a gate or a claim that fails; 1 is refused input, 2 wrong usage."""
@@ -52,6 +52,18 @@ def parse_names(typed: str | None, files: Sequence[Path]) -> list[str]:
             Problem(f"these names do not fit {counted(len(files), 'file')}", "--names", f"'{typed}'", cure)
         )
     return names
+
+
+def own_file(columns: Sequence[str] | None, min_texts: int | None) -> "OwnFile":
+    """Return how a file of one's own is read, as ``--columns`` and ``--min-texts`` say it.
+
+    Raises: UnknownChoice when the columns cannot be parsed.
+    """
+    from shiftbench.builders.building.own import MIN_TEXTS
+    from shiftbench.builders.building.own_columns import parse_columns
+    from shiftbench.checking.opened_data import OwnFile
+
+    return OwnFile(*parse_columns(columns or ()), min_texts=MIN_TEXTS if min_texts is None else min_texts)
 
 
 def load_encoder(name: str | None = None) -> "Encoder":

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.checking.opened_data import OwnOptions
-from shiftbench.cli.data_options import AnyDataOption, load_encoder
+from shiftbench.cli.data_options import AnyDataOption, load_encoder, own_file
 from shiftbench.validation.command_line import (
+    ColumnsOption,
     JsonOption,
+    MinTextsOption,
     PredictionsArgument,
     ReportOption,
     SubsetOption,
     console,
-    with_options,
     write_json,
     write_report,
 )
@@ -30,7 +30,6 @@ TextEncoderOption = Annotated[
 ]
 
 
-@with_options
 def forecast(
     predictions: PredictionsArgument,
     data: AnyDataOption,
@@ -46,8 +45,8 @@ def forecast(
     ] = None,
     encoder: TextEncoderOption = None,
     subset: SubsetOption = "all",
-    *,
-    own: OwnOptions,
+    columns: ColumnsOption = None,
+    min_texts: MinTextsOption = None,
     report: ReportOption = None,
     json_: JsonOption = None,
 ) -> None:
@@ -68,6 +67,7 @@ def forecast(
 
     chosen_methods(method)  # before any work
     vectors = None if encoder is None else load_encoder(encoder)
+    own = own_file(columns, min_texts)
     with forecast_data(predictions, data, own, subset) as given, titled_problems(given.titles):
         found = forecast_predictions(
             predictions.name,

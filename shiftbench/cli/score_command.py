@@ -6,29 +6,30 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.checking.opened_data import OwnOptions, TableFormat, is_own_file, opened_data, refuse_options
-from shiftbench.cli.data_options import AnyDataOption, FormatOption, NamesOption, load_encoder, parse_names
+from shiftbench.cli.data_options import AnyDataOption, FormatOption, NamesOption, load_encoder, own_file, parse_names
 from shiftbench.cli.experiment_log import LogToOption, Tracker, check_tracker, log_scores
 from shiftbench.validation.command_line import (
+    ColumnsOption,
     JsonOption,
     LabelsByIndexOption,
     MarginOption,
+    MinTextsOption,
     ReportOption,
     SubsetOption,
+    TableFormat,
     as_fraction,
     console,
     sound_card,
-    with_options,
     write_json,
     write_report,
 )
 
 if TYPE_CHECKING:
+    from shiftbench.checking.opened_data import OwnFile
     from shiftbench.scoring.scores.shape import Scores
     from shiftbench.validation.prediction_files import PredictionInput
 
 
-@with_options
 def score(
     predictions: Annotated[
         list[Path],
@@ -48,8 +49,8 @@ def score(
         str | None,
         typer.Option("--encoder", metavar="NAME", help="Encoder of BERTScore; for a file, of depths: Hub id or path."),
     ] = None,
-    *,
-    own: OwnOptions,
+    columns: ColumnsOption = None,
+    min_texts: MinTextsOption = None,
     depth: Annotated[
         bool, typer.Option("--depth", help="For a file with train rows: score by depth, too (extra 'encoder').")
     ] = False,
@@ -82,9 +83,11 @@ def score(
     With --sampled: accuracy by domain from the few texts that were labelled, beside what a random sample of the same
     size would give.
     """
+    from shiftbench.checking.opened_data import is_own_file, refuse_own
     from shiftbench.scoring.reports.terminal import print_scores
     from shiftbench.scoring.reports.titles import with_titles
 
+    own = own_file(columns, min_texts)
     if sampled is not None:
         others = {
             "--subset": subset != "all", "--reference": reference, "--encoder": encoder, "--depth": depth,
@@ -98,7 +101,9 @@ def score(
     if labels is not None:
         raise typer.BadParameter("--labels needs --sampled")
     if not is_own_file(data):
-        refuse_options([*own.given, *(["--depth"] if depth else [])])
+        refuse_own(own)
+        if depth:
+            raise typer.BadParameter("--depth is for a file, but --data is a dataset folder")
     elif subset != "all" or reference is not None:
         raise typer.BadParameter("--subset and --reference are for dataset folders, but --data is a file")
     check_tracker(log_to)
@@ -137,13 +142,14 @@ def _log_each(tracker: Tracker | None, scored: "Mapping[Path, tuple[str, Scores]
 def _score_sampled(
     files: Sequence[Path],
     data: Path,
-    options: OwnOptions,
+    own: "OwnFile",
     sampled: Path,
     labels: str | None,
     others: Sequence[str],
     json_: str | None,
 ) -> None:
     """Estimate one model's accuracy from labelled samples of a file of one's own, and print it."""
+    from shiftbench.checking.opened_data import is_own_file
     from shiftbench.checking.sampled_scores import print_sampled, score_sampled
 
     if others or len(files) > 1:
@@ -151,7 +157,7 @@ def _score_sampled(
     if not is_own_file(data):
         raise typer.BadParameter("--sampled is for a file, but --data is a dataset folder")
     more = [each.strip() for each in labels.split(",")] if labels else []
-    estimates = score_sampled(files[0], data, options.columns, sampled, more)
+    estimates = score_sampled(files[0], data, own.columns, sampled, more, own.kind)
     if json_ != "-":
         print_sampled(estimates, console())
     write_json({"sampled": [each.model_dump(mode="json") for each in estimates]}, json_)
@@ -161,17 +167,18 @@ def _score_several(
     files: "Sequence[PredictionInput]",
     names: Sequence[str],
     data: Path,
-    options: OwnOptions,
+    own: "OwnFile",
     subset: str,
     margin: float | None,
     format_: TableFormat,
     json_: str | None,
 ) -> "dict[str, Scores]":
     """Score several files and print one table of them; returns their scores by name."""
+    from shiftbench.checking.opened_data import opened_data
     from shiftbench.checking.paper import format_table, models_table
     from shiftbench.scoring.reports.paper_table import print_paper_table
 
-    with opened_data(data, options, files[0], subset) as opened:
+    with opened_data(data, own, files[0], subset) as opened:
         table, scores = models_table(opened, dict(zip(names, files, strict=True)), margin=margin)
     if json_ != "-" and format_ is TableFormat.TABLE:
         print_paper_table(table, console())
@@ -226,7 +233,7 @@ def _depth_encoder_name(encoder: str | None, depth: bool) -> str | None:
 def _score_file(
     predictions: "PredictionInput",
     csv: Path,
-    options: OwnOptions,
+    own: "OwnFile",
     encoder: str | None,
     margin: float | None,
     report: Path | None,
@@ -239,13 +246,12 @@ def _score_file(
     from shiftbench.scoring.reports.titles import domain_titles
 
     vectors = load_encoder(encoder) if encoder is not None else None
-    kind, least = options.task_kind, options.least_texts
     with score_own_data(
         predictions,
         csv,
-        options.columns,
-        kind=kind,
-        min_texts=least,
+        own.columns,
+        kind=own.kind,
+        min_texts=own.min_texts,
         encoder=vectors,
         margin=margin,
     ) as scored:
