@@ -78,8 +78,8 @@ MarginOption = Annotated[
 ]
 
 
-OWN_FILE = "A file of your own"
-"""Section of the options of a file of one's own, in ``--help``."""
+OWN_FILE, MODEL = "A file of your own", "Model"
+"""Sections of options in ``--help``: of a file of one's own, of the model."""
 ColumnsOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -137,7 +137,7 @@ LabelMap = Annotated[
         "--label-map",
         metavar="MODEL'S=DATA'S",
         help="A label of the model and its name in the data, or a file of such lines; repeat for more.",
-        rich_help_panel="Model",
+        rich_help_panel=MODEL,
     ),
 ]
 PortOption = Annotated[

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shiftbench.validation.command_line import LabelMap
+from shiftbench.validation.command_line import MODEL, LabelMap
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 
@@ -165,7 +165,7 @@ ModelArgs = Annotated[
         OPTION,
         metavar="NAME=VALUE",
         help=f"Setting of the model: {', '.join(SETTINGS)}; repeat for more.",
-        rich_help_panel="Model",
+        rich_help_panel=MODEL,
     ),
 ]
 
@@ -183,7 +183,7 @@ class ModelOptions:
         str | None,
         typer.Option(
             "--model", "--served-model", metavar="NAME", help="The model's name on the server that MODEL is.",
-            rich_help_panel="Model",
+            rich_help_panel=MODEL,
         ),
     ] = None  # fmt: skip
     label_map: LabelMap = None

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shiftbench.baselines.models.settings import ModelArgument, ModelOptions
-from shiftbench.cli.data_options import load_encoder
+from shiftbench.cli.data_options import load_encoder, own_file
 from shiftbench.validation.command_line import (
-    DomainByOption,
+    ColumnsOption,
     JsonOption,
+    MinTextsOption,
     console,
     with_options,
     writable_file,
@@ -32,40 +33,6 @@ REPORT = Path("report.html")
 def check(
     model: ModelArgument,
     data: Annotated[Path, typer.Option("--data", metavar="FILE_OR_DIR", help="File of your own, or a dataset folder.")],
-    domain_column: Annotated[
-        str | None, typer.Option("--domain-column", metavar="NAME", help="Column of the file that holds domains.")
-    ] = None,
-    label_column: Annotated[
-        str | None, typer.Option("--label-column", metavar="NAME", help="Column of the file that holds labels.")
-    ] = None,
-    text_column: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--text-column", metavar="NAME", help="Column of texts; give it twice for pairs. Default: 'text'."
-        ),
-    ] = None,
-    id_column: Annotated[
-        str | None, typer.Option("--id-column", metavar="NAME", help="Column of ids, shown beside wrong predictions.")
-    ] = None,
-    split_column: Annotated[
-        str | None,
-        typer.Option(
-            "--split-column", metavar="NAME", help="Column of splits; rows of 'test' are scored. Default: all rows."
-        ),
-    ] = None,
-    group_column: Annotated[
-        str | None,
-        typer.Option(
-            "--group-column", metavar="NAME", help="Column of groups, such as documents, resampled as a whole."
-        ),
-    ] = None,
-    domain_by: DomainByOption = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            "--kind", metavar="NAME", help="What is predicted: labels, tags, answers or texts. Default: by columns."
-        ),
-    ] = None,
     task: Annotated[
         str | None, typer.Option("--task", metavar="NAME", help="Task, where a dataset folder has several.")
     ] = None,
@@ -90,10 +57,6 @@ def check(
         bool,
         typer.Option("--probes", help="Train cheap models on each domain: is a domain harder, or shifted?"),
     ] = False,
-    min_texts: Annotated[
-        int | None,
-        typer.Option("--min-texts", metavar="N", help="Leave out domains with fewer test texts. Default: 30.", min=0),
-    ] = None,
     encoder: Annotated[
         str | None,
         typer.Option("--encoder", metavar="NAME", hidden=True, help="goes in 0.4: set SHIFTBENCH_ENCODER instead"),
@@ -101,6 +64,8 @@ def check(
     report: Annotated[
         Path, typer.Option("--report", metavar="FILE", help="Report to write, one HTML file.", callback=writable_file)
     ] = REPORT,
+    columns: ColumnsOption = None,
+    min_texts: MinTextsOption = None,
     *,
     options: ModelOptions,
     json_: JsonOption = None,
@@ -109,27 +74,16 @@ def check(
 
     Domains whose rows have no label are forecast from the others, where --trained-on names a home domain.
 
-    Example: shiftbench check ./my-model --data mine.csv --domain-column site --label-column label --trained-on books
+    Example: shiftbench check ./my-model --data mine.csv --columns domain=site,label=stars --trained-on books
     """
-    from shiftbench.builders.building.own import MIN_TEXTS
-    from shiftbench.builders.building.own_columns import Columns, find_kind
-    from shiftbench.checking.check_data import DataOptions, check_data
+    from shiftbench.checking.check_data import check_data
     from shiftbench.scoring.reports.check_terminal import print_check
     from shiftbench.validation.vocabulary import ELSEWHERE
 
-    columns = Columns(
-        domain=domain_column,
-        label=label_column,
-        text=tuple(text_column or ()),
-        id=id_column,
-        split=split_column,
-        group=group_column,
-        domain_by=domain_by.value if domain_by else None,
-    )
     has_depth = train_file is not None and trained_on not in (None, ELSEWHERE)
     vectors = load_encoder(encoder) if probes or has_depth else None
-    asked = DataOptions(columns, find_kind(kind), MIN_TEXTS if min_texts is None else min_texts, train_file, vectors)
-    with check_data(data, trained_on, task, asked) as rows:
+    own = own_file(columns, min_texts)
+    with check_data(data, trained_on, task, own, train_file, vectors if has_depth else None) as rows:
         info = rows.info
         loaded = options.load(model, kind=info.kind, inputs=info.inputs, labels=info.labels)
         done = _CheckedModel.of(loaded, rows, report, vectors if probes else None)
