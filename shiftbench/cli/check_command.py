@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shiftbench.cli.data_options import load_encoder
-from shiftbench.cli.experiment_log import LogToOption, check_tracker, log_scores
 from shiftbench.validation.command_line import (
     DomainByOption,
     JsonOption,
@@ -122,7 +121,6 @@ def check(
     report: Annotated[
         Path, typer.Option("--report", metavar="FILE", help="Report to write, one HTML file.", callback=writable_file)
     ] = REPORT,
-    log_to: LogToOption = None,
     json_: JsonOption = None,
 ) -> None:
     """Score one model on a file of your own, domain by domain, and write a report: what holds up, and why.
@@ -137,7 +135,6 @@ def check(
     from shiftbench.scoring.reports.check_terminal import print_check
     from shiftbench.validation.vocabulary import ELSEWHERE
 
-    check_tracker(log_to)
     columns = Columns(
         domain=domain_column,
         label=label_column,
@@ -157,14 +154,10 @@ def check(
         print_check(done.check, console(), done.forecasts)
         content = {**done.check.model_dump(mode="json"), "scores": done.scores.model_dump(mode="json")}
         content["forecasts"] = None if done.forecasts is None else done.forecasts.model_dump(mode="json")
-        scores = done.scores
     typer.echo(f"{report}: the report; {done.predictions}: the predictions", err=True)
     if done.forecasts is not None:
         typer.echo(f"{_unlabelled_path(report)}: the predictions on rows without labels", err=True)
     write_json(content, json_)
-    if log_to is not None:
-        settings = {"model": served_model or model, "file": data.name, "trained_on": trained_on or ELSEWHERE}
-        log_scores(log_to, settings["model"], scores, None, {"report": report}, settings)
 
 
 def _unlabelled_path(report: Path) -> Path:

@@ -5,8 +5,6 @@ Everything heavier than typer is imported inside the commands, so that ``--help`
 
 import importlib
 import sys
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -22,7 +20,6 @@ from shiftbench.cli.check_command import check
 from shiftbench.cli.compare_command import compare
 from shiftbench.cli.compare_logs_command import compare_logs
 from shiftbench.cli.demo_command import demo
-from shiftbench.cli.experiment_log import with_log_option
 from shiftbench.cli.export_command import export
 from shiftbench.cli.forecast_command import forecast, score_forecasts
 from shiftbench.cli.gate_command import gate
@@ -58,23 +55,8 @@ class _Programs(TyperGroup):
             return None
         program = importlib.import_module(f"shiftbench.baselines.{cmd_name.replace('-', '_')}")
         command = typer.Typer(**_PLAIN)
-        command.command(cmd_name)(with_log_option(program.main, _files_of_training))
+        command.command(cmd_name)(program.main)
         return typer.main.get_command(command)
-
-
-def _files_of_training(given: Mapping[str, Any]) -> tuple[list[Path], Path]:
-    """Return the prediction file that a baseline program wrote, and its dataset folder."""
-    return [given["out"]], given["data"]
-
-
-def _files_of_grid(given: Mapping[str, Any]) -> tuple[list[Path], Path]:
-    """Return the prediction files that a grid wrote, one of each model on each task, and its dataset folder."""
-    from shiftbench.baselines.grid.plan import read_plan
-
-    plan = read_plan(given["file"], given["context"].find_root().command.commands["train"], given["task"])
-    out = given["out"] or plan.out
-    written = set() if given["dry_run"] else {out / each.task / f"{each.model}.parquet" for each in plan.trials}
-    return sorted(written), plan.data
 
 
 def _print_version(wanted: bool) -> None:
@@ -118,7 +100,7 @@ app.add_typer(attacks, name="attack")
 for command in (
     check, build, publish, plan, export, predict, validate, card, score, compare, compare_logs, verify, gate, label,
     forecast, score_forecasts, share, submit, withdraw, nominate, serve, rescore, archive, release_round, publish_space,
-    protocol, with_log_option(grid, _files_of_grid), analyse, demo,
+    protocol, grid, analyse, demo,
 ):  # fmt: skip
     app.command()(command)
 app.command("import")(import_logs)
