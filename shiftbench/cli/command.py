@@ -5,10 +5,10 @@ Everything heavier than typer is imported inside the commands, so that ``--help`
 
 import importlib
 import sys
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 import shiftbench
 from shiftbench.baselines.attack import commands as attack
@@ -23,6 +23,7 @@ from shiftbench.cli.demo_command import demo
 from shiftbench.cli.export_command import export
 from shiftbench.cli.forecast_command import forecast, score_forecasts
 from shiftbench.cli.gate_command import gate
+from shiftbench.cli.help import PLAIN, Command, Group
 from shiftbench.cli.import_command import import_logs
 from shiftbench.cli.label_command import label
 from shiftbench.cli.plan import plan
@@ -41,10 +42,8 @@ PROGRAMS = (
 )  # fmt: skip
 """Baseline programs, each a module of ``baselines`` with the same name."""
 
-_PLAIN: dict[str, Any] = {"add_completion": False, "pretty_exceptions_enable": False, "rich_markup_mode": None}
 
-
-class _Programs(TyperGroup):
+class _Programs(Group):
     """The baseline programs as sub-commands of ``train``; a program is imported only when it is run."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -54,8 +53,8 @@ class _Programs(TyperGroup):
         if cmd_name not in PROGRAMS:
             return None
         program = importlib.import_module(f"shiftbench.baselines.{cmd_name.replace('-', '_')}")
-        command = typer.Typer(**_PLAIN)
-        command.command(cmd_name)(program.main)
+        command = typer.Typer(**PLAIN)
+        command.command(cmd_name, cls=Command)(program.main)
         return typer.main.get_command(command)
 
 
@@ -65,16 +64,15 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-app = typer.Typer(no_args_is_help=True, **_PLAIN)
-app.add_typer(
-    typer.Typer(
-        cls=_Programs,
-        help="Train a baseline on every source domain and predict every target.\n\n"
-        "Example: shiftbench train sbert-lr nli --data build/dr --out preds.parquet",
-        no_args_is_help=True,
-    ),
-    name="train",
-)
+def _group(about: str, commands: Mapping[str, Callable[..., None]]) -> typer.Typer:
+    """Make a group of commands by their names."""
+    group = typer.Typer(help=about, no_args_is_help=True, cls=Group, **PLAIN)
+    for name, command in commands.items():
+        group.command(name, cls=Command)(command)
+    return group
+
+
+app = typer.Typer(no_args_is_help=True, cls=Group, context_settings={"help_option_names": ["--help", "-h"]}, **PLAIN)
 
 
 @app.callback()
@@ -83,45 +81,52 @@ def show_version(
         bool, typer.Option("--version", is_eager=True, help="Show the version and stop.", callback=_print_version)
     ] = False,
 ) -> None:
-    """Measure how NLP models lose accuracy when the text changes domain."""
+    """Measure how NLP models lose accuracy when the text changes domain.
+
+    Example: shiftbench check ./my-model --data mine.csv --columns domain=site,label=stars
+    """
 
 
-attacks = typer.Typer(
-    help="Make adversarial test texts, and collect those that people accepted.\n\n"
-    "Example: shiftbench attack make td --data build/boss --domain civil_comments --out review.csv",
+_TRAIN = typer.Typer(
+    cls=_Programs,
+    help="Train a baseline on each domain, and predict all.\n\n"
+    "Example: shiftbench train sbert-lr nli --data build/dr --out preds.parquet",
     no_args_is_help=True,
-    **_PLAIN,
 )
-for program in (attack.make, attack.collect):
-    attacks.command()(program)
-app.add_typer(attacks, name="attack")
-
-
-for command in (
-    check, build, publish, plan, export, predict, validate, card, score, compare, compare_logs, verify, gate, label,
-    forecast, score_forecasts, share, submit, withdraw, nominate, serve, rescore, archive, release_round, publish_space,
-    protocol, grid, analyse, demo,
-):  # fmt: skip
-    app.command()(command)
-app.command("import")(import_logs)
-
-
-def _refuse_benchmark(context: typer.Context) -> None:
-    """Benchmarks need a clone: they measure this project, and nobody else's models."""
-    name = "" if context.info_name == "bench" else f"{context.info_name} "
-    words = " ".join(context.args) or ("" if name else "scores")
-    moved = f"'shiftbench {context.info_name}' went; in a clone of the project: python -m benchmarks {name}{words}"
-    typer.echo(f"error: {moved.rstrip()}", err=True)
-    raise typer.Exit(2)
-
-
-for name in ("bench", "coverage"):
-    app.command(
-        name,
-        hidden=True,
-        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
-        add_help_option=False,
-    )(_refuse_benchmark)
+SECTIONS: dict[str, tuple[Callable[..., None], ...]] = {
+    "A model and a file of your own": (check, gate, label, forecast),
+    "Predictions": (score, compare, submit),
+    "Models": (predict, grid, plan),
+    "Data and pages": (build, serve, demo),
+}
+"""The commands at the top, by the sections of ``--help``."""
+GROUPS = {
+    "data": _group("Check, publish and export data.", {"validate": validate, "publish": publish, "export": export}),
+    "board": _group(
+        "Keep a leaderboard: its entries, rounds and Space.",
+        {
+            "withdraw": withdraw, "nominate": nominate, "rescore": rescore, "archive": archive,
+            "release-round": release_round, "share": share, "card": card, "publish-space": publish_space,
+        },
+    ),
+    "logs": _group("Read the logs of other evaluation tools.", {"compare": compare_logs, "import": import_logs}),
+    "study": _group(
+        "Draw papers' figures, check claims, choose data sets.",
+        {"protocol": protocol, "analyse": analyse, "score-forecasts": score_forecasts, "verify": verify},
+    ),
+}  # fmt: skip
+"""The groups, each with commands of its own."""
+_ATTACK = _group(
+    "Make adversarial texts, and collect what people kept.", {"make": attack.make, "collect": attack.collect}
+)
+GROUPS["study"].add_typer(_ATTACK, name="attack")
+for section, commands in SECTIONS.items():
+    for command in commands:
+        app.command(cls=Command, rich_help_panel=section)(command)
+    if section == "Models":
+        app.add_typer(_TRAIN, name="train", rich_help_panel=section)
+for name, group in GROUPS.items():
+    app.add_typer(group, name=name, rich_help_panel="Groups of commands")
 
 
 def main() -> None:

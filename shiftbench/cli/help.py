@@ -1,0 +1,133 @@
+"""How commands show and read themselves: sections in ``--help``, names of the former version, suggestions for typos.
+
+A command's section is its ``rich_help_panel``, and so is an option's: typer keeps both, and the plain help here prints
+them without rich, which would cost half of the time of ``--help``.
+"""
+
+import shlex
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from shiftbench.cli.former import GONE_COMMANDS, gone_option, note_of, todays_arguments, todays_command
+
+OWN_FILE = "A file of your own"
+MODEL = "Model"
+LIMITS = "Limits"
+OUTPUT = "Output"
+"""Sections of options, in this order after those of the command itself."""
+_OPTION_SECTIONS = ("Options", OWN_FILE, MODEL, LIMITS, OUTPUT)
+
+EXIT_CODES = (
+    ("0", "done"),
+    ("1", "input refused, or a source not there"),
+    ("2", "wrong usage"),
+    ("3", "a gate, a limit or a claim failed"),
+    ("130", "stopped by Ctrl-C; saved work stays"),
+)
+"""Exit codes of every command."""
+ENVIRONMENT = (
+    ("SHIFTBENCH_CACHE", "folder of caches"),
+    ("SHIFTBENCH_ENCODER", "sentence encoder: a Hub id or path"),
+    ("HF_TOKEN", "account on the Hugging Face Hub"),
+)
+"""Settings of a machine that every command reads."""
+
+PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": None}
+
+
+class Command(TyperCommand):
+    """A command whose options are listed by section; it understands the options of the former version."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read arguments; each former option costs a line on standard error that says the one of today."""
+        known = {name for param in self.params for name in (*param.opts, *param.secondary_opts)}
+        gone = gone_option(args, known)
+        if gone is not None:
+            raise typer.BadParameter(f"{gone[0]} went: {gone[1]}", ctx)
+        args, former = todays_arguments(args, known)
+        if former:
+            words = shlex.join(args)
+            typer.echo(note_of(" ".join(former), f"{ctx.command_path} {words}"), err=True)
+        rest: list[str] = super().parse_args(ctx, args)
+        for param in self.params:
+            is_typed = str(ctx.get_parameter_source(param.name)).endswith("COMMANDLINE")
+            if getattr(param, "hidden", False) and is_typed:
+                typer.echo(f"{param.opts[0]}: {getattr(param, 'help', '')}", err=True)
+        return rest
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments, then options by section."""
+        sections: dict[str, list[Any]] = {"Arguments": [], **{name: [] for name in _OPTION_SECTIONS}}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                is_argument = param.param_type_name == "argument"
+                section = "Arguments" if is_argument else getattr(param, "rich_help_panel", None) or "Options"
+                sections.setdefault(section, []).append(record)
+        _write_sections(formatter, sections)
+
+
+class Group(TyperGroup):
+    """A group whose commands are listed by section, each in one line."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write commands by section; below those of the program itself, exit codes and settings of the machine."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        listed = [(name, command) for name, command in commands if command is not None and not command.hidden]
+        longest = max(len(name) for name, _ in listed)
+        sections: dict[str, list[Any]] = {}
+        for name, command in listed:
+            section = getattr(command, "rich_help_panel", None) or "Commands"
+            sections.setdefault(section, []).append(
+                (name.ljust(longest), command.get_short_help_str(formatter.width - 6 - longest))
+            )
+        if ctx.parent is None:
+            sections |= {"Exit codes": list(EXIT_CODES), "Environment": list(ENVIRONMENT)}
+        _write_sections(formatter, sections)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Find a command; a name of the former version costs a line, a wrong one gets suggestions from all groups."""
+        today = todays_command(args[0]) if ctx.parent is None else None
+        if today is not None:
+            typer.echo(note_of(f"{ctx.command_path} {args[0]}", " ".join([ctx.command_path, *today])), err=True)
+            args = [*today, *args[1:]]
+        if ctx.parent is None and args[0] in GONE_COMMANDS:
+            command = " ".join([GONE_COMMANDS[args[0]], *args[1:]])
+            ctx.fail(f"'{args[0]}' went; in a clone of the project: {command}")
+        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            ctx.fail(f"No such command '{args[0]}'.{_suggestions(args[0], self, ctx)}")
+        return super().resolve_command(ctx, args)
+
+
+def commands_of(group: Group, ctx: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """List the commands of a group and of the groups in it, as they are typed; hidden ones are left out."""
+    for name in group.list_commands(ctx):
+        command = group.get_command(ctx, name)
+        if command is None or command.hidden:
+            continue
+        words = f"{path} {name}".strip()
+        if isinstance(command, Group):
+            yield from commands_of(command, ctx, words)
+        else:
+            yield words, command
+
+
+def _suggestions(typed: str, group: Group, ctx: Any) -> str:
+    """Return a sentence with the commands, of the group and of those in it, that are like what was typed."""
+    words = list(group.list_commands(ctx))
+    words += [f"{outer} {inner}" for outer, each in group.commands.items() for inner in getattr(each, "commands", ())]
+    names = [each.rsplit(" ", 1)[-1] for each in words]
+    like = get_close_matches(typed, dict.fromkeys(names))
+    matched = [each for name in like for each, last in zip(words, names, strict=True) if last == name]
+    return f" Did you mean {' or '.join(map(repr, matched))}?" if matched else ""
+
+
+def _write_sections(formatter: Any, sections: dict[str, list[Any]]) -> None:
+    for name, rows in sections.items():
+        if rows:
+            with formatter.section(name):
+                formatter.write_dl(rows)
