@@ -1,7 +1,7 @@
 """What only an NVIDIA GPU shows (``make test-gpu``): bf16, every program in it, real weights as on the CPU, speed.
 
-Printed are tokens a second beside the yardsticks. Without a GPU every test here is skipped; what needs none is tested in
-``test_every_program.py`` and ``test_bench.py``.
+Printed are tokens a second beside the yardsticks. Without a GPU every test here is skipped; what needs none is tested
+in ``test_every_program.py`` and ``test_bench.py``.
 """
 
 from pathlib import Path
