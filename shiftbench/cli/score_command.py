@@ -1,6 +1,6 @@
 """The command ``score``. Everything heavier than typer is imported inside it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +16,6 @@ from shiftbench.cli.data_options import (
     own_file,
     parse_names,
 )
-from shiftbench.cli.experiment_log import LogToOption, Tracker, check_tracker, log_scores
 from shiftbench.validation.command_line import (
     ColumnsOption,
     JsonOption,
@@ -75,7 +74,6 @@ def score(
     format_: FormatOption = TableFormat.TABLE,
     labels_by_index: LabelsByIndexOption = False,
     report: ReportOption = None,
-    log_to: LogToOption = None,
     json_: JsonOption = None,
 ) -> None:
     """Check and score prediction files, with 95% intervals where they can be computed.
@@ -98,7 +96,7 @@ def score(
         others = {
             "--subset": subset, "--reference": reference, "--encoder": encoder, "--depth": depth,
             "--margin": margin is not None, "--names": names, "--format": format_ is not TableFormat.TABLE,
-            "--labels-by-index": labels_by_index, "--report": report, "--log-to": log_to,
+            "--labels-by-index": labels_by_index, "--report": report,
         }  # fmt: skip
         _score_sampled(
             predictions, data, own, sampled, labels, [name for name, given in others.items() if given], json_
@@ -112,7 +110,6 @@ def score(
             raise typer.BadParameter("--depth is for a file, but --data is a dataset folder")
     elif subset not in (None, "all") or reference is not None:
         raise typer.BadParameter("--subset and --reference are for dataset folders, but --data is a file")
-    check_tracker(log_to)
     share = as_fraction(margin)
     from shiftbench.validation.prediction_files import PredictionInput
 
@@ -122,9 +119,7 @@ def score(
         given = [name for name, value in alone.items() if value]
         if given:
             raise typer.BadParameter(f"{given[0]} is for one file; several files, --names or --format give a table")
-        called = parse_names(names, predictions)
-        every = _score_several(files, called, data, own, subset, share, format_, json_)
-        _log_each(log_to, dict(zip(predictions, every.items(), strict=True)))
+        _score_several(files, parse_names(names, predictions), data, own, subset, share, format_, json_)
         return
     if is_own_file(data):
         vectors = load_encoder(encoder) if encoder or depth else None
@@ -134,15 +129,6 @@ def score(
     if json_ != "-":
         print_scores(with_titles(scores, titles), console())
     write_json(scores.model_dump(mode="json"), json_)
-    _log_each(log_to, {predictions[0]: (predictions[0].stem, scores)}, report)
-
-
-def _log_each(tracker: Tracker | None, scored: "Mapping[Path, tuple[str, Scores]]", report: Path | None = None) -> None:
-    """Log each file's scores as a run, with its card and the report, where a tracker was named."""
-    if tracker is None:
-        return
-    for path, (name, scores) in scored.items():
-        log_scores(tracker, name, scores, sound_card(path), {"report": report} if report is not None else {})
 
 
 def _score_sampled(
@@ -178,8 +164,8 @@ def _score_several(
     margin: float | None,
     format_: TableFormat,
     json_: str | None,
-) -> "dict[str, Scores]":
-    """Score several files and print one table of them; returns their scores by name."""
+) -> None:
+    """Score several files and print one table of them."""
     from shiftbench.checking.opened_data import opened_data
     from shiftbench.checking.paper import format_table, models_table
     from shiftbench.scoring.reports.paper_table import print_paper_table
@@ -191,7 +177,6 @@ def _score_several(
     elif json_ != "-":
         typer.echo(format_table(table, format_), nl=False)
     write_json({"scores": {name: each.model_dump(mode="json") for name, each in scores.items()}}, json_)
-    return dict(scores)
 
 
 def _score_folder(
