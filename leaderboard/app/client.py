@@ -72,7 +72,7 @@ def send(
     """
     if is_url(to):
         return submit_to_url(to, predictions, card, any_token=any_token, validation=validation)
-    at_hand = folders or [_built_here(card)]
+    at_hand = folders or [built_here(card)]
     store = open_store(to)
     given = PredictionInput.of(predictions)
     held_out = None if validation is None else replace(given, path=validation)
@@ -83,7 +83,7 @@ def send(
     return {"entry": entry.id, "new": new, "summary": submission_summary(scores, boards) if scores else {}}
 
 
-def _built_here(card: Card) -> DatasetFolder:
+def built_here(card: Card) -> DatasetFolder:
     """Open the card's dataset where it was built on this machine."""
     known = recall_folder(card.data)
     if known is None:

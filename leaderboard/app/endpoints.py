@@ -4,7 +4,7 @@
     /board    board name, such as "dr/nli" -> its rows, best first, then what papers report (key "reported"); 500 a page
     /scores   entry id -> its scores (``shiftbench.scoring.scores.shape.Scores`` as JSON)
     /compare  2 to 4 entry ids, task -> the first against each other one: the ranked mean, drops, shifts
-    /claim    the same as one claim, which ``shiftbench verify`` checks again from the entries' files
+    /claim    the same as one claim, which ``shiftbench study verify`` checks again from the entries' files
 
 ``/check``, ``/submit``, ``/withdraw`` and ``/nominate`` belong to the form (``shiftbench.leaderboard.app.submitting``).
 """
@@ -67,7 +67,7 @@ def add_endpoints(keeper: Keeper) -> None:
         return [pair.model_dump(mode="json") for pair in comparisons.pairs]
 
     def claim(entries: list[str], task: str | None = None) -> dict[str, Any]:
-        """Compare as ``compare`` does, and write a claim that 'shiftbench verify' checks from the entries' files.
+        """Compare as ``compare`` does, and write a claim that 'shiftbench study verify' checks from the entries' files.
 
         Args:
             entries: ids of 2 to 4 entries.

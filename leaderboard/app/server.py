@@ -9,9 +9,9 @@ Pages (``shiftbench.leaderboard.app.pages``) need no script and answer in millis
 
 import gc
 import json
+import logging
 import signal
 import socket
-import sys
 import threading
 import time
 import warnings
@@ -57,6 +57,8 @@ from shiftbench.leaderboard.release import refuse_split_twice
 from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.reports.frame.site import style_sheet
 from shiftbench.validation.report import InvalidInput, Problem
+
+log = logging.getLogger(__name__)
 
 SECONDS_TO_START = 60
 
@@ -231,7 +233,7 @@ def serve(
         host: address to listen on.
         port: 0 takes any free one.
         settings: who may submit, and how often.
-        block: False returns at once and prints nothing; ``close()`` the result to stop.
+        block: False returns at once and notes nothing; ``close()`` the result to stop.
     Returns: the running server.
     Raises: InvalidInput when the port cannot be had; KeyboardInterrupt after Ctrl-C, with the server closed.
     """
@@ -242,7 +244,7 @@ def serve(
             # What the start has made stays: collections need not look through it between requests.
             gc.freeze()
             gc.enable()
-            print(f"the leaderboard is at {server.url}", file=sys.stderr, flush=True)
+            log.info("the leaderboard is at %s", server.url)
             stopped.wait()
             server.close()
             raise KeyboardInterrupt

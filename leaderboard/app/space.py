@@ -17,6 +17,7 @@ from packaging.requirements import Requirement
 
 from shiftbench.builders.folder.hub_folder import download_folder
 from shiftbench.builders.hub_access import writing_to_hub
+from shiftbench.validation.notices import heard_notes
 from shiftbench.validation.report import InvalidInput, Problem
 
 ROOMS = ("validation", "metrics", "builders", "scoring", "leaderboard")
@@ -35,8 +36,8 @@ class SpaceConfig:
     """What a Space shows and takes.
 
     Attributes:
-        data: dataset repositories on the Hub, of folders that ``shiftbench publish`` sent; private ones with the gold
-            of withheld labels are read with the Space's secret ``HF_TOKEN``.
+        data: dataset repositories on the Hub, of folders that ``shiftbench data publish`` sent; private ones with the
+            gold of withheld labels are read with the Space's secret ``HF_TOKEN``.
         store: dataset repository of the entries; the secret ``HF_TOKEN`` must be able to write to it.
         title: the Space's title.
         daily_quota: entries that one submitter may send on a UTC day.
@@ -138,7 +139,8 @@ def run_space(data: Sequence[str], store: str, *, daily_quota: int) -> None:
         folder.refuse_withheld()
     settings = ServerSettings(sign_in=True, daily_quota=daily_quota, proxies=PROXIES)
     host, port = os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0"), int(os.environ.get("GRADIO_SERVER_PORT", PORT))
-    serve(folders, open_store(f"hf://datasets/{store}"), host=host, port=port, settings=settings)
+    with heard_notes():
+        serve(folders, open_store(f"hf://datasets/{store}"), host=host, port=port, settings=settings)
 
 
 def _readme(config: SpaceConfig) -> str:
@@ -160,7 +162,7 @@ def _readme(config: SpaceConfig) -> str:
     head = yaml.safe_dump(dict(facts), sort_keys=False, allow_unicode=True)
     return (
         f"---\n{head}---\n\n# {config.title}\n\n"
-        "Made by `shiftbench publish-space`; run it again to bring it up to date. "
+        "Made by `shiftbench board publish-space`; run it again to bring it up to date. "
         "The secret `HF_TOKEN` must be able to write to "
         f"[{config.store}](https://huggingface.co/datasets/{config.store}), where entries are kept.\n"
     )
@@ -168,7 +170,7 @@ def _readme(config: SpaceConfig) -> str:
 
 def _app(config: SpaceConfig) -> str:
     return (
-        '"""The leaderboard; made by ``shiftbench publish-space``."""\n\n'
+        '"""The leaderboard; made by ``shiftbench board publish-space``."""\n\n'
         "from shiftbench.leaderboard.app.space import run_space\n\n"
         f"run_space({list(config.data)!r}, {config.store!r}, daily_quota={config.daily_quota})\n"
     )

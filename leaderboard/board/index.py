@@ -1,7 +1,7 @@
 """The current content of a store as columns. Each entry is read once, since entries never change."""
 
+import logging
 import threading
-import traceback
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -23,6 +23,8 @@ from shiftbench.leaderboard.release import Released, ReleasedBoard, entry_tasks,
 from shiftbench.leaderboard.store import ENTRY_ID, Entry, Store, folder_of
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
+
+log = logging.getLogger(__name__)
 
 READ_AT_ONCE = 500
 """Entries that are read before they are shown."""
@@ -317,7 +319,7 @@ class Index:
         """Format why an entry has no scores; a bug must neither stop the others nor stay unreported."""
         if isinstance(error, InvalidInput):
             return tuple(public_message(problem, self.names()) for problem in error.problems)
-        traceback.print_exception(error)
+        log.error("an entry was not scored", exc_info=error)
         return ("its scoring failed on this server",)
 
 

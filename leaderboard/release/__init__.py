@@ -23,11 +23,12 @@ from shiftbench.leaderboard.release.rounds import (
     entry_tasks,
     nominate,
     nominated_entries,
+    round_lines,
     round_of_quarter,
 )
 
 __all__ = [
     "LOOKS_A_YEAR", "LeftOut", "Released", "ReleasedBoard", "Round", "TargetFeedback", "close_round", "entry_tasks",
     "feedback", "last_release", "nominate", "nominated_entries", "refuse_split_twice", "released_tasks",
-    "round_of_quarter",
+    "round_lines", "round_of_quarter",
 ]  # fmt: skip

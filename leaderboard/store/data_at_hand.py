@@ -40,9 +40,9 @@ def made_with(folder: DatasetFolder) -> MadeWith:
 
 
 def refuse_candidates_alone(predictions: pl.DataFrame, folder: DatasetFolder, file: Path) -> None:
-    """Refuse a file that no board would show: candidate data sets serve ``shiftbench protocol`` alone."""
+    """Refuse a file that no board would show: candidate data sets serve ``shiftbench study protocol`` alone."""
     tasks = predictions["task"].unique().sort().to_list()
     if all(folder.task(task).candidates_for is not None for task in tasks):
         what = "no board would show this: its predictions are for candidate data sets alone"
-        cure = "give the file to 'shiftbench protocol', or predict the task that they are candidates for, too"
+        cure = "give the file to 'shiftbench study protocol', or predict the task that they are candidates for, too"
         raise InvalidInput(Problem(what, str(file), ", ".join(tasks), cure))

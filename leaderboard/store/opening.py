@@ -22,7 +22,7 @@ def is_hub_place(place: str | Path) -> bool:
     return str(place).startswith(_HUB)
 
 
-def open_store(place: str | Path, *, cache: Path | None = None, api: Any = None) -> Store:
+def open_store(place: str | Path, *, cache: Path | None = None, api: Any = None, must_exist: bool = False) -> Store:
     """Open a store.
 
     Of a repository the copy on this machine is brought up to date first. Where the Hub cannot be reached, the store is
@@ -32,7 +32,7 @@ def open_store(place: str | Path, *, cache: Path | None = None, api: Any = None)
         place: a local folder, which need not exist yet, or ``hf://datasets/ORG/NAME``, a repository that must.
         cache: folder for copies of repositories; default one in the user's cache folder.
         api: a ``huggingface_hub.HfApi``; default one of the address and the token in the environment.
-    Returns: the store.
+        must_exist: refuse a local folder that does not exist yet.
     Raises: InvalidInput when the place is no store's, or cannot be reached and there is no copy.
     """
     if is_hub_place(place):
@@ -40,6 +40,8 @@ def open_store(place: str | Path, *, cache: Path | None = None, api: Any = None)
     root = Path(place)
     if "://" in str(place) or (root.exists() and not root.is_dir()):
         raise InvalidInput(Problem("this is not a store", str(place), cure="give a folder, or hf://datasets/ORG/NAME"))
+    if must_exist and not root.exists():
+        raise InvalidInput(Problem("there is no such store", str(place), cure="give the folder of 'serve --store'"))
     _refuse_other_folder(root)
     return Store(root)
 

@@ -1,19 +1,21 @@
 """Scoring every entry of a store again, and the effect on ranks: no entry keeps scores of old metrics."""
 
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from tqdm import tqdm
+from rich.console import RenderableType
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.store import Store, folder_of
 from shiftbench.leaderboard.store.forecasts import forecast_again, kept_forecasts
 from shiftbench.leaderboard.store.interval_changes import IntervalChange, interval_changes, read_intervals
+from shiftbench.scoring.reports.numbers import plain_points
+from shiftbench.scoring.reports.terminal import FittedTable
 from shiftbench.scoring.scores.coverage import covers_board
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput
 
 
@@ -78,7 +80,7 @@ def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = Fal
     Returns: ids that were scored, kept and failed, and the places and intervals that changed on each board.
     """
     scored, kept, failed, names = [], [], {}, {}
-    for identity in tqdm(store.ids(), desc="scoring", unit="entry", disable=None, file=sys.stderr):
+    for identity in progress(store.ids(), desc="scoring", unit="entry"):
         try:
             entry = store.entry(identity)
             names[identity] = entry.card.name
@@ -106,7 +108,7 @@ def _forecast(
 ) -> tuple[tuple[str, ...], dict[str, str]]:
     """Forecast the entries that lack forecasts, or all; returns which were made, and why others failed."""
     made, failed = [], {}
-    for identity in tqdm(ids, desc="forecasting", unit="entry", disable=None, file=sys.stderr):
+    for identity in progress(ids, desc="forecasting", unit="entry"):
         try:
             entry = store.entry(identity)
             folder = folder_of(entry.card, folders)
@@ -205,3 +207,38 @@ def _ranks(standings: Mapping[str, _Standing]) -> dict[str, int]:
     worst_first = enumerate(sorted(ranked.values()))
     n_worse_or_equal = {value: position + 1 for position, value in worst_first}
     return {identity: len(ranked) - n_worse_or_equal[value] + 1 for identity, value in ranked.items()}
+
+
+def rescored_lines(rescored: Rescored) -> Iterator[str | RenderableType]:
+    """Write what scoring again did, and tables of the places and intervals that changed on each board."""
+    done = f"{len(rescored.scored):,} scored, {len(rescored.kept):,} kept, {len(rescored.failed):,} failed"
+    yield f"metric version {rescored.version}: {done}"
+    yield from (f"  {identity}: {reason}" for identity, reason in rescored.failed.items())
+    if rescored.forecast:
+        yield f"accuracy forecast, entries: {len(rescored.forecast):,}"
+    yield from (f"  {identity}: no forecast: {reason}" for identity, reason in rescored.not_forecast.items())
+    if rescored.against is None:
+        yield "there are no scores of another metric version to compare with"
+    for board, changes in rescored.changes.items():
+        title = f"{board}: metric version {rescored.against} -> {rescored.version}"
+        rows = []
+        for each in changes:
+            rank = f"{each.old_rank or '-'} -> {each.new_rank or '-'}"
+            change = f"{plain_points(each.old_value, 2)} -> {plain_points(each.new_value, 2)}"
+            rows.append([each.name, each.id, rank, change])
+        columns = ("entry", "id", "rank", "mean ST in points")
+        yield FittedTable(title, columns, rows) if rows else f"\n{title}: all places and scores are the same"
+        yield _interval_lines(rescored.intervals.get(board, ()), title)
+
+
+def _interval_lines(changes: Sequence[IntervalChange], title: str) -> str | RenderableType:
+    """Write how many 95% intervals there were and are, how wide, and how many drops they tell from 0."""
+    if not changes:
+        return f"{title}: all intervals are the same"
+    rows = []
+    for each in changes:
+        widths = f"{plain_points(each.old_width, 2)} -> {plain_points(each.new_width, 2)}"
+        clear = "" if each.old_clear is None else f"{each.old_clear} -> {each.new_clear}"
+        rows.append([each.figure, str(each.values), f"{each.old_intervals} -> {each.new_intervals}", widths, clear])
+    columns = ("95% intervals of", "values", "with an interval", "mean width in points", "drops that exclude 0")
+    return FittedTable(f"{title}, intervals", columns, rows)
