@@ -23,7 +23,6 @@ from starlette.routing import Route
 
 from shiftbench.leaderboard.app.answers import page_answer
 from shiftbench.leaderboard.app.callers import Callers
-from shiftbench.leaderboard.app.card_form import card_with
 from shiftbench.leaderboard.app.identity import is_own_page, local_submitter, session_user, signed_in_submitter
 from shiftbench.leaderboard.app.jobs import Job, Jobs
 from shiftbench.leaderboard.app.keeper import Keeper
@@ -31,8 +30,7 @@ from shiftbench.leaderboard.app.line import Line, LineFullError
 from shiftbench.leaderboard.app.uploads import Uploads
 from shiftbench.leaderboard.board.submission import SubmissionAnswer, check, refusal_answer, submit
 from shiftbench.leaderboard.pages import addresses
-from shiftbench.leaderboard.pages.card_fields import card_fields, only_data
-from shiftbench.leaderboard.pages.plain_submit_page import Access, plain_submit_html
+from shiftbench.leaderboard.pages.submit_page import Access, card_fields, card_with, only_data, plain_submit_html
 from shiftbench.scoring.reports.frame.html import tag
 from shiftbench.scoring.reports.frame.site import box
 from shiftbench.scoring.scores.score import FileChecks

@@ -37,18 +37,14 @@ from shiftbench.leaderboard.app.connections import bounded_connections
 from shiftbench.leaderboard.app.endpoints import add_endpoints
 from shiftbench.leaderboard.app.faults import FaultLog, write_logs_to
 from shiftbench.leaderboard.app.gradio_blocks import MAX_REMEMBERED_SESSIONS, GuardedBlocks
-from shiftbench.leaderboard.app.head_requests import HeadAsGet
-from shiftbench.leaderboard.app.headers import SecurityHeaders
 from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.limits import BodyLimit, OwnAddress
 from shiftbench.leaderboard.app.line import AT_ONCE, Line
-from shiftbench.leaderboard.app.not_found import NotFoundPages
+from shiftbench.leaderboard.app.middleware import HeadAsGet, NotFoundPages, SecurityHeaders
 from shiftbench.leaderboard.app.pages import add_pages
 from shiftbench.leaderboard.app.plain_submitting import plain_submit_routes
-from shiftbench.leaderboard.app.sign_ins import CurrentSignIns, SignIns
-from shiftbench.leaderboard.app.signing_in import sign_in_routes
-from shiftbench.leaderboard.app.submitting import add_submit_page
-from shiftbench.leaderboard.app.theme import theme
+from shiftbench.leaderboard.app.signing_in import CurrentSignIns, SignIns, sign_in_routes
+from shiftbench.leaderboard.app.submitting import add_submit_page, theme
 from shiftbench.leaderboard.app.uploads import Uploads, add_upload
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.board.submission import MAX_UPLOAD_BYTES

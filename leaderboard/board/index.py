@@ -12,13 +12,11 @@ import polars as pl
 from shiftbench.builders.checksums import file_state
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import index_cache
-from shiftbench.leaderboard.board.boards import Board, board_frame, rows_of
+from shiftbench.leaderboard.board.boards import Board, Snapshot, Unscored, board_frame, released_frame, rows_of
 from shiftbench.leaderboard.board.copies import Copies
 from shiftbench.leaderboard.board.overall import Benchmark, benchmarks_of, overall_frame
 from shiftbench.leaderboard.board.rank_intervals import RankIntervals
-from shiftbench.leaderboard.board.released import released_frame
 from shiftbench.leaderboard.board.rows import entry_rows, rows_frame, unreleased_rows
-from shiftbench.leaderboard.board.snapshot import Snapshot, Unscored
 from shiftbench.leaderboard.release import Released, ReleasedBoard, entry_tasks, last_release, released_tasks
 from shiftbench.leaderboard.store import ENTRY_ID, Entry, Store, folder_of
 from shiftbench.scoring.scores.shape import Scores

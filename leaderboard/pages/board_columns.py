@@ -6,7 +6,7 @@ from typing import Literal
 
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.leaderboard.board import Board
-from shiftbench.leaderboard.board.released import ROUND
+from shiftbench.leaderboard.board.boards import ROUND
 from shiftbench.leaderboard.board.rows import OOD
 from shiftbench.leaderboard.pages.reported import titles
 from shiftbench.scoring.scores.coverage import LAMBDAS

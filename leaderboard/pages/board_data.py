@@ -4,14 +4,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from shiftbench.leaderboard.board import Board, Index, find_benchmark, find_board
+from shiftbench.leaderboard.board.boards import ROUND
 from shiftbench.leaderboard.board.index_cache import made_with
-from shiftbench.leaderboard.board.overall import MEANS
-from shiftbench.leaderboard.board.overall_ranks import BESIDE
-from shiftbench.leaderboard.board.released import ROUND
+from shiftbench.leaderboard.board.overall import BESIDE, MEANS
 from shiftbench.leaderboard.board.rows import FIGURES, NO_INTERVAL, OOD, PARTS, SHARES
 from shiftbench.leaderboard.pages.board_columns import columns_of
-from shiftbench.leaderboard.pages.board_query import REPORTED, BoardQuery, matching, whole_table
-from shiftbench.leaderboard.pages.overall_query import OverallQuery, matching_lines
+from shiftbench.leaderboard.pages.board_query import (
+    REPORTED,
+    BoardQuery,
+    OverallQuery,
+    matching,
+    matching_lines,
+    whole_table,
+)
 from shiftbench.scoring.scores.coverage import LAMBDAS
 from shiftbench.validation.csv_export import guarded_csv
 

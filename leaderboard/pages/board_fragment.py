@@ -12,6 +12,7 @@ from shiftbench.leaderboard.pages.board_answer import chips
 from shiftbench.leaderboard.pages.board_cells import row_cells, scales_of, scenario_key
 from shiftbench.leaderboard.pages.board_columns import Column, columns_of, shown_columns
 from shiftbench.leaderboard.pages.board_query import (
+    PAGE_ROWS,
     PARTIAL,
     RANKED,
     REPORTED,
@@ -20,7 +21,6 @@ from shiftbench.leaderboard.pages.board_query import (
     matching,
     whole_table,
 )
-from shiftbench.leaderboard.pages.query import PAGE_ROWS
 from shiftbench.leaderboard.pages.reported import ReportedTable, reported_tables
 from shiftbench.leaderboard.pages.table_parts import (
     BETTER,

@@ -6,9 +6,8 @@ ladder     whether and how that number is released to its submitter: pure functi
 history    the figures that an account received, by label whatever its id
 looks      feedback on the feedback half, and the limit on it
 rounds     nominations, and four times a year the permanent figures of the ranking half
-ranking    one board of a round: figures, places and the leading set
+ranking    one board of a round: figures, places, and which entries can be told apart
 releases   the released figures, as the store records them
-ties       which entries of a round can be told apart
 ledger     records of the store, which hold all of this
 
 In: entries of a store and the gold folder. Out: what their submitters, and everybody, may know.

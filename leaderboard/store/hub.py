@@ -15,21 +15,24 @@ from typing import Any, TypeVar
 from filelock import FileLock, Timeout
 
 from shiftbench.builders.hub_access import retry, writing_to_hub
-from shiftbench.leaderboard.store.derived import FORECASTS, scores_path, table_path
 from shiftbench.leaderboard.store.entries import (
     CARD,
     ENTRIES,
     ENTRY_ID,
+    FORECASTS,
     RECORD,
     RECORDS,
     SCORES,
     VERSION,
     WITHDRAWN,
+    Files,
     card_path,
     record_path,
+    scores_path,
+    table_path,
     tombstone_path,
 )
-from shiftbench.leaderboard.store.local import Files, LocalPlace
+from shiftbench.leaderboard.store.local import LocalPlace
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.report import InvalidInput, Problem
 

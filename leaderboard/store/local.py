@@ -12,22 +12,29 @@ import shutil
 import stat
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from filelock import FileLock
 
-from shiftbench.leaderboard.store.entries import DERIVED, ENTRIES, ENTRY_ID, RECORD, RECORDS, SCORES, VERSION, WITHDRAWN
+from shiftbench.leaderboard.store.entries import (
+    DERIVED,
+    ENTRIES,
+    ENTRY_ID,
+    RECORD,
+    RECORDS,
+    SCORES,
+    VERSION,
+    WITHDRAWN,
+    Files,
+)
 from shiftbench.validation.output_files import PRIVATE_FILE, PRIVATE_FOLDER, refuse_unwritable, replace_file, sync
 from shiftbench.validation.report import InvalidInput, Problem
 
 LOCK_SECONDS = 120
 """Seconds that a writer waits for others; each of them needs a fraction of a second."""
-
-Files = Mapping[str, bytes]
-"""Contents by place in the store."""
 
 
 class Place(Protocol):

@@ -63,7 +63,7 @@ def submit(
     """
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.leaderboard.app.client import is_url, send
-    from shiftbench.leaderboard.pages.answer import answer_lines
+    from shiftbench.leaderboard.pages.submit_page import answer_lines
     from shiftbench.validation.cards import find_card, read_card
     from shiftbench.validation.prediction_files import PredictionInput
 
