@@ -129,11 +129,6 @@ def submit_to_url(
 def withdraw_at_url(url: str, entry: str, *, any_token: bool = False) -> dict[str, Any]:
     """Withdraw an entry; only its submitter may.
 
-    Args:
-        url: the leaderboard's address.
-        entry: the entry's id.
-        any_token: send the saved token even if it may write to repositories.
-    Returns: the page's answer.
     Raises: InvalidInput with the problems that the page lists, or when the page cannot be reached.
     """
     return _ask(url, "withdraw", (entry,), any_token=any_token)

@@ -128,11 +128,7 @@ class ComparisonPage(NamedTuple):
 
 
 class Comparisons:
-    """Comparisons that pages ask for: made by jobs of the line, so that a page can say how far one is.
-
-    Args:
-        jobs: those of this server's comparisons.
-    """
+    """Comparisons that pages ask for: made by jobs of the line, so that a page can say how far one is."""
 
     def __init__(self, jobs: Jobs[Found]) -> None:
         self._jobs = jobs

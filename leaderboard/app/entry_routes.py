@@ -192,8 +192,6 @@ _PRIVATE = ("submitter", "stamp", "submitted_at", "copies", "look_alike")
 def scores_parquet(index: Index) -> bytes:
     """Build a table of all scores: the columns of ``shiftbench.leaderboard.board.rows.SCHEMA`` and of single domains.
 
-    Args:
-        index: the boards.
     Returns: Parquet, a row for each entry and task of boards with public labels; ``board`` names the board first.
     """
     frames = [
@@ -221,8 +219,6 @@ def predictions_archive(index: Index) -> Iterator[bytes]:
 
     Predictions on validation rows are beside, ``<entry>.validation.parquet``, where an entry has them.
 
-    Args:
-        index: the boards.
     Returns: its bytes, in pieces of about a MiB, so that no server holds all of it.
     """
     written = _Pieces()

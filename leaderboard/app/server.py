@@ -230,7 +230,6 @@ def serve(
         port: 0 takes any free one.
         settings: who may submit, and how often.
         block: False returns at once and notes nothing; ``close()`` the result to stop.
-    Returns: the running server.
     Raises: InvalidInput when the port cannot be had; KeyboardInterrupt after Ctrl-C, with the server closed.
     """
     port = usable_port(host, port)
@@ -269,7 +268,6 @@ def usable_port(host: str, port: int) -> int:
     Args:
         host: address to listen on.
         port: the one asked for; 0 for any free one.
-    Returns: the port.
     Raises: InvalidInput when it is taken, or the address is none of this machine's.
     """
     try:

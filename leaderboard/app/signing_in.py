@@ -106,11 +106,7 @@ _UNREACHABLE = 502
 
 
 def sign_in_routes(sign_ins: SignIns) -> list[Route]:
-    """Return the routes, for the application that has sessions; where the server runs on no Space nobody signs in.
-
-    Args:
-        sign_ins: those of this server.
-    """
+    """Return the routes, for the application that has sessions; where the server runs on no Space nobody signs in."""
 
     async def ask_to_sign_out(_: Request) -> Response:
         button = tag("button", "Sign out", type="submit", class_="sb-button")

@@ -52,12 +52,7 @@ class SpaceConfig:
 
 
 def space_files(config: SpaceConfig) -> dict[str, bytes]:
-    """Build the files of a Space: its card, its program, its requirements, and the source of the rooms that it needs.
-
-    Args:
-        config: what the Space shows and takes.
-    Returns: contents by path in the Space.
-    """
+    """Build the files of a Space: its card, program, requirements, and the source of the rooms that it needs."""
     return {
         "README.md": _readme(config).encode(),
         "app.py": _app(config).encode(),
@@ -106,7 +101,6 @@ def publish_space(repo_id: str, config: SpaceConfig, *, private: bool = False) -
         repo_id: its name on the Hub, ``ORG/NAME``.
         config: what it shows.
         private: only its organisation sees it.
-    Returns: its address.
     Raises: InvalidInput when the Hub refuses.
     """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
@@ -189,9 +183,6 @@ def _sources() -> Iterator[tuple[str, bytes]]:
 def check_names(repo_id: str, config: SpaceConfig) -> None:
     """Refuse names that cannot be those of repositories of the Hub.
 
-    Args:
-        repo_id: of the Space.
-        config: names the repositories of data and entries.
     Raises: InvalidInput naming all that are wrong.
     """
     from huggingface_hub.errors import HFValidationError

@@ -84,9 +84,6 @@ def _checked_files(
 def find_results(entries: Sequence[Analysed], folders: Sequence[DatasetFolder]) -> list[Result]:
     """Join entries with the boards of their datasets (see ``join_boards``).
 
-    Args:
-        entries: entries with their scores.
-        folders: the datasets that they are for.
     Returns: a result for each entry and task that has a board.
     """
     used = {(entry.card.data, entry.card.subset) for entry in entries}

@@ -126,7 +126,6 @@ def find_board(name: str, choices: Sequence[Board]) -> Board:
     Args:
         name: such as ``dr/nli``.
         choices: the boards there are.
-    Returns: the board.
     Raises: InvalidInput proposing the nearest name.
     """
     for board in choices:

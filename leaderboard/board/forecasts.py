@@ -113,11 +113,7 @@ class ForecastIndex:
                     self._failed[identity] = reason
 
     def on(self, boards: Sequence[Board]) -> ForecastsFound:
-        """Gather the forecasts of boards, one entry a model; boards whose labels are withheld have none.
-
-        Args:
-            boards: one of them, or all.
-        """
+        """Gather the forecasts of boards, one entry a model; boards whose labels are withheld have none."""
         found: list[Forecasted] = []
         names: list[tuple[str, str]] = []
         reasons: Counter[str] = Counter()

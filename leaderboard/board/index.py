@@ -331,7 +331,6 @@ def public_message(problem: Problem, names: dict[str, str]) -> str:
     Args:
         problem: the problem.
         names: what to write in place of each path.
-    Returns: the line.
 
     >>> public_message(Problem("the file is empty", "/srv/up/a.csv", "0 bytes"), {"/srv/up/a.csv": "a.csv"})
     'a.csv: the file is empty; found 0 bytes'

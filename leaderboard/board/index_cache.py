@@ -67,8 +67,6 @@ def made_with(rows: pl.DataFrame) -> pl.DataFrame:
 def read_rows(store: Store) -> pl.DataFrame:
     """Read the stored rows.
 
-    Args:
-        store: the store that keeps them.
     Returns: rows as ``shiftbench.leaderboard.board.rows.SCHEMA`` has them; none where none are kept, or in another
         shape.
     """

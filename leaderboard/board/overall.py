@@ -34,11 +34,7 @@ of a line without replicates on some task; ``win_rate`` also null of a single li
 
 
 class OverallRanks:
-    """Ranks of one benchmark's lines. Lines can be added, which is much quicker than starting again.
-
-    Args:
-        tasks: the benchmark's named tasks.
-    """
+    """Ranks of one benchmark's lines. Lines can be added, which is much quicker than starting again."""
 
     def __init__(self, tasks: Sequence[str]) -> None:
         self.entries: dict[str, tuple[str, ...]] = {}

@@ -35,9 +35,6 @@ _RANK_FACTS = ("rank_about", "with_leader", "corrected")
 def board_rows(index: Index, board: Board) -> list[dict[str, Any]]:
     """Write a board's rows as plain JSON data, best first, and after them what papers report.
 
-    Args:
-        index: the boards.
-        board: one of them.
     Returns: of each row the facts of its card, ``rank`` and ``rank_interval`` (null of what is not ranked),
         ``rank_about``, ``with_leader`` and ``corrected`` (see ``shiftbench.leaderboard.board.ranks.INTERVALS``),
         ``at_floor`` (mean ST at chance), ``data`` (content hash), ``metric_version`` and the encoders of depths and

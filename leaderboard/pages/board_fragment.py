@@ -48,9 +48,6 @@ _RANK_WORDS = (
 def rows_fragment(index: Index, query: BoardQuery) -> Markup:
     """Build the table with its pager, which the page's script puts in the place of the last one.
 
-    Args:
-        index: the boards.
-        query: what the address asks for.
     Returns: a part of the page that ``board_page`` builds.
     Raises: InvalidInput when there is no such board.
     """
@@ -108,12 +105,7 @@ def rows_fragment(index: Index, query: BoardQuery) -> Markup:
 
 
 def state_notes(index: Index, notes: Iterable[str]) -> list[Markup]:
-    """List what a reader should know of the table's state: entries still to be read, a store that cannot be asked.
-
-    Args:
-        index: the boards.
-        notes: what was asked and is not known.
-    """
+    """List what a reader should know of the table's state: entries still to be read, a store that cannot be asked."""
     paragraphs = [tag("p", note, class_="sb-soft") for note in notes]
     if index.unread:
         words = f"{index.unread:,} entries are still being read; ranks may change until all are here."

@@ -28,10 +28,6 @@ _SHOWN_AS = ("sort", "order", "x", "intervals", "reported", "picks")
 def board_page(index: Index, query: BoardQuery) -> Markup:
     """Build the page of a board: the ways to others, the answer, the picture, filters, one page of rows, the legend.
 
-    Args:
-        index: the boards.
-        query: what the address asks for.
-    Returns: what stands below the page's head.
     Raises: InvalidInput when there is no such board.
     """
     boards = index.boards()
@@ -115,14 +111,7 @@ def _form(board: Board, query: BoardQuery) -> Markup:
 def chooser(
     benchmarks: Sequence[Benchmark], boards: Sequence[Board], benchmark: Benchmark, board: Board | None
 ) -> Markup:
-    """Build both rows of links.
-
-    Args:
-        benchmarks: all there are.
-        boards: all there are.
-        benchmark: the one whose board is shown.
-        board: the one that is shown; None for the overall board.
-    """
+    """Build both rows of links."""
     tabs = [
         tag(
             "a",

@@ -334,12 +334,7 @@ def sortable(benchmark: Benchmark) -> dict[str, str]:
 
 
 def matching_lines(frame: pl.DataFrame, query: OverallQuery) -> pl.DataFrame:
-    """Keep the lines that a question asks for, in its order: ranked lines first, missing values last.
-
-    Args:
-        frame: the overall board.
-        query: the question.
-    """
+    """Keep the lines that a question asks for, in its order: ranked lines first, missing values last."""
     matched = frame.with_row_index("place")
     if query.q:
         matched = matched.filter(pl.col("words").str.contains(query.q.lower(), literal=True))

@@ -106,7 +106,6 @@ def compare_page(
         compared: the comparison, where there is one.
         task: the task that the address names, kept in the form.
         problems: why there is none, in words that may be shown.
-    Returns: what stands below the page's head.
     """
     parts = [tag("h1", "Compare entries"), _chooser(choices, chosen, task)]
     if problems:
@@ -187,7 +186,6 @@ def comparing_page(
         seconds: since the comparison began.
         progress: pairs that are done, and all of them; None where that is not known.
         place: its place in the line; 0 where it does not wait there.
-    Returns: what stands below the page's head.
     """
     words = f"Number {place} in line. " if place else ""
     words += (

@@ -37,7 +37,6 @@ def data_page(folders: Sequence[DatasetFolder], name: str) -> Markup:
     Args:
         folders: the datasets.
         name: ``benchmark/task`` (with ``@hash`` where versions differ); the first task without.
-    Returns: the page's body.
     Raises: InvalidInput when there is no such task, proposing the nearest name.
     """
     tasks = _tasks(folders)
@@ -243,25 +242,13 @@ def _sources(folder: DatasetFolder, info: TaskInfo) -> Markup:
 
 
 def samples_part(folder: DatasetFolder, task: str) -> Markup:
-    """Build three rows of each domain, folded; of domains whose licence does not allow that, a sentence.
-
-    Args:
-        folder: the dataset.
-        task: its task.
-    Returns: a list of domains.
-    """
+    """Build three rows of each domain, folded; of domains whose licence does not allow that, a sentence."""
     samples = _samples(folder.path.as_posix(), folder.content_hash, task)
     return join(_domain(domain, rows) for domain, rows in samples.items())
 
 
 def loading_part(folder: DatasetFolder, task: str) -> Markup:
-    """Build the lines of Python that load a task: all domains, and one.
-
-    Args:
-        folder: the dataset.
-        task: its task.
-    Returns: code, with a button that copies it.
-    """
+    """Build the lines of Python that load a task: all domains, and one."""
     config = config_name(task, folder.task(task))
     domain = next(iter(folder.task(task).domains), None)
     one = f'\nload_dataset(DATA, "{config}.{domain}")  # one domain' if domain else ""

@@ -84,7 +84,6 @@ def entry_page(
             (``shiftbench.leaderboard.board.places.effective_robustness_of``).
         place: finds its rank on the task's board (``shiftbench.leaderboard.board.places.place_of``).
         forecast: gives the forecasts of the task.
-    Returns: what stands below the page's head.
     """
     shown = find_task(scores, task) if scores else None
     parts = [
@@ -180,7 +179,6 @@ def heading(identity: str, entry: Entry | None, task: TaskScores | None, folder:
         entry: the entry; None where its card cannot be read.
         task: the task that the page shows, if it has any.
         folder: the dataset that the entry is for.
-    Returns: the head.
     """
     chosen = task.task if task else None
     permalink = tag("a", entry_address(identity), href=entry_address(identity, chosen), class_="sb-mono")
@@ -231,8 +229,6 @@ def _copy_button(name: str, words: str) -> Markup:
 def citation(entry: Entry) -> str:
     """Format an entry's BibTeX.
 
-    Args:
-        entry: the entry.
     Returns: a ``@misc`` that names model, submitter, year, entry and data.
     """
     card = entry.card
@@ -266,8 +262,6 @@ def place_words(place: BoardPlace) -> str:
 def place_part(place: BoardPlace) -> Markup:
     """Build the line about an entry's rank, and behind it the ranks over time where they changed days.
 
-    Args:
-        place: the entry's place.
     Returns: a paragraph, and a folded picture with its table.
     """
     line = tag("p", place_words(place), ".", class_="sb-place")
@@ -331,7 +325,6 @@ def withdrawn_page(identity: str, withdrawn_at: str) -> Markup:
     Args:
         identity: the entry's id.
         withdrawn_at: ISO 8601, or empty where that cannot be read.
-    Returns: what stands below the page's head.
     """
     day = f" on {withdrawn_at[:10]}" if withdrawn_at else ""
     words = f"The person who submitted this entry withdrew it{day}. It is on no board, and its address stays."

@@ -73,10 +73,6 @@ _READING = (
 def overall_page(index: Index, query: OverallQuery) -> Markup:
     """Build the front page; of a benchmark with one task that task's board.
 
-    Args:
-        index: the boards.
-        query: what the address asks for.
-    Returns: what stands below the page's head.
     Raises: InvalidInput when there is no such benchmark.
     """
     benchmarks = index.benchmarks()
@@ -114,9 +110,6 @@ def overall_page(index: Index, query: OverallQuery) -> Markup:
 def overall_fragment(index: Index, query: OverallQuery) -> Markup:
     """Build the table of lines with its pager, which the page's script puts in the place of the last one.
 
-    Args:
-        index: the boards.
-        query: what the address asks for.
     Raises: InvalidInput when there is no such benchmark.
     """
     benchmark = find_benchmark(query.benchmark, index.benchmarks())

@@ -23,22 +23,13 @@ _SHOWN = 5
 
 
 def submit_html(folders: Sequence[DatasetFolder], *, sign_in: bool, daily_quota: int | None) -> Markup:
-    """Build the words about what to submit, who may, and how from a program.
-
-    Args:
-        folders: the datasets that submissions are for.
-        sign_in: submitters sign in at the Hub.
-        daily_quota: entries of one submitter a UTC day; None: any number.
-    Returns: what stands above the form.
-    """
+    """Build the words about what to submit, who may, and how from a program."""
     return render("submit.html", folders=folders, sign_in=sign_in, daily_quota=daily_quota)
 
 
 def answer_html(answer: SubmissionAnswer) -> Markup:
     """Show what a check, a submission or a withdrawal answered.
 
-    Args:
-        answer: as the endpoint gives it.
     Returns: a box with the problems, or what was done.
     """
     if not answer["ok"]:
@@ -230,7 +221,6 @@ def plain_submit_html(
         answer: to what was sent with them; None before anything was sent.
         access: whether this form can submit, and as whom.
         daily_quota: entries of one submitter a UTC day; None: any number.
-    Returns: the form, under the answer.
     """
     return render(
         "plain_submit.html",
@@ -251,11 +241,6 @@ _COUNTS = ("parameters", "tunable_parameters", "shots", "training_size", "tuning
 def card_with(text: str, values: Mapping[str, str | None], data: str | None) -> str:
     """Write what was filled in into the card's text, and leave all else there as it is.
 
-    Args:
-        text: the card so far.
-        values: of the form, by key; untouched fields hold nothing.
-        data: the dataset of a server that has but one.
-    Returns: the card as YAML.
     Raises: InvalidInput when the text is no card, or a field is too long.
     """
     card = parse_mapping(text, "card", "card") if text.strip() else {}

@@ -23,14 +23,7 @@ class Info(NamedTuple):
 
 
 def info_button(key: str, head: str, words: str, formula: str = "") -> Info:
-    """Build the i-button of a heading, which opens a short explanation, by keyboard and without script, too.
-
-    Args:
-        key: tells the buttons of a page apart.
-        head: the heading.
-        words: what it is, in one sentence.
-        formula: how it is computed; empty where there is nothing to compute.
-    """
+    """Build the i-button of a heading, which opens a short explanation, by keyboard and without script, too."""
     name = f"about-{''.join(letter if letter.isalnum() else '-' for letter in key)}"
     lines = [tag("strong", head), tag("p", words), *([tag("p", tag("code", formula))] if formula else [])]
     button = tag("button", "i", type="button", popovertarget=name, class_="sb-i", aria_label=f"What is {head}?")

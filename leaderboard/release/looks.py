@@ -76,10 +76,6 @@ class TargetFeedback:
 def feedback(store: Store, entry: Entry, folder: DatasetFolder) -> tuple[TargetFeedback, ...]:
     """Return the feedback that an entry's submitter may receive; the same file gets the same answer.
 
-    Args:
-        store: holds the entry.
-        entry: an entry on withheld labels.
-        folder: the gold folder that it is for.
     Raises: InvalidInput for a damaged record.
     """
     asked = _FeedbackRequest(store, entry, folder)

@@ -82,14 +82,6 @@ def measure(
 ) -> Measured | None:
     """Score predictions on one half of a target's labels: the mean over seeds, then over sources.
 
-    Args:
-        predicted: the predictions.
-        folder: the gold folder.
-        task: the task.
-        subset: the subset that the file covers.
-        target: the domain that they are on.
-        feedback: the half: for feedback, or for ranking.
-        encoder: needed for BERTScore alone.
     Returns: None where the score is undefined: too few groups, or no encoder of tokens.
     """
     gold = _gold_of_half(folder, task, subset, target, feedback=feedback)

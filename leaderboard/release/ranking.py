@@ -146,18 +146,7 @@ class Ranking:
         name: str,
         day: date,
     ) -> None:
-        """Find the board's targets, their labels, and what earlier rounds released of them.
-
-        Args:
-            store: holds the entries.
-            folder: the gold folder.
-            task: the board's task.
-            subset: its subset of the test ids.
-            closed: the rounds before.
-            histories: figures that rounds released to each account; new ones are added.
-            name: the round's name.
-            day: its day.
-        """
+        """Find the board's targets, their labels, and what earlier rounds released of them."""
         self.store, self.folder, self.task, self.subset = store, folder, task, subset
         self.histories, self.name, self.day = histories, name, day
         self.info = folder.task(task)

@@ -85,22 +85,12 @@ def check_id(identity: str) -> str:
 
 
 def card_path(identity: str) -> str:
-    """Return the path of an entry's card in a store.
-
-    Args:
-        identity: the entry's id.
-    Returns: a path below the store's root, with slashes.
-    """
+    """Return the path of an entry's card in a store."""
     return f"{ENTRIES}/{check_id(identity)}/{CARD}"
 
 
 def predictions_path(identity: str) -> str:
-    """Return the path of an entry's predictions in a store.
-
-    Args:
-        identity: the entry's id.
-    Returns: a path below the store's root, with slashes.
-    """
+    """Return the path of an entry's predictions in a store."""
     return f"{ENTRIES}/{check_id(identity)}/{PREDICTIONS}"
 
 
@@ -141,8 +131,6 @@ def now() -> str:
 def entry_bytes(entry: Entry) -> bytes:
     """Write the content of an entry's card file.
 
-    Args:
-        entry: the entry.
     Returns: JSON in UTF-8.
     """
     content = {
@@ -204,24 +192,12 @@ FORECASTS = ".forecasts.json"
 
 
 def scores_path(identity: str, version: str = METRIC_VERSION) -> str:
-    """Return the path of an entry's nested scores in a store.
-
-    Args:
-        identity: the entry's id.
-        version: the metric version.
-    Returns: a path below the store's root, with slashes.
-    """
+    """Return the path of an entry's nested scores in a store."""
     return f"{SCORES}/{version}/{check_id(identity)}.json"
 
 
 def table_path(identity: str, version: str = METRIC_VERSION) -> str:
-    """Return the path of an entry's long table of scores in a store.
-
-    Args:
-        identity: the entry's id.
-        version: the metric version.
-    Returns: a path below the store's root, with slashes.
-    """
+    """Return the path of an entry's long table of scores in a store."""
     return f"{SCORES}/{version}/{check_id(identity)}.parquet"
 
 

@@ -69,12 +69,7 @@ def read_intervals(contents: Iterable[tuple[str, bytes]]) -> dict[tuple[str, str
 
 
 def interval_changes(old: Mapping[Place, Ends], new: Mapping[Place, Ends]) -> tuple[IntervalChange, ...]:
-    """Compare the intervals of one board; figures whose intervals are unchanged, up to rounding, are left out.
-
-    Args:
-        old: ends by entry, shift and figure.
-        new: the same, of the current version.
-    """
+    """Compare the intervals of one board; figures whose intervals are unchanged, up to rounding, are left out."""
     found = []
     for figure in (*_MEANS.values(), *_OF_SHIFTS.values()):
         both = [(old[place], ends) for place, ends in new.items() if place[2] == figure and place in old]

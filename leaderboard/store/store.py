@@ -84,11 +84,6 @@ def read_checked_rows(
     The id is made of both files, so it cannot be checked without the second. Scores need only the first, which is
     returned then once it passes its own check.
 
-    Args:
-        entry: the entry.
-        folder: its dataset.
-        predictions: its prediction file.
-        validation: returns the file of its validation rows; None where it has none.
     Raises: InvalidInput when the predictions are damaged, or card or files are not those that were sent.
     """
     rows = checked_predictions(predictions, folder, entry.card.subset)
