@@ -28,7 +28,6 @@ from shiftbench.leaderboard.pages.forecast_board import Shown, forecast_csv, for
 from shiftbench.leaderboard.pages.overall_page import overall_fragment, overall_page
 from shiftbench.leaderboard.pages.shell import script
 from shiftbench.scoring.forecasting.methods import TITLES
-from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.site import style_sheet
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
@@ -37,11 +36,19 @@ A_YEAR = "public, max-age=31536000, immutable"
 
 def add_pages(app: FastAPI, keeper: Keeper, line: Line, callers: Callers) -> None:
     """Add the pages' routes; they are read only, and answer everybody alike."""
-    _add_static(app)
     _add_board(app, keeper)
     add_entry_routes(app, keeper, line, callers)
     add_forecast_routes(app, keeper)
     app.add_exception_handler(InvalidInput, _no_such_thing)
+
+    # The addresses of static files carry a digest of the content.
+    @app.get(addresses.STYLE_SHEET)
+    def css() -> Response:
+        return Response(style_sheet(), media_type="text/css", headers={"Cache-Control": A_YEAR})
+
+    @app.get(addresses.SCRIPT)
+    def js() -> Response:
+        return Response(script(), media_type="text/javascript", headers={"Cache-Control": A_YEAR})
 
     @app.get(addresses.DATA)
     def data(task: str = "") -> Response:
@@ -61,17 +68,6 @@ def _no_such_thing(request: Request, error: Exception) -> Response:
     if isinstance(error, InvalidInput) and wants_page(request):
         return problems_answer("Leaderboard", error)
     return PlainTextResponse(f"{error}\n", 404)
-
-
-def _add_static(app: FastAPI) -> None:
-    # Their addresses carry a digest of the content.
-    @app.get(addresses.STYLE_SHEET)
-    def css() -> Response:
-        return Response(style_sheet(), media_type="text/css", headers={"Cache-Control": A_YEAR})
-
-    @app.get(addresses.SCRIPT)
-    def js() -> Response:
-        return Response(script(), media_type="text/javascript", headers={"Cache-Control": A_YEAR})
 
 
 def _add_board(app: FastAPI, keeper: Keeper) -> None:
@@ -114,7 +110,7 @@ def add_forecast_routes(app: FastAPI, keeper: Keeper) -> None:
 
     @app.get(addresses.FORECAST)
     def forecast(request: Request) -> Response:
-        return page_or_problems("Forecasts", lambda: _page(request, keeper))
+        return page_or_problems("Forecasts", lambda: forecast_page(*_resolve_request(request, keeper)))
 
     @app.get(addresses.FORECAST_CSV)
     def as_csv(request: Request) -> Response:
@@ -125,10 +121,6 @@ def add_forecast_routes(app: FastAPI, keeper: Keeper) -> None:
         _, found = _resolve_request(request, keeper)
         compared = found.compared.model_copy(update={"left_out": tuple(found.left_out)})
         return JSONResponse(compared.model_dump(mode="json"))
-
-
-def _page(request: Request, keeper: Keeper) -> Markup:
-    return forecast_page(*_resolve_request(request, keeper))
 
 
 def _resolve_request(request: Request, keeper: Keeper) -> tuple[Shown, ForecastsFound]:

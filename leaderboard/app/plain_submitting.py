@@ -90,8 +90,8 @@ def plain_submit_routes(
 
     def sender(request: Request) -> str:
         if not sign_in:
-            return _local(request)
-        user = _signed_in(request)
+            return local_submitter(request.client.host if request.client else None, request.headers)
+        user = signed_in_submitter(_session_user(request), request.headers)
         callers.learn(request.headers, user)
         return user
 
@@ -164,14 +164,6 @@ def plain_submit_routes(
 
     path = addresses.PLAIN_SUBMIT
     return [Route(path, form, methods=["GET"]), Route(path, send, methods=["POST"])]
-
-
-def _local(request: Request) -> str:
-    return local_submitter(request.client.host if request.client else None, request.headers)
-
-
-def _signed_in(request: Request) -> str:
-    return signed_in_submitter(_session_user(request), request.headers)
 
 
 def _session_user(request: Request) -> str | None:

@@ -157,10 +157,7 @@ def _mount(app: FastAPI, blocks: gr.Blocks, routes: Sequence[Route], sign_ins: S
         app_kwargs={
             "routes": list(routes),
             "middleware": [Middleware(CurrentSignIns, sign_ins=sign_ins)],
-            "exception_handlers": {
-                FnIndexInferError: _no_such_endpoint,
-                RequestValidationError: _invalid_request,
-            },
+            "exception_handlers": {FnIndexInferError: _no_such_endpoint, RequestValidationError: _invalid_request},
         },
     )
 

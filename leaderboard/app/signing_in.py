@@ -153,10 +153,7 @@ def _hugging_face_routes(sign_ins: SignIns) -> list[Route]:
         sign_ins.begin(request.session, user, float(token.get("expires_at") or time.time()))
         return RedirectResponse(target, 302)
 
-    return [
-        Route(addresses.SIGN_IN, sign_in, methods=["GET"]),
-        Route(addresses.SIGNED_IN, signed_in, methods=["GET"]),
-    ]
+    return [Route(addresses.SIGN_IN, sign_in, methods=["GET"]), Route(addresses.SIGNED_IN, signed_in, methods=["GET"])]
 
 
 def _provider() -> Any:

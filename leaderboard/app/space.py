@@ -30,6 +30,13 @@ PORT = 7860
 PROXIES = ("10.0.0.0/8",)
 """Where Hugging Face's own proxy has its address: a Space is reached through it alone."""
 
+_PROGRAM = '''"""The leaderboard; made by ``shiftbench board publish-space``."""
+
+from shiftbench.leaderboard.app.space import run_space
+
+run_space({data!r}, {store!r}, daily_quota={quota})
+'''
+
 
 @dataclass(frozen=True)
 class SpaceConfig:
@@ -55,7 +62,7 @@ def space_files(config: SpaceConfig) -> dict[str, bytes]:
     """Build the files of a Space: its card, program, requirements, and the source of the rooms that it needs."""
     return {
         "README.md": _readme(config).encode(),
-        "app.py": _app(config).encode(),
+        "app.py": _PROGRAM.format(data=list(config.data), store=config.store, quota=config.daily_quota).encode(),
         "requirements.txt": "".join(f"{line}\n" for line in requirements(bert_score=config.bert_score)).encode(),
         **dict(_sources()),
     }
@@ -159,14 +166,6 @@ def _readme(config: SpaceConfig) -> str:
         "Made by `shiftbench board publish-space`; run it again to bring it up to date. "
         "The secret `HF_TOKEN` must be able to write to "
         f"[{config.store}](https://huggingface.co/datasets/{config.store}), where entries are kept.\n"
-    )
-
-
-def _app(config: SpaceConfig) -> str:
-    return (
-        '"""The leaderboard; made by ``shiftbench board publish-space``."""\n\n'
-        "from shiftbench.leaderboard.app.space import run_space\n\n"
-        f"run_space({list(config.data)!r}, {config.store!r}, daily_quota={config.daily_quota})\n"
     )
 
 

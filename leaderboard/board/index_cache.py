@@ -104,10 +104,7 @@ def read_intervals(store: Store) -> dict[BoardKey, pl.DataFrame]:
 
 
 def write(
-    store: Store,
-    rows: pl.DataFrame,
-    replicates: dict[Key, Replicates],
-    intervals: Mapping[BoardKey, pl.DataFrame],
+    store: Store, rows: pl.DataFrame, replicates: dict[Key, Replicates], intervals: Mapping[BoardKey, pl.DataFrame]
 ) -> None:
     """Write rows, replicates and intervals; InvalidInput when the store cannot be written."""
     every = list(replicates.values())

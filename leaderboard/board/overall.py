@@ -242,10 +242,7 @@ def _means(newest: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
         line["average_drop.placebo"] = None if None in placebo else float(np.mean(placebo))
         rows.append(line)
     names = [f"{figure}{part}" for figure in MEANS for part in parts]
-    schema = {
-        **dict.fromkeys(LINE, pl.String()),
-        **dict.fromkeys([*names, "average_drop.placebo"], pl.Float64()),
-    }
+    schema = {**dict.fromkeys(LINE, pl.String()), **dict.fromkeys([*names, "average_drop.placebo"], pl.Float64())}
     means = pl.DataFrame(rows, schema=schema, orient="row")
     return by_line.select(*LINE, "n_tasks").join(means, on=LINE, how="left", maintain_order="left")
 

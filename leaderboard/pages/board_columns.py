@@ -122,11 +122,7 @@ _SHARES = (
 )
 _FACTS = (
     Column(
-        "paradigm",
-        "Paradigm",
-        "How the model was adapted: fine-tuned, few-shot, zero-shot.",
-        "text",
-        default=False,
+        "paradigm", "Paradigm", "How the model was adapted: fine-tuned, few-shot, zero-shot.", "text", default=False
     ),
     Column("parameters", "Parameters", "Number of parameters of the model.", "count", default=False),
     Column("base_model", "Base model", "Pretrained model that training started from.", "text", default=False),

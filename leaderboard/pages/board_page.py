@@ -37,12 +37,25 @@ def board_page(index: Index, query: BoardQuery) -> Markup:
     benchmarks = index.benchmarks()
     benchmark = next(each for each in benchmarks if each.folder.content_hash == board.folder.content_hash)
     ranked = index.frame(board).filter("complete")
+
+    def link(row: Mapping[str, Any]) -> Markup:
+        return tag("a", row["name"], href=entry_address(row["id"], board.task))
+
+    form = render(
+        "board_form.html",
+        query=query,
+        hidden_names=("board", *_SHOWN_AS),
+        filters=FILTERS,
+        max_search=MAX_SEARCH,
+        columns=columns_of(board),
+        shown=shown_columns(board, query.columns),
+    )
     lead = [
         chooser(benchmarks, boards, benchmark, board),
         notices([board.folder]),
         tag("h1", board_name(board), tag("span", f" {_board_subject(board)}", class_="sb-soft")),
-        answer(ranked, _kind_of_target(board), _link_to(board), has_public_labels=board.folder.has_public_labels),
-        _form(board, query),
+        answer(ranked, _kind_of_target(board), link, has_public_labels=board.folder.has_public_labels),
+        form,
     ]
     picture = scatter(ranked, query, lambda row: (row["name"], entry_address(row["id"], board.task)))
     below = [to_forecasts(board), legend(board), about_data(board), unscored_list(index.unscored())]
@@ -88,37 +101,12 @@ def _kind_of_target(board: Board) -> str:
     return "on unseen domains" if board.info.id_domain is None else "on unseen data sets"
 
 
-def _link_to(board: Board) -> Any:
-    def link(row: Mapping[str, Any]) -> Markup:
-        return tag("a", row["name"], href=entry_address(row["id"], board.task))
-
-    return link
-
-
-def _form(board: Board, query: BoardQuery) -> Markup:
-    """Write the filters: a form that any browser can send."""
-    return render(
-        "board_form.html",
-        query=query,
-        hidden_names=("board", *_SHOWN_AS),
-        filters=FILTERS,
-        max_search=MAX_SEARCH,
-        columns=columns_of(board),
-        shown=shown_columns(board, query.columns),
-    )
-
-
 def chooser(
     benchmarks: Sequence[Benchmark], boards: Sequence[Board], benchmark: Benchmark, board: Board | None
 ) -> Markup:
     """Build both rows of links."""
     tabs = [
-        tag(
-            "a",
-            benchmark_name(each),
-            href=overall_address(each),
-            aria_current="true" if each == benchmark else None,
-        )
+        tag("a", benchmark_name(each), href=overall_address(each), aria_current="true" if each == benchmark else None)
         for each in benchmarks
     ]
     overall = tag("a", "Overall", href=overall_address(benchmark), aria_current="page" if board is None else None)
@@ -186,12 +174,7 @@ _RANKS = (
 def legend(board: Board) -> Markup:
     """Build the folded words on how to read a board's table."""
     if not board.folder.has_public_labels:
-        return tag(
-            "details",
-            tag("summary", "How to read this table"),
-            tag("p", _RELEASED),
-            class_="sb-legend",
-        )
+        return tag("details", tag("summary", "How to read this table"), tag("p", _RELEASED), class_="sb-legend")
     has_drops = board.info.joined_source is None
     lines = [*_FIGURES, *(_DROPS if has_drops else ()), *_RANKS]
     is_grid = has_drops and board.info.id_domain is None

@@ -88,7 +88,7 @@ def _task(folder: DatasetFolder, task: str) -> Markup:
     marks = [mark for mark in ("partial", "unverified") if getattr(manifest, mark)]
     if marks:
         facts.append(("Upstream files", ", ".join(marks)))
-    statistics = _statistics(folder, task)
+    statistics = _read_statistics(folder.path.as_posix(), folder.content_hash, task)
     return render(
         "data.html",
         title=f"{manifest.title}: {info.title}",
@@ -215,13 +215,9 @@ def _quantiles(path: str, content_hash: str, task: str) -> dict[str, dict[str, l
     return quantiles
 
 
-def _statistics(folder: DatasetFolder, task: str) -> TaskStatistics | None:
-    """Read a task's statistics; placebos have none."""
-    return _read_statistics(folder.path.as_posix(), folder.content_hash, task)
-
-
 @lru_cache(maxsize=64)
 def _read_statistics(path: str, content_hash: str, task: str) -> TaskStatistics | None:
+    """Read a task's statistics; placebos have none."""
     folder = DatasetFolder.open(path)
     return read_statistics(folder.path, task) if (folder.path / "statistics" / f"{task}.json").is_file() else None
 

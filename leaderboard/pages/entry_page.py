@@ -86,10 +86,12 @@ def entry_page(
         forecast: gives the forecasts of the task.
     """
     shown = find_task(scores, task) if scores else None
+    why = tag("ul", *(tag("li", reason) for reason in reasons))
+    not_scored = tag("div", tag("strong", "Not scored on this server."), why, class_="sb-notice", role="note")
     parts = [
         notices([folder] if folder else []),
         heading(identity, entry, shown, folder),
-        _reasons(reasons) if scores is None else Markup(""),
+        not_scored if scores is None else Markup(""),
         _exposure(entry, shown, folder) if entry and shown and folder else Markup(""),
         card_html(entry.card) if entry else Markup(""),
         _chooser(identity, scores, shown, folder) if scores and shown else Markup(""),
@@ -137,12 +139,7 @@ def _chooser(identity: str, scores: Scores, task: TaskScores, folder: DatasetFol
     if len(names) < 2:
         return title
     links = [
-        tag(
-            "a",
-            words(name),
-            href=entry_address(identity, name),
-            aria_current="page" if name == task.task else None,
-        )
+        tag("a", words(name), href=entry_address(identity, name), aria_current="page" if name == task.task else None)
         for name in names
     ]
     return join([choices("Tasks", [("", links)]), title])
@@ -164,11 +161,6 @@ def _exposure(entry: Entry, task: TaskScores, folder: DatasetFolder) -> Markup:
 
 def _range(low: int, high: int) -> str:
     return str(low) if low == high else f"{low} to {high}"
-
-
-def _reasons(reasons: Sequence[str]) -> Markup:
-    lines = tag("ul", *(tag("li", reason) for reason in reasons))
-    return tag("div", tag("strong", "Not scored on this server."), lines, class_="sb-notice", role="note")
 
 
 def heading(identity: str, entry: Entry | None, task: TaskScores | None, folder: DatasetFolder | None = None) -> Markup:

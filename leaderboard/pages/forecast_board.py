@@ -185,14 +185,12 @@ def _left_out(found: ForecastsFound) -> list[Markup]:
 
 def _reading(shown: Shown) -> Markup:
     lines = [*_READING, *([BOARDS_ARE_ALIKE] if shown.board is None else [])]
-    back = [] if shown.board is None else [_to_board(shown.board)]
     reading = tag("ul", *(tag("li", line) for line in lines))
-    return join([tag("details", tag("summary", "How to read this page"), reading, class_="sb-legend"), *back])
-
-
-def _to_board(board: Board) -> Markup:
-    link = tag("a", f"The board of {board_name(board)}", href=board_address(board.name))
-    return tag("p", link, " has the scores themselves.")
+    legend = tag("details", tag("summary", "How to read this page"), reading, class_="sb-legend")
+    if shown.board is None:
+        return legend
+    link = tag("a", f"The board of {board_name(shown.board)}", href=board_address(shown.board.name))
+    return join([legend, tag("p", link, " has the scores themselves.")])
 
 
 def _downloads(board: Board | None) -> Markup:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from shiftbench.leaderboard.pages.board_query import CROSS_AXES, PAGE_ROWS, TableQuery
-from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.pictures.under_shift import Across, Point, stated, under_shift_plane
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.validation.report import counted
@@ -42,7 +42,9 @@ def plain_head(
         after: what stands between both, such as an arrow.
         sorted_: how the table is sorted by it (``sort_state``).
     """
-    return tag("th", link, *_heading_end(after, info), scope="col", class_=class_, aria_sort=sorted_)
+    space = "\N{NO-BREAK SPACE}"
+    end = tag("span", *([space, after] if after else []), space, info.button, class_="sb-nowrap")
+    return tag("th", link, end, info.note, scope="col", class_=class_, aria_sort=sorted_)
 
 
 def sort_head(
@@ -73,13 +75,6 @@ def next_order(query: TableQuery, key: str, first: str) -> str:
 def sort_state(query: TableQuery, key: str) -> str | None:
     """Return how a table is sorted by a heading, in the words of ``aria-sort``; None where it is not."""
     return {"asc": "ascending", "desc": "descending"}[query.order] if query.sort == key else None
-
-
-def _heading_end(after: str | Markup, info: Info) -> tuple[Markup, Markup]:
-    """Return what follows a heading's last word on its line, and the explanation."""
-    space = "\N{NO-BREAK SPACE}"
-    parts = [space, after, space, info.button] if after else [space, info.button]
-    return tag("span", *parts, class_="sb-nowrap"), info.note
 
 
 def intervals_switch(query: TableQuery) -> Markup:
@@ -169,7 +164,9 @@ def scatter(ranked: pl.DataFrame, query: TableQuery, point: Callable[[Mapping[st
         for key, words in CROSS_AXES.items()
         if key in choices
     ]
-    switch = tag("p", "Under shift against ", _between(links, " "), class_="sb-switch")
+    switch = tag(
+        "p", "Under shift against ", *[part for link in links for part in (link, " ")][:-1], class_="sb-switch"
+    )
     left_out = ranked.height - placed.height
     remarks = [f"The {MOST_POINTS} best of {placed.height:,}."] if placed.height > MOST_POINTS else []
     remarks += (
@@ -200,7 +197,3 @@ def _x(row: Mapping[str, Any], across: Across) -> Estimate:
 
 def _estimate(row: Mapping[str, Any], name: str) -> Estimate:
     return Estimate(value=row[name], low=row[f"{name}.low"], high=row[f"{name}.high"])
-
-
-def _between(parts: list[Markup], words: str) -> Markup:
-    return join(part for number, each in enumerate(parts) for part in ([Markup(words)] if number else []) + [each])

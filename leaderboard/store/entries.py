@@ -221,10 +221,7 @@ def derived_files(identity: str, scored: Scored) -> Files:
     made_with = json.dumps([scored.scores.depth_encoder, scored.scores.token_encoder])
     table = io.BytesIO()
     scored.table.write_parquet(table, metadata={_MADE_WITH: made_with})
-    return {
-        table_path(identity): table.getvalue(),
-        scores_path(identity): scored.scores.model_dump_json().encode(),
-    }
+    return {table_path(identity): table.getvalue(), scores_path(identity): scored.scores.model_dump_json().encode()}
 
 
 def read_scores(content: bytes, made_with: MadeWith) -> Scores | None:

@@ -9,7 +9,6 @@ from shiftbench.builders.cache import cache_folder
 from shiftbench.builders.hub_access import is_transient
 from shiftbench.leaderboard.store.entries import ENTRIES, RECORDS, SCORES, WITHDRAWN
 from shiftbench.leaderboard.store.hub import HubPlace
-from shiftbench.leaderboard.store.local import LocalPlace
 from shiftbench.leaderboard.store.store import Store
 from shiftbench.validation.report import InvalidInput, Problem
 
@@ -42,15 +41,11 @@ def open_store(place: str | Path, *, cache: Path | None = None, api: Any = None,
         raise InvalidInput(Problem("this is not a store", str(place), cure="give a folder, or hf://datasets/ORG/NAME"))
     if must_exist and not root.exists():
         raise InvalidInput(Problem("there is no such store", str(place), cure="give the folder of 'serve --store'"))
-    _refuse_other_folder(root)
-    return Store(root)
-
-
-def _refuse_other_folder(root: Path) -> None:
     names = {path.name for path in root.iterdir()} if root.is_dir() else set()
     if names and not names & {ENTRIES, SCORES, WITHDRAWN, RECORDS, ".lock"}:
         found = ", ".join(sorted(names)[:3])
         raise InvalidInput(Problem("this folder holds other files than a store's", str(root), found, "name another"))
+    return Store(root)
 
 
 def _open_repository(place: str, cache: Path, api: Any) -> Store:
@@ -64,8 +59,8 @@ def _open_repository(place: str, cache: Path, api: Any) -> Store:
         )
     if not sys.stderr.isatty():
         disable_progress_bars()
-    copy = LocalPlace(cache / named[1].replace("/", "--"))
-    store = Store(copy.root, HubPlace(named[1], copy, api or HfApi()))
+    copy = HubPlace(named[1], cache / named[1].replace("/", "--"), api or HfApi())
+    store = Store(copy.root, copy)
     try:
         store.refresh()
     except InvalidInput as error:

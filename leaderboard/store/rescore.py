@@ -96,19 +96,15 @@ def _change(figure: str, both: list[tuple[Ends, Ends]]) -> IntervalChange:
     old, new = ([pair[side] for pair in both] for side in (0, 1))
     pairs = [(before, after) for before, after in both if before is not None and after is not None]
     widths = [float(np.mean([pair[side][1] - pair[side][0] for pair in pairs])) if pairs else None for side in (0, 1)]
-    clear = [sum(_excludes_zero(ends) for ends in side) if figure in _DROPS else None for side in (old, new)]
-    counts = [sum(ends is not None for ends in side) for side in (old, new)]
-    return IntervalChange(figure, len(both), *counts, *widths, *clear)
+    known = [[ends for ends in side if ends is not None] for side in (old, new)]
+    clear = [sum(low > 0 or high < 0 for low, high in side) if figure in _DROPS else None for side in known]
+    return IntervalChange(figure, len(both), *map(len, known), *widths, *clear)
 
 
 def _is_unchanged(before: Ends, after: Ends) -> bool:
     if before is None or after is None:
         return before is after
     return all(abs(old - new) < _SAME for old, new in zip(before, after, strict=True))
-
-
-def _excludes_zero(ends: Ends) -> bool:
-    return ends is not None and (ends[0] > 0 or ends[1] < 0)
 
 
 class BoardKey(NamedTuple):
@@ -187,9 +183,15 @@ def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = Fal
     forecast, not_forecast = _forecast(store, folders, [*kept, *scored], every=every)
     store.share_scores({*scored, *forecast})
     against = next((version for version in store.versions() if version != METRIC_VERSION), None)
-    boards = _possible_boards(folders) if against is not None else {}
-    changes = _changes(store, boards, names, against) if against is not None else {}
-    intervals = _interval_changes(store, boards, against) if against is not None else {}
+    changes, intervals = {}, {}
+    if against is not None:
+        old, new = (_standings(store, version) for version in (against, METRIC_VERSION))
+        ends = [read_intervals(store.scores_of_version(version)) for version in (against, METRIC_VERSION)]
+        for board, title in _possible_boards(folders).items():
+            if board in new:
+                changes[title] = tuple(_board_changes(old.get(board, {}), new[board], names))
+            if board in ends[1]:
+                intervals[title] = interval_changes(ends[0].get(board, {}), ends[1][board])
     return Rescored(
         METRIC_VERSION, against, tuple(scored), tuple(kept), failed, changes, intervals, forecast, not_forecast
     )
@@ -210,24 +212,6 @@ def _forecast(
         except InvalidInput as error:
             failed[identity] = str(error)
     return tuple(made), failed
-
-
-def _changes(
-    store: Store, boards: Mapping[BoardKey, str], names: Mapping[str, str], against: str
-) -> dict[str, tuple[Change, ...]]:
-    old, new = _standings(store, against), _standings(store, METRIC_VERSION)
-    return {
-        title: tuple(_board_changes(old.get(board, {}), new[board], names))
-        for board, title in boards.items()
-        if board in new
-    }
-
-
-def _interval_changes(
-    store: Store, boards: Mapping[BoardKey, str], against: str
-) -> dict[str, tuple[IntervalChange, ...]]:
-    old, new = (read_intervals(store.scores_of_version(version)) for version in (against, METRIC_VERSION))
-    return {title: interval_changes(old.get(board, {}), new[board]) for board, title in boards.items() if board in new}
 
 
 class _Standing(NamedTuple):

@@ -39,7 +39,7 @@ from shiftbench.leaderboard.store.entries import (
     tombstone_path,
     validation_path,
 )
-from shiftbench.leaderboard.store.local import LocalPlace, Place
+from shiftbench.leaderboard.store.local import LocalPlace
 from shiftbench.scoring.forecasting.entries import EntryForecasts, forecast_entry, read_forecasts
 from shiftbench.scoring.scores.score import (
     IN_THIS_PROCESS,
@@ -154,7 +154,7 @@ class Store:
     why that copy may not be up to date; None where it is.
     """
 
-    def __init__(self, root: Path | str, place: Place | None = None) -> None:
+    def __init__(self, root: Path | str, place: LocalPlace | None = None) -> None:
         self.root = Path(root)
         self.behind: str | None = None
         self._place = place or LocalPlace(self.root)
