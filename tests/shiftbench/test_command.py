@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -74,7 +75,7 @@ def test_no_progress_bar_where_output_is_piped(synthetic: DatasetFolder, tmp_pat
 
 
 def test_submit_to_a_store(synthetic: DatasetFolder, predicted: Path, tmp_path: Path) -> None:
-    arguments = ("submit", predicted, "--card", predicted.with_name("preds.card.yaml"), "--to", tmp_path / "store")
+    arguments = ("submit", predicted, "--to", tmp_path / "store")
     without = run(*arguments, "--data", synthetic.path, "--json", "-")
     assert without.returncode == 0, without.stderr
     assert json.loads(without.stdout)["new"] is True
@@ -86,6 +87,14 @@ def test_submit_to_a_store(synthetic: DatasetFolder, predicted: Path, tmp_path: 
     assert "ranked on the board synthetic/nli" in again.stderr
     # The card alone leads to a dataset that was built on this machine.
     assert run(*arguments).returncode == 0
+
+
+def test_submit_names_the_card_that_it_looked_for(predicted: Path, tmp_path: Path) -> None:
+    alone = shutil.copy(predicted, tmp_path / "alone.parquet")
+    refused = run("submit", alone, "--to", tmp_path / "store")
+    assert_refused(refused, f"{alone}: this prediction file has no card", "alone.card.yaml", "'shiftbench board card'")
+    card = predicted.with_name("preds.card.yaml")
+    assert run("submit", alone, "--card", card, "--to", tmp_path / "store").returncode == 0
 
 
 def test_validate(synthetic: DatasetFolder, predicted: Path) -> None:
@@ -209,7 +218,7 @@ def test_serve_says_where_and_stops_with_130(synthetic: DatasetFolder, tmp_path:
 
 
 def test_rescoring_needs_a_store(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    result = run("rescore", "--store", tmp_path / "nowhere", "--data", synthetic.path)
+    result = run("board", "rescore", "--store", tmp_path / "nowhere", "--data", synthetic.path)
     assert_refused(result, "there is no such store")
 
 
