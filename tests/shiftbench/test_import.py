@@ -116,14 +116,29 @@ def test_epochs_of_inspect_are_seeds(folder: DatasetFolder, tmp_path: Path) -> N
 def test_a_run_folder_of_helm(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
     states, stats = [], []
     for place, own in enumerate(ids):
-        states.append(helm_state(place, " Positive" if place % 2 else "none of them"))
+        states.append(helm_state(place, " Positive" if place % 2 else "none of them", num_train_instances=0))
         states[-1]["instance"]["extra_data"] = {"id": own}
         stats.append(helm_stats(place, exact_match=0.0))
-    log = write_helm(tmp_path / "run", states, stats, max_train_instances=0)
+    log = write_helm(tmp_path / "run", states, stats)
     frame = imported("helm", log, folder, tmp_path / "p.parquet")
     assert dict(zip(frame["id"], frame["prediction"], strict=True)) == {
         own: "positive" if place % 2 else UNPARSED for place, own in enumerate(ids)
     }
+
+
+def test_choices_that_helm_put(folder: DatasetFolder, tmp_path: Path) -> None:
+    """HELM's own run: letters are read as the labels that they stand for, all else is unparsed."""
+    log = FIXTURES / "helm" / "joint"
+    frame = imported("helm", log, folder, tmp_path / "p.parquet")
+    states = json.loads((log / "scenario_state.json").read_text())["request_states"]
+    letters = {"A": "negative", "B": "positive"}
+    assert dict(zip(frame["id"], frame["prediction"], strict=True)) == {
+        state["instance"]["extra_data"]["id"]: letters.get(state["result"]["completions"][0]["text"].strip(), UNPARSED)
+        for state in states
+    }
+    card = read_card(tmp_path / "p.card.yaml")
+    assert (card.base_model, card.shots, card.tokens) == ("invented/scripted", 0, 3075)
+    assert card.versions["helm"] == "not stated"
 
 
 def test_answers_are_read_by_our_rules(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:

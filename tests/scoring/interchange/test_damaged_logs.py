@@ -101,7 +101,7 @@ def helm_logs(folder: Path, rng: random.Random, n: int) -> Damaged:
     lettered = [helm_state(place, "A", output_mapping={"A": "the cat", "B": "a dog"}) for place in range(3)]
     for kind, states in (("ranked", ranked), ("lettered", lettered)):
         stats = [helm_stats(place, exact_match=1.0, predicted_index=0.0, num_prompt_tokens=9.0,
-                            num_completion_tokens=1.0) for place in range(3)]  # fmt: skip
+                            num_output_tokens=1.0) for place in range(3)]  # fmt: skip
         path = write_helm(folder / kind, states, stats, output_mapping_pattern="([AB])")
         for file in sorted(path.iterdir()):
             sound = file.read_bytes()
