@@ -72,6 +72,12 @@ class SharedFigure(NamedTuple):
         return self.estimate.value
 
     @property
+    def bounds(self) -> tuple[float | None, float | None, float | None, float | None]:
+        """Return both ends of the interval over test texts, and of the one over training runs too."""
+        total = (None, None) if self.total is None else (self.total.low, self.total.high)
+        return (self.estimate.low, self.estimate.high, *total)
+
+    @property
     def key(self) -> str:
         """Return the figure's name among all figures of the scores: ``nli/mean_st``, ``nli/st/fiction->slate``."""
         where = "" if self.source is None else f"/{self.source}->{self.target}"

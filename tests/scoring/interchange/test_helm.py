@@ -12,7 +12,6 @@ from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.validation.report import InvalidInput
 from tests.scoring.interchange.logs import FIXTURES, completion, helm_state, helm_stats, write_helm
 
-
 RUNS = FIXTURES / "helm"
 
 
@@ -33,7 +32,7 @@ def test_helms_own_choices_are_read() -> None:
     assert log.metrics[:2] == ("exact_match", "exact_match@5")
     assert not [name for name in log.metrics if name.startswith(("num_", "finish_", "inference_", "max_prob"))]
     correct = [
-        [each["output"]["text"] for each in state["instance"]["references"] if "correct" in each["tags"]][0]
+        next(each["output"]["text"] for each in state["instance"]["references"] if "correct" in each["tags"])
         for state in states
     ]
     right = [float(answer == gold) for answer, gold in zip(log.samples["answer"], correct, strict=True)]
