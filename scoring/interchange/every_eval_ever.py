@@ -50,7 +50,7 @@ def every_eval_ever(
     own = organization.casefold() == owner.casefold()
     url = {"source_organization_url": shared.report} if shared.report else {}
     evaluated = {"evaluation_timestamp": shared.evaluated_at} if shared.evaluated_at else {}
-    content = {
+    content: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "evaluation_id": f"{COLLECTION}-{scores.benchmark}/{model.replace('/', '_')}/{identity}",
         **evaluated,

@@ -112,6 +112,7 @@ def share(
         if create_pr:
             url = send_shared(shared, to, files)
             typer.echo(f"pull request: {url}", err=True)
-    for path in sorted(files) if out is not None else ():
-        typer.echo(f"wrote {out / path}", err=True)
+    if out is not None:
+        for path in sorted(files):
+            typer.echo(f"wrote {out / path}", err=True)
     write_json({"files": sorted(files), "pull_request": url}, json_)

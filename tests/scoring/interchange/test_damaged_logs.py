@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shiftbench.scoring.interchange.comparison import ComparedLogs, compare_logs
-from shiftbench.scoring.interchange.joining import Joining
+from shiftbench.scoring.interchange.comparison import ComparedLogs, Joining, compare_logs
 from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.scoring.reports.item_tables import items_csv, items_html, items_latex, items_markdown
 from shiftbench.validation.plain_text import escape_invisible

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from shiftbench.scoring.interchange.comparison import compare_logs
-from shiftbench.scoring.interchange.joining import Joining
+from shiftbench.scoring.interchange.comparison import Joining, compare_logs
 from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.validation.report import InvalidInput
 from tests.scoring.interchange.logs import FIXTURES, completion, helm_state, helm_stats, write_helm
