@@ -195,13 +195,9 @@ def _entry_row(card: Card, scores: Scores) -> pl.DataFrame:
 
 def _figure_rows(scores: Scores) -> pl.DataFrame:
     rows = [
-        (
-            "", each.task, each.name, each.metric, each.source, each.target, each.value, each.estimate.low,
-            each.estimate.high, each.total.low if each.total else None, each.total.high if each.total else None,
-            each.is_drop,
-        )
+        ("", each.task, each.name, each.metric, each.source, each.target, each.value, *each.bounds, each.is_drop)
         for each in figures_of(scores)
-    ]  # fmt: skip
+    ]
     return pl.DataFrame(rows, schema=FIGURE_SCHEMA, orient="row")
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow
 import pytest
 
-from shiftbench.scoring.interchange import archive as archives
-from shiftbench.scoring.interchange.archive import BoundedArchive
+from shiftbench.scoring.interchange import inspect_ai as archives
+from shiftbench.scoring.interchange.inspect_ai import BoundedArchive
 from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.validation.report import InvalidInput
 from tests.scoring.interchange.logs import inspect_header, inspect_sample, write_eval

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftbench.scoring.interchange.comparison import read_logs
-from shiftbench.scoring.interchange.joining import JoinedLogs, Joining, join_logs, model_names
+from shiftbench.scoring.interchange.comparison import JoinedLogs, Joining, join_logs, model_names, read_logs
 from shiftbench.validation.report import InvalidInput
 from tests.scoring.interchange.logs import (
     FIXTURES,
@@ -83,7 +82,7 @@ def no_score(content: Lines) -> None:
     content[4]["acc"] = None
 
 
-SHARED = "--shared-items compares on the 11 items that all have"
+SHARED = "--allow items compares on the 11 items that all have"
 
 
 @pytest.mark.parametrize(
@@ -144,7 +143,7 @@ def test_logs_without_a_shared_item_are_refused_whatever_is_allowed(tmp_path: Pa
     other = [{**line, "doc_hash": digest(f"other {n}")} for n, line in enumerate(lines())]
     (problem,) = problems(tmp_path, lines(), other, Joining(shared_items=True, any_prompts=True))
     assert "12 items with the same id but other content" in problem
-    assert "--shared-items" not in problem
+    assert "--allow items" not in problem
 
 
 def test_scores_of_no_single_item_are_refused(tmp_path: Path) -> None:
