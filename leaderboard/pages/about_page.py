@@ -12,7 +12,6 @@ def about_page(n_entries: int, updated: str | None) -> Markup:
     Args:
         n_entries: number of entries that have scores here.
         updated: day on which the newest was submitted; None without entries.
-    Returns: what stands below the page's head.
     """
     papers = [cite(key) for key in (*PAPERS.values(), DEPTH_F1)]
     return render("about.html", papers=papers, n_entries=count(n_entries), updated=updated)

@@ -308,10 +308,10 @@ def _build_from_upstream(benchmark: str, task: str | None, options: _FromUpstrea
 def _open_encoder(name: str | None) -> "Encoder | None":
     """Open the encoder of depths; None for 'none'. A cache that cannot be written is refused here, before any work."""
     from shiftbench.builders.cache import check_cache
-    from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
+    from shiftbench.builders.encoder import Encoder
 
     check_cache()
-    return None if name == _NO_ENCODER else Encoder(name or DEFAULT_ENCODER)
+    return None if name == _NO_ENCODER else Encoder(name)
 
 
 def _print_built(

@@ -258,6 +258,18 @@ def test_the_revision_of_a_hub_model_is_its_commit(tmp_path: Path, monkeypatch: 
     assert offline_weights("org/model") is None
 
 
+def test_the_environment_sets_the_encoder_of_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import HfApi
+
+    monkeypatch.setattr(HfApi, "model_info", lambda self, name: SimpleNamespace(sha=f"commit of {name}"))
+    monkeypatch.setenv("SHIFTBENCH_ENCODER", "org/of-the-machine")
+    assert Encoder(cache=tmp_path).name == "org/of-the-machine"
+    assert Encoder("org/model", cache=tmp_path).name == "org/model"
+    monkeypatch.setenv("SHIFTBENCH_ENCODER", "")
+    monkeypatch.setattr("shiftbench.builders.encoder.offline_weights", lambda name: None)
+    assert Encoder(cache=tmp_path).name == DEFAULT_ENCODER
+
+
 def test_the_text_of_a_pair_is_both_texts_on_two_lines() -> None:
     frame = pl.DataFrame({"premise": ["p", "q"], "hypothesis": ["h", ""], "label": [0, 1]})
     assert encoder_texts(frame, ("premise", "hypothesis")) == ["p\nh", "q\n"]
