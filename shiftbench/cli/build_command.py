@@ -347,7 +347,7 @@ build_app = typer.Typer(
     **PLAIN,
 )
 _COMMANDS: dict[str, Callable[..., None]] = {
-    "dr": dr, "boss": boss, "df1": df1, "own": own, "synthetic": synthetic, "list": list_
+    "dr": dr, "boss": boss, "df1": df1, "own": own, "synthetic": synthetic, "list": list_,
 }  # fmt: skip
 for _name, _command in _COMMANDS.items():
     build_app.command(_name, cls=Command)(_command)
