@@ -8,19 +8,7 @@
 Nothing heavier than this file is imported until a name is first used.
 """
 
-from typing import Any
-
 import lazy_loader
 
-_import_name, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 """The public names, which ``__init__.pyi`` lists with the module of each."""
-__all__ += ["__version__"]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use."""
-    if name != "__version__":
-        return _import_name(name)
-    from importlib.metadata import version
-
-    return version("shiftbench")

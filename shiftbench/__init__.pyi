@@ -20,5 +20,4 @@ from .validation.notices import (
     ShiftbenchWarning as ShiftbenchWarning,
 )
 from .validation.report import InvalidInput as InvalidInput
-
-__version__: str
+from .version import __version__ as __version__

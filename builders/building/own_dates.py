@@ -42,8 +42,6 @@ def group_dates(domains: pl.Series, span: str, file: str, column: str) -> pl.Ser
     Args:
         domains: dates as text, a time of day after them is passed over; nulls stay.
         span: ``month``, ``quarter`` or ``year``.
-        file: the file, for the report.
-        column: its column of dates.
     Returns: names of the spans, such as ``2024-03``, ``2024-q1`` or ``2024``.
     Raises: InvalidInput where a value is not a date, or day and month cannot be told apart.
     """
@@ -52,7 +50,7 @@ def group_dates(domains: pl.Series, span: str, file: str, column: str) -> pl.Ser
     bad = (dates.is_null() & domains.is_not_null()).arg_true()
     if len(bad):
         value = repr(domains[int(bad[0])])[:80] + and_more(len(bad) - 1)
-        cure = "write dates as 2024-03-31, or leave --domain-by out"
+        cure = "write dates as 2024-03-31, or name them as domain, not as a span of time"
         raise InvalidInput(Problem("a value is not a date", file, value, cure, column=column, row=int(bad[0]) + 1))
     if form in ("%m/%d/%Y", "%d/%m/%Y"):
         other = "%d/%m/%Y" if form == "%m/%d/%Y" else "%m/%d/%Y"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
+from shiftbench.builders.folder.configs import depth_path, repeats_path, split_path, subset_path
 from shiftbench.builders.folder.manifest import Manifest, TaskInfo
-from shiftbench.builders.folder.paths import depth_path, repeats_path, split_path, subset_path
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import picture_path, read_statistics
 from shiftbench.builders.writing.writer import place_file, write_data, write_facts, write_ids
@@ -60,9 +60,7 @@ def public_copy(folder: DatasetFolder, out: Path) -> DatasetFolder:
     those of ``folder`` wherever the file system allows, so change neither of the two in place.
 
     Args:
-        folder: the dataset folder; only its rows' ids are read.
         out: an empty or new folder.
-    Returns: the new folder.
     Raises: InvalidInput when ``out`` holds something, a file is missing, or nothing may be published.
     """
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):

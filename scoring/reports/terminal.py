@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich import box
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -35,7 +35,6 @@ from shiftbench.scoring.scores.floors import DROP_SCORES, is_drop_at_floor
 from shiftbench.scoring.scores.id_ood import ID_OOD
 from shiftbench.scoring.scores.shape import OUTSIDE_BASES, IdOod, Scores, Summary, TaskScores
 from shiftbench.scoring.scores.summary import NO_DEPTHS
-from shiftbench.validation.plain_console import print_parts
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import ELSEWHERE, OUTSIDE_SOURCES
 
@@ -127,11 +126,6 @@ def _difference(difference: Difference) -> tuple[str, str]:
 def _warning_lines(results: Sequence[Scores]) -> Iterator[Text]:
     for warning in dict.fromkeys(warning for scores in results for warning in warnings(scores)):
         yield Text(warning, style="yellow")
-
-
-def print_table(console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table, for the leaderboard's commands."""
-    print_parts([PlainTable(title, columns, rows)], console)
 
 
 def warnings(scores: Scores) -> list[str]:

@@ -14,7 +14,7 @@ from shiftbench.validation.notices import heard_notes
 from shiftbench.validation.report import InvalidInput
 
 SITES = ("books", "films", "games", "music", "tools", "north")
-OPTIONS = ["--domain-column", "site", "--label-column", "verdict", "--text-column", "body", "--data", "mine.csv"]
+OPTIONS = ["--columns", "domain=site,label=verdict,text=body", "--data", "mine.csv"]
 
 
 @pytest.fixture
