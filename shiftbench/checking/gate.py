@@ -176,22 +176,29 @@ def run_gate(
         return renamed(report, opened.titles)
 
 
-def read_gate_settings(project: Path) -> dict[str, Any]:
-    """Read a project's settings of the gate.
-
-    Args:
-        project: a ``pyproject.toml``; one that is not there has none.
-    Returns: those that it has, by name with underscores; paths in them are read from the file's folder.
-    Raises: InvalidInput when the file is no TOML, or a setting is unknown or of a wrong type; all at once.
-    """
-    if not project.is_file():
-        return {}
+def _settings_table(project: Path) -> Any:
+    """Return the gate's table in a TOML file; empty where it has none, or there is no such file."""
     try:
-        table: Any = read_toml(project)
+        table: Any = read_toml(project) if project.is_file() else {}
     except ValueError as error:
         raise InvalidInput(Problem("this is not valid TOML", str(project), str(error))) from error
     for name in _SETTINGS:
         table = table.get(name, {}) if isinstance(table, dict) else {}
+    return table
+
+
+def read_gate_settings(project: Path | None = None) -> dict[str, Any]:
+    """Read a project's settings of the gate.
+
+    Args:
+        project: a ``pyproject.toml``; one that is not there has none. None finds the nearest one with such settings, in
+            the current folder and upward.
+    Returns: those that it has, by name with underscores; paths in them are read from the file's folder.
+    Raises: InvalidInput when the file is no TOML, or a setting is unknown or of a wrong type; all at once.
+    """
+    near = [Path(), *Path.cwd().parents] if project is None else []
+    places = [folder / "pyproject.toml" for folder in near] if project is None else [project]
+    project, table = next(((place, found) for place in places if (found := _settings_table(place))), (places[0], {}))
     try:
         settings = GateSettings.model_validate(table)
     except pydantic.ValidationError as error:

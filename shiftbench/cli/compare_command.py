@@ -36,9 +36,22 @@ def compare(
     names: NamesOption = None,
     format_: FormatOption = TableFormat.TABLE,
     swaps: Annotated[
-        int, typer.Option("--swaps", metavar="N", help="Random swaps of each test set.", min=1, max=1_000_000)
+        int,
+        typer.Option(
+            "--swaps",
+            metavar="N",
+            hidden=True,
+            min=1,
+            max=1_000_000,
+            help="goes in 0.4: every comparison draws 20,000 swaps of each test set; shiftbench.compare has n_swaps",
+        ),
     ] = 20_000,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the swaps.", min=0)] = 0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed", metavar="N", hidden=True, min=0, help="goes in 0.4: the seed is 0; shiftbench.compare has seed"
+        ),
+    ] = 0,
     margin: MarginOption = None,
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,

@@ -17,11 +17,9 @@ from shiftbench.validation.command_line import (
     write_json,
 )
 
-PROJECT = Path("pyproject.toml")
 
-
-def _read_settings(context: typer.Context, project: Path) -> Path:
-    """Read the settings of a project, as defaults of options that are not given."""
+def _read_settings(context: typer.Context, project: Path | None) -> Path | None:
+    """Read the settings of the nearest project, as defaults of options that are not given."""
     from shiftbench.checking.gate import read_gate_settings
 
     context.default_map = read_gate_settings(project)
@@ -71,15 +69,16 @@ def gate(
         ),
     ] = None,
     project: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--project",
             metavar="FILE",
-            help="TOML file whose [tool.shiftbench.gate] has the options that are not given.",
+            hidden=True,
+            help="goes in 0.4: settings are read from the nearest pyproject.toml that has [tool.shiftbench.gate]",
             is_eager=True,
             callback=_read_settings,
         ),
-    ] = PROJECT,
+    ] = None,
     json_: JsonOption = None,
 ) -> None:
     """Fail (exit code 3) where a limit is shown to be broken on a domain; for continuous integration.

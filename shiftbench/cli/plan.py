@@ -8,11 +8,6 @@ import typer
 from shiftbench.validation.command_line import DataOption, JsonOption, console, writable_file, write_json
 
 
-def _share(name: str, words: str) -> typer.models.OptionInfo:
-    option: typer.models.OptionInfo = typer.Option(name, metavar="X", help=words, min=0.0, max=1.0)
-    return option
-
-
 def plan(
     data: DataOption,
     runs: Annotated[int, typer.Option("--runs", metavar="N", help="Training runs of each source.", min=1)] = 5,
@@ -21,16 +16,15 @@ def plan(
         Path | None,
         typer.Option("--like", metavar="FILE", help="Measure the assumptions on this prediction file."),
     ] = None,
-    accuracy: Annotated[float | None, _share("--accuracy", "Assumed mean score of a text. Default: 0.75.")] = None,
-    discordance: Annotated[
-        float | None,
-        _share("--discordance", "Assumed share of texts that only one of two models has right. Default: 0.25."),
-    ] = None,
-    icc: Annotated[
-        float | None, _share("--icc", "Assumed correlation of scores within a group. Default: 0.05.")
-    ] = None,
-    run_sd: Annotated[
-        float | None, _share("--run-sd", "Assumed standard deviation of a score over training runs. Default: 0.01.")
+    assume: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--assume",
+            metavar="NAME=VALUE",
+            help="Assume another value; repeat. accuracy: mean score of a text (0.75); discordance: share of texts "
+            "that one of two models has right and the other wrong (0.25); icc: correlation of scores within a "
+            "group (0.05); run_sd: standard deviation of a score over training runs (0.01).",
+        ),
     ] = None,
     picture: Annotated[
         Path | None,
@@ -46,12 +40,12 @@ def plan(
     """
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.scoring.reports.plan_tables import plan_picture, print_plan
+    from shiftbench.scoring.scores.plan import parse_assumptions
     from shiftbench.scoring.scores.plan import plan as make_plan
     from shiftbench.scoring.scores.score import token_encoder
 
+    given = parse_assumptions(assume or ())
     folder = DatasetFolder.open(data)
-    typed = {"accuracy": accuracy, "discordance": discordance, "icc": icc, "run_sd": run_sd}
-    given = {name: value for name, value in typed.items() if value is not None}
     detection = make_plan(folder, runs, given, like, task, token_encoder(folder) if like else None)
     if picture is not None:
         picture.write_bytes(plan_picture(detection))
