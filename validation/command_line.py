@@ -78,8 +78,8 @@ MarginOption = Annotated[
 ]
 
 
-OWN_FILE = "A file of your own"
-"""Section of the options of a file of one's own, in ``--help``."""
+OWN_FILE, MODEL = "A file of your own", "Model"
+"""Sections of options in ``--help``: of a file of one's own, of the model."""
 ColumnsOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -135,12 +135,10 @@ LabelMap = Annotated[
     list[str] | None,
     typer.Option(
         "--label-map",
-        metavar="MODEL'S=TASK'S",
-        help="What a label of the model is called in the task, as LABEL_0=negative; repeat for more.",
+        metavar="MODEL'S=DATA'S",
+        help="A label of the model and its name in the data, or a file of such lines; repeat for more.",
+        rich_help_panel=MODEL,
     ),
-]
-TrustPickle = Annotated[
-    bool, typer.Option("--trust-pickle", help="Load a pickle from this machine; it can run any code.")
 ]
 PortOption = Annotated[
     int, typer.Option("--port", metavar="N", help="Port to listen on; 0 takes any free one.", min=0, max=65535)

@@ -1,6 +1,6 @@
 """The command ``score``. Everything heavier than typer is imported inside it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +16,6 @@ from shiftbench.cli.data_options import (
     own_file,
     parse_names,
 )
-from shiftbench.cli.experiment_log import LogToOption, Tracker, check_tracker, log_scores
 from shiftbench.validation.command_line import (
     ColumnsOption,
     JsonOption,
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 _TABLE, _FOLDER, _FILE = "several files, --names or --format", "a dataset folder as --data", "a file as --data"
 _EXCLUDED = {
     "--sampled": (
-        "--subset", "--reference", "--encoder", "--depth", "--margin", "--labels-by-index", "--report", "--log-to",
+        "--subset", "--reference", "--encoder", "--depth", "--margin", "--labels-by-index", "--report",
     ),
     _TABLE: ("--sampled", "--reference", "--encoder", "--depth", "--report"),
     _FOLDER: ("--sampled", "--depth"),
@@ -87,7 +86,6 @@ def score(
     format_: FormatOption = TableFormat.TABLE,
     labels_by_index: LabelsByIndexOption = False,
     report: ReportOption = None,
-    log_to: LogToOption = None,
     json_: JsonOption = None,
 ) -> None:
     """Check and score prediction files, with 95% intervals where they can be computed.
@@ -110,7 +108,7 @@ def score(
     given = {
         "--subset": subset not in (None, "all"), "--reference": reference, "--encoder": encoder, "--depth": depth,
         "--sampled": sampled, "--margin": margin is not None, "--labels-by-index": labels_by_index, "--report": report,
-        "--log-to": log_to, _TABLE: is_table, _FOLDER: not is_own, _FILE: is_own,
+        _TABLE: is_table, _FOLDER: not is_own, _FILE: is_own,
     }  # fmt: skip
     for what, others in _EXCLUDED.items():
         for other in others:
@@ -123,15 +121,12 @@ def score(
     if sampled is not None:
         _score_sampled(predictions[0], data, own, sampled, labels, json_)
         return
-    check_tracker(log_to)
     share = as_fraction(margin)
     from shiftbench.validation.prediction_files import PredictionInput
 
     files = [PredictionInput(path, labels_by_index) for path in predictions]
     if is_table:
-        called = parse_names(names, predictions)
-        every = _score_several(files, called, data, own, subset, share, format_, json_)
-        _log_each(log_to, dict(zip(predictions, every.items(), strict=True)))
+        _score_several(files, parse_names(names, predictions), data, own, subset, share, format_, json_)
         return
     if is_own:
         vectors = load_encoder(encoder) if encoder or depth else None
@@ -141,15 +136,6 @@ def score(
     if json_ != "-":
         print_scores(with_titles(scores, titles), console())
     write_json(scores.model_dump(mode="json"), json_)
-    _log_each(log_to, {predictions[0]: (predictions[0].stem, scores)}, report)
-
-
-def _log_each(tracker: Tracker | None, scored: "Mapping[Path, tuple[str, Scores]]", report: Path | None = None) -> None:
-    """Log each file's scores as a run, with its card and the report, where a tracker was named."""
-    if tracker is None:
-        return
-    for path, (name, scores) in scored.items():
-        log_scores(tracker, name, scores, sound_card(path), {"report": report} if report is not None else {})
 
 
 def _score_sampled(
@@ -174,8 +160,8 @@ def _score_several(
     margin: float | None,
     format_: TableFormat,
     json_: str | None,
-) -> "dict[str, Scores]":
-    """Score several files and print one table of them; returns their scores by name."""
+) -> None:
+    """Score several files and print one table of them."""
     from shiftbench.checking.opened_data import opened_data
     from shiftbench.checking.paper import format_table, models_table
     from shiftbench.scoring.reports.paper_table import print_paper_table
@@ -187,7 +173,6 @@ def _score_several(
     elif json_ != "-":
         typer.echo(format_table(table, format_), nl=False)
     write_json({"scores": {name: each.model_dump(mode="json") for name, each in scores.items()}}, json_)
-    return dict(scores)
 
 
 def _score_folder(

