@@ -1,6 +1,6 @@
 """A comparison as a claim that others can check: its inputs and figures, and what making it again gives.
 
-``shiftbench compare --json`` writes a claim, ``shiftbench verify`` makes it again from the files that it names.
+``shiftbench compare --json`` writes a claim, ``shiftbench study verify`` makes it again from the files that it names.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

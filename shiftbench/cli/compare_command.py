@@ -57,13 +57,13 @@ def compare(
     min_texts: MinTextsOption = None,
     json_: JsonOption = None,
 ) -> None:
-    """Test whether prediction files differ, on every shift that A and the other file cover.
+    """Test whether models differ, on every shift that both cover.
 
     Example: shiftbench compare sbert.parquet tfidf.parquet --data build/dr
 
     With --format markdown, latex or csv: a table of all models as in papers, each tested against the best.
 
-    The JSON is a claim that 'shiftbench verify' checks: hypotheses, entries with checksums, data hash, all tests.
+    The JSON is a claim that 'shiftbench study verify' checks: hypotheses, entries with checksums, data hash, all tests.
     """
     from shiftbench.checking.opened_data import opened_data
     from shiftbench.scoring.reports.terminal import print_comparisons

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.validation.command_line import DataOption, JsonOption, console, writable_file, write_json
+from shiftbench.validation.command_line import OUTPUT, DataOption, JsonOption, console, writable_file, write_json
 
 
 def plan(
@@ -29,12 +29,18 @@ def plan(
     picture: Annotated[
         Path | None,
         typer.Option(
-            "--picture", metavar="FILE", help="Draw drops by runs and by texts as PNG.", callback=writable_file
+            "--picture",
+            metavar="FILE",
+            help="Draw drops by runs and by texts as PNG.",
+            callback=writable_file,
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Compute before training which drops can be detected, and the runs or texts needed to detect 1, 2 and 5 points.
+    """Compute before training which drops can be detected.
+
+    And the runs or texts that it takes to detect 1, 2 and 5 points.
 
     Example: shiftbench plan --data build/dr --task nli --runs 5
     """

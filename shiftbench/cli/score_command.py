@@ -17,6 +17,7 @@ from shiftbench.cli.data_options import (
     parse_names,
 )
 from shiftbench.validation.command_line import (
+    OWN_FILE,
     ColumnsOption,
     JsonOption,
     LabelsByIndexOption,
@@ -69,17 +70,30 @@ def score(
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,
     depth: Annotated[
-        bool, typer.Option("--depth", help="For a file with train rows: score by depth, too (extra 'encoder').")
+        bool,
+        typer.Option(
+            "--depth",
+            help="For a file with train rows: score by depth, too (extra 'encoder').",
+            rich_help_panel=OWN_FILE,
+        ),
     ] = False,
     sampled: Annotated[
         Path | None,
         typer.Option(
-            "--sampled", metavar="FILE", help="For a file: what 'shiftbench label' wrote, with the labels filled in."
+            "--sampled",
+            metavar="FILE",
+            help="What 'shiftbench label' wrote, with the labels filled in.",
+            rich_help_panel=OWN_FILE,
         ),
     ] = None,
     labels: Annotated[
         str | None,
-        typer.Option("--labels", metavar="A,B", help="With --sampled: labels that neither data nor predictions have."),
+        typer.Option(
+            "--labels",
+            metavar="A,B",
+            help="With --sampled: labels that neither data nor predictions have.",
+            rich_help_panel=OWN_FILE,
+        ),
     ] = None,
     margin: MarginOption = None,
     names: NamesOption = None,
@@ -88,11 +102,11 @@ def score(
     report: ReportOption = None,
     json_: JsonOption = None,
 ) -> None:
-    """Check and score prediction files, with 95% intervals where they can be computed.
+    """Score prediction files by domain, with 95% intervals.
 
     Example: shiftbench score preds.parquet --data build/dr --json scores.json --report report.html
 
-    Own data: shiftbench score preds.csv --data my.csv --domain-column domain --label-column label --id-column id
+    Own data: shiftbench score preds.csv --data my.csv --columns domain=site,label=stars,id=key
 
     Several files, or --format, give one table of all models, each tested against the best.
 

@@ -37,9 +37,11 @@ def verify(
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Check a claim: find its files, repeat the tests with its seeds, and compare every figure.
+    """Check a claim: repeat its tests, and compare figures.
 
-    Example: shiftbench verify claim.json --data build/dr
+    Its files are found by its paths; tests are repeated with its seeds, and every figure is compared.
+
+    Example: shiftbench study verify claim.json --data build/dr
 
     Exit code 0: it holds; 3: a figure differs, or a conclusion falls with other metrics; 1: it cannot be checked.
     """

@@ -1,4 +1,4 @@
-"""The steps of ``shiftbench protocol``: candidates, the ID, scores, the choice."""
+"""The steps of ``shiftbench study protocol``: candidates, the ID, scores, the choice."""
 
 from dataclasses import replace
 from pathlib import Path
