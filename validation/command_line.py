@@ -123,20 +123,6 @@ class TableFormat(StrEnum):
     CSV = "csv"
 
 
-class DomainBy(StrEnum):
-    """Spans of time that dates are grouped by where they are domains."""
-
-    MONTH = "month"
-    QUARTER = "quarter"
-    YEAR = "year"
-
-
-DomainByOption = Annotated[
-    DomainBy | None,
-    typer.Option(
-        "--domain-by", metavar="SPAN", help="Of a file: month, quarter or year: domains are dates, grouped so."
-    ),
-]
 PredictionsArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="Prediction file: parquet, JSON lines or CSV, by content.")
 ]

@@ -80,7 +80,7 @@ class GateSettings(pydantic.BaseModel):
         """Return columns as a list; one may be given as text."""
         return [value] if isinstance(value, str) else value
 
-    def given(self) -> dict[str, Any]:
+    def with_todays_names(self) -> dict[str, Any]:
         """Return the settings that were given, with former ones as what stands for them today."""
         settings = self.model_dump(exclude_unset=True)
         former = {name: settings.pop(name) for name in _FORMER if name in settings}
@@ -204,7 +204,7 @@ def read_gate_settings(project: Path | None = None) -> dict[str, Any]:
     except pydantic.ValidationError as error:
         raise InvalidInput([_setting_problem(each, str(project)) for each in error.errors()]) from None
     paths = {"data", "baseline", "junit", "summary"}
-    given = settings.given()
+    given = settings.with_todays_names()
     return {name: str(project.parent / value) if name in paths else value for name, value in given.items()}
 
 
@@ -218,7 +218,7 @@ def run_gate_of_settings(predictions: "str | Path | Table", settings: Mapping[st
     """
     try:
         each = GateSettings.model_validate({name.replace("_", "-"): value for name, value in settings.items()})
-        each = each.model_copy(update=each.given())
+        each = each.model_copy(update=each.with_todays_names())
     except pydantic.ValidationError as error:
         raise InvalidInput([_setting_problem(one, "gate") for one in error.errors()]) from None
     if each.data is None:

@@ -23,13 +23,16 @@ if TYPE_CHECKING:
     from shiftbench.scoring.forecasting.shape import Forecasts, MethodComparison
 
 
+_MethodOption = Annotated[
+    list[str] | None,
+    typer.Option("--method", metavar="NAME", help="Forecast by this method, beside the floors; repeat. Default: all."),
+]
+
+
 def forecast(
     predictions: PredictionsArgument,
     data: AnyDataOption,
-    method: Annotated[
-        list[str] | None,
-        typer.Option("--method", metavar="NAME", help="Forecast by this method, and the floors; repeat. Default: all."),
-    ] = None,
+    method: _MethodOption = None,
     target: Annotated[
         list[str] | None,
         typer.Option(
@@ -121,10 +124,7 @@ def score_forecasts(
         str | None,
         typer.Option("--store", metavar="DIR", help="Take all entries with probabilities: a folder, hf://datasets/..."),
     ] = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option("--method", metavar="NAME", help="Compare this method with the floors; repeat. Default: all."),
-    ] = None,
+    method: _MethodOption = None,
     encoder: FormerEncoderOption = None,
     set_on: Annotated[
         str | None,
