@@ -40,7 +40,7 @@ Targets = Annotated[
 ]
 Candidates = Annotated[
     bool,
-    typer.Option("--candidates", help="Also predict the task's candidate data sets, for 'shiftbench protocol'."),
+    typer.Option("--candidates", help="Also predict the task's candidate data sets, for 'shiftbench study protocol'."),
 ]
 Probabilities = Annotated[
     bool, typer.Option("--probabilities", help="Also write the probabilities of all labels, a list per row.")

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from shiftbench.validation.cards import Card
 
+OWN_FILE, MODEL, LIMITS, OUTPUT = "A file of your own", "Model", "Limits", "Output"
+"""Sections of options in ``--help``: of a file of one's own, of the model."""
 DataOption = Annotated[
     Path, typer.Option("--data", metavar="DIR", help="Dataset folder that 'shiftbench build' wrote.")
 ]
@@ -59,11 +61,23 @@ def writable_file(path: Path | None, param: typer.CallbackParam) -> Path | None:
 
 JsonOption = Annotated[
     str | None,
-    typer.Option("--json", metavar="FILE", help="Write JSON to FILE; '-' is standard output.", callback=writable),
+    typer.Option(
+        "--json",
+        metavar="FILE",
+        help="Write JSON to FILE; '-' is standard output.",
+        callback=writable,
+        rich_help_panel=OUTPUT,
+    ),
 ]
 ReportOption = Annotated[
     Path | None,
-    typer.Option("--report", metavar="FILE", help="Write a report as one HTML file.", callback=writable_file),
+    typer.Option(
+        "--report",
+        metavar="FILE",
+        help="Write a report as one HTML file.",
+        callback=writable_file,
+        rich_help_panel=OUTPUT,
+    ),
 ]
 SubsetOption = Annotated[
     str, typer.Option("--subset", metavar="NAME", help="Subset of test ids that the predictions cover.")
@@ -78,8 +92,6 @@ MarginOption = Annotated[
 ]
 
 
-OWN_FILE, MODEL = "A file of your own", "Model"
-"""Sections of options in ``--help``: of a file of one's own, of the model."""
 ColumnsOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -111,20 +123,6 @@ class TableFormat(StrEnum):
     CSV = "csv"
 
 
-class DomainBy(StrEnum):
-    """Spans of time that dates are grouped by where they are domains."""
-
-    MONTH = "month"
-    QUARTER = "quarter"
-    YEAR = "year"
-
-
-DomainByOption = Annotated[
-    DomainBy | None,
-    typer.Option(
-        "--domain-by", metavar="SPAN", help="Of a file: month, quarter or year: domains are dates, grouped so."
-    ),
-]
 PredictionsArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="Prediction file: parquet, JSON lines or CSV, by content.")
 ]

@@ -127,6 +127,23 @@ def parse_columns(values: Sequence[str]) -> tuple[Columns, TaskKind | None]:
     ), find_kind(kind)
 
 
+def columns_as_typed(columns: Columns) -> tuple[str, ...]:
+    """Return columns as ``parse_columns`` reads them.
+
+    >>> columns_as_typed(Columns("date", "stars", ("title", "body"), domain_by="month"))
+    ('month=date', 'label=stars', 'text=title', 'text=body')
+    """
+    each = [
+        (columns.domain_by or "domain", columns.domain),
+        ("label", columns.label),
+        *(("text", text) for text in columns.text),
+        ("id", columns.id),
+        ("split", columns.split),
+        ("group", columns.group),
+    ]
+    return tuple(f"{role}={name}" for role, name in each if name is not None)
+
+
 @dataclass
 class FoundColumns:
     """A table's own columns, found for a kind.

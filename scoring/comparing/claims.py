@@ -1,6 +1,6 @@
 """A comparison as a claim that others can check: its inputs and figures, and what making it again gives.
 
-``shiftbench compare --json`` writes a claim, ``shiftbench verify`` makes it again from the files that it names.
+``shiftbench compare --json`` writes a claim, ``shiftbench study verify`` makes it again from the files that it names.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +15,7 @@ from shiftbench.scoring.comparing.shape import FIGURES, RECIPES, Comparison, Dif
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.outside import OutsideText
 from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import TaskKind
 
 Status = Literal["agrees", "moved", "differs"]
 VALUE_TOLERANCE = 1e-6
@@ -30,6 +31,9 @@ _SETTINGS = set(Comparison.model_fields) - _MOVERS - _FINDINGS - {"shifts", "mea
 
 MAX_BYTES = 64 * 2**20
 """Bytes of a claim's file."""
+
+
+_OF_FILE = ("columns", "kind", "min_texts")
 
 
 class ClaimedEntry(pydantic.BaseModel, extra="forbid", frozen=True):
@@ -50,6 +54,8 @@ class Claim(pydantic.BaseModel, extra="forbid", frozen=True, allow_inf_nan=False
     Data hash, subset, metric version, encoders, number of swaps and seed stand in each comparison. ``hypothesis`` has a
     sentence for each pair and task (``hypotheses``); its words belong to ``claim_version``. ``data`` is the path of the
     dataset as it was typed; empty where a server made the claim. ``task`` is null where every shared task is compared.
+    Where ``data`` is a file of one's own, ``columns`` (as typed after ``--columns``), ``kind`` and ``min_texts`` say
+    how it was read; claims of former versions and those about dataset folders do not have these keys.
     """
 
     claim_version: Literal[1] = 1
@@ -61,6 +67,15 @@ class Claim(pydantic.BaseModel, extra="forbid", frozen=True, allow_inf_nan=False
     task: OutsideText | None
     entries: tuple[ClaimedEntry, ...] = pydantic.Field(min_length=2)
     comparisons: tuple[Comparison, ...] = pydantic.Field(min_length=1)
+    columns: tuple[OutsideText, ...] | None = None
+    kind: TaskKind | None = None
+    min_texts: int | None = pydantic.Field(default=None, ge=0)
+
+    @pydantic.model_serializer(mode="wrap")
+    def _leave_out_unset(self, write: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Write the keys of a file of one's own only where the claim is about one."""
+        about_file = self.columns is not None
+        return {name: value for name, value in write(self).items() if about_file or name not in _OF_FILE}
 
     @pydantic.model_validator(mode="after")
     def _compares_its_entries(self) -> "Claim":

@@ -1,7 +1,7 @@
 """Forecasts of a stored entry, computed once, from its own predictions alone: nobody else's entry changes them.
 
-So agreement on the line has the entry's own runs and no other models; ``shiftbench score-forecasts --store`` draws it
-through all of them.
+So agreement on the line has the entry's own runs and no other models; ``shiftbench study score-forecasts --store``
+draws it through all of them.
 """
 
 from importlib.util import find_spec

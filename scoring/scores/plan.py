@@ -30,7 +30,7 @@ from shiftbench.scoring.scores.intervals import smallest_drop
 from shiftbench.scoring.scores.outcomes import TargetRuns, target_runs
 from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.scoring.scores.shape import DetectableDrop
-from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice
 
 WANTED = (0.01, 0.02, 0.05)
 """Drops for which the needed runs and texts are listed."""
@@ -54,6 +54,27 @@ class Assumptions(pydantic.BaseModel):
     icc: float = pydantic.Field(default=0.05, ge=0, le=1)
     run_sd: float = pydantic.Field(default=0.01, ge=0, lt=1)
     measured_on: str | None = None
+
+
+def parse_assumptions(typed: Sequence[str]) -> dict[str, float]:
+    """Parse assumptions that were typed as ``NAME=VALUE``; of one that was typed twice the last counts.
+
+    Raises: UnknownChoice for another name, or a value outside the name's range.
+
+    >>> parse_assumptions(["icc=0.1", "run_sd=0.02"])
+    {'icc': 0.1, 'run_sd': 0.02}
+    """
+    given: dict[str, float] = {}
+    for each in typed:
+        name, _, value = each.partition("=")
+        cure = "give NAME=VALUE: accuracy, discordance or icc from 0 to 1, or run_sd from 0 to below 1"
+        if name not in Assumptions.model_fields or name == "measured_on":
+            raise UnknownChoice(Problem("there is no such assumption", "--assume", repr(name), cure))
+        try:
+            given[name] = getattr(Assumptions.model_validate({name: value}), name)
+        except pydantic.ValidationError:
+            raise UnknownChoice(Problem("an assumption has no such value", "--assume", repr(each), cure)) from None
+    return given
 
 
 class PlannedDrop(DetectableDrop):

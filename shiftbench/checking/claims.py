@@ -6,8 +6,10 @@ from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from shiftbench.builders.building.own import MIN_TEXTS
+from shiftbench.builders.building.own_columns import columns_as_typed, parse_columns
 from shiftbench.builders.checksums import file_sha256
-from shiftbench.checking.opened_data import OpenedData
+from shiftbench.checking.opened_data import OpenedData, OwnFile
 from shiftbench.scoring.comparing.claims import Claim, ClaimedEntry, ShiftValues, make_claim, read_shift_values
 from shiftbench.scoring.comparing.files import Entrant, compare_first
 from shiftbench.scoring.scores.score import token_encoder
@@ -73,7 +75,23 @@ def claim_of_files(
     if entries is None:
         entries = [ClaimedEntry(name=each.name, file=str(each.path), sha256=file_sha256(each.path)) for each in files]
     benchmark = opened.folder.manifest.benchmark
-    return make_claim(pairs, entries, benchmark=benchmark, data=str(data), task=task)
+    made = make_claim(pairs, entries, benchmark=benchmark, data=str(data), task=task)
+    if opened.own is None:
+        return made
+    own = opened.own_file
+    read = {"columns": columns_as_typed(own.columns), "kind": own.kind, "min_texts": own.min_texts}
+    return made.model_copy(update=read)
+
+
+def claimed_own_file(claim: Claim) -> OwnFile:
+    """Return how a claim's file of one's own was read; as it is by default where the claim does not say.
+
+    Raises: UnknownChoice when the claim's columns cannot be parsed.
+    """
+    if claim.columns is None:
+        return OwnFile()
+    columns, _ = parse_columns(claim.columns)
+    return OwnFile(columns, claim.kind, MIN_TEXTS if claim.min_texts is None else claim.min_texts)
 
 
 def find_inside(name: str, claim: Path, folder: Path | None = None) -> Path | None:
@@ -164,7 +182,9 @@ def repeat_claim(claim: Claim, opened: OpenedData, files: Sequence[NamedFile]) -
     first = claim.comparisons[0]
     if opened.folder.content_hash != first.data:
         what = "the claim is about other data"
-        cure = f"give the dataset with content hash {first.data[:12]}...; for a CSV, with the options of the comparison"
+        cure = (
+            f"give the dataset with content hash {first.data[:12]}...; for a file, with the --columns of the comparison"
+        )
         found = f"content hash {opened.folder.content_hash[:12]}..."
         raise InvalidInput(Problem(what, str(opened.folder.path), found, cure))
     return claim_of_files(

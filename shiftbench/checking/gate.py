@@ -81,7 +81,7 @@ class GateSettings(pydantic.BaseModel):
         """Return columns as a list; one may be given as text."""
         return [value] if isinstance(value, str) else value
 
-    def given(self) -> dict[str, Any]:
+    def with_todays_names(self) -> dict[str, Any]:
         """Return the settings that were given, with former ones as what stands for them today."""
         settings = self.model_dump(exclude_unset=True)
         former = {name: settings.pop(name) for name in _FORMER if name in settings}
@@ -177,28 +177,35 @@ def run_gate(
         return with_gate_titles(report, opened.titles)
 
 
-def read_gate_settings(project: Path) -> dict[str, Any]:
-    """Read a project's settings of the gate.
-
-    Args:
-        project: a ``pyproject.toml``; one that is not there has none.
-    Returns: those that it has, by name with underscores; paths in them are read from the file's folder.
-    Raises: InvalidInput when the file is no TOML, or a setting is unknown or of a wrong type; all at once.
-    """
-    if not project.is_file():
-        return {}
+def _settings_table(project: Path) -> Any:
+    """Return the gate's table in a TOML file; empty where it has none, or there is no such file."""
     try:
-        table: Any = read_toml(project)
+        table: Any = read_toml(project) if project.is_file() else {}
     except ValueError as error:
         raise InvalidInput(Problem("this is not valid TOML", str(project), str(error))) from error
     for name in _SETTINGS:
         table = table.get(name, {}) if isinstance(table, dict) else {}
+    return table
+
+
+def read_gate_settings(project: Path | None = None) -> dict[str, Any]:
+    """Read a project's settings of the gate.
+
+    Args:
+        project: a ``pyproject.toml``; one that is not there has none. None finds the nearest one with such settings, in
+            the current folder and upward.
+    Returns: those that it has, by name with underscores; paths in them are read from the file's folder.
+    Raises: InvalidInput when the file is no TOML, or a setting is unknown or of a wrong type; all at once.
+    """
+    near = [Path(), *Path.cwd().parents] if project is None else []
+    places = [folder / "pyproject.toml" for folder in near] if project is None else [project]
+    project, table = next(((place, found) for place in places if (found := _settings_table(place))), (places[0], {}))
     try:
         settings = GateSettings.model_validate(table)
     except pydantic.ValidationError as error:
         raise InvalidInput([_setting_problem(each, str(project)) for each in error.errors()]) from None
     paths = {"data", "baseline", "junit", "summary"}
-    given = settings.given()
+    given = settings.with_todays_names()
     return {name: str(project.parent / value) if name in paths else value for name, value in given.items()}
 
 
@@ -212,7 +219,7 @@ def run_gate_of_settings(predictions: "str | Path | Table", settings: Mapping[st
     """
     try:
         each = GateSettings.model_validate({name.replace("_", "-"): value for name, value in settings.items()})
-        each = each.model_copy(update=each.given())
+        each = each.model_copy(update=each.with_todays_names())
     except pydantic.ValidationError as error:
         raise InvalidInput([_setting_problem(one, "gate") for one in error.errors()]) from None
     if each.data is None:

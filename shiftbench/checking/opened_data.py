@@ -59,12 +59,14 @@ class OpenedData:
         subset: the subset that predictions cover.
         titles: what the file calls its domains, by their names; empty of a dataset folder of a benchmark.
         own: the file of one's own; None of a dataset folder.
+        own_file: how the file was read.
     """
 
     folder: DatasetFolder
     subset: str
     titles: dict[str, str]
     own: OwnData | None = None
+    own_file: OwnFile = field(default_factory=OwnFile)
 
     def checked(self, predictions: Path | PredictionInput) -> pl.DataFrame:
         """Read and check a prediction file; InvalidInput with every problem found in it."""
@@ -118,4 +120,4 @@ def opened_data(
     ) as rows:
         if rows.repeats:
             log.info("%s: %s rows that repeat another word for word are left out", data, f"{rows.repeats:,}")
-        yield OpenedData(rows.folder, "all", domain_titles(rows.folder), rows)
+        yield OpenedData(rows.folder, "all", domain_titles(rows.folder), rows, own)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shiftbench.cli.former import note_of
-from shiftbench.cli.help import OUTPUT, PLAIN, Command, Group
+from shiftbench.cli.help import PLAIN, Command, Group
 from shiftbench.validation.command_line import (
+    OUTPUT,
     ColumnsOption,
     JsonOption,
     MinTextsOption,

@@ -39,7 +39,9 @@ def card(
     sources, given = _sources_and_ids(predictions, folder)
     text = _card_text(predictions.stem, sources, _subset(given, folder), folder.content_hash)
     place.write_text(text, encoding="utf-8")
-    typer.echo(f"{place}: fill in what you know, then: shiftbench validate {predictions} --data {data} --card {place}")
+    typer.echo(
+        f"{place}: fill in what you know, then: shiftbench data validate {predictions} --data {data} --card {place}"
+    )
 
 
 def _sources_and_ids(path: Path, folder: "DatasetFolder") -> "tuple[set[str], pl.DataFrame]":

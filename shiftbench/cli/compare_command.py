@@ -36,21 +36,34 @@ def compare(
     names: NamesOption = None,
     format_: FormatOption = TableFormat.TABLE,
     swaps: Annotated[
-        int, typer.Option("--swaps", metavar="N", help="Random swaps of each test set.", min=1, max=1_000_000)
+        int,
+        typer.Option(
+            "--swaps",
+            metavar="N",
+            hidden=True,
+            min=1,
+            max=1_000_000,
+            help="goes in 0.4: every comparison draws 20,000 swaps of each test set; shiftbench.compare has n_swaps",
+        ),
     ] = 20_000,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the swaps.", min=0)] = 0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed", metavar="N", hidden=True, min=0, help="goes in 0.4: the seed is 0; shiftbench.compare has seed"
+        ),
+    ] = 0,
     margin: MarginOption = None,
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,
     json_: JsonOption = None,
 ) -> None:
-    """Test whether prediction files differ, on every shift that A and the other file cover.
+    """Test whether models differ, on every shift that both cover.
 
     Example: shiftbench compare sbert.parquet tfidf.parquet --data build/dr
 
     With --format markdown, latex or csv: a table of all models as in papers, each tested against the best.
 
-    The JSON is a claim that 'shiftbench verify' checks: hypotheses, entries with checksums, data hash, all tests.
+    The JSON is a claim that 'shiftbench study verify' checks: hypotheses, entries with checksums, data hash, all tests.
     """
     from shiftbench.checking.opened_data import opened_data
     from shiftbench.scoring.reports.terminal import comparison_lines

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.validation.command_line import TableFormat, require
+from shiftbench.validation.command_line import OUTPUT, TableFormat, require
 from shiftbench.validation.report import InvalidInput, Problem, counted
 
 if TYPE_CHECKING:
@@ -35,7 +35,10 @@ FormerEncoderOption = Annotated[
 FormatOption = Annotated[
     TableFormat,
     typer.Option(
-        "--format", metavar="NAME", help="table (for a terminal), or a paper's table as markdown, latex or csv."
+        "--format",
+        metavar="NAME",
+        help="table (for a terminal), or a paper's table as markdown, latex or csv.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 StoreOption = Annotated[

@@ -23,13 +23,16 @@ if TYPE_CHECKING:
     from shiftbench.scoring.forecasting.shape import Forecasts, MethodComparison
 
 
+_MethodOption = Annotated[
+    list[str] | None,
+    typer.Option("--method", metavar="NAME", help="Forecast by this method, beside the floors; repeat. Default: all."),
+]
+
+
 def forecast(
     predictions: PredictionsArgument,
     data: AnyDataOption,
-    method: Annotated[
-        list[str] | None,
-        typer.Option("--method", metavar="NAME", help="Forecast by this method, and the floors; repeat. Default: all."),
-    ] = None,
+    method: _MethodOption = None,
     target: Annotated[
         list[str] | None,
         typer.Option(
@@ -43,11 +46,13 @@ def forecast(
     report: ReportOption = None,
     json_: JsonOption = None,
 ) -> None:
-    """Forecast a model's accuracy on domains without labels, from its probabilities; intervals from the other domains.
+    """Forecast a model's accuracy on domains without labels.
+
+    Forecasts are made from its probabilities, intervals from the other domains.
 
     Example: shiftbench forecast preds.parquet --data build/dr --report forecast.html
 
-    Own data: shiftbench forecast preds.csv --data my.csv --id-column id; rows of a domain to forecast have no label.
+    Own data: shiftbench forecast preds.csv --data my.csv --columns id=key; rows of a domain to forecast have no label.
 
     Predictions on validation rows of the source (NAME.validation.parquet, train --validation) are read beside the file.
     """
@@ -118,10 +123,7 @@ def score_forecasts(
         str | None,
         typer.Option("--store", metavar="DIR", help="Take all entries with probabilities: a folder, hf://datasets/..."),
     ] = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option("--method", metavar="NAME", help="Compare this method with the floors; repeat. Default: all."),
-    ] = None,
+    method: _MethodOption = None,
     encoder: FormerEncoderOption = None,
     set_on: Annotated[
         str | None,
@@ -137,17 +139,19 @@ def score_forecasts(
     report: ReportOption = None,
     json_: JsonOption = None,
 ) -> None:
-    """Compare methods of forecasting where labels are known: errors, intervals, skill against two floors, tests.
+    """Compare methods of forecasting where labels are known.
 
-    Example: shiftbench score-forecasts --predictions preds.parquet --data build/dr
+    By their errors, intervals and skill against two floors, with tests.
 
-    Your own method: shiftbench score-forecasts mine.csv --predictions preds.parquet --data build/dr --level 0.9
+    Example: shiftbench study score-forecasts --predictions preds.parquet --data build/dr
 
-    All models of grids: shiftbench score-forecasts --predictions results/dr-nli/runs --data build/dr
+    Your own method: shiftbench study score-forecasts mine.csv --predictions preds.parquet --data build/dr --level 0.9
+
+    All models of grids: shiftbench study score-forecasts --predictions results/dr-nli/runs --data build/dr
 
     Intervals from another benchmark: --set-on dr/nli, with --data and --predictions of both.
 
-    All entries of a store: shiftbench score-forecasts --store store --data build/dr --data build/boss
+    All entries of a store: shiftbench study score-forecasts --store store --data build/dr --data build/boss
     """
     if not predictions and store is None:
         raise typer.BadParameter("give --predictions, --store, or both")

@@ -7,6 +7,8 @@ import typer
 
 from shiftbench.cli.data_options import FAILED, AnyDataOption, FormerSubsetOption, own_file
 from shiftbench.validation.command_line import (
+    LIMITS,
+    OUTPUT,
     ColumnsOption,
     JsonOption,
     MinTextsOption,
@@ -17,11 +19,9 @@ from shiftbench.validation.command_line import (
     write_json,
 )
 
-PROJECT = Path("pyproject.toml")
 
-
-def _read_settings(context: typer.Context, project: Path) -> Path:
-    """Read the settings of a project, as defaults of options that are not given."""
+def _read_settings(context: typer.Context, project: Path | None) -> Path | None:
+    """Read the settings of the nearest project, as defaults of options that are not given."""
     from shiftbench.checking.gate import read_gate_settings
 
     context.default_map = read_gate_settings(project)
@@ -33,24 +33,45 @@ def gate(
     data: AnyDataOption,
     max_drop: Annotated[
         float | None,
-        typer.Option("--max-drop", metavar="POINTS", help="Largest drop that a domain may have, from home."),
+        typer.Option(
+            "--max-drop",
+            metavar="POINTS",
+            help="Largest drop that a domain may have, from home.",
+            rich_help_panel=LIMITS,
+        ),
     ] = None,
     min_score: Annotated[
-        float | None, typer.Option("--min-score", metavar="POINTS", help="Lowest score that a domain may have.")
+        float | None,
+        typer.Option(
+            "--min-score", metavar="POINTS", help="Lowest score that a domain may have.", rich_help_panel=LIMITS
+        ),
     ] = None,
     baseline: Annotated[
         Path | None,
-        typer.Option("--baseline", metavar="FILE", help="Prediction file to compare with, such as the main branch's."),
+        typer.Option(
+            "--baseline",
+            metavar="FILE",
+            help="Prediction file to compare with, such as the main branch's.",
+            rich_help_panel=LIMITS,
+        ),
     ] = None,
     max_regression: Annotated[
         float | None,
-        typer.Option("--max-regression", metavar="POINTS", help="Largest loss that a domain may have."),
+        typer.Option(
+            "--max-regression",
+            metavar="POINTS",
+            help="Largest loss that a domain may have, against --baseline.",
+            rich_help_panel=LIMITS,
+        ),
     ] = None,
     trained_on: Annotated[
         str | None,
         typer.Option("--trained-on", metavar="NAME", help="The home domain. Default: the predictions' one source."),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict/--no-strict", help="Fail also where the test cannot tell.")] = False,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict/--no-strict", help="Fail also where the test cannot tell.", rich_help_panel=LIMITS),
+    ] = False,
     subset: FormerSubsetOption = None,
     task: Annotated[
         str | None, typer.Option("--task", metavar="NAME", help="Task, where the data has several.")
@@ -59,7 +80,13 @@ def gate(
     min_texts: MinTextsOption = None,
     junit: Annotated[
         Path | None,
-        typer.Option("--junit", metavar="FILE", help="Write the decision as JUnit XML.", callback=writable_file),
+        typer.Option(
+            "--junit",
+            metavar="FILE",
+            help="Write the decision as JUnit XML.",
+            callback=writable_file,
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     summary: Annotated[
         Path | None,
@@ -68,23 +95,28 @@ def gate(
             metavar="FILE",
             help='Append the decision as Markdown, for example to "$GITHUB_STEP_SUMMARY".',
             callback=writable_file,
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     project: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--project",
             metavar="FILE",
-            help="TOML file whose [tool.shiftbench.gate] has the options that are not given.",
+            hidden=True,
+            help="goes in 0.4: settings are read from the nearest pyproject.toml that has [tool.shiftbench.gate]",
             is_eager=True,
             callback=_read_settings,
         ),
-    ] = PROJECT,
+    ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Fail (exit code 3) where a limit is shown to be broken on a domain; for continuous integration.
+    """Fail where a limit is shown to be broken on a domain.
 
-    Example: shiftbench gate preds.csv --data my.csv --id-column id --max-drop 5 --min-score 70 --junit gate.xml
+    For continuous integration: the exit code is then 3. Options that are not given are read from
+    [tool.shiftbench.gate] of the nearest pyproject.toml that has it.
+
+    Example: shiftbench gate preds.csv --data my.csv --columns id=key --max-drop 5 --min-score 70 --junit gate.xml
 
     Limits are in points. Tests are corrected over all domains and limits (Holm), and hold for these trained models.
     """

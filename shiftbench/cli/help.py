@@ -13,10 +13,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from shiftbench.cli.former import GONE_COMMANDS, gone_option, note_of, todays_arguments, todays_command
-from shiftbench.validation.command_line import MODEL, OWN_FILE
+from shiftbench.validation.command_line import LIMITS, MODEL, OUTPUT, OWN_FILE
 
-LIMITS = "Limits"
-OUTPUT = "Output"
 """Sections of options, in this order after those of the command itself."""
 _OPTION_SECTIONS = ("Options", OWN_FILE, MODEL, LIMITS, OUTPUT)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.validation.command_line import ColumnsOption, PredictionsArgument, writable_file
+from shiftbench.validation.command_line import OUTPUT, ColumnsOption, PredictionsArgument, writable_file
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def label(
             metavar="FILE",
             help="CSV to fill in; the record of the draw is written beside it.",
             callback=writable_file,
+            rich_help_panel=OUTPUT,
         ),
     ],
     domain: Annotated[
@@ -34,11 +35,13 @@ def label(
     columns: ColumnsOption = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the draw.", min=0)] = 0,
 ) -> None:
-    """Choose which texts to label, so that a few labels give a model's accuracy on domains without labels.
+    """Choose the few texts whose labels give a model's accuracy.
 
-    Example: shiftbench label preds.parquet --data mine.csv --id-column id --budget 100 --out to_label.csv
+    On domains of a file whose rows have no labels.
 
-    Then: shiftbench score preds.parquet --data mine.csv --id-column id --sampled to_label.csv
+    Example: shiftbench label preds.parquet --data mine.csv --columns id=key --budget 100 --out to_label.csv
+
+    Then: shiftbench score preds.parquet --data mine.csv --columns id=key --sampled to_label.csv
     """
     from shiftbench.builders.building.own_columns import parse_columns
     from shiftbench.builders.building.own_tables import read_tables

@@ -5,12 +5,7 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.validation.command_line import DataOption, JsonOption, answer, writable_file
-
-
-def _share(name: str, words: str) -> typer.models.OptionInfo:
-    option: typer.models.OptionInfo = typer.Option(name, metavar="X", help=words, min=0.0, max=1.0)
-    return option
+from shiftbench.validation.command_line import OUTPUT, DataOption, JsonOption, answer, writable_file
 
 
 def plan(
@@ -21,37 +16,42 @@ def plan(
         Path | None,
         typer.Option("--like", metavar="FILE", help="Measure the assumptions on this prediction file."),
     ] = None,
-    accuracy: Annotated[float | None, _share("--accuracy", "Assumed mean score of a text. Default: 0.75.")] = None,
-    discordance: Annotated[
-        float | None,
-        _share("--discordance", "Assumed share of texts that only one of two models has right. Default: 0.25."),
-    ] = None,
-    icc: Annotated[
-        float | None, _share("--icc", "Assumed correlation of scores within a group. Default: 0.05.")
-    ] = None,
-    run_sd: Annotated[
-        float | None, _share("--run-sd", "Assumed standard deviation of a score over training runs. Default: 0.01.")
+    assume: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--assume",
+            metavar="NAME=VALUE",
+            help="Assume another value; repeat. accuracy: mean score of a text (0.75); discordance: share of texts "
+            "that one of two models has right and the other wrong (0.25); icc: correlation of scores within a "
+            "group (0.05); run_sd: standard deviation of a score over training runs (0.01).",
+        ),
     ] = None,
     picture: Annotated[
         Path | None,
         typer.Option(
-            "--picture", metavar="FILE", help="Draw drops by runs and by texts as PNG.", callback=writable_file
+            "--picture",
+            metavar="FILE",
+            help="Draw drops by runs and by texts as PNG.",
+            callback=writable_file,
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Compute before training which drops can be detected, and the runs or texts needed to detect 1, 2 and 5 points.
+    """Compute before training which drops can be detected.
+
+    And the runs or texts that it takes to detect 1, 2 and 5 points.
 
     Example: shiftbench plan --data build/dr --task nli --runs 5
     """
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.scoring.reports.plan_tables import plan_lines, plan_picture
+    from shiftbench.scoring.scores.plan import parse_assumptions
     from shiftbench.scoring.scores.plan import plan as make_plan
     from shiftbench.scoring.scores.score import token_encoder
 
+    given = parse_assumptions(assume or ())
     folder = DatasetFolder.open(data)
-    typed = {"accuracy": accuracy, "discordance": discordance, "icc": icc, "run_sd": run_sd}
-    given = {name: value for name, value in typed.items() if value is not None}
     detection = make_plan(folder, runs, given, like, task, token_encoder(folder) if like else None)
     if picture is not None:
         picture.write_bytes(plan_picture(detection))

@@ -17,6 +17,7 @@ from shiftbench.cli.data_options import (
     parse_names,
 )
 from shiftbench.validation.command_line import (
+    OWN_FILE,
     ColumnsOption,
     JsonOption,
     LabelsByIndexOption,
@@ -39,6 +40,18 @@ if TYPE_CHECKING:
     from shiftbench.validation.prediction_files import PredictionInput
 
 
+_TABLE, _FOLDER, _FILE = "several files, --names or --format", "a dataset folder as --data", "a file as --data"
+_EXCLUDED = {
+    "--sampled": (
+        "--subset", "--reference", "--encoder", "--depth", "--margin", "--labels-by-index", "--report",
+    ),
+    _TABLE: ("--sampled", "--reference", "--encoder", "--depth", "--report"),
+    _FOLDER: ("--sampled", "--depth"),
+    _FILE: ("--subset", "--reference"),
+}  # fmt: skip
+"""What does not go with an option, or with what the arguments are."""
+
+
 def score(
     predictions: Annotated[
         list[Path],
@@ -58,17 +71,30 @@ def score(
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,
     depth: Annotated[
-        bool, typer.Option("--depth", help="For a file with train rows: score by depth, too (extra 'encoder').")
+        bool,
+        typer.Option(
+            "--depth",
+            help="For a file with train rows: score by depth, too (extra 'encoder').",
+            rich_help_panel=OWN_FILE,
+        ),
     ] = False,
     sampled: Annotated[
         Path | None,
         typer.Option(
-            "--sampled", metavar="FILE", help="For a file: what 'shiftbench label' wrote, with the labels filled in."
+            "--sampled",
+            metavar="FILE",
+            help="What 'shiftbench label' wrote, with the labels filled in.",
+            rich_help_panel=OWN_FILE,
         ),
     ] = None,
     labels: Annotated[
         str | None,
-        typer.Option("--labels", metavar="A,B", help="With --sampled: labels that neither data nor predictions have."),
+        typer.Option(
+            "--labels",
+            metavar="A,B",
+            help="With --sampled: labels that neither data nor predictions have.",
+            rich_help_panel=OWN_FILE,
+        ),
     ] = None,
     margin: MarginOption = None,
     names: NamesOption = None,
@@ -77,11 +103,11 @@ def score(
     report: ReportOption = None,
     json_: JsonOption = None,
 ) -> None:
-    """Check and score prediction files, with 95% intervals where they can be computed.
+    """Score prediction files by domain, with 95% intervals.
 
     Example: shiftbench score preds.parquet --data build/dr --json scores.json --report report.html
 
-    Own data: shiftbench score preds.csv --data my.csv --domain-column domain --label-column label --id-column id
+    Own data: shiftbench score preds.csv --data my.csv --columns domain=site,label=stars,id=key
 
     Several files, or --format, give one table of all models, each tested against the best.
 
@@ -92,37 +118,32 @@ def score(
     from shiftbench.scoring.reports.terminal import score_lines
     from shiftbench.scoring.reports.titles import with_titles
 
-    own = own_file(columns, min_texts)
-    if sampled is not None:
-        others = {
-            "--subset": subset, "--reference": reference, "--encoder": encoder, "--depth": depth,
-            "--margin": margin is not None, "--names": names, "--format": format_ is not TableFormat.TABLE,
-            "--labels-by-index": labels_by_index, "--report": report,
-        }  # fmt: skip
-        _score_sampled(
-            predictions, data, own, sampled, labels, [name for name, given in others.items() if given], json_
-        )
-        return
-    if labels is not None:
+    own, is_own, is_table = own_file(columns, min_texts), is_own_file(data), format_ is not TableFormat.TABLE
+    is_table = is_table or len(predictions) > 1 or names is not None
+    given = {
+        "--subset": subset not in (None, "all"), "--reference": reference, "--encoder": encoder, "--depth": depth,
+        "--sampled": sampled, "--margin": margin is not None, "--labels-by-index": labels_by_index, "--report": report,
+        _TABLE: is_table, _FOLDER: not is_own, _FILE: is_own,
+    }  # fmt: skip
+    for what, others in _EXCLUDED.items():
+        for other in others:
+            if given[what] and given[other]:
+                raise typer.BadParameter(f"{other} does not go with {what}")
+    if labels is not None and sampled is None:
         raise typer.BadParameter("--labels needs --sampled")
-    if not is_own_file(data):
+    if not is_own:
         refuse_own(own)
-        if depth:
-            raise typer.BadParameter("--depth is for a file, but --data is a dataset folder")
-    elif subset not in (None, "all") or reference is not None:
-        raise typer.BadParameter("--subset and --reference are for dataset folders, but --data is a file")
+    if sampled is not None:
+        _score_sampled(predictions[0], data, own, sampled, labels, json_)
+        return
     share = as_fraction(margin)
     from shiftbench.validation.prediction_files import PredictionInput
 
     files = [PredictionInput(path, labels_by_index) for path in predictions]
-    if len(predictions) > 1 or format_ is not TableFormat.TABLE or names is not None:
-        alone = {"--reference": reference, "--encoder": encoder, "--depth": depth, "--report": report}
-        given = [name for name, value in alone.items() if value]
-        if given:
-            raise typer.BadParameter(f"{given[0]} is for one file; several files, --names or --format give a table")
+    if is_table:
         _score_several(files, parse_names(names, predictions), data, own, subset, share, format_, json_)
         return
-    if is_own_file(data):
+    if is_own:
         vectors = load_encoder(encoder) if encoder or depth else None
         scores, titles = _score_file(files[0], data, own, vectors, share, report)
     else:
@@ -131,24 +152,13 @@ def score(
 
 
 def _score_sampled(
-    files: Sequence[Path],
-    data: Path,
-    own: "OwnFile",
-    sampled: Path,
-    labels: str | None,
-    others: Sequence[str],
-    json_: str | None,
+    predictions: Path, data: Path, own: "OwnFile", sampled: Path, labels: str | None, json_: str | None
 ) -> None:
     """Estimate one model's accuracy from labelled samples of a file of one's own, and print it."""
-    from shiftbench.checking.opened_data import is_own_file
     from shiftbench.checking.sampled_scores import sampled_lines, score_sampled
 
-    if others or len(files) > 1:
-        raise typer.BadParameter(f"--sampled takes one file, without {others[0] if others else 'a second'}")
-    if not is_own_file(data):
-        raise typer.BadParameter("--sampled is for a file, but --data is a dataset folder")
     more = [each.strip() for each in labels.split(",")] if labels else []
-    estimates = score_sampled(files[0], data, own.columns, sampled, more, own.kind)
+    estimates = score_sampled(predictions, data, own.columns, sampled, more, own.kind)
     answer(sampled_lines(estimates), {"sampled": [each.model_dump(mode="json") for each in estimates]}, json_)
 
 

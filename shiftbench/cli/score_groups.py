@@ -6,7 +6,14 @@ from typing import Annotated
 import typer
 
 from shiftbench.cli.data_options import FormerEncoderOption, FormerSubsetOption, load_encoder
-from shiftbench.validation.command_line import JsonOption, LabelsByIndexOption, answer, writable_file, write_json
+from shiftbench.validation.command_line import (
+    OUTPUT,
+    JsonOption,
+    LabelsByIndexOption,
+    answer,
+    writable_file,
+    write_json,
+)
 from shiftbench.validation.report import InvalidInput, Problem
 
 
@@ -22,9 +29,11 @@ def validate(
     labels_by_index: LabelsByIndexOption = False,
     json_: JsonOption = None,
 ) -> None:
-    """Check a prediction file (and its card), or a dataset folder. Lists every problem, then what the file covers.
+    """Check predictions and their card, or a dataset folder.
 
-    Example: shiftbench validate preds.parquet --data build/dr --card preds.card.yaml
+    Lists every problem, then what the file covers.
+
+    Example: shiftbench data validate preds.parquet --data build/dr --card preds.card.yaml
     """
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.checking.inputs import find_subset
@@ -86,13 +95,21 @@ def protocol(
     n_ood: Annotated[int, typer.Option("--n-ood", metavar="N", help="OOD data sets to choose.", min=1)] = 3,
     picture: Annotated[
         Path | None,
-        typer.Option("--picture", metavar="FILE", help="Draw similarity and scores as PNG.", callback=writable_file),
+        typer.Option(
+            "--picture",
+            metavar="FILE",
+            help="Draw similarity and scores as PNG.",
+            callback=writable_file,
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Choose a benchmark's data sets: one to train on (ID) and the ones to test shift on (OOD), from candidates.
+    """Choose the data sets to train on and to test shift on.
 
-    Example: shiftbench protocol nli --reported
+    From candidates: one to train on (ID), and those to test on (OOD).
+
+    Example: shiftbench study protocol nli --reported
     """
     if reported == (data is not None):
         raise typer.BadParameter("give either --reported, the paper's tables, or --data, a dataset folder")
@@ -136,18 +153,20 @@ def analyse(
         str | None,
         typer.Option("--store", metavar="DIR", help="Take all entries of this store: a folder, or hf://datasets/..."),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for pictures and tables.")] = Path(
-        "build/analysis"
-    ),
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Folder for pictures and tables.", rich_help_panel=OUTPUT)
+    ] = Path("build/analysis"),
     figure: Annotated[
         list[str] | None,
         typer.Option("--figure", metavar="NAME", help="Draw this one; may be given several times. Default: all."),
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Draw the papers' figures from any set of entries, each as PNG (points) and CSV (fractions).
+    """Draw the papers' figures from any set of entries.
 
-    Example: shiftbench analyse sbert.parquet tfidf.parquet --data build/dr --out figures
+    Each is a PNG (points) and a CSV (fractions).
+
+    Example: shiftbench study analyse sbert.parquet tfidf.parquet --data build/dr --out figures
 
     Figures: drops-by-difficulty, scenarios, model-size, shots, prompted-model-size, training-size, step, id-ood,
     effective-robustness, divergence, forecast, theorem-one, rank-stability, model-averages.

@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 
 from shiftbench.cli.data_options import FAILED, own_file
-from shiftbench.validation.command_line import ColumnsOption, JsonOption, MinTextsOption, answer
+from shiftbench.validation.command_line import JsonOption, answer
+
+_FORMER_CLAIM = "goes in 0.4: claims say how their file was read, but for those of former versions"
 
 
 def verify(
@@ -27,17 +29,23 @@ def verify(
         str | None,
         typer.Option("--store", metavar="S", help="Store of the entries: a folder, or hf://datasets/ORG/NAME."),
     ] = None,
-    columns: ColumnsOption = None,
-    min_texts: MinTextsOption = None,
+    columns: Annotated[
+        list[str] | None, typer.Option("--columns", metavar="ROLE=COLUMN,...", hidden=True, help=_FORMER_CLAIM)
+    ] = None,
+    min_texts: Annotated[
+        int | None, typer.Option("--min-texts", metavar="N", min=0, hidden=True, help=_FORMER_CLAIM)
+    ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Check a claim: find its files, repeat the tests with its seeds, and compare every figure.
+    """Check a claim: repeat its tests, and compare figures.
 
-    Example: shiftbench verify claim.json --data build/dr
+    Its files are found by its paths; tests are repeated with its seeds, and every figure is compared.
+
+    Example: shiftbench study verify claim.json --data build/dr
 
     Exit code 0: it holds; 3: a figure differs, or a conclusion falls with other metrics; 1: it cannot be checked.
     """
-    from shiftbench.checking.claims import find_files, find_inside, read_recorded_values, repeat_claim
+    from shiftbench.checking.claims import claimed_own_file, find_files, find_inside, read_recorded_values, repeat_claim
     from shiftbench.checking.opened_data import opened_data
     from shiftbench.leaderboard.store import open_store
     from shiftbench.scoring.comparing.claims import check_against_scores, check_claim, read_claim
@@ -49,7 +57,8 @@ def verify(
         raise typer.BadParameter("the claim names no data in its own folder: give --data")
     opened_store = open_store(store) if store is not None else None
     found_files = find_files(claimed, claim, files, opened_store)
-    own = own_file(columns, min_texts)
+    is_typed = columns is not None or min_texts is not None
+    own = own_file(columns, min_texts) if is_typed else claimed_own_file(claimed)
     with opened_data(data, own, found_files[0].path, claimed.comparisons[0].subset) as opened:
         result = check_claim(claimed, repeat_claim(claimed, opened, found_files))
     if opened_store is not None and result.moved_by:

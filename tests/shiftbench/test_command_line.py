@@ -19,7 +19,7 @@ TOP = (
 GROUPS = ("data", "board", "logs", "study")
 OWN_WORDS = {
     "--out", "--data", "--raw", "--seed", "--task", "--target", "--name", "--report", "--picture", "--store", "--to",
-    "--id", "--source", "--revision", "--dry-run", "--card", "--trained-on",
+    "--id", "--source", "--revision", "--dry-run", "--card", "--trained-on", "--domain", "--predictions",
 }  # fmt: skip
 """Options whose words say what the command does with them."""
 

@@ -10,7 +10,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from shiftbench.checking.gate import read_gate_settings
 from shiftbench.cli.command import app
+from shiftbench.validation.notices import FormerName
 from shiftbench.validation.report import InvalidInput
 
 Run = Callable[..., tuple[int, dict[str, object], str]]
@@ -95,11 +97,42 @@ def test_a_project_has_its_limits_and_the_command_line_wins(run: Run, place: Pat
     project.write_text(f'[tool.shiftbench.gate]\ndata = "../mine.csv"\nmax-drop = 5\n{columns}', encoding="utf-8")
     assert run("--project", str(project))[0] == 3
     assert run("--project", str(project), "--max-drop", "60")[0] == 0
+    with pytest.warns(FormerName, match="domain-column, label-column, id-column end with 0.4"):
+        assert read_gate_settings(project)["columns"] == ["domain=site", "label=mark", "id=key"]
     project.write_text('[tool.shiftbench.gate]\nmax-drp = 5\nmin-score = "70"\n', encoding="utf-8")
     with pytest.raises(InvalidInput) as refused:
         run("--project", str(project))
     assert "did you mean 'max-drop'?" in str(refused.value)
     assert "key 'tool.shiftbench.gate.min-score'" in str(refused.value)
+
+
+def test_the_nearest_project_with_settings_is_found(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = place / "outer" / "middle" / "inner"
+    inner.mkdir(parents=True)
+    settings = 'data = "../mine.csv"\nmin-score = 60\ncolumns = "domain=site,label=mark,id=key"\n'
+    (place / "outer" / "pyproject.toml").write_text(f"[tool.shiftbench.gate]\n{settings}", encoding="utf-8")
+    (inner.parent / "pyproject.toml").write_text('[project]\nname = "other"\n', encoding="utf-8")
+    monkeypatch.chdir(inner)
+    command = ["gate", str(place / "preds.csv"), "--json", "-"]
+    result = CliRunner().invoke(app, command, catch_exceptions=False)
+    assert (result.exit_code, json.loads(result.stdout)["task"]) == (0, "own")
+    monkeypatch.chdir(place)
+    assert "--data" in CliRunner().invoke(app, command, catch_exceptions=False).stderr
+
+
+@pytest.mark.parametrize(
+    ("former", "today"),
+    [
+        ("kind = 'tags'", ["tags="]),
+        ("kind = 'tags'\nlabel-column = 'bio'", ["tags=bio"]),
+        ("text-column = ['a', 'b']\ncolumns = 'id=key'", ["id=key", "text=a", "text=b"]),
+    ],
+)
+def test_former_settings_are_columns(tmp_path: Path, former: str, today: list[str]) -> None:
+    file = tmp_path / "pyproject.toml"
+    file.write_text(f"[tool.shiftbench.gate]\n{former}\n", encoding="utf-8")
+    with pytest.warns(FormerName):
+        assert read_gate_settings(file) == {"columns": today}
 
 
 def test_a_drop_needs_a_home(run: Run, place: Path) -> None:

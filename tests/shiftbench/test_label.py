@@ -224,4 +224,4 @@ def test_no_confidences_several_models_and_no_ids(tmp_path: Path) -> None:
     assert "rows to be labelled need a column of ids" in result.stderr
     result = run("label", tmp_path / "preds.csv", "--data", tmp_path / "mine.csv", "--budget", 9, "--out", "x.parquet")
     assert result.returncode == 2
-    assert "--sampled takes one file, without --depth" in score(tmp_path, "--depth")
+    assert "--depth does not go with --sampled" in score(tmp_path, "--depth")

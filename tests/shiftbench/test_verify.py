@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from click.testing import Result
 from typer.testing import CliRunner
@@ -310,3 +311,35 @@ def test_a_damaged_claim_is_refused_in_words(made: Path, tmp_path: Path) -> None
             wordless += [what for each in refused.problems if not (each.file and (each.found or each.cure))]
     assert not wordless
     assert 0 < n_read < 100
+
+
+def test_a_claim_about_a_file_says_how_it_was_read(tmp_path: Path) -> None:
+    texts = [f"text {number}" for number in range(120)]
+    frame = pl.DataFrame({"text": texts, "key": [f"k{number}" for number in range(120)], "mark": ["good", "bad"] * 60})
+    frame = frame.with_columns(day=pl.Series([f"2024-0{1 + number % 6}-11" for number in range(120)]))
+    frame.write_csv(tmp_path / "mine.csv")
+    names = ["a", "b"]
+    for name, every in zip(names, (5, 3), strict=True):
+        guess = [mark if number % every else "bad" for number, mark in enumerate(frame["mark"])]
+        pl.DataFrame({"source": "elsewhere", "id": frame["key"], "prediction": guess}).write_csv(
+            tmp_path / f"{name}.csv"
+        )
+    claim = tmp_path / "claim.json"
+    files = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), "--data", str(tmp_path / "mine.csv")]
+    options = ["--columns", "quarter=day,labels=mark", "--columns", "id=key", "--min-texts", "10"]
+    assert run("compare", *files, *options, "--json", str(claim)).exit_code == 0
+    content = json.loads(claim.read_text())
+    read = ["quarter=day", "label=mark", "id=key"]
+    assert (content["columns"], content["kind"], content["min_texts"]) == (read, "classification", 10)
+    assert run("verify", str(claim)).exit_code == 0
+    former = {key: value for key, value in content.items() if key not in ("columns", "kind", "min_texts")}
+    claim.write_text(json.dumps(former))
+    with pytest.raises(InvalidInput):
+        run("verify", str(claim))
+    result = run("verify", str(claim), *options)
+    assert result.exit_code == 0
+    assert "--columns: goes in 0.4" in result.stderr
+
+
+def test_a_claim_about_a_folder_has_the_keys_of_former_versions(made: Path) -> None:
+    assert not {"columns", "kind", "min_texts"} & set(json.loads((made / "claim.json").read_text()))

@@ -1,7 +1,7 @@
 """A choice made from candidates and the ID model's scores: decisions with margins, intervals and frequencies.
 
-``DatasetChoice`` is what ``shiftbench protocol --json`` prints and other programs may rely on. Scores, drops, margins
-and similarities are fractions, unrounded; null where undefined or not measured.
+``DatasetChoice`` is what ``shiftbench study protocol --json`` prints and other programs may rely on. Scores, drops,
+margins and similarities are fractions, unrounded; null where undefined or not measured.
 """
 
 from collections.abc import Mapping, Sequence

@@ -10,9 +10,9 @@ from rich.console import Console
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.power import EvaluationSet, minimum_detectable, target_drop_variance
 from shiftbench.scoring.reports.plan_tables import plan_lines, plan_picture
-from shiftbench.scoring.scores.plan import plan
+from shiftbench.scoring.scores.plan import parse_assumptions, plan
 from shiftbench.validation.plain_console import print_parts
-from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.report import InvalidInput, UnknownChoice
 from tests.leaderboard.conftest import predict
 from tests.leaderboard.id_folder import build_id_folder
 
@@ -87,3 +87,20 @@ def test_the_picture_and_the_table_are_drawn(synthetic: DatasetFolder) -> None:
 def test_an_unknown_task_is_refused(synthetic: DatasetFolder) -> None:
     with pytest.raises(InvalidInput, match="no such task"):
         plan(synthetic, task="nil")
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("acc=0.5", "there is no such assumption; found 'acc'; give NAME=VALUE: accuracy, discordance or icc from 0"),
+        ("measured_on=0.5", "there is no such assumption"),
+        ("icc", "an assumption has no such value; found 'icc'"),
+        ("icc=1.1", "an assumption has no such value; found 'icc=1.1'"),
+        ("run_sd=1", "or run_sd from 0 to below 1"),
+        ("accuracy=nan", "an assumption has no such value"),
+    ],
+)
+def test_an_assumption_that_cannot_be_is_refused(typed: str, words: str) -> None:
+    with pytest.raises(UnknownChoice) as refused:
+        parse_assumptions(["accuracy=1", typed])
+    assert words in str(refused.value)

@@ -1,4 +1,4 @@
-"""The command ``shiftbench protocol``: tables, JSON, picture, errors and exit codes."""
+"""The command ``shiftbench study protocol``: tables, JSON, picture, errors and exit codes."""
 
 import json
 import struct
@@ -80,7 +80,7 @@ def test_refused_input(tmp_path: Path) -> None:
 
 def test_help() -> None:
     result = run("--help")
-    assert "Example: shiftbench protocol nli --reported" in result.stdout
+    assert "Example: shiftbench study protocol nli --reported" in result.stdout
 
 
 def test_pictures(suite: DatasetFolder, predictions: Path) -> None:
