@@ -4,23 +4,23 @@ Where every domain has train rows they are trained on those. Otherwise, as with 
 are dealt by group into ``FOLDS`` parts, and each part is predicted by a probe that was trained on the others.
 """
 
-import sys
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-import typer
-from tqdm import tqdm
 
 from shiftbench.baselines import sbert_lr, tfidf_lr
 from shiftbench.baselines.runs import FittedClassifier
 from shiftbench.builders.encoder import Encoder
 from shiftbench.checking.check_data import CheckData
 from shiftbench.scoring.scores.by_domain import ProbePredictions, Probes
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem, counted
 from shiftbench.validation.vocabulary import TaskKind
 
+log = logging.getLogger(__name__)
 FOLDS = 5
 MIN_TEXTS = 100
 """Texts of a domain below which no probe is trained on it: it would tell its size, not the domain's difficulty."""
@@ -69,14 +69,12 @@ def run_probes(data: CheckData, encoder: Encoder, seed: int = 0) -> Probes:
     predictions = []
     for name, fit in fits.items():
         frames = []
-        for part, sample in zip(
-            tqdm(parts, desc=name, unit="model", disable=None, file=sys.stderr), samples, strict=True
-        ):
+        for part, sample in zip(progress(parts, desc=name, unit="model"), samples, strict=True):
             codes, _ = fit(sample, seed).predict(part.test)
             predicted = pl.Series("prediction", codes).replace_strict(names, return_dtype=pl.String)
             frames.append(part.test.select("domain", "id").with_columns(predicted))
         predictions.append(ProbePredictions(name, n_train, pl.concat(frames)))
-    typer.echo(f"probes: trained on {counted(n_train, 'text')} of each domain", err=True)
+    log.info("probes: trained on %s of each domain", counted(n_train, "text"))
     return Probes(tuple(predictions), without)
 
 

@@ -15,6 +15,7 @@ from shiftbench.checking.check_probes import run_probes
 from shiftbench.checking.opened_data import OwnFile
 from shiftbench.cli.command import app
 from shiftbench.scoring.reports.check_words import ONE_MODEL
+from shiftbench.validation.notices import heard_notes
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import Visible
 from tests.shiftbench.checked import N_TINY, rows, write_model
@@ -33,7 +34,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str, model: str = "own_words_model:classify", file: str = "mine.csv") -> Any:
-    return CliRunner().invoke(app, ["check", model, "--data", file, *OPTIONS, *arguments])
+    with heard_notes():
+        return CliRunner().invoke(app, ["check", model, "--data", file, *OPTIONS, *arguments])
 
 
 def refusal(result: Any) -> str:

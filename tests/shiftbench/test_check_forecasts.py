@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from shiftbench.cli.command import app
+from shiftbench.validation.notices import heard_notes
 from shiftbench.validation.report import InvalidInput
 
 SITES = ("books", "films", "games", "music", "tools", "north")
@@ -44,7 +45,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def check(*arguments: str) -> Any:
-    return CliRunner().invoke(app, ["check", "calibrated_model:classify", *OPTIONS, *arguments])
+    with heard_notes():
+        return CliRunner().invoke(app, ["check", "calibrated_model:classify", *OPTIONS, *arguments])
 
 
 def test_a_domain_without_labels_is_forecast_in_one_sentence(place: Path) -> None:
