@@ -13,7 +13,7 @@ from shiftbench.baselines.models import LoadedModel, load_model, predict_in_part
 from shiftbench.baselines.models.pretrained import Pretrained
 from shiftbench.baselines.models.settings import ModelSettings
 from shiftbench.baselines.runs import FittedClassifier
-from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
+from shiftbench.builders.encoder import Encoder
 from shiftbench.validation.probabilities import PROBABILITIES
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import TaskKind
@@ -56,7 +56,7 @@ def load_victim(
     if name in TRAINED:
         (settings or ModelSettings()).refuse_unread(name)
         if name == "sbert-lr":
-            trained = sbert_lr.classifier(train, Encoder(encoder or DEFAULT_ENCODER, cache), ("text",), seed)
+            trained = sbert_lr.classifier(train, Encoder(encoder, cache), ("text",), seed)
         else:
             trained = tfidf_lr.classifier(train, ("text",), seed)
         return partial(_ask_trained, classifier=trained, n_labels=len(labels))

@@ -18,13 +18,11 @@ on from there. The same store gives the same bytes with the same library version
 
 import json
 import shutil
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-from tqdm import tqdm
 
 from shiftbench.builders.folder.configs import Column, Config
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -35,6 +33,7 @@ from shiftbench.scoring.scores.score import SCORE_COLUMNS
 from shiftbench.scoring.scores.shape import METRIC_VERSION, Scores
 from shiftbench.validation.cards import Card
 from shiftbench.validation.output_files import check_new_folder, replace_file
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
 
 ENTRIES, SCORES, FIGURES, PREDICTIONS, VALIDATION = "entries", "scores", "figures", "predictions", "validation"
@@ -121,18 +120,13 @@ class Archived:
 def write_archive(store: Store, folders: Sequence[DatasetFolder], out: Path, describe: Describe) -> Archived:
     """Write the archive of a store.
 
-    Args:
-        store: the store.
-        folders: the datasets of its entries.
-        out: an empty or new folder.
-        describe: writes dataset card and Croissant.
     Raises: InvalidInput when the place is taken, or no entry may be passed on.
     """
     check_new_folder(out, "--out")
     part = out.absolute().with_name(f".{out.absolute().name}-{METRIC_VERSION}.part")
     left_out: dict[str, str] = {}
     ids: set[str] = set()
-    for identity in tqdm(store.ids(), desc="archiving", unit="entry", disable=None, file=sys.stderr):
+    for identity in progress(store.ids(), desc="archiving", unit="entry"):
         try:
             ids.add(_archived(store, identity, folders, part))
         except InvalidInput as error:
@@ -201,13 +195,9 @@ def _entry_row(card: Card, scores: Scores) -> pl.DataFrame:
 
 def _figure_rows(scores: Scores) -> pl.DataFrame:
     rows = [
-        (
-            "", each.task, each.name, each.metric, each.source, each.target, each.value, each.estimate.low,
-            each.estimate.high, each.total.low if each.total else None, each.total.high if each.total else None,
-            each.is_drop,
-        )
+        ("", each.task, each.name, each.metric, each.source, each.target, each.value, *each.bounds, each.is_drop)
         for each in figures_of(scores)
-    ]  # fmt: skip
+    ]
     return pl.DataFrame(rows, schema=FIGURE_SCHEMA, orient="row")
 
 

@@ -1,18 +1,63 @@
-"""Logs of one benchmark compared: read, joined, tested, and described in words."""
+"""Logs of one benchmark compared: joined item by item, tested, and described in words.
 
-from collections.abc import Sequence
+Logs that are about different things are refused.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
 from shiftbench.metrics.comparison import N_SWAPS
-from shiftbench.scoring.comparing.item_scores import compare_items
-from shiftbench.scoring.interchange.joining import Joining, join_logs, model_names
-from shiftbench.scoring.interchange.log import EvaluationLog
+from shiftbench.scoring.comparing.item_scores import ItemScores, compare_items
+from shiftbench.scoring.interchange.log import SCORE, EvaluationLog
 from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.scoring.reports.item_tables import ItemReport
-from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.outside import check_text
+from shiftbench.validation.report import InvalidInput, Problem, counted, did_you_mean
+
+MAX_DOMAINS = 100
+"""The most values of a field that may be used as domains."""
+_ITEM = ["id", "content_hash"]
+"""The keys by which items are joined: their id, and the hash of their content."""
+
+
+@dataclass(frozen=True)
+class Joining:
+    """The settings by which logs are joined.
+
+    Attributes:
+        metric: the tool's name of the score; None takes the first that all logs have.
+        by: field of the items whose values are their domains; None for none.
+        cluster: field of the items that says which belong together; None: each item stands by itself.
+        shared_items: compare on the items that all logs have and have scored, where they differ.
+        any_prompts: compare models that were sent different prompts for the same items.
+        lower_is_better: as of errors and perplexities.
+    """
+
+    metric: str | None = None
+    by: str | None = None
+    cluster: str | None = None
+    shared_items: bool = False
+    any_prompts: bool = False
+    lower_is_better: bool = False
+
+
+@dataclass(frozen=True)
+class JoinedLogs:
+    """Logs as scores of the same items; ``notes`` lists what a reader must know of how they were joined."""
+
+    items: ItemScores
+    metric: str
+    task: str
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -31,7 +76,25 @@ class ComparedLogs:
             "metric": report.metric,
             "by": report.by,
             "cluster": report.cluster,
-            "logs": [_log_facts(name, log) for name, log in self.logs],
+            "logs": [
+                {
+                    "name": name,
+                    "model": log.model,
+                    "path": str(log.path),
+                    "tool": log.tool,
+                    "tool_version": log.version,
+                    "task": log.task,
+                    "task_version": log.facts.task_version,
+                    "items": log.samples["id"].n_unique(),
+                    "epochs": log.epochs,
+                    "prompts_hash": log.prompts_hash,
+                    "revision": log.facts.revision,
+                    "shots": log.facts.shots,
+                    "scorer": log.facts.scorer,
+                    "filter": log.facts.filter,
+                }
+                for name, log in self.logs
+            ],
             "notes": list(report.notes),
             **report.comparison.model_dump(mode="json"),
         }
@@ -75,7 +138,7 @@ def compare_logs(
         names: what to call the models; by default as the logs do.
         n_swaps: random swaps of each pair.
         seed: seed of swaps and of resampling.
-    Raises: InvalidInput as ``joining.join_logs`` and ``item_scores.compare_items``.
+    Raises: InvalidInput as ``join_logs`` and ``item_scores.compare_items``.
     """
     called = model_names(logs) if names is None else list(names)
     joined = join_logs(logs, called, how)
@@ -84,20 +147,233 @@ def compare_logs(
     return ComparedLogs(report, list(zip(called, logs, strict=True)))
 
 
-def _log_facts(name: str, log: EvaluationLog) -> dict[str, Any]:
+def join_logs(logs: Sequence[EvaluationLog], names: Sequence[str], how: Joining) -> JoinedLogs:
+    """Join logs by the id and content of their items.
+
+    An item's score is its mean over epochs; it has none where an epoch has none.
+
+    Args:
+        logs: at least two, each read with the fields that ``how`` names.
+        names: what to call their models.
+        how: which score, and what may differ.
+    Returns: scores in the order of the logs.
+    Raises: InvalidInput with everything in which the logs differ: tool, items, prompts, scorers; when a log is given
+        twice, an item has no score, or a field makes no domains.
+    """
+    _refuse_twice_or_other_tools(logs, names)
+    metric = _metric(logs, names, how.metric)
+    tables = [_item_frame(log, metric) for log in logs]
+    problems = [*_other_scorers(logs, names), *_other_items(tables, names, how)]
+    problems += _without_scores(tables, names, how, metric)
+    shared = _shared_items(tables)
+    if shared.height:
+        problems += [*_other_prompts(shared, logs, names, how), *_other_fields(shared, names, how)]
+    if not (problems or shared.height):
+        problems.append(Problem("no item has a score in all logs", " and ".join(names), cure="finish the runs"))
+    if problems:
+        raise InvalidInput(problems)
+    notes = [*_item_notes(tables, shared, names, how), *_log_notes(logs, names)]
+    values, domain_of = _value_codes(shared, how.by) if how.by else ([], np.zeros(shared.height, dtype=np.int64))
+    clusters = _value_codes(shared, how.cluster)[1] if how.cluster else np.arange(shared.height)
+    domains = _checked_domains(values, shared.height, how.by) if how.by else ()
+    scores = np.stack([shared[f"score{number}"].to_numpy() for number in range(len(logs))])
+    items = ItemScores(names, scores, clusters, domains, domain_of, how.lower_is_better)
+    return JoinedLogs(items, metric, logs[0].task, tuple(notes))
+
+
+def model_names(logs: Sequence[EvaluationLog]) -> list[str]:
+    """Return the models' names; where two logs are of one model, with the file's name."""
+    models = [log.model for log in logs]
+    names = [f"{log.model} ({log.path.name})" if models.count(log.model) > 1 else log.model for log in logs]
+    return names if len(set(names)) == len(names) else [str(log.path) for log in logs]
+
+
+def _refuse_twice_or_other_tools(logs: Sequence[EvaluationLog], names: Sequence[str]) -> None:
+    for number, log in enumerate(logs):
+        for other, name in zip(logs[:number], names, strict=False):
+            same_file = log.path.resolve() == other.path.resolve()
+            if same_file or (log.model == other.model and log.samples.equals(other.samples)):
+                what = f"one log is given twice: it holds the same answers of the same model as that of '{name}'"
+                raise InvalidInput(Problem(what, str(log.path), cure="give the logs of different runs"))
+
+    if len({log.tool for log in logs}) > 1:
+        what = "logs of different tools are not compared: each hashes items in its own way"
+        found = "; ".join(f"{name}: {log.tool}" for name, log in zip(names, logs, strict=True))
+        raise InvalidInput(Problem(what, str(logs[0].path), found, "log all models with one tool"))
+
+
+def _metric(logs: Sequence[EvaluationLog], names: Sequence[str], wanted: str | None) -> str:
+    """Choose the score: the one that is wanted, or the first that all logs have."""
+    shared = [name for name in logs[0].metrics if all(name in log.metrics for log in logs)]
+    where = " and ".join(str(log.path) for log in logs)
+    if wanted is None:
+        if not shared:
+            each = zip(names, logs, strict=True)
+            found = "; ".join(f"{name}: {', '.join(log.metrics) or 'none'}" for name, log in each)
+            cure = "score both models in the same way, with a score of each item"
+            raise InvalidInput(Problem("the logs share no score of single items", where, found, cure))
+        return shared[0]
+    for log in logs:
+        if wanted not in log.metrics:
+            cure = did_you_mean(wanted, list(log.metrics)) if log.metrics else ""
+            raise InvalidInput(Problem("the log has no such score of single items", str(log.path), f"'{wanted}'", cure))
+    return wanted
+
+
+def _item_frame(log: EvaluationLog, metric: str) -> pl.DataFrame:
+    """Return one row an item: what joins it, its prompt and fields, its mean score (null where an epoch has none)."""
+    score = pl.col(SCORE + metric).fill_nan(None)
+    is_whole = (pl.len() == log.epochs) & (score.null_count() == 0) & score.is_finite().all()
+    return (
+        log.samples.sort("epoch")
+        .group_by(_ITEM, maintain_order=True)
+        .agg(pl.col("prompt_hash", "document").first(), score=pl.when(is_whole).then(score.mean()))
+    )
+
+
+def _shared_items(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Join the items that all logs have scored: ``prompt_hash<n>``, ``document<n>``, ``score<n>`` of each, by id."""
+    names = ("prompt_hash", "document", "score")
+    numbered = [
+        table.filter(pl.col("score").is_not_null()).select(
+            *_ITEM, *(pl.col(name).alias(f"{name}{n}") for name in names)
+        )
+        for n, table in enumerate(tables)
+    ]
+    return reduce(lambda left, right: left.join(right, on=_ITEM), numbered).sort(_ITEM)
+
+
+def _stated_facts(logs: Sequence[EvaluationLog]) -> dict[str, list[str | None]]:
+    """Return the facts that must agree in all logs that state them, in the order of the logs."""
     return {
-        "name": name,
-        "model": log.model,
-        "path": str(log.path),
-        "tool": log.tool,
-        "tool_version": log.version,
-        "task": log.task,
-        "task_version": log.facts.task_version,
-        "items": log.samples["id"].n_unique(),
-        "epochs": log.epochs,
-        "prompts_hash": log.prompts_hash,
-        "revision": log.facts.revision,
-        "shots": log.facts.shots,
-        "scorer": log.facts.scorer,
-        "filter": log.facts.filter,
+        "scorers": [log.facts.scorer for log in logs],
+        "filters of answers": [log.facts.filter for log in logs],
+        "versions of the task": [log.facts.task_version for log in logs],
     }
+
+
+def _other_scorers(logs: Sequence[EvaluationLog], names: Sequence[str]) -> Iterator[Problem]:
+    for word, values in _stated_facts(logs).items():
+        stating = [each for each in zip(values, names, logs, strict=True) if each[0] is not None]
+        for value, name, log in stating[1:]:
+            first, first_name, _ = stating[0]
+            if value != first:
+                found = f"{first_name}: {first}; {name}: {value}"
+                yield Problem(
+                    f"the logs have different {word}", str(log.path), found, "score both models in the same way"
+                )
+
+
+def _other_items(tables: Sequence[pl.DataFrame], names: Sequence[str], how: Joining) -> Iterator[Problem]:
+    """Describe how the items of each log differ from those of the first."""
+    n_shared = reduce(lambda left, right: left.join(right, on=_ITEM, how="semi"), tables).height
+    if n_shared and how.shared_items:
+        return
+    cure = f"--allow items compares on the {counted(n_shared, 'item')} that all have" if n_shared else ""
+    for table, name in zip(tables[1:], names[1:], strict=True):
+        differ = _item_differences(tables[0], table, names[0], name)
+        if differ:
+            where = f"{names[0]} and {name}"
+            yield Problem("the logs are not over the same items", where, "; ".join(differ), cure or "log the same task")
+
+
+def _item_differences(first: pl.DataFrame, other: pl.DataFrame, name: str, other_name: str) -> list[str]:
+    """Describe in which items two logs differ: of other content under one id, and missing in one of them."""
+    changed = first.join(other, on="id", how="inner").filter(pl.col("content_hash") != pl.col("content_hash_right"))
+    kinds = {
+        "with the same id but other content": changed,
+        f"only in {name}": first.join(other, on="id", how="anti"),
+        f"only in {other_name}": other.join(first, on="id", how="anti"),
+    }
+    return [f"{counted(len(rows), 'item')} {kind}, as '{rows['id'][0]}'" for kind, rows in kinds.items() if len(rows)]
+
+
+def _without_scores(
+    tables: Sequence[pl.DataFrame], names: Sequence[str], how: Joining, metric: str
+) -> Iterator[Problem]:
+    for table, name in zip(tables, names, strict=True):
+        missing = table.filter(pl.col("score").is_null())
+        if missing.height and not how.shared_items:
+            found = f"{missing.height:,} of {table.height:,}, as '{missing['id'][0]}'"
+            cure = "finish the run, or leave these items out for all models (--allow items)"
+            yield Problem(f"items have no score '{metric}'", name, found, cure)
+
+
+def _other_prompts(
+    shared: pl.DataFrame, logs: Sequence[EvaluationLog], names: Sequence[str], how: Joining
+) -> Iterator[Problem]:
+    if how.any_prompts:
+        return
+    for number, name in enumerate(names[1:], start=1):
+        n = _n_others(shared, "prompt_hash", number)
+        shots = {logs[each].facts.shots for each in (0, number)} - {None}
+        if n or len(shots) > 1:
+            words = f"; shots: {logs[0].facts.shots} and {logs[number].facts.shots}" if len(shots) > 1 else ""
+            found = f"{n:,} of {counted(shared.height, 'item')}{words}"
+            cure = "send both models the same prompts, or compare models with their own prompts (--allow prompts)"
+            yield Problem("the prompts differ", f"{names[0]} and {name}", found, cure)
+
+
+def _n_others(shared: pl.DataFrame, column: str, number: int) -> int:
+    """Count the items of which a log has another value than the first; missing values are not counted."""
+    return int(shared.select((pl.col(f"{column}0") != pl.col(f"{column}{number}")).sum()).item())
+
+
+def _other_fields(shared: pl.DataFrame, names: Sequence[str], how: Joining) -> Iterator[Problem]:
+    fields = " and ".join(f"'{field}'" for field in (how.by, how.cluster) if field is not None)
+    for number, name in enumerate(names[1:], start=1):
+        if n := _n_others(shared, "document", number):
+            what = f"the logs hold other values of {fields} for the same items"
+            found = f"{n:,} of {counted(shared.height, 'item')}"
+            yield Problem(what, f"{names[0]} and {name}", found, "log both models on the same version of the data")
+
+
+def _item_notes(
+    tables: Sequence[pl.DataFrame], shared: pl.DataFrame, names: Sequence[str], how: Joining
+) -> Iterator[str]:
+    if any(table.height > shared.height for table in tables):
+        sizes = ", ".join(f"{table.height:,} of {name}" for table, name in zip(tables, names, strict=True))
+        yield (
+            f"Compared on the {counted(shared.height, 'item')} that all logs have and have scored, out of {sizes}: "
+            "which items a log lacks may depend on its model, so the results are about these items alone"
+        )
+    unknown = [name for number, name in enumerate(names) if shared[f"prompt_hash{number}"].null_count()]
+    if unknown:
+        yield f"The logs of {', '.join(unknown)} do not hold all prompts: whether these were the same is not known"
+    n = max(_n_others(shared, "prompt_hash", number) for number in range(1, len(names)))
+    if how.any_prompts and n:
+        yield (
+            f"The prompts of {n:,} of {counted(shared.height, 'item')} differ: each model is compared with its own "
+            "prompts"
+        )
+
+
+def _log_notes(logs: Sequence[EvaluationLog], names: Sequence[str]) -> Iterator[str]:
+    if len({log.task for log in logs}) > 1:
+        yield f"The logs name the task differently: {', '.join(log.task for log in logs)}"
+    for word, values in _stated_facts(logs).items():
+        silent = [name for name, value in zip(names, values, strict=True) if value is None]
+        if 0 < len(silent) < len(logs):
+            yield f"The logs of {', '.join(silent)} do not state their {word}: whether these are the same is not known"
+    epochs = [log.epochs for log in logs]
+    if max(epochs) > 1:
+        each = ", ".join(f"{n} of {name}" for n, name in zip(epochs, names, strict=True))
+        yield f"Scores are means over the answers to an item: {each}"
+
+
+def _value_codes(shared: pl.DataFrame, field: str) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the values of a field in item order, and the position of each item's value."""
+    values = [msgspec.json.decode(document)[field] for document in shared["document0"]]
+    texts = [value if isinstance(value, str) else msgspec.json.encode(value).decode() for value in values]
+    names, codes = np.unique(texts, return_inverse=True)
+    return names.tolist(), codes.astype(np.int64)
+
+
+def _checked_domains(values: Sequence[str], n_items: int, field: str) -> Sequence[str]:
+    if not 2 <= len(values) <= min(MAX_DOMAINS, n_items // 2):
+        cure = f"choose a field with 2 to {MAX_DOMAINS} values, several items each"
+        found = f"{counted(len(values), 'value')} for {counted(n_items, 'item')}"
+        raise InvalidInput(Problem("this field cannot be used for domains", f"--by {field}", found, cure))
+    for value in values:
+        check_text(value, f"--by {field}", cure="choose a field whose values are names")
+    return values

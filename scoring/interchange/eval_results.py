@@ -4,6 +4,7 @@ One value a task, in points, higher is better: the drop and the intervals stand 
 dataset's ``eval.yaml`` (``shiftbench.scoring.interchange.eval_yaml``); the Hub's client has the form of the file.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
@@ -12,10 +13,7 @@ import yaml
 from shiftbench.scoring.interchange.eval_yaml import benchmark_tasks
 from shiftbench.scoring.interchange.figures import SharedFigure, figures_of, headlines
 from shiftbench.scoring.interchange.shared_entry import SharedEntry
-from shiftbench.scoring.scores.shape import TaskScores
 from shiftbench.validation.report import InvalidInput, Problem
-
-FOLDER = ".eval_results"
 
 
 def eval_results(shared: SharedEntry) -> dict[str, str]:
@@ -29,7 +27,10 @@ def eval_results(shared: SharedEntry) -> dict[str, str]:
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
     dataset = shared.published_dataset()
-    _refuse_subset(shared)
+    if shared.scores.subset != "all":
+        cure = "share predictions of all test texts, or --to every-eval-ever"
+        what = "the Hub's leaderboards are of whole test splits"
+        raise InvalidInput(Problem(what, "entry", f"subset '{shared.scores.subset}'", cure))
     source = {"source_url": shared.report, "source_name": "shiftbench"} if shared.report else {}
     entries = [
         EvalResultEntry(
@@ -45,21 +46,14 @@ def eval_results(shared: SharedEntry) -> dict[str, str]:
     if not entries:
         what = "none of the entry's tasks is in the dataset's eval.yaml, which lists only tasks with public labels"
         found = ", ".join(task.task for task in shared.scores.tasks)
-        raise InvalidInput(Problem(what, dataset, found, "share it --to model-index, every-eval-ever or csv"))
+        raise InvalidInput(Problem(what, dataset, found, "share it --to every-eval-ever or csv"))
     text = yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True, width=120)
-    return {f"{FOLDER}/{PurePosixPath(dataset).name.lower()}.yaml": text}
+    return {f".eval_results/{PurePosixPath(dataset).name.lower()}.yaml": text}
 
 
 def tasks_left_out(shared: SharedEntry) -> list[str]:
     """List the tasks of an entry that have no value in the file."""
     return [task.task for task in shared.scores.tasks if task.task not in {f.task for _, f in _values(shared)}]
-
-
-def _refuse_subset(shared: SharedEntry) -> None:
-    if shared.scores.subset != "all":
-        cure = "share predictions of all test texts, or --to every-eval-ever"
-        what = "the Hub's leaderboards are of whole test splits"
-        raise InvalidInput(Problem(what, "entry", f"subset '{shared.scores.subset}'", cure))
 
 
 def _values(shared: SharedEntry) -> Iterator[tuple[str, SharedFigure]]:
@@ -71,11 +65,8 @@ def _values(shared: SharedEntry) -> Iterator[tuple[str, SharedFigure]]:
             continue
         if task.task in best:
             yield shared.config(task.task), best[task.task]
+        into = Counter(shift.target for shift in task.shifts)
         for figure in figures:
-            if figure.task == task.task and figure.name == "st" and _is_only_source(task, figure):
+            # A score of the only model that was tested on a domain is the domain's.
+            if (figure.task, figure.name) == (task.task, "st") and into[str(figure.target)] == 1:
                 yield f"{shared.config(task.task)}.{figure.target}", figure
-
-
-def _is_only_source(task: TaskScores, figure: SharedFigure) -> bool:
-    """Check whether a shift is the only one into its target, so that its score is the target's."""
-    return [shift.source for shift in task.shifts if shift.target == figure.target] == [figure.source]

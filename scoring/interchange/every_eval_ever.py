@@ -1,19 +1,16 @@
 """Results for the datastore of Every Eval Ever (evaleval/every_eval_ever), in its format 0.3.0.
 
 ``data/shiftbench/<developer>/<model>/<uuid>.json`` holds all figures of an entry: fractions, drops with
-``lower_is_better``, intervals in the fields for uncertainty. ``<uuid>_samples.jsonl`` beside it holds single texts
-(``shiftbench.scoring.interchange.every_eval_samples``). Its own validator needs Python 3.12; tests here use its
-JSON schemas.
+``lower_is_better``, intervals in the fields for uncertainty. Its own validator needs Python 3.12; tests here use its
+JSON schema.
 """
 
 import hashlib
 import json
 import re
 import uuid
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from shiftbench.scoring.interchange.figures import SharedFigure, figures_of
@@ -31,77 +28,39 @@ _CARD_KEYS = (
 _UNUSABLE = re.compile(r'[<>:"\\|?*\x00-\x1f]')
 
 
-@dataclass(frozen=True)
-class Evaluator:
-    """The person or organisation that provides the results.
-
-    Attributes:
-        organization: its name.
-        relationship: to the maker of the model: first_party, third_party, collaborative or other.
-    """
-
-    organization: str
-    relationship: str = "other"
-
-
-@dataclass(frozen=True)
-class DatastorePlace:
-    """The place of an entry's files in the datastore, with the ids that their lines refer to.
-
-    Attributes:
-        results: path of the JSON file.
-        evaluation_id: of this evaluation.
-        model_id: the model, as ``ORG/NAME``.
-    """
-
-    results: str
-    evaluation_id: str
-    model_id: str
-
-    @property
-    def samples(self) -> str:
-        """Return the path of the file of single texts."""
-        return f"{self.results.removesuffix('.json')}_samples.jsonl"
-
-
-def place_of(shared: SharedEntry) -> DatastorePlace:
-    """Find where an entry's files go: the same place whenever the same scores of the same model are shared.
-
-    Raises: InvalidInput when the model's repository is not known.
-    """
-    model = shared.model_repository()
-    developer, name = (_UNUSABLE.sub("_", part).rstrip(". ") for part in model.split("/", 1))
-    facts = json.dumps([model, shared.card.as_dict(), shared.scores.model_dump(mode="json")], sort_keys=True)
-    identity = uuid.UUID(bytes=hashlib.sha256(facts.encode()).digest()[:16], version=4)
-    evaluation = f"{COLLECTION}-{shared.scores.benchmark}/{model.replace('/', '_')}/{identity}"
-    return DatastorePlace(f"data/{COLLECTION}/{developer}/{name}/{identity}.json", evaluation, model)
-
-
-def every_eval_results(
-    shared: SharedEntry, evaluator: Evaluator, now: datetime, samples: Path | None = None
-) -> dict[str, Any]:
-    """Build the content of an entry's JSON file.
+def every_eval_ever(
+    shared: SharedEntry, organization: str, relationship: str | None = None, now: datetime | None = None
+) -> dict[str, str]:
+    """Write the file of an entry's results.
 
     Args:
         shared: the entry; its model is a repository of the Hub.
-        evaluator: the provider of the results.
-        now: when the record is made, in UTC.
-        samples: the file of single texts, where there is one.
+        organization: the name of who provides the results.
+        relationship: to the maker of the model: first_party, third_party, collaborative or other; None: first_party
+            where the organization has the model's repository, otherwise other.
+        now: when the record is made; None: now.
+    Returns: JSON by its path in the datastore, the same path whenever the same scores of the same model are shared.
+    Raises: InvalidInput when the model's repository is not known.
     """
-    place, scores = place_of(shared), shared.scores
+    model, scores = shared.model_repository(), shared.scores
+    owner, name = model.split("/", 1)
+    developer, folder = (_UNUSABLE.sub("_", part).rstrip(". ") for part in (owner, name))
+    made_of = json.dumps([model, shared.card.as_dict(), scores.model_dump(mode="json")], sort_keys=True)
+    identity = uuid.UUID(bytes=hashlib.sha256(made_of.encode()).digest()[:16], version=4)
+    own = organization.casefold() == owner.casefold()
     url = {"source_organization_url": shared.report} if shared.report else {}
     evaluated = {"evaluation_timestamp": shared.evaluated_at} if shared.evaluated_at else {}
-    return {
+    content: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
-        "evaluation_id": place.evaluation_id,
+        "evaluation_id": f"{COLLECTION}-{scores.benchmark}/{model.replace('/', '_')}/{identity}",
         **evaluated,
-        "retrieved_timestamp": str(int(now.astimezone(UTC).timestamp())),
+        "retrieved_timestamp": str(int((now or datetime.now(UTC)).timestamp())),
         "source_metadata": {
             "source_name": "shiftbench",
             "source_type": "evaluation_run",
-            "source_organization_name": evaluator.organization,
+            "source_organization_name": organization,
             **url,
-            "evaluator_relationship": evaluator.relationship,
+            "evaluator_relationship": relationship or ("first_party" if own else "other"),
         },
         "eval_library": {
             "name": "shiftbench",
@@ -110,8 +69,9 @@ def every_eval_results(
         },
         "model_info": _model(shared),
         "evaluation_results": [_result(shared, figure) for figure in figures_of(scores)],
-        **({} if samples is None else {"detailed_evaluation_results": _detailed(place, samples)}),
     }
+    text = json.dumps(content, indent=2, allow_nan=False) + "\n"
+    return {f"data/{COLLECTION}/{developer}/{folder}/{identity}.json": text}
 
 
 def _model(shared: SharedEntry) -> dict[str, Any]:
@@ -173,20 +133,6 @@ def _score(figure: SharedFigure) -> dict[str, Any]:
         "score": figure.value,
         "details": _strings({"runs": figure.runs, "source": figure.source, "target": figure.target}),
         "uncertainty": {"confidence_interval": interval, **n_texts},
-    }
-
-
-def _detailed(place: DatastorePlace, samples: Path) -> dict[str, Any]:
-    with samples.open("rb") as file:
-        checksum = hashlib.file_digest(file, "sha256").hexdigest()
-        file.seek(0)
-        rows = sum(1 for _ in file)
-    return {
-        "format": "jsonl",
-        "file_path": place.samples,
-        "hash_algorithm": "sha256",
-        "checksum": checksum,
-        "total_rows": rows,
     }
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from shiftbench.scoring.scores.estimate import Estimate, Interval, Total
 from shiftbench.scoring.scores.id_ood import ID_OOD
-from shiftbench.scoring.scores.shape import Scores, Summary, TaskScores
+from shiftbench.scoring.scores.shape import Scores, TaskScores
 from shiftbench.validation.vocabulary import PLACEBO
 
 _OF_SHIFTS = {"st": False, "sd": True, "td": True}
@@ -72,6 +72,12 @@ class SharedFigure(NamedTuple):
         return self.estimate.value
 
     @property
+    def bounds(self) -> tuple[float | None, float | None, float | None, float | None]:
+        """Return both ends of the interval over test texts, and of the one over training runs too."""
+        total = (None, None) if self.total is None else (self.total.low, self.total.high)
+        return (self.estimate.low, self.estimate.high, *total)
+
+    @property
     def key(self) -> str:
         """Return the figure's name among all figures of the scores: ``nli/mean_st``, ``nli/st/fiction->slate``."""
         where = "" if self.source is None else f"/{self.source}->{self.target}"
@@ -86,10 +92,8 @@ class SharedFigure(NamedTuple):
 
 def figures_of(scores: Scores) -> list[SharedFigure]:
     """List all figures of scores, task by task: those of the whole task first, then in-domain scores, then shifts."""
-    figures = [
-        figure for task in scores.tasks for figure in (*_task_figures(task), *_in_domain(task), *_shift_figures(task))
-    ]
-    return [figure for figure in figures if figure.estimate.value is not None]
+    listed = [figure for task in scores.tasks for figure in (*_task_figures(task), *_domain_figures(task))]
+    return [figure for figure in listed if figure.estimate.value is not None]
 
 
 def headlines(scores: Scores) -> dict[str, SharedFigure]:
@@ -124,25 +128,17 @@ def _task_figures(task: TaskScores) -> Iterator[SharedFigure]:
     if id_ood is not None:
         yield from (figure(name, getattr(id_ood, name), id_ood.total) for name in ("id", "mean_ood", "drop"))
     for name in _OF_TASKS:
-        if id_ood is None or not _repeats_id_ood(name, summary):
+        # The summary repeats ID, mean OOD and their difference.
+        if id_ood is None or summary.basis != ID_OOD or name not in ("mean_ss", "mean_st", "average_drop"):
             yield figure(name, getattr(summary, name), summary.total)
     yield from (figure(f"depth_f1@{part}", each, {}, "depth_f1") for part, each in summary.depth_f1.items())
 
 
-def _repeats_id_ood(name: str, summary: Summary) -> bool:
-    """Check whether a figure of the summary repeats ID, mean OOD or their difference."""
-    return summary.basis == ID_OOD and name in ("mean_ss", "mean_st", "average_drop")
-
-
-def _in_domain(task: TaskScores) -> Iterator[SharedFigure]:
+def _domain_figures(task: TaskScores) -> Iterator[SharedFigure]:
+    """List the scores in domain, then the figures of each shift."""
     for own in task.in_domain:
-        total = own.total.get("score")
-        yield SharedFigure(
-            task.task, "ss", task.metric, own.domain, own.domain, own.score, total, False, own.n, own.runs
-        )
-
-
-def _shift_figures(task: TaskScores) -> Iterator[SharedFigure]:
+        where, total = (own.domain, own.domain), own.total.get("score")
+        yield SharedFigure(task.task, "ss", task.metric, *where, own.score, total, False, own.n, own.runs)
     for shift in task.shifts:
         where = (shift.source, shift.target)
         for name, is_drop in _OF_SHIFTS.items():

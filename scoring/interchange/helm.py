@@ -1,8 +1,8 @@
 """Reader of a run folder of HELM: ``run_spec.json``, ``scenario_state.json``, ``per_instance_stats.json``.
 
-Source: helm/benchmark/runner.py, adaptation/request_state.py, metrics/metric.py, scenarios/scenario.py. Keys that have
-no value are left out there. A folder does not state the version of HELM that wrote it. Perturbed copies of instances
-are passed over: they are other items.
+Source: helm/benchmark/runner.py, adaptation/request_state.py, metrics/metric.py, scenarios/scenario.py; read of runs of
+HELM 0.5.16. Keys that have no value are left out there. A folder does not state the version of HELM that wrote it.
+Perturbed copies of instances are passed over: they are other items.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,6 +26,17 @@ from shiftbench.scoring.interchange.log import (
 from shiftbench.validation.outside import MAX_COUNT
 
 RUN_SPEC, STATE, INSTANCE_STATS = "run_spec.json", "scenario_state.json", "per_instance_stats.json"
+
+_NO_SCORES = frozenset(
+    {
+        "num_references", "num_train_trials", "num_prompt_tokens", "num_completion_tokens", "num_output_tokens",
+        "training_co2_cost", "training_energy_cost", "inference_runtime", "inference_idealized_runtime",
+        "inference_denoised_runtime", "batch_size", "finish_reason_length", "finish_reason_stop",
+        "finish_reason_endoftext", "finish_reason_unknown", "num_train_instances", "prompt_truncated", "max_prob",
+        "predicted_index", "num_perplexity_tokens", "num_bytes",
+    }
+)  # fmt: skip
+"""Statistics that HELM writes, most of them first, of every request: how it was made, not how good its answer is."""
 
 Key = tuple[str, int]
 """An instance's id and the number of the trial."""
@@ -79,6 +90,7 @@ class _State(msgspec.Struct):
     instance: _Instance
     train_trial_index: int
     request: _Request
+    num_train_instances: int = 0
     reference_index: int | None = None
     request_mode: str | None = None
     output_mapping: dict[str, str] | None = None
@@ -89,7 +101,6 @@ class _Adapter(msgspec.Struct):
     method: str
     model: str
     model_deployment: str = ""
-    max_train_instances: int | None = None
     output_mapping_pattern: str | None = None
 
 
@@ -114,6 +125,7 @@ class _Name(msgspec.Struct):
 
 class _Stat(msgspec.Struct):
     name: _Name
+    sum: float | None = None
     mean: float | None = None
 
 
@@ -141,7 +153,12 @@ def read_helm(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
     folder = path.parent if path.name == STATE else path
     states = _read_json(folder, STATE, _States)
     spec = _read_json(folder, RUN_SPEC, _RunSpec)
-    scores = _read_scores(folder)
+    stats = _read_json(folder, INSTANCE_STATS, list[_InstanceStats])
+    scores: dict[Key, dict[str, float | None]] = {}  # one instance may have several lists of statistics
+    for each in stats:
+        if each.perturbation is None:
+            values = {stat.name.name: stat.mean for stat in each.stats if stat.name.perturbation is None}
+            scores.setdefault((each.instance_id, each.train_trial_index), {}).update(values)
     requests: dict[Key, list[_State]] = {}
     for state in states.request_states:
         if state.instance.perturbation is None:
@@ -153,24 +170,27 @@ def read_helm(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
             refuse_log(folder / INSTANCE_STATS, "an instance has no scores", f"'{key[0]}', trial {key[1]}", cure)
         _add(asked, scores[key], states.adapter_spec, rows, fields, row)
     adapter = states.adapter_spec
-    frame = rows.frame()
     facts = LogFacts(
-        shots=adapter.max_train_instances,
+        # The adapter states the most demonstrations that a prompt may have; a request, those that it has.
+        shots=max((state.num_train_instances for state in states.request_states), default=None),
         engine=adapter.model_deployment.split("/")[0] or None,
-        tokens=_token_count(frame),
-        scorer=", ".join(each.class_name.rsplit(".", 1)[-1] for each in spec.metric_specs) or None,
+        tokens=_count_tokens(stats),
+        scorer=", ".join(dict.fromkeys(each.class_name.rsplit(".", 1)[-1] for each in spec.metric_specs)) or None,
     )
     task = spec.name.split(":")[0].split(",")[0]
-    return EvaluationLog(folder, HELM, None, task, adapter.model, frame, facts)
+    return EvaluationLog(folder, HELM, None, task, adapter.model, rows.frame(), facts)
 
 
-def _token_count(frame: pl.DataFrame) -> int | None:
+def _count_tokens(stats: Sequence[_InstanceStats]) -> int | None:
     """Count the tokens of all requests; None where the log does not, or its numbers are none of tokens."""
-    columns = [f"score.num_{part}_tokens" for part in ("prompt", "completion")]
-    if not set(columns) <= set(frame.columns):
-        return None
-    n = sum(float(frame[name].sum()) for name in columns)
-    return int(n) if 0 <= n <= MAX_COUNT else None
+    found = [
+        stat.sum
+        for each in stats
+        for stat in each.stats
+        if stat.name.name in ("num_prompt_tokens", "num_output_tokens") and stat.sum is not None
+    ]
+    n = sum(found)
+    return int(n) if found and 0 <= n <= MAX_COUNT else None
 
 
 def _read_json(folder: Path, name: str, kind: type[T]) -> T:
@@ -178,16 +198,6 @@ def _read_json(folder: Path, name: str, kind: type[T]) -> T:
     if not path.is_file():
         refuse_log(path, "the run folder lacks this file", cure="copy the whole folder again")
     return parse_json_file(path, kind, "the file")
-
-
-def _read_scores(folder: Path) -> dict[Key, dict[str, float | None]]:
-    """Read the means of all statistics by instance and trial; one instance may have several lists of them."""
-    scores: dict[Key, dict[str, float | None]] = {}
-    for each in _read_json(folder, INSTANCE_STATS, list[_InstanceStats]):
-        if each.perturbation is None:
-            values = {stat.name.name: stat.mean for stat in each.stats if stat.name.perturbation is None}
-            scores.setdefault((each.instance_id, each.train_trial_index), {}).update(values)
-    return scores
 
 
 def _add(
@@ -220,7 +230,8 @@ def _add(
         choices = list(first.output_mapping.values()) if first.output_mapping else None
     epoch = first.train_trial_index + 1
     values = (instance.id, epoch, content, prompt, answer, choices, likelihoods, fields_json)
-    rows.add(values, scores.items(), instance.extra_data.get("id"))
+    counted = [(name, score) for name, score in scores.items() if name not in _NO_SCORES]
+    rows.add(values, counted, instance.extra_data.get("id"))
 
 
 def _generated(state: _State, adapter: _Adapter, path: Path) -> str | None:

@@ -4,7 +4,11 @@ Source: inspect_ai/log/_log.py, _recorders/eval.py, _recorders/chunked/format.py
 passed over.
 """
 
+import lzma
 import re
+import struct
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -13,19 +17,33 @@ from typing import Any
 
 import msgspec
 
-from shiftbench.scoring.interchange.archive import BoundedArchive
 from shiftbench.scoring.interchange.log import (
     INSPECT,
     SCORE,
+    WHOLE,
     EvaluationLog,
     LogFacts,
     SampleRows,
     chosen_fields,
+    fact_text,
     parse_json,
     parse_json_file,
     refuse_log,
     text_hash,
 )
+from shiftbench.validation.report import first_line
+
+MAX_ENTRY_BYTES = 512 * 2**20
+"""Bytes of one entry once nothing is compressed."""
+MAX_TOTAL_BYTES = 64 * 2**30
+MAX_ENTRIES = 5_000_000
+
+_ZSTD = 93
+_ENCRYPTED = 1
+_LOCAL_HEADER = struct.Struct("<26xHH")
+_UNPACKING_ERRORS = (
+    zipfile.BadZipFile, OSError, EOFError, zlib.error, struct.error, NotImplementedError, ValueError, lzma.LZMAError,
+)  # fmt: skip
 
 _VERSION = 2
 _SAMPLE = re.compile(r"samples/.+_epoch_\d+(\.json|/sample\.json)", re.DOTALL)
@@ -117,6 +135,79 @@ class _Whole(_Header):
     samples: list[_Sample] | None = None
 
 
+class BoundedArchive:
+    """A zip archive whose entries are read one at a time: none may be longer than it states, nor than a limit.
+
+    Inspect compresses its logs with zstd, which Python's zipfile learns in 3.14 only; pyarrow brings it.
+
+    Args:
+        path: the archive.
+    Raises: InvalidInput when it is no zip archive, or says that it holds more than any log does.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except _UNPACKING_ERRORS as error:
+            refuse_log(path, "this is not a complete zip archive", first_line(error), WHOLE)
+        entries = self._zip.infolist()
+        self.names = [entry.filename for entry in entries]
+        if len(entries) > MAX_ENTRIES:
+            refuse_log(path, "the archive has too many entries", f"{len(entries):,}", "split the log")
+        if len(set(self.names)) < len(entries):
+            refuse_log(path, "the archive has two entries of one name", cure=WHOLE)
+        total = sum(entry.file_size for entry in entries)
+        if total > MAX_TOTAL_BYTES:
+            refuse_log(path, "the archive is too large when unpacked", f"{total:,} bytes", "split the log")
+
+    def __enter__(self) -> "BoundedArchive":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zip.close()
+
+    def read(self, name: str) -> bytes:
+        """Read one entry, whole.
+
+        Raises: InvalidInput when there is no such entry, it is too long, is not as long as the archive says, or its
+            checksum is another.
+        """
+        try:
+            entry = self._zip.getinfo(name)
+        except KeyError:
+            refuse_log(self._path, f"the archive has no entry '{name}'", cure=WHOLE)
+        if entry.file_size > MAX_ENTRY_BYTES:
+            found = f"{entry.file_size:,} bytes"
+            refuse_log(self._path, f"entry '{name}' is too long", found, f"keep it under {MAX_ENTRY_BYTES:,} bytes")
+        if entry.flag_bits & _ENCRYPTED:
+            refuse_log(self._path, f"entry '{name}' is encrypted", cure="pack the log anew, without a password")
+        try:
+            content = self._read_zstd(entry) if entry.compress_type == _ZSTD else self._read_with_zipfile(entry)
+        except _UNPACKING_ERRORS as error:
+            refuse_log(self._path, f"entry '{name}' cannot be unpacked", first_line(error), WHOLE)
+        if len(content) != entry.file_size or zlib.crc32(content) != entry.CRC:
+            longer = "more than " if len(content) > entry.file_size else ""
+            found = f"{longer}{min(len(content), entry.file_size):,} bytes, where it says {entry.file_size:,}"
+            refuse_log(self._path, f"entry '{name}' differs from its description in the archive", found, WHOLE)
+        return content
+
+    def _read_with_zipfile(self, entry: zipfile.ZipInfo) -> bytes:
+        with self._zip.open(entry) as file:
+            return file.read(entry.file_size + 1)
+
+    def _read_zstd(self, entry: zipfile.ZipInfo) -> bytes:
+        import pyarrow
+
+        with self._path.open("rb") as file:
+            file.seek(entry.header_offset)
+            name, extra = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
+            file.seek(name + extra, 1)
+            packed = file.read(entry.compress_size)
+        with pyarrow.CompressedInputStream(pyarrow.BufferReader(packed), "zstd") as stream:
+            return bytes(stream.read(entry.file_size + 1))
+
+
 def is_inspect(path: Path) -> bool:
     """Return whether a path is a log of Inspect, by its first bytes."""
     if not path.is_file():
@@ -156,10 +247,10 @@ def read_inspect(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
     arguments = header.eval.model_args
     frame = rows.frame()
     facts = LogFacts(
-        task_version=str(header.eval.task_version) if header.eval.task_version is not None else None,
-        revision=_text_or_none(arguments.get("revision")),
-        batch_size=_text_or_none(arguments.get("batch_size")),
-        dtype=_text_or_none(arguments.get("dtype") or arguments.get("torch_dtype")),
+        task_version=fact_text(header.eval.task_version),
+        revision=fact_text(arguments.get("revision")),
+        batch_size=fact_text(arguments.get("batch_size")),
+        dtype=fact_text(arguments.get("dtype") or arguments.get("torch_dtype")),
         engine=header.eval.model.split("/")[0],
         tokens=sum(each.total_tokens for each in usage) or None,
         cost_usd=sum(costs) if costs else None,
@@ -212,18 +303,11 @@ def _add_all(samples: Iterable[_Sample], rows: SampleRows, fields: Sequence[str]
         item = {"id": sample.id, "input": sample.input, "choices": sample.choices, "target": sample.target}
         fields_json = chosen_fields(item | sample.metadata, fields, rows.path, row)
         content = text_hash([_turns(sample.input), sample.choices, sample.target])
-        prompt = _prompt(sample.messages)
+        # The turns before the first that the model wrote.
+        prompt = list(takewhile(lambda turn: turn.role != "assistant" or turn.source == "input", sample.messages))
         hashed = text_hash(_turns(prompt)) if prompt else None
-        values = (
-            str(sample.id),
-            sample.epoch,
-            content,
-            hashed,
-            _answer_text(sample),
-            sample.choices,
-            None,
-            fields_json,
-        )
+        answer = _answer_text(sample)
+        values = (str(sample.id), sample.epoch, content, hashed, answer, sample.choices, None, fields_json)
         rows.add(values, _numbers(sample.scores or {}), sample.metadata.get("id"))
 
 
@@ -270,11 +354,6 @@ def _answer_text(sample: _Sample) -> str | None:
     return _turn_text(sample.output.choices[0].message.content)  # logs before 0.3.60 have no completion
 
 
-def _prompt(messages: Sequence[_Message]) -> list[_Message]:
-    """Return the turns before the first that the model wrote."""
-    return list(takewhile(lambda turn: turn.role != "assistant" or turn.source == "input", messages))
-
-
 def _turns(content: str | Sequence[_Message]) -> Any:
     """Return a text unchanged, and a conversation without the turns' random ids."""
     return content if isinstance(content, str) else [[turn.role, turn.content] for turn in content]
@@ -304,7 +383,3 @@ def _number(value: Any) -> float | None:
         return float(value) if isinstance(value, int | float) else None
     except (ValueError, OverflowError):
         return None
-
-
-def _text_or_none(value: Any) -> str | None:
-    return None if value in (None, "") else str(value)

@@ -22,6 +22,7 @@ from shiftbench.scoring.interchange.log import (
     SampleRows,
     chosen_fields,
     collector_at_rest,
+    fact_text,
     parse_json,
     plain_json,
     refuse_log,
@@ -92,19 +93,19 @@ def read_lm_eval(path: Path, filter_name: str | None = None, fields: Sequence[st
     samples = reading.samples()
     config = _table(results, "config")
     facts = LogFacts(
-        task_version=_text_or_none(_table(results, "versions").get(task)),
-        revision=_text_or_none(config.get("model_sha")) or _text_or_none(config.get("model_revision")),
+        task_version=fact_text(_table(results, "versions").get(task)),
+        revision=fact_text(config.get("model_sha")) or fact_text(config.get("model_revision")),
         parameters=_count(config.get("model_num_parameters")),
         shots=_count(_table(results, "n-shot").get(task)),
-        batch_size=_text_or_none(config.get("batch_size")),
-        dtype=(_text_or_none(config.get("model_dtype")) or "").removeprefix("torch.") or None,
-        engine=_text_or_none(config.get("model")),
+        batch_size=fact_text(config.get("batch_size")),
+        dtype=(fact_text(config.get("model_dtype")) or "").removeprefix("torch.") or None,
+        engine=fact_text(config.get("model")),
         scorer=", ".join(reading.metrics) or None,
         filter=reading.filter_name,
         filters=tuple(reading.filters),
     )
-    model = _text_or_none(results.get("model_name")) or path.absolute().parent.name
-    return EvaluationLog(path, LM_EVAL, _text_or_none(results.get("lm_eval_version")), task, model, samples, facts)
+    model = fact_text(results.get("model_name")) or path.absolute().parent.name
+    return EvaluationLog(path, LM_EVAL, fact_text(results.get("lm_eval_version")), task, model, samples, facts)
 
 
 @dataclass
@@ -247,11 +248,6 @@ def _table(results: dict[str, Any], key: str) -> dict[str, Any]:
     """Return a table of the results file; empty where it has none of that name."""
     table = results.get(key)
     return table if isinstance(table, dict) else {}
-
-
-def _text_or_none(value: Any) -> str | None:
-    """Return a fact as text; None where it is no fact, such as a list."""
-    return str(value) if isinstance(value, str | int | float) and value not in ("", "N/A") else None
 
 
 def _count(value: Any) -> int | None:

@@ -195,7 +195,12 @@ class SampleRows:
         if not self._parts:
             refuse_log(self.path, "the log has no samples", cure="run the evaluation with samples logged")
         frame = pl.concat(self._parts, how="diagonal")
-        check_samples(frame, self.path)
+        repeated = frame.filter(frame.select("id", "epoch").is_duplicated())
+        if len(repeated):
+            first, n = repeated.row(0, named=True), repeated.select("id", "epoch").n_unique()
+            found = f"'{first['id']}', epoch {first['epoch']}{and_more(n - 1, 'item')}"
+            what, cure = "an item occurs twice in the log", "give the log of one run, as the tool wrote it"
+            refuse_log(self.path, what, found, cure)
         empty = [name for name in frame.columns if name.startswith(SCORE) and frame[name].null_count() == len(frame)]
         own, frame = frame["own_id"], frame.drop("own_id", *empty)
         named = frame.with_columns(id=own)
@@ -237,15 +242,6 @@ def _finite(score: object) -> float | None:
         return None
 
 
-def check_samples(frame: pl.DataFrame, path: Path) -> None:
-    """Check that no item occurs twice in one epoch."""
-    repeated = frame.filter(frame.select("id", "epoch").is_duplicated())
-    if len(repeated):
-        first, n = repeated.row(0, named=True), repeated.select("id", "epoch").n_unique()
-        found = f"'{first['id']}', epoch {first['epoch']}{and_more(n - 1, 'item')}"
-        refuse_log(path, "an item occurs twice in the log", found, "give the log of one run, as the tool wrote it")
-
-
 def chosen_fields(item: Mapping[str, Any], fields: Sequence[str], path: Path, row: int) -> str | None:
     """Write the wanted fields as a JSON object; None where none are wanted.
 
@@ -261,6 +257,11 @@ def chosen_fields(item: Mapping[str, Any], fields: Sequence[str], path: Path, ro
             cure = did_you_mean(name, list(item)) if item else ""
             refuse_log(path, "an item has no such field", f"'{name}'", cure, row=row)
     return msgspec.json.encode({name: item[name] for name in fields}).decode() if fields else None
+
+
+def fact_text(value: Any) -> str | None:
+    """Return a fact of a log as text; None where it is no fact, such as a list."""
+    return str(value) if isinstance(value, str | int | float) and value not in ("", "N/A") else None
 
 
 def refuse_log(path: Path, what: str, found: str = "", cure: str = "", **place: Any) -> NoReturn:

@@ -16,7 +16,7 @@ from shiftbench.scoring.interchange.log import EvaluationLog, refuse_log
 from shiftbench.validation.report import and_more, counted
 from shiftbench.validation.vocabulary import UNPARSED
 
-OWN_IDS = "run the task that 'shiftbench export' writes: its items have the ids of the dataset"
+OWN_IDS = "run the task that 'shiftbench data export' writes: its items have the ids of the dataset"
 
 
 @dataclass(frozen=True)

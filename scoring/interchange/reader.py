@@ -8,6 +8,8 @@ from shiftbench.scoring.interchange.inspect_ai import is_inspect, read_inspect
 from shiftbench.scoring.interchange.lm_eval import is_lm_eval, read_lm_eval
 from shiftbench.scoring.interchange.log import HELM, INSPECT, LM_EVAL, EvaluationLog, refuse_log
 
+_RECOGNISED = {HELM: is_helm, INSPECT: is_inspect, LM_EVAL: is_lm_eval}
+
 
 def read_log(
     path: Path, *, tool: str | None = None, filter_name: str | None = None, fields: Sequence[str] = ()
@@ -22,7 +24,12 @@ def read_log(
     Returns: the log.
     Raises: InvalidInput when the log is cut off, of an unknown version, holds an item twice or lacks a field.
     """
-    wrote = tool_of(path)
+    if not path.exists():
+        refuse_log(path, "there is no such log", cure="give the path of a log file or run folder")
+    wrote = next((name for name, recognises in _RECOGNISED.items() if recognises(path)), None)
+    if wrote is None:
+        cure = "give samples_*.jsonl of lm-eval, a .eval or .json log of Inspect, or a run folder of HELM"
+        refuse_log(path, "this is not a log of lm-eval, Inspect or HELM", cure=cure)
     if tool not in (None, wrote):
         refuse_log(path, f"this is not a log of {tool}", f"a log of {wrote}", f"read it as one of {wrote}")
     if wrote == LM_EVAL:
@@ -30,20 +37,3 @@ def read_log(
     if filter_name is not None:
         refuse_log(path, "only logs of lm-eval have filters", f"'{filter_name}'", "leave the filter out")
     return read_inspect(path, fields) if wrote == INSPECT else read_helm(path, fields)
-
-
-def tool_of(path: Path) -> str:
-    """Find out which tool wrote a log.
-
-    Args:
-        path: a file or folder.
-    Returns: one of ``log.TOOLS``.
-    Raises: InvalidInput when there is nothing there, or it is of none of these tools.
-    """
-    if not path.exists():
-        refuse_log(path, "there is no such log", cure="give the path of a log file or run folder")
-    for tool, recognises in ((HELM, is_helm), (INSPECT, is_inspect), (LM_EVAL, is_lm_eval)):
-        if recognises(path):
-            return tool
-    cure = "give samples_*.jsonl of lm-eval, a .eval or .json log of Inspect, or a run folder of HELM"
-    refuse_log(path, "this is not a log of lm-eval, Inspect or HELM", cure=cure)

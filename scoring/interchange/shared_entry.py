@@ -1,4 +1,4 @@
-"""One entry as other tools see it: its scores, its card, and where data, model and report are."""
+"""One entry as other tools see it: its scores, its card, where data, model and report are; its figures as CSV."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,11 +6,19 @@ from importlib.metadata import version
 
 from shiftbench.builders.folder.configs import config_name
 from shiftbench.builders.folder.manifest import Manifest
-from shiftbench.scoring.interchange.figures import SharedFigure, drop_of
+from shiftbench.scoring.interchange.figures import SharedFigure, drop_of, figures_of
 from shiftbench.scoring.reports.numbers import plain_points, plain_score
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card
+from shiftbench.validation.csv_export import guarded_csv
 from shiftbench.validation.report import InvalidInput, Problem
+
+COLUMNS = (
+    "model", "benchmark", "data", "subset", "metric_version", "depth_encoder", "task", "metric", "figure", "source",
+    "target", "value", "low", "high", "total_low", "total_high", "lower_is_better", "n", "runs",
+)  # fmt: skip
+"""Of ``scores.csv``: fractions, drops in [-1, 1]. ``low`` and ``high``: the 95% interval over resampled test texts;
+``total_...``: over training runs, too."""
 
 
 @dataclass(frozen=True)
@@ -93,3 +101,20 @@ def made_with(scores: Scores) -> str:
     return (
         f"shiftbench {version('shiftbench')}, metric version {scores.metric_version}, data {scores.data[:12]}{subset}"
     )
+
+
+def scores_csv(shared: SharedEntry) -> dict[str, str]:
+    """Write all figures of an entry, a row each.
+
+    Returns: CSV text by the file's name; one file.
+    """
+    scores = shared.scores
+    made = (scores.benchmark, scores.data, scores.subset, scores.metric_version, scores.depth_encoder)
+    rows = [
+        (
+            shared.model or shared.card.model_name, *made, each.task, each.metric, each.name, each.source, each.target,
+            each.value, *each.bounds, str(each.is_drop).lower(), each.n, each.runs,
+        )
+        for each in figures_of(scores)
+    ]  # fmt: skip
+    return {"scores.csv": guarded_csv(COLUMNS, rows)}

@@ -110,7 +110,7 @@ def items_html(report: ItemReport) -> Markup:
         *(tag("section", table, class_="sb-section") for table in shown),
         tag("ul", *(tag("li", f"{line}.") for line in lines(report)), class_="sb-missing"),
     ]
-    return report_file(report.title, parts, "shiftbench compare-logs")
+    return report_file(report.title, parts, "shiftbench logs compare")
 
 
 def verdict(report: ItemReport) -> str:

@@ -17,7 +17,7 @@ from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.statistics.duplicates import input_text
-from shiftbench.builders.statistics.leaks import find_leaks
+from shiftbench.builders.statistics.near_pairs import find_leaks
 from shiftbench.checking.opened_data import OwnFile
 from shiftbench.checking.own_data import TASK, dataset_ids
 from shiftbench.checking.unlabelled_rows import UnlabelledRows, set_unlabelled_apart

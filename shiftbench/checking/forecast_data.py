@@ -15,7 +15,6 @@ from shiftbench.checking.inputs import renamed_problems
 from shiftbench.checking.opened_data import OwnFile, is_own_file, opened_data
 from shiftbench.checking.unlabelled_rows import set_unlabelled_apart
 from shiftbench.scoring.forecasting.files import Unlabelled, read_validation_beside
-from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.validation.prediction_files import read_predictions
 from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import InvalidInput, Problem
@@ -65,19 +64,19 @@ def titled_problems(titles: Mapping[str, str]) -> Iterator[None]:
 
 
 @contextmanager
-def forecast_data(predictions: Path, data: Path, own: OwnFile, subset: str = "all") -> Iterator[ForecastData]:
+def forecast_data(predictions: Path, data: Path, own: OwnFile, subset: str | None = None) -> Iterator[ForecastData]:
     """Open what forecasts are made from; what was made for it goes when the context ends.
 
     Args:
         predictions: the prediction file.
         data: a dataset folder, or a file of one's own.
         own: how the file is read; refused for a folder.
-        subset: the subset of a folder that predictions cover.
+        subset: the subset of a folder that predictions cover; None finds it from their ids.
     Raises: InvalidInput with everything that is wrong with the rows or the predictions.
     """
     if not is_own_file(data):
         with opened_data(data, own, predictions, subset) as opened:
-            frame = checked_predictions(predictions, opened.folder, subset)
+            frame = opened.checked(predictions)
             validation = read_validation_beside(predictions, opened.folder)
             yield ForecastData(opened.folder, frame, validation, titles=opened.titles)
         return

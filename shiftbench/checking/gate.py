@@ -61,7 +61,7 @@ class GateSettings(pydantic.BaseModel):
     max_regression: float | None = None
     trained_on: str | None = None
     strict: bool = False
-    subset: str = "all"
+    subset: str | None = None
     task: str | None = None
     columns: list[str] = []
     min_texts: int | None = None
@@ -120,7 +120,7 @@ def run_gate(
     *,
     baseline: Path | None = None,
     trained_on: str | None = None,
-    subset: str = "all",
+    subset: str | None = None,
     task: str | None = None,
     strict: bool = False,
 ) -> ShownGate:
@@ -133,7 +133,7 @@ def run_gate(
         limits: fractions that were fixed beforehand.
         baseline: predictions to compare with; ``limits.max_regression`` needs it.
         trained_on: the home domain, or several joined by ``+``; by default what the predictions name as their source.
-        subset: the subset of a folder that predictions cover.
+        subset: the subset of a folder that predictions cover; None finds it from their ids.
         task: the task, where the predictions are of several.
         strict: whether a limit that is not shown to be kept fails, too.
     Returns: the decision; domains are called as the file writes them.

@@ -12,6 +12,7 @@ from shiftbench.builders.building.own import MIN_TEXTS
 from shiftbench.builders.building.own_columns import Columns
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.checking.inputs import find_subset
 from shiftbench.checking.own_data import OwnData, open_own_data
 from shiftbench.scoring.reports.titles import domain_titles, untitled
 from shiftbench.scoring.scores.score import checked_predictions
@@ -83,7 +84,7 @@ def opened_data(
     data: Path,
     own: OwnFile,
     predictions: Path | PredictionInput,
-    subset: str = "all",
+    subset: str | None = None,
     encoder: Encoder | None = None,
     *,
     min_domains: int = 2,
@@ -94,7 +95,7 @@ def opened_data(
         data: a dataset folder, or a file of one's own.
         own: how the file is read; refused for a folder.
         predictions: a prediction file, the first of several.
-        subset: the subset of a folder that predictions cover.
+        subset: the subset of a folder that predictions cover; None finds it from their ids.
         encoder: of a file, embeds its texts for depths.
         min_domains: fewest domains of a file.
     Raises: InvalidInput when it cannot be read; UnknownChoice for what does not fit.
@@ -102,10 +103,10 @@ def opened_data(
     if not is_own_file(data):
         refuse_own(own)
         folder = DatasetFolder.open(data)
-        yield OpenedData(folder, subset, domain_titles(folder))
+        yield OpenedData(folder, subset or find_subset(predictions, folder), domain_titles(folder))
         return
-    if subset != "all":
-        raise UnknownChoice(Problem("this is for dataset folders, but --data is a file", "--subset", subset))
+    if subset not in (None, "all"):
+        raise UnknownChoice(Problem("this is for dataset folders, but --data is a file", "--subset", str(subset)))
     with open_own_data(
         data,
         own.columns,
@@ -117,4 +118,4 @@ def opened_data(
     ) as rows:
         if rows.repeats:
             log.info("%s: %s rows that repeat another word for word are left out", data, f"{rows.repeats:,}")
-        yield OpenedData(rows.folder, subset, domain_titles(rows.folder), rows)
+        yield OpenedData(rows.folder, "all", domain_titles(rows.folder), rows)

@@ -197,7 +197,7 @@ def _check_train_rows(folder: DatasetFolder, file: str) -> None:
     """Check that some domain has train texts, which depth is measured from."""
     task = folder.task(next(iter(folder.manifest.tasks)))
     if not any("train" in facts.splits for facts in task.domains.values()):
-        cure = "mark the train rows in a column that --columns split=NAME names, or leave --depth and --encoder out"
+        cure = "mark the train rows in a column that --columns split=NAME names, or leave --depth out"
         raise InvalidInput(Problem("depths need train rows", file, "only test rows", cure))
 
 

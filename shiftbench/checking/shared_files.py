@@ -1,42 +1,29 @@
-"""What ``shiftbench share`` opens, writes and sends: an entry of a store or a file, in one form of results."""
+"""What ``shiftbench board share`` opens, writes and sends: an entry of a store or a file, in one form of results."""
 
-import json
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import UTC, datetime
+import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pydantic
 
 from shiftbench.builders.folder.hub_folder import check_repository, names_repository
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.hub_access import writing_to_hub
 from shiftbench.checking.inputs import as_folder
 from shiftbench.leaderboard.store import ENTRY_ID, folder_of, open_store
 from shiftbench.scoring.interchange.eval_results import eval_results, tasks_left_out
-from shiftbench.scoring.interchange.every_eval_ever import DATASTORE, Evaluator, every_eval_results, place_of
-from shiftbench.scoring.interchange.every_eval_samples import why_no_samples, write_samples
-from shiftbench.scoring.interchange.model_index import model_index, model_index_metadata
-from shiftbench.scoring.interchange.pull_request import send_files, send_metadata
-from shiftbench.scoring.interchange.scores_csv import scores_csv
-from shiftbench.scoring.interchange.shared_entry import SharedEntry, made_with
+from shiftbench.scoring.interchange.every_eval_ever import DATASTORE, every_eval_ever
+from shiftbench.scoring.interchange.shared_entry import SharedEntry, made_with, scores_csv
 from shiftbench.scoring.scores.score import checked_predictions, score_predictions, token_encoder
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card, Url, card_beside, read_card
 from shiftbench.validation.report import InvalidInput, Problem, first_line
 
+log = logging.getLogger(__name__)
+
 _HUB = "https://huggingface.co/"
 _NO_MODELS = ("datasets", "spaces", "papers", "collections")
-
-
-@dataclass(frozen=True)
-class OpenedEntry:
-    """An entry, its dataset, and its checked predictions; these are None of scores alone."""
-
-    shared: SharedEntry
-    folder: DatasetFolder
-    predictions: pl.DataFrame | None
 
 
 def open_shared(
@@ -48,7 +35,7 @@ def open_shared(
     model: str | None = None,
     dataset: str | None = None,
     report: str | None = None,
-) -> OpenedEntry:
+) -> SharedEntry:
     """Open an entry by its id, or a file as one.
 
     Args:
@@ -66,17 +53,16 @@ def open_shared(
     if not folder.has_public_labels:
         cure = "share the released figures on the board instead"
         raise InvalidInput(Problem("scores on withheld labels are not shared", str(folder.path), cure=cure))
-    predictions: pl.DataFrame | None
+    sent = None
     if store is not None:
         if card is not None:
             cure = "leave out --card, or give the file in place of --store"
             raise InvalidInput(Problem("an entry has its own card", "--card", str(card), cure))
-        scores, own, predictions, sent = _read_entry(entry, store, folder)
+        scores, own, sent = _read_entry(entry, store, folder)
     else:
-        scores, own, predictions = _read_file(entry, folder, card)
-        sent = None
+        scores, own = _read_file(entry, folder, card)
     repository = model or _model_repository(own)
-    shared = SharedEntry(
+    return SharedEntry(
         scores,
         own,
         folder.manifest,
@@ -85,115 +71,93 @@ def open_shared(
         report=report and _check_url(report),
         evaluated_at=sent,
     )
-    return OpenedEntry(shared, folder, predictions)
 
 
 def write_shared(
-    opened: OpenedEntry, to: str, out: Path, evaluator: Evaluator | None, note: Callable[[str], None]
+    shared: SharedEntry, to: str, out: Path, organization: str = "", relationship: str | None = None
 ) -> dict[str, Path]:
     """Write an entry's files.
 
     Args:
-        opened: the entry.
-        to: eval-results, model-index, csv or every-eval-ever.
+        shared: the entry.
+        to: eval-results, every-eval-ever or csv.
         out: an empty folder.
-        evaluator: the provider of the results, for every-eval-ever; None for other formats.
-        note: takes lines about what is left out.
+        organization: who provides the results, for every-eval-ever.
+        relationship: of the organization to the maker of the model, as ``every_eval_ever`` takes it.
     Returns: the files, by path in the repository that they are for.
     """
-    writers: dict[str, Callable[[SharedEntry], dict[str, str]]] = {
-        "eval-results": eval_results,
-        "model-index": model_index,
-        "csv": scores_csv,
-    }
-    if to not in writers:
-        assert evaluator is not None
-        return _write_every_eval(opened, out, evaluator, note)
-    files = {}
-    for path, text in writers[to](opened.shared).items():
-        files[path] = out / path
+    if to == "every-eval-ever":
+        texts = every_eval_ever(shared, organization, relationship)
+    else:
+        texts = {"eval-results": eval_results, "csv": scores_csv}[to](shared)
+    files = {path: out / path for path in texts}
+    for path, text in texts.items():
         files[path].parent.mkdir(parents=True, exist_ok=True)
         files[path].write_text(text, encoding="utf-8")
-    if to == "eval-results":
-        for task in tasks_left_out(opened.shared):
-            note(f"leave out {task}: the dataset's eval.yaml has only tasks with labels")
+    for task in tasks_left_out(shared) if to == "eval-results" else ():
+        log.info("leave out %s: the dataset's eval.yaml has only tasks with labels", task)
     return files
 
 
-def send_shared(opened: OpenedEntry, to: str, files: dict[str, Path]) -> str:
-    """Send an entry's files as a pull request; returns its URL.
+def send_shared(shared: SharedEntry, to: str, files: Mapping[str, Path], api: Any = None) -> str:
+    """Send an entry's files as a pull request, for the repository's owners to merge or close.
+
+    A request that fails is not made again by itself: one that landed though its answer got lost would be there twice.
 
     Args:
-        opened: the entry.
-        to: eval-results, model-index or every-eval-ever.
+        shared: the entry.
+        to: eval-results, for the model's repository, or every-eval-ever.
         files: by path in the repository.
+        api: a ``huggingface_hub.HfApi``; default one of the address and the token in the environment.
+    Returns: the pull request's URL.
     Raises: InvalidInput when the Hub refuses, or cannot be reached.
     """
-    shared = opened.shared
+    from huggingface_hub import CommitOperationAdd, HfApi
+
     title = f"Scores under domain shift on {shared.manifest.title}"
-    description = made_with(shared.scores)
+    repository, kind = shared.model_repository(), "model"
     if to == "every-eval-ever":
-        return send_files(files, DATASTORE, "dataset", f"{title}: {shared.card.name}", description)
-    model = shared.model_repository()
-    if to == "model-index":
-        return send_metadata(model_index_metadata(shared), model, title, description)
-    return send_files(files, model, "model", title, description)
+        repository, kind, title = DATASTORE, "dataset", f"{title}: {shared.card.name}"
+    with writing_to_hub(repository, "check whether the pull request exists; if not, run the command again"):
+        done = (api or HfApi()).create_commit(
+            repository,
+            [CommitOperationAdd(path, str(file)) for path, file in files.items()],
+            commit_message=title,
+            commit_description=made_with(shared.scores),
+            repo_type=kind,
+            create_pr=True,
+        )
+    return str(done.pr_url)
 
 
-def _write_every_eval(
-    opened: OpenedEntry, out: Path, evaluator: Evaluator, note: Callable[[str], None]
-) -> dict[str, Path]:
-    shared, place = opened.shared, place_of(opened.shared)
-    files = {place.results: out / place.results}
-    files[place.results].parent.mkdir(parents=True)
-    samples = None
-    reason = why_no_samples(shared) or ("there are only scores, no predictions" if opened.predictions is None else "")
-    if not reason and opened.predictions is not None:
-        samples = out / place.samples
-        if write_samples(samples, place, shared, opened.predictions, opened.folder):
-            files[place.samples] = samples
-        else:
-            samples, reason = None, "the licences of the texts do not allow publishing them"
-    if reason:
-        note(f"leave out single texts: {reason}")
-    content = every_eval_results(shared, evaluator, datetime.now(UTC), samples)
-    files[place.results].write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    return files
-
-
-def _read_entry(identity: str, place: str, folder: DatasetFolder) -> tuple[Scores, Card, pl.DataFrame, str]:
-    """Read an entry of a store: its scores, card, predictions, and when it was sent."""
+def _read_entry(identity: str, place: str, folder: DatasetFolder) -> tuple[Scores, Card, str]:
+    """Read an entry of a store: its scores, its card, and when it was sent."""
     if not ENTRY_ID.fullmatch(identity):
         cure = "see the board for ids, or leave out --store to share a file"
         raise InvalidInput(Problem("this is not the id of an entry", "ENTRY", f"'{identity[:80]}'", cure))
     store = open_store(place)
     entry = store.entry(identity)
     folder_of(entry.card, [folder])
-    return store.scores(entry, folder), entry.card, store.checked_rows(identity, folder), entry.submitted_at
+    return store.scores(entry, folder), entry.card, entry.submitted_at
 
 
-def _read_file(name: str, folder: DatasetFolder, card: Path | None) -> tuple[Scores, Card, pl.DataFrame | None]:
+def _read_file(name: str, folder: DatasetFolder, card: Path | None) -> tuple[Scores, Card]:
     """Read a prediction file and score it, or read scores; both with a card."""
     path = Path(name)
     if not path.is_file():
         cure = "give a file, or --store with the id of an entry"
         raise InvalidInput(Problem("there is no such file", name, cure=cure))
-    own = read_card(card) if card is not None else _require_card(path)
-    folder_of(own, [folder])
-    if path.suffix == ".json":
-        return _read_scores(path, folder), own, None
-    frame = checked_predictions(path, folder, own.subset)
-    return score_predictions(frame, folder, own.subset, encoder=token_encoder(folder)).scores, own, frame
-
-
-def _require_card(path: Path) -> Card:
-    card, problems = card_beside(path)
+    own, problems = card_beside(path) if card is None else (read_card(card), [])
     if problems:
         raise InvalidInput(problems)
-    if card is None:
-        cure = "give --card, or write one with 'shiftbench card'"
+    if own is None:
+        cure = f"write {path.stem}.card.yaml beside it with 'shiftbench board card'"
         raise InvalidInput(Problem("results are shared with their card, and there is none", str(path), cure=cure))
-    return card
+    folder_of(own, [folder])
+    if path.suffix == ".json":
+        return _read_scores(path, folder), own
+    frame = checked_predictions(path, folder, own.subset)
+    return score_predictions(frame, folder, own.subset, encoder=token_encoder(folder)).scores, own
 
 
 def _read_scores(path: Path, folder: DatasetFolder) -> Scores:
@@ -205,14 +169,6 @@ def _read_scores(path: Path, folder: DatasetFolder) -> Scores:
     if scores.data != folder.content_hash:
         what, cure = "the scores are of another version of the data", "give the --data that they were made with"
         raise InvalidInput(Problem(what, str(path), f"{scores.data[:12]}, not {folder.content_hash[:12]}", cure))
-    if not folder.has_public_labels:
-        raise InvalidInput(
-            Problem(
-                "scores on withheld labels are not shared",
-                str(path),
-                cure="share the released figures on the board instead",
-            )
-        )
     return scores
 
 

@@ -5,13 +5,19 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.cli.data_options import AnyDataOption, FormatOption, NamesOption, own_file, parse_names
+from shiftbench.cli.data_options import (
+    AnyDataOption,
+    FormatOption,
+    FormerSubsetOption,
+    NamesOption,
+    own_file,
+    parse_names,
+)
 from shiftbench.validation.command_line import (
     ColumnsOption,
     JsonOption,
     MarginOption,
     MinTextsOption,
-    SubsetOption,
     TableFormat,
     as_fraction,
     console,
@@ -25,7 +31,7 @@ def compare(
         list[Path], typer.Argument(metavar="FILE_B...", help="Prediction files that A is compared with, 1 to 3.")
     ],
     data: AnyDataOption,
-    subset: SubsetOption = "all",
+    subset: FormerSubsetOption = None,
     task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="Compare on this task alone.")] = None,
     names: NamesOption = None,
     format_: FormatOption = TableFormat.TABLE,

@@ -1,5 +1,6 @@
-"""The command ``compare-logs``. Everything heavier than typer is imported inside it."""
+"""The command ``logs compare``. Everything heavier than typer is imported inside it."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,13 @@ from shiftbench.validation.command_line import JsonOption, ReportOption, TableFo
 
 MAX_LOGS = 10
 """More logs make so many pairs that hardly a difference is left to be found."""
+
+
+class Difference(StrEnum):
+    """What may differ between logs that are compared."""
+
+    ITEMS = "items"
+    PROMPTS = "prompts"
 
 
 def compare_logs(
@@ -37,39 +45,48 @@ def compare_logs(
         typer.Option("--names", metavar="A,B", help="Names of the models, in order. Default: as logged."),
     ] = None,
     *,
-    shared_items: Annotated[
-        bool, typer.Option("--shared-items", help="Where items differ, compare on those that all logs have scored.")
-    ] = False,
-    any_prompts: Annotated[
-        bool, typer.Option("--any-prompts", help="Compare models that were sent different prompts.")
-    ] = False,
+    allow: Annotated[
+        list[Difference] | None,
+        typer.Option(
+            "--allow",
+            metavar="WHAT",
+            help="items: compare on those that all logs have scored. prompts: models may have had different ones. "
+            "Repeat for both.",
+        ),
+    ] = None,
     lower_is_better: Annotated[
         bool, typer.Option("--lower-is-better", help="The score is an error or a perplexity.")
     ] = False,
     swaps: Annotated[
-        int, typer.Option("--swaps", metavar="N", help="Random swaps of each pair.", min=1, max=1_000_000)
+        int,
+        typer.Option(
+            "--swaps", hidden=True, min=1, max=1_000_000, help="goes in 0.4: every comparison makes 20,000 swaps a pair"
+        ),
     ] = 20_000,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of swaps and resampling.", min=0)] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", hidden=True, min=0, help="goes in 0.4: every comparison has seed 0")
+    ] = 0,
     format_: FormatOption = TableFormat.TABLE,
     report: ReportOption = None,
     json_: JsonOption = None,
 ) -> None:
-    """Test whether models differ on a benchmark that lm-eval, Inspect or HELM ran: paired by item, by cluster.
+    """Test whether models differ on one benchmark's items.
 
-    Example: shiftbench compare-logs a/samples_arc_easy_*.jsonl b/samples_arc_easy_*.jsonl --report report.html
+    lm-eval, Inspect or HELM ran it; models are paired by item and by cluster. Logs whose items, prompts or scorers
+    differ are refused. With --by: scores by domain. Their differences are not drops, because no model was trained on
+    one of the domains.
 
-    Logs whose items, prompts or scorers differ are refused. With --by: scores by domain. Their differences are not
-    drops, because no model was trained on one of the domains.
+    Example: shiftbench logs compare a/samples_arc_easy_*.jsonl b/samples_arc_easy_*.jsonl --report report.html
     """
+    from shiftbench.scoring.interchange.comparison import Joining, read_logs
     from shiftbench.scoring.interchange.comparison import compare_logs as compare
-    from shiftbench.scoring.interchange.comparison import read_logs
-    from shiftbench.scoring.interchange.joining import Joining
     from shiftbench.scoring.reports import item_tables
 
     if not 2 <= len(logs) <= MAX_LOGS:
         raise typer.BadParameter(f"give 2 to {MAX_LOGS} logs")
     called = parse_names(names, logs) if names is not None else None
-    how = Joining(metric, by, cluster, shared_items, any_prompts, lower_is_better)
+    differ = allow or []
+    how = Joining(metric, by, cluster, Difference.ITEMS in differ, Difference.PROMPTS in differ, lower_is_better)
     compared = compare(read_logs(logs, how, filter_), how, names=called, n_swaps=swaps, seed=seed)
     write_report(report, lambda: item_tables.items_html(compared.report))
     if json_ != "-" and format_ is TableFormat.TABLE:

@@ -219,7 +219,7 @@ def _build_real(data: Path, raw: list[Path], fetched: Path, encoder: "Encoder | 
             f"{step} no upstream files in {SHARED[-1]} (or give --raw): downloading MultiNLI's genres from the Hub"
         )
         try:
-            fetch_from_hub([NLI], [fetched], note=_print_progress)
+            fetch_from_hub([NLI], [fetched])
         except InvalidInput as error:
             if cause(error) is None and not is_transient(error):
                 raise

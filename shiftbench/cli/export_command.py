@@ -1,4 +1,4 @@
-"""The command ``export``: a dataset folder as tasks that other tools run. Heavy imports are inside."""
+"""The command ``data export``: a dataset folder as tasks that other tools run. Heavy imports are inside."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -12,7 +12,7 @@ from shiftbench.validation.vocabulary import GOLD, TOKENS, TaskKind
 
 if TYPE_CHECKING:
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.scoring.interchange.prompted_task import PromptedTask
+    from shiftbench.scoring.interchange.task_files import PromptedTask
 
 
 class ExportTool(StrEnum):
@@ -32,16 +32,15 @@ def export(
     ] = None,
     subset: SubsetOption = "all",
 ) -> None:
-    """Write tasks of a dataset folder as files that lm-evaluation-harness or Inspect run, with our prompts and ids.
+    """Write tasks as files that lm-eval or Inspect run.
 
-    'shiftbench import' turns what they log into a prediction file.
+    They have our prompts and ids. 'shiftbench logs import' turns what these tools log into a prediction file.
 
-    Example: shiftbench export build/dr --to lm-eval --out tasks --task nli
+    Example: shiftbench data export build/dr --to lm-eval --out tasks --task nli
     """
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.scoring.interchange.inspect_task import write_inspect
-    from shiftbench.scoring.interchange.lm_eval_task import write_lm_eval
-    from shiftbench.scoring.interchange.prompted_task import check_export_folder
+    from shiftbench.scoring.interchange.task_files import write_inspect, write_lm_eval
+    from shiftbench.validation.output_files import check_new_folder
 
     folder = DatasetFolder.open(data)
     folder.refuse_withheld()
@@ -49,7 +48,7 @@ def export(
     if not names:
         raise InvalidInput(Problem("no task has such a subset", str(data), f"'{subset}'", "leave --subset out"))
     prompted = [_build_prompted_task(folder, name, subset) for name in names]
-    check_export_folder(out)
+    check_new_folder(out, "--out")
     runs = []
     for task in prompted:
         if to is ExportTool.LM_EVAL:
@@ -66,7 +65,7 @@ def _build_prompted_task(folder: "DatasetFolder", name: str, subset: str) -> "Pr
     import polars as pl
 
     from shiftbench.baselines.prompting.task_prompt import TaskPrompt
-    from shiftbench.scoring.interchange.prompted_task import GOLD_ANSWER, PromptedTask
+    from shiftbench.scoring.interchange.task_files import GOLD_ANSWER, PromptedTask
 
     info, prompt = folder.task(name), TaskPrompt.of(folder, name)
     rows = folder.test(name, subset)

@@ -5,13 +5,12 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.cli.data_options import FAILED, AnyDataOption, own_file
+from shiftbench.cli.data_options import FAILED, AnyDataOption, FormerSubsetOption, own_file
 from shiftbench.validation.command_line import (
     ColumnsOption,
     JsonOption,
     MinTextsOption,
     PredictionsArgument,
-    SubsetOption,
     as_fraction,
     console,
     writable_file,
@@ -52,7 +51,7 @@ def gate(
         typer.Option("--trained-on", metavar="NAME", help="The home domain. Default: the predictions' one source."),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict/--no-strict", help="Fail also where the test cannot tell.")] = False,
-    subset: SubsetOption = "all",
+    subset: FormerSubsetOption = None,
     task: Annotated[
         str | None, typer.Option("--task", metavar="NAME", help="Task, where the data has several.")
     ] = None,

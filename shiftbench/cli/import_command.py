@@ -1,5 +1,6 @@
-"""The command ``import``: logs of other tools as prediction files. Everything heavier than typer is imported inside."""
+"""The command ``logs import``: logs of other tools as prediction files. Heavy imports are inside."""
 
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shiftbench.validation.command_line import DataOption, LabelMap, PredictionOut, SubsetOption
+from shiftbench.validation.notices import DataWarning
 from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE, TOKENS, ExampleId, TaskKind
 
@@ -52,12 +54,13 @@ def import_logs(
         str | None, typer.Option("--name", metavar="TEXT", help="The entry's name in the card. Default: the model's.")
     ] = None,
 ) -> None:
-    """Turn logs of lm-evaluation-harness, Inspect or HELM into a prediction file with its card.
+    """Turn logs of lm-eval, Inspect or HELM into predictions.
 
-    The items' ids must be those of the dataset, as in the tasks that 'shiftbench export' writes. What a model wrote is
-    read by the rules of 'train prompt-llm'; of log-likelihoods, the most likely label is taken, with its probability.
+    The items' ids must be those of the dataset, as in the tasks that 'shiftbench data export' writes. What a model
+    wrote is read by the rules of 'train prompt-llm'; of log-likelihoods, the most likely label is taken, with its
+    probability.
 
-    Example: shiftbench import lm-eval results/*/samples_*.jsonl --data build/dr --out preds.parquet
+    Example: shiftbench logs import lm-eval results/*/samples_*.jsonl --data build/dr --out preds.parquet
     """
     from shiftbench.baselines.program import check_out_path, make_card, write_outputs
     from shiftbench.builders.folder.reader import DatasetFolder
@@ -102,7 +105,7 @@ def _warn_of_partial_domains(imported: set[str], tests: set[str]) -> None:
     for domain, n in sorted(given.items()):
         if n < wanted[domain]:
             what = f"{n:,} of {wanted[domain]:,} test rows of '{domain}' are in these logs"
-            typer.echo(f"{what}: 'shiftbench score' accepts complete domains only", err=True)
+            warnings.warn(f"{what}: 'shiftbench score' accepts complete domains only", DataWarning, stacklevel=2)
 
 
 def _find_task(log: "EvaluationLog", folder: "DatasetFolder") -> str:

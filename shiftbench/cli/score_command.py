@@ -1,13 +1,21 @@
 """The command ``score``. Everything heavier than typer is imported inside it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.cli.data_options import AnyDataOption, FormatOption, NamesOption, load_encoder, own_file, parse_names
-from shiftbench.cli.experiment_log import LogToOption, Tracker, check_tracker, log_scores
+from shiftbench.cli.data_options import (
+    AnyDataOption,
+    FormatOption,
+    FormerEncoderOption,
+    FormerSubsetOption,
+    NamesOption,
+    load_encoder,
+    own_file,
+    parse_names,
+)
 from shiftbench.validation.command_line import (
     ColumnsOption,
     JsonOption,
@@ -15,7 +23,6 @@ from shiftbench.validation.command_line import (
     MarginOption,
     MinTextsOption,
     ReportOption,
-    SubsetOption,
     TableFormat,
     as_fraction,
     console,
@@ -25,6 +32,7 @@ from shiftbench.validation.command_line import (
 )
 
 if TYPE_CHECKING:
+    from shiftbench.builders.encoder import Encoder
     from shiftbench.checking.opened_data import OwnFile
     from shiftbench.scoring.scores.shape import Scores
     from shiftbench.validation.prediction_files import PredictionInput
@@ -36,7 +44,7 @@ def score(
         typer.Argument(metavar="FILE...", help="Prediction files: parquet, JSON lines or CSV, by content."),
     ],
     data: AnyDataOption,
-    subset: SubsetOption = "all",
+    subset: FormerSubsetOption = None,
     reference: Annotated[
         Path | None,
         typer.Option(
@@ -45,10 +53,7 @@ def score(
             help="Prediction file whose target in-domain scores (TT) fill those that are missing.",
         ),
     ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option("--encoder", metavar="NAME", help="Encoder of BERTScore; for a file, of depths: Hub id or path."),
-    ] = None,
+    encoder: FormerEncoderOption = None,
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,
     depth: Annotated[
@@ -69,7 +74,6 @@ def score(
     format_: FormatOption = TableFormat.TABLE,
     labels_by_index: LabelsByIndexOption = False,
     report: ReportOption = None,
-    log_to: LogToOption = None,
     json_: JsonOption = None,
 ) -> None:
     """Check and score prediction files, with 95% intervals where they can be computed.
@@ -90,9 +94,9 @@ def score(
     own = own_file(columns, min_texts)
     if sampled is not None:
         others = {
-            "--subset": subset != "all", "--reference": reference, "--encoder": encoder, "--depth": depth,
+            "--subset": subset, "--reference": reference, "--encoder": encoder, "--depth": depth,
             "--margin": margin is not None, "--names": names, "--format": format_ is not TableFormat.TABLE,
-            "--labels-by-index": labels_by_index, "--report": report, "--log-to": log_to,
+            "--labels-by-index": labels_by_index, "--report": report,
         }  # fmt: skip
         _score_sampled(
             predictions, data, own, sampled, labels, [name for name, given in others.items() if given], json_
@@ -104,9 +108,8 @@ def score(
         refuse_own(own)
         if depth:
             raise typer.BadParameter("--depth is for a file, but --data is a dataset folder")
-    elif subset != "all" or reference is not None:
+    elif subset not in (None, "all") or reference is not None:
         raise typer.BadParameter("--subset and --reference are for dataset folders, but --data is a file")
-    check_tracker(log_to)
     share = as_fraction(margin)
     from shiftbench.validation.prediction_files import PredictionInput
 
@@ -116,27 +119,16 @@ def score(
         given = [name for name, value in alone.items() if value]
         if given:
             raise typer.BadParameter(f"{given[0]} is for one file; several files, --names or --format give a table")
-        called = parse_names(names, predictions)
-        every = _score_several(files, called, data, own, subset, share, format_, json_)
-        _log_each(log_to, dict(zip(predictions, every.items(), strict=True)))
+        _score_several(files, parse_names(names, predictions), data, own, subset, share, format_, json_)
         return
     if is_own_file(data):
-        vectors = _depth_encoder_name(encoder, depth)
+        vectors = load_encoder(encoder) if encoder or depth else None
         scores, titles = _score_file(files[0], data, own, vectors, share, report)
     else:
         scores, titles = _score_folder(files[0], data, subset, encoder, reference, share, report)
     if json_ != "-":
         print_scores(with_titles(scores, titles), console())
     write_json(scores.model_dump(mode="json"), json_)
-    _log_each(log_to, {predictions[0]: (predictions[0].stem, scores)}, report)
-
-
-def _log_each(tracker: Tracker | None, scored: "Mapping[Path, tuple[str, Scores]]", report: Path | None = None) -> None:
-    """Log each file's scores as a run, with its card and the report, where a tracker was named."""
-    if tracker is None:
-        return
-    for path, (name, scores) in scored.items():
-        log_scores(tracker, name, scores, sound_card(path), {"report": report} if report is not None else {})
 
 
 def _score_sampled(
@@ -168,12 +160,12 @@ def _score_several(
     names: Sequence[str],
     data: Path,
     own: "OwnFile",
-    subset: str,
+    subset: str | None,
     margin: float | None,
     format_: TableFormat,
     json_: str | None,
-) -> "dict[str, Scores]":
-    """Score several files and print one table of them; returns their scores by name."""
+) -> None:
+    """Score several files and print one table of them."""
     from shiftbench.checking.opened_data import opened_data
     from shiftbench.checking.paper import format_table, models_table
     from shiftbench.scoring.reports.paper_table import print_paper_table
@@ -185,13 +177,12 @@ def _score_several(
     elif json_ != "-":
         typer.echo(format_table(table, format_), nl=False)
     write_json({"scores": {name: each.model_dump(mode="json") for name, each in scores.items()}}, json_)
-    return dict(scores)
 
 
 def _score_folder(
     predictions: "PredictionInput",
     data: Path,
-    subset: str,
+    subset: str | None,
     encoder: str | None,
     reference: Path | None,
     margin: float | None,
@@ -201,17 +192,17 @@ def _score_folder(
 
     Returns: the scores, and titles of domains by their names.
     """
-    from shiftbench.builders.encoder import DEFAULT_ENCODER
     from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.checking.inputs import find_subset
     from shiftbench.scoring.reports.titles import domain_titles
     from shiftbench.scoring.scores.score import score_file, token_encoder
 
     folder = DatasetFolder.open(data)
-    tokens = token_encoder(folder, encoder or DEFAULT_ENCODER)
+    tokens = token_encoder(folder, encoder)
     scores = score_file(
         predictions,
         folder,
-        subset,
+        subset or find_subset(predictions, folder),
         encoder=tokens,
         reference=reference,
         margin=margin,
@@ -224,17 +215,11 @@ def _score_folder(
     return scores, domain_titles(folder)
 
 
-def _depth_encoder_name(encoder: str | None, depth: bool) -> str | None:
-    from shiftbench.builders.encoder import DEFAULT_ENCODER
-
-    return encoder or (DEFAULT_ENCODER if depth else None)
-
-
 def _score_file(
     predictions: "PredictionInput",
     csv: Path,
     own: "OwnFile",
-    encoder: str | None,
+    encoder: "Encoder | None",
     margin: float | None,
     report: Path | None,
 ) -> "tuple[Scores, dict[str, str]]":
@@ -245,14 +230,13 @@ def _score_file(
     from shiftbench.checking.own_data import own_report, score_own_data
     from shiftbench.scoring.reports.titles import domain_titles
 
-    vectors = load_encoder(encoder) if encoder is not None else None
     with score_own_data(
         predictions,
         csv,
         own.columns,
         kind=own.kind,
         min_texts=own.min_texts,
-        encoder=vectors,
+        encoder=encoder,
         margin=margin,
     ) as scored:
         if scored.repeats:

@@ -1,16 +1,13 @@
-"""The command ``share``. Everything heavier than typer is imported inside it."""
+"""The command ``board share``. Everything heavier than typer is imported inside it."""
 
 import tempfile
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from shiftbench.validation.command_line import JsonOption, write_json
-
-if TYPE_CHECKING:
-    from shiftbench.scoring.interchange.every_eval_ever import Evaluator
 
 
 class ShareFormat(StrEnum):
@@ -18,7 +15,6 @@ class ShareFormat(StrEnum):
 
     EVAL_RESULTS = "eval-results"
     EVERY_EVAL_EVER = "every-eval-ever"
-    MODEL_INDEX = "model-index"
     CSV = "csv"
 
 
@@ -40,7 +36,7 @@ def share(
     ],
     to: Annotated[
         ShareFormat,
-        typer.Option("--to", metavar="FORMAT", help="eval-results, model-index (of the Hub), every-eval-ever or csv."),
+        typer.Option("--to", metavar="FORMAT", help="eval-results (of the Hub), every-eval-ever or csv."),
     ],
     data: Annotated[
         str, typer.Option("--data", metavar="DIR_OR_NAME", help="Dataset folder, or ORG/NAME of a published one.")
@@ -51,7 +47,10 @@ def share(
         typer.Option("--store", metavar="PLACE", help="Where the entry is kept: a folder, or hf://datasets/ORG/NAME."),
     ] = None,
     card: Annotated[
-        Path | None, typer.Option("--card", metavar="FILE", help="Card of a file. Default: the one beside it.")
+        Path | None,
+        typer.Option(
+            "--card", hidden=True, help="goes in 0.4: the card beside the file, NAME.card.yaml, is read without it"
+        ),
     ] = None,
     model: Annotated[
         str | None,
@@ -67,24 +66,30 @@ def share(
     ] = None,
     organization: Annotated[
         str | None,
-        typer.Option("--organization", metavar="NAME", help="every-eval-ever: the evaluator's organization."),
+        typer.Option(
+            "--organization",
+            metavar="NAME",
+            help="every-eval-ever: who evaluates; the model's own developers by the ORG of --model.",
+        ),
     ] = None,
     evaluator: Annotated[
-        EvaluatorIs,
+        EvaluatorIs | None,
         typer.Option(
             "--evaluator",
-            metavar="WHO",
-            help="every-eval-ever: first_party (the model's developers), third_party, collaborative or other.",
+            hidden=True,
+            help="goes in 0.4: --organization says who evaluates; the ORG of --model counts as first_party",
         ),
-    ] = EvaluatorIs.OTHER,
+    ] = None,
     create_pr: Annotated[
         bool, typer.Option("--create-pr", help="Send it as a pull request: to the model, or to EEE_datastore.")
     ] = False,
     json_: JsonOption = None,
 ) -> None:
-    """Write the results of an entry for a model's page on the Hub, or for other collections of results.
+    """Write an entry's results for a model's page on the Hub.
 
-    Example: shiftbench share preds.parquet --to eval-results --data build/dr --dataset ORG/domain-robustness
+    Or for the datastore of Every Eval Ever, or as CSV.
+
+    Example: shiftbench board share preds.parquet --to eval-results --data build/dr --dataset ORG/domain-robustness
     --model ORG/model --out shared
     """
     from shiftbench.checking.shared_files import open_shared, send_shared, write_shared
@@ -94,13 +99,16 @@ def share(
         raise typer.BadParameter("give --out, a folder to write, or --create-pr")
     if create_pr and to is ShareFormat.CSV:
         raise typer.BadParameter("--create-pr does not send CSV; give --out without it")
+    if organization is not None and to is not ShareFormat.EVERY_EVAL_EVER:
+        raise typer.BadParameter("--organization is for --to every-eval-ever")
+    if organization is None and to is ShareFormat.EVERY_EVAL_EVER:
+        raise typer.BadParameter("give --organization: Every Eval Ever requires the evaluator's name")
     if out is not None:
         check_new_folder(out, "--out")
-    evaluated_by = _evaluator(to, organization, evaluator)
     shared = open_shared(entry, data, store=store, card=card, model=model, dataset=dataset, report=report)
     url = None
     with tempfile.TemporaryDirectory(prefix="shiftbench-") if out is None else replace_folder(out) as folder:
-        files = write_shared(shared, to, Path(folder), evaluated_by, lambda line: typer.echo(line, err=True))
+        files = write_shared(shared, to, Path(folder), organization or "", evaluator)
         if create_pr:
             url = send_shared(shared, to, files)
             typer.echo(f"pull request: {url}", err=True)
@@ -108,15 +116,3 @@ def share(
         for path in sorted(files):
             typer.echo(f"wrote {out / path}", err=True)
     write_json({"files": sorted(files), "pull_request": url}, json_)
-
-
-def _evaluator(to: ShareFormat, organization: str | None, evaluator: EvaluatorIs) -> "Evaluator | None":
-    from shiftbench.scoring.interchange.every_eval_ever import Evaluator
-
-    if to is not ShareFormat.EVERY_EVAL_EVER:
-        if organization is not None:
-            raise typer.BadParameter("--organization is for --to every-eval-ever")
-        return None
-    if organization is None:
-        raise typer.BadParameter("give --organization: Every Eval Ever requires the evaluator's name")
-    return Evaluator(organization, evaluator.value)

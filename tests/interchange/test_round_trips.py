@@ -50,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
 def exported(folder: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("exported")
     for tool in ("lm-eval", "inspect"):
-        run("export", folder.path, "--to", tool, "--task", TASK, "--out", out / tool)
+        run("data", "export", folder.path, "--to", tool, "--task", TASK, "--out", out / tool)
     return out
 
 
@@ -93,7 +93,7 @@ def kept(files: list[Path], name: str) -> list[Path]:
 
 
 def imported(tool: str, logs: list[Path], folder: DatasetFolder, out: Path, *more: object) -> pl.DataFrame:
-    run("import", tool, *logs, "--data", folder.path, "--out", out, *more)
+    run("logs", "import", tool, *logs, "--data", folder.path, "--out", out, *more)
     run("score", out, "--data", folder.path)
     return pl.read_parquet(out).sort("id", "seed")
 

@@ -1,4 +1,4 @@
-"""The command compare-logs: its verdict, its tables in every form, its report, and what it says of domains."""
+"""The command logs compare: its verdict, its tables in every form, its report, and what it says of domains."""
 
 import csv
 import io
@@ -35,7 +35,7 @@ def _line(place: int, score: float) -> dict[str, Any]:
 
 
 def run(*arguments: object) -> str:
-    result = CliRunner().invoke(app, ["compare-logs", *map(str, arguments)], catch_exceptions=False)
+    result = CliRunner().invoke(app, ["logs", "compare", *map(str, arguments)], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.stdout
 
@@ -77,7 +77,7 @@ def test_every_form_has_the_same_figures(logs: dict[str, Path], tmp_path: Path) 
     assert r"prose\_1" in latex
     assert page.startswith("<!doctype html>")
     assert "Content-Security-Policy" in page
-    assert "shiftbench compare-logs" in page
+    assert "shiftbench logs compare" in page
     rows = list(csv.DictReader(io.StringIO(run(*arguments, "--format", "csv"))))
     assert [row["kind"] for row in rows] == ["score"] * 12 + ["difference"] * 12
     assert float(rows[0]["value"]) == found["models"][0]["score"]["value"]
@@ -99,6 +99,29 @@ def test_few_items_are_said_to_tell_nothing(tmp_path: Path) -> None:
     assert "With 4 clusters no test here can reach a corrected p below 0.05." in text
 
 
+def test_what_may_differ_is_said_by_allow(logs: dict[str, Path], tmp_path: Path) -> None:
+    lines = [_line(place, 1.0) for place in range(200)]
+    few = write_lm_eval(tmp_path / "few", [{**line, "prompt_hash": line["prompt_hash"][::-1]} for line in lines])
+    with pytest.raises(InvalidInput, match="--allow items compares on the 200 items that all have"):
+        run(logs["strong"], few)
+    with pytest.raises(InvalidInput, match=r"compare models with their own prompts \(--allow prompts\)"):
+        run(logs["strong"], few, "--allow", "items")
+    text = run(logs["strong"], few, "--allow", "items", "--allow", "prompts")
+    assert "Compared on the 200 items" in text
+    assert run(logs["strong"], few, "--shared-items", "--any-prompts").endswith(text)
+
+
+def test_options_of_the_test_are_hidden_and_work(logs: dict[str, Path]) -> None:
+    shown = run("--help")
+    assert "--allow" in shown
+    assert not {"--swaps", "--seed", "--shared-items", "--any-prompts"} & set(shown.split())
+    typed = ["logs", "compare", *map(str, [logs["strong"], logs["weak"]]), "--swaps", "200", "--seed", "3"]
+    done = CliRunner().invoke(app, typed, catch_exceptions=False)
+    assert "200 swaps, seed 3" in done.stdout
+    assert "--swaps: goes in 0.4: every comparison makes 20,000 swaps a pair" in done.stderr
+    assert "--seed: goes in 0.4: every comparison has seed 0" in done.stderr
+
+
 def test_bad_input_writes_nothing(logs: dict[str, Path], tmp_path: Path) -> None:
     report = tmp_path / "report.html"
     cut = tmp_path / logs["weak"].name
@@ -110,7 +133,7 @@ def test_bad_input_writes_nothing(logs: dict[str, Path], tmp_path: Path) -> None
     ):
         with pytest.raises(InvalidInput, match=words):
             run(*files, "--report", report)
-    result = CliRunner().invoke(app, ["compare-logs", str(logs["strong"])])
+    result = CliRunner().invoke(app, ["logs", "compare", str(logs["strong"])])
     assert result.exit_code == 2
     assert "give 2 to 10 logs" in result.output
     with pytest.raises(InvalidInput, match="these names do not fit 2 files"):

@@ -17,8 +17,7 @@ from shiftbench.baselines.prompting.task_prompt import TaskPrompt
 from shiftbench.baselines.prompting.wire import plain_text
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.classification import confusion_counts, macro_f1
-from shiftbench.scoring.interchange.lm_eval_task import label_pattern
-from shiftbench.scoring.interchange.prompted_task import GOLD_ANSWER
+from shiftbench.scoring.interchange.task_files import GOLD_ANSWER, label_pattern
 from shiftbench.validation.vocabulary import TaskKind
 from tests.baselines.prompting.conftest import boss, grid
 from tests.command_line import run
@@ -48,7 +47,7 @@ def folder(request: pytest.FixtureRequest) -> DatasetFolder:
 
 
 def test_prompts_of_lm_eval_are_ours(folder: DatasetFolder, tmp_path: Path) -> None:
-    done = run("export", folder.path, "--to", "lm-eval", "--out", tmp_path / "out")
+    done = run("data", "export", folder.path, "--to", "lm-eval", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     for name, info in folder.manifest.tasks.items():
         prompt = TaskPrompt.of(folder, name)
@@ -75,7 +74,7 @@ def test_gold_answers_come_back_as_predictions(folder: DatasetFolder, tmp_path: 
         lines = [lm_eval_text(place, prompt.answer(row), doc={"id": row["id"]}) for place, row in enumerate(rows)]
         out = tmp_path / f"{name}.parquet"
         log = write_lm_eval(tmp_path / name, lines)
-        done = run("import", "lm-eval", log, "--data", folder.path, "--out", out)
+        done = run("logs", "import", "lm-eval", log, "--data", folder.path, "--out", out)
         assert done.returncode == 0, done.stderr
         assert pl.read_parquet(out)["prediction"].to_list() == [
             prompt.prediction(prompt.answer(row), row) for row in rows
@@ -85,7 +84,7 @@ def test_gold_answers_come_back_as_predictions(folder: DatasetFolder, tmp_path: 
 
 
 def test_groups_count_each_domain_once(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    run("export", synthetic.path, "--to", "lm-eval", "--task", "sa", "--out", tmp_path / "out")
+    run("data", "export", synthetic.path, "--to", "lm-eval", "--task", "sa", "--out", tmp_path / "out")
     group = load(tmp_path / "out" / "shiftbench_synthetic_sa_group.yaml")
     assert group["task"] == [f"shiftbench_synthetic_sa_{domain}" for domain in synthetic.task("sa").domains]
     assert [(each["metric"], each["weight_by_size"]) for each in group["aggregate_metric_list"]] == [
@@ -97,7 +96,7 @@ def test_groups_count_each_domain_once(synthetic: DatasetFolder, tmp_path: Path)
 
 
 def test_macro_f1_of_lm_eval_is_ours(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    run("export", synthetic.path, "--to", "lm-eval", "--task", "nli", "--out", tmp_path / "out")
+    run("data", "export", synthetic.path, "--to", "lm-eval", "--task", "nli", "--out", tmp_path / "out")
     theirs = runpy.run_path(str(tmp_path / "out" / "shiftbench_synthetic_nli_metrics.py"))["macro_f1"]
     rng = np.random.default_rng(0)
     for n in (2, 7, 50):
@@ -107,7 +106,7 @@ def test_macro_f1_of_lm_eval_is_ours(synthetic: DatasetFolder, tmp_path: Path) -
 
 
 def test_messages_of_inspect_are_ours(folder: DatasetFolder, tmp_path: Path) -> None:
-    done = run("export", folder.path, "--to", "inspect", "--out", tmp_path / "out")
+    done = run("data", "export", folder.path, "--to", "inspect", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     for name in folder.manifest.tasks:
         prompt, rows = TaskPrompt.of(folder, name), {row["id"]: row for row in folder.test(name).iter_rows(named=True)}
@@ -135,9 +134,9 @@ def test_the_pattern_finds_the_label_that_we_find(answer: str) -> None:
 
 def test_nothing_is_written_over_what_is_there(synthetic: DatasetFolder, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
-    done = run("export", synthetic.path, "--to", "inspect", "--out", tmp_path)
+    done = run("data", "export", synthetic.path, "--to", "inspect", "--out", tmp_path)
     assert (done.returncode, [path.name for path in tmp_path.iterdir()]) == (1, ["mine.txt"])
-    assert "--out exists and is not empty" in done.stderr
-    done = run("export", synthetic.path, "--to", "inspect", "--task", "snli", "--out", tmp_path / "new")
+    assert "--out: the output folder is not empty" in done.stderr
+    done = run("data", "export", synthetic.path, "--to", "inspect", "--task", "snli", "--out", tmp_path / "new")
     assert "the folder has no such task; found 'snli'; did you mean 'nli'?" in done.stderr
     assert not (tmp_path / "new").exists()

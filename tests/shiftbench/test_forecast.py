@@ -366,3 +366,26 @@ def test_answers_have_the_methods_that_need_no_labels(tmp_path: Path) -> None:
         "the task's outputs are no labels"
     }
     assert any("Outputs are no labels" in note for note in task["notes"])
+
+
+def test_texts_are_embedded_where_a_method_or_the_machine_says_so(
+    folder: Path, word_encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SHIFTBENCH_ENCODER", raising=False)
+    asked: list[str | None] = []
+    monkeypatch.setattr(
+        "shiftbench.cli.forecast_command.load_encoder", lambda name=None: asked.append(name) or word_encoder
+    )
+
+    def by_importance(*options: str) -> set[str | None]:
+        (task,) = run(folder, *options, data="data")["tasks"]
+        made = [each for shift in task["shifts"] for each in shift["forecasts"] if each["method"] == "importance"]
+        return {each["reason"] for each in made}
+
+    assert by_importance() == {"texts were not embedded (set SHIFTBENCH_ENCODER, or name the method)"}
+    assert by_importance("--method", "doc") == set()
+    assert asked == []
+    assert None in by_importance("--method", "importance")
+    monkeypatch.setenv("SHIFTBENCH_ENCODER", "org/model")
+    assert None in by_importance()
+    assert asked == [None, None]

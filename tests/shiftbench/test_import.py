@@ -12,6 +12,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.cli.import_command import _warn_of_partial_domains
 from shiftbench.scoring.interchange.predictions import public_model_name
 from shiftbench.validation.cards import read_card
+from shiftbench.validation.notices import DataWarning
 from shiftbench.validation.vocabulary import UNPARSED
 from tests.command_line import run
 from tests.scoring.interchange.logs import (
@@ -47,7 +48,7 @@ def recorded(name: str, ending: str) -> Path:
 
 
 def imported(tool: str, log: Path, folder: DatasetFolder, out: Path, *more: object) -> pl.DataFrame:
-    done = run("import", tool, log, "--data", folder.path, "--out", out, *more)
+    done = run("logs", "import", tool, log, "--data", folder.path, "--out", out, *more)
     assert done.returncode == 0, done.stderr
     scored = run("score", out, "--data", folder.path, "--json", out.with_suffix(".json"))
     assert scored.returncode == 0, scored.stderr
@@ -56,7 +57,7 @@ def imported(tool: str, log: Path, folder: DatasetFolder, out: Path, *more: obje
 
 def refused(tool: str, logs: list[Path], folder: DatasetFolder, out: Path, *more: object, code: int = 1) -> str:
     """Return the one error, after checking that nothing was written."""
-    done = run("import", tool, *logs, "--data", folder.path, "--out", out, *more)
+    done = run("logs", "import", tool, *logs, "--data", folder.path, "--out", out, *more)
     assert done.returncode == code, done.stderr
     assert not out.exists()
     assert not out.with_name(f"{out.stem}.card.yaml").exists()
@@ -90,12 +91,10 @@ def test_a_model_is_named_without_the_folders_of_who_ran_it() -> None:
     assert {name: public_model_name(name) for name in names} == names
 
 
-def test_domains_that_are_not_there_whole_are_named(
-    folder: DatasetFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_domains_that_are_not_there_whole_are_named(folder: DatasetFolder) -> None:
     n = folder.task("sa").domains["lamps"].splits["test"].rows
-    _warn_of_partial_domains(set(folder.split("sa", "lamps", "test")["id"][:3]), set(folder.test("sa")["id"]))
-    assert f"3 of {n} test rows of 'lamps' are in these logs" in capsys.readouterr().err
+    with pytest.warns(DataWarning, match=f"3 of {n} test rows of 'lamps' are in these logs"):
+        _warn_of_partial_domains(set(folder.split("sa", "lamps", "test")["id"][:3]), set(folder.test("sa")["id"]))
 
 
 def test_what_a_chat_wrote_to_lm_eval(folder: DatasetFolder, tmp_path: Path) -> None:
@@ -116,20 +115,35 @@ def test_epochs_of_inspect_are_seeds(folder: DatasetFolder, tmp_path: Path) -> N
 def test_a_run_folder_of_helm(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
     states, stats = [], []
     for place, own in enumerate(ids):
-        states.append(helm_state(place, " Positive" if place % 2 else "none of them"))
+        states.append(helm_state(place, " Positive" if place % 2 else "none of them", num_train_instances=0))
         states[-1]["instance"]["extra_data"] = {"id": own}
         stats.append(helm_stats(place, exact_match=0.0))
-    log = write_helm(tmp_path / "run", states, stats, max_train_instances=0)
+    log = write_helm(tmp_path / "run", states, stats)
     frame = imported("helm", log, folder, tmp_path / "p.parquet")
     assert dict(zip(frame["id"], frame["prediction"], strict=True)) == {
         own: "positive" if place % 2 else UNPARSED for place, own in enumerate(ids)
     }
 
 
+def test_choices_that_helm_put(folder: DatasetFolder, tmp_path: Path) -> None:
+    """HELM's own run: letters are read as the labels that they stand for, all else is unparsed."""
+    log = FIXTURES / "helm" / "joint"
+    frame = imported("helm", log, folder, tmp_path / "p.parquet")
+    states = json.loads((log / "scenario_state.json").read_text())["request_states"]
+    letters = {"A": "negative", "B": "positive"}
+    assert dict(zip(frame["id"], frame["prediction"], strict=True)) == {
+        state["instance"]["extra_data"]["id"]: letters.get(state["result"]["completions"][0]["text"].strip(), UNPARSED)
+        for state in states
+    }
+    card = read_card(tmp_path / "p.card.yaml")
+    assert (card.base_model, card.shots, card.tokens) == ("invented/scripted", 0, 3075)
+    assert card.versions["helm"] == "not stated"
+
+
 def test_answers_are_read_by_our_rules(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
     texts = ["<think>negative?</think> Positive", "NEGATIVE!", "neither", "[invalid]"]
     log = write_lm_eval(tmp_path, [lm_eval_text(n, text, doc={"id": ids[n]}) for n, text in enumerate(texts)])
-    run("import", "lm-eval", log, "--data", folder.path, "--out", tmp_path / "p.csv")
+    run("logs", "import", "lm-eval", log, "--data", folder.path, "--out", tmp_path / "p.csv")
     assert pl.read_csv(tmp_path / "p.csv")["prediction"].to_list() == ["positive", "negative", UNPARSED, UNPARSED]
 
 
@@ -142,7 +156,7 @@ def test_demonstrations_need_a_source(folder: DatasetFolder, ids: list[str], tmp
         "lm-eval", [log], folder, out
     )
     assert "did you mean 'tents'?" in refused("lm-eval", [log], folder, out, "--source", "tent")
-    run("import", "lm-eval", log, "--data", folder.path, "--out", out, "--source", "tents", "--name", "Mine")
+    run("logs", "import", "lm-eval", log, "--data", folder.path, "--out", out, "--source", "tents", "--name", "Mine")
     card = read_card(tmp_path / "p.card.yaml")
     assert (card.name, card.base_model, card.paradigm, card.shots) == ("Mine", "org/m", "few-shot", 4)
     assert pl.read_parquet(out)["source"].to_list() == ["tents"]
@@ -154,7 +168,7 @@ def test_choices_with_other_names_are_mapped(folder: DatasetFolder, ids: list[st
     out = tmp_path / "p.parquet"
     assert "good" in refused("lm-eval", [log], folder, out)
     mapped = ("--label-map", "good=positive", "--label-map", "bad=negative")
-    run("import", "lm-eval", log, "--data", folder.path, "--out", out, *mapped)
+    run("logs", "import", "lm-eval", log, "--data", folder.path, "--out", out, *mapped)
     frame = pl.read_parquet(out)
     assert frame["prediction"].to_list() == ["positive"]
     assert frame["probabilities"].to_list()[0] == pytest.approx(softmax([-3.0, -0.1]).tolist())
@@ -163,11 +177,11 @@ def test_choices_with_other_names_are_mapped(folder: DatasetFolder, ids: list[st
 def test_the_filter_that_is_read_is_named(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
     lines = [lm_eval_text(0, text, name, doc={"id": ids[0]}) for name, text in (("strict", "?"), ("loose", "positive"))]
     log, out = write_lm_eval(tmp_path, lines), tmp_path / "p.parquet"
-    done = run("import", "lm-eval", log, "--data", folder.path, "--out", out)
+    done = run("logs", "import", "lm-eval", log, "--data", folder.path, "--out", out)
     assert "1 answer of " in done.stderr
     assert "by the generated text; filter 'strict', not 'loose'; 1 unparsed" in done.stderr
     assert read_card(tmp_path / "p.card.yaml").run["filter"] == "strict"
-    run("import", "lm-eval", log, "--data", folder.path, "--out", out, "--filter", "loose")
+    run("logs", "import", "lm-eval", log, "--data", folder.path, "--out", out, "--filter", "loose")
     assert pl.read_parquet(out)["prediction"].to_list() == ["positive"]
 
 

@@ -183,7 +183,7 @@ def test_from_a_file_to_a_report(kind: str, tmp_path: Path) -> None:
     """The commands alone: build own, then score with a report."""
     csv = as_csv(tmp_path, rows(kind))
     out = tmp_path / "out"
-    command = ["build", "own", "mine", "--raw", str(csv), "--out", str(out), "--no-depth", "--min-texts", "5"]
+    command = ["build", "own", "mine", "--raw", str(csv), "--out", str(out), "--encoder", "none", "--min-texts", "5"]
     result = CliRunner().invoke(app, [*command, "--columns", "id=key"], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     folder = DatasetFolder.open(out)
@@ -215,8 +215,8 @@ def test_scores_on_a_file_need_no_folder(kind: str, tmp_path: Path) -> None:
         str(tmp_path / "preds.csv"),
         "--data",
         str(lines),
-        "--columns",
-        "id=key",
+        "--id-column",
+        "key",
         "--report",
         str(report),
     ]
@@ -298,7 +298,7 @@ def test_small_domains_leave_the_means_and_are_told(tmp_path: Path) -> None:
     predictions.write_csv(tmp_path / "preds.csv")
     found = {}
     for least in ("0", "30"):
-        command = ["score", str(tmp_path / "preds.csv"), "--data", str(lines), "--columns", "id=key"]
+        command = ["score", str(tmp_path / "preds.csv"), "--data", str(lines), "--id-column", "key"]
         result = CliRunner().invoke(app, [*command, "--min-texts", least, "--json", "-"], catch_exceptions=False)
         found[least] = json.loads(result.stdout)
     means = {least: scores["tasks"][0]["summary"]["mean_st"]["value"] for least, scores in found.items()}

@@ -14,15 +14,18 @@ from huggingface_hub import HfApi
 
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.checking.shared_files import send_shared
 from shiftbench.scoring.interchange.every_eval_ever import DATASTORE
-from shiftbench.scoring.interchange.pull_request import send_files
+from shiftbench.scoring.interchange.shared_entry import SharedEntry
 from shiftbench.validation.cards import Card, write_card
 from shiftbench.validation.report import InvalidInput
 from tests.command_line import run
-from tests.hub.clients import finish, start
 from tests.hub.server import WRITE, LoopbackHub, running_hub
 from tests.hub.spaces import stored_model
 from tests.leaderboard.conftest import Filled
+from tests.scoring.interchange.conftest import good
+
+__all__ = ["good"]
 
 NAMES = ("--dataset", "org/data", "--model", "lab/model")
 
@@ -41,7 +44,8 @@ def scored(filled: Filled, sent: Path) -> tuple[str | Path, ...]:
     place = sent.with_name("scores.json")
     scores = filled.store.scores(filled.entries["good"], filled.folder)
     place.write_text(scores.model_dump_json())
-    return place, "--card", sent.with_name("preds.card.yaml")
+    shutil.copy(sent.with_name("preds.card.yaml"), sent.with_name("scores.card.yaml"))
+    return (place,)
 
 
 @pytest.fixture
@@ -66,29 +70,52 @@ def files(folder: Path) -> list[str]:
 def test_an_entry_of_a_store_and_its_file_share_the_same_results(filled: Filled, sent: Path, tmp_path: Path) -> None:
     data = ("--data", filled.folder.path, *NAMES)
     entry = filled.entries["good"]
-    done = run("share", entry.id, "--store", filled.store.root, "--to", "eval-results", "--out", tmp_path / "a", *data)
+    done = run(
+        "board", "share", entry.id, "--store", filled.store.root, "--to", "eval-results", "--out", tmp_path / "a", *data
+    )
     assert done.returncode == 0, done.stderr
-    done = run("share", sent, "--to", "eval-results", "--out", tmp_path / "b", *data)
+    done = run("board", "share", sent, "--to", "eval-results", "--out", tmp_path / "b", *data)
     assert done.returncode == 0, done.stderr
     first, second = (yaml.safe_load((tmp_path / out / ".eval_results/data.yaml").read_text()) for out in "ab")
     assert first[0].pop("date") == entry.submitted_at
     assert first == second
 
 
-def test_scores_alone_are_shared_without_single_texts(
-    filled: Filled, scored: tuple[str | Path, ...], tmp_path: Path
+def test_scores_alone_are_shared_as_their_predictions_are(
+    filled: Filled, sent: Path, scored: tuple[str | Path, ...], tmp_path: Path
 ) -> None:
-    to = ("--to", "every-eval-ever", "--organization", "The lab", *NAMES)
-    done = run("share", *scored, *to, "--out", tmp_path / "eee", "--data", filled.folder.path)
+    to = ("--to", "every-eval-ever", "--organization", "The lab", *NAMES, "--data", filled.folder.path)
+    texts = []
+    for out, entry in (("a", sent), ("b", *scored)):
+        done = run("board", "share", entry, *to, "--out", tmp_path / out)
+        assert done.returncode == 0, done.stderr
+        (path,) = files(tmp_path / out)
+        texts.append((path, json.loads((tmp_path / out / path).read_text())["evaluation_results"]))
+    assert texts[0] == texts[1]
+
+
+def test_options_of_the_former_version_cost_a_line(filled: Filled, sent: Path, tmp_path: Path) -> None:
+    card = shutil.move(tmp_path / "preds.card.yaml", tmp_path / "elsewhere.yaml")
+    to = ("--to", "every-eval-ever", "--organization", "The lab", *NAMES, "--data", filled.folder.path)
+    former = ("--card", card, "--evaluator", "third_party")
+    done = run("board", "share", sent, *to, "--out", tmp_path / "out", *former)
     assert done.returncode == 0, done.stderr
-    assert "leave out single texts: there are only scores, no predictions" in done.stderr
-    assert [Path(path).suffix for path in files(tmp_path / "eee")] == [".json"]
+    assert "--card: goes in 0.4: the card beside the file" in done.stderr
+    assert "--evaluator: goes in 0.4: --organization says who evaluates" in done.stderr
+    (path,) = files(tmp_path / "out")
+    assert '"evaluator_relationship": "third_party"' in (tmp_path / "out" / path).read_text()
+    shown = run("board", "share", "--help").stdout
+    assert "--organization" in shown
+    assert "--card" not in shown
+    assert "--evaluator" not in shown
 
 
 def test_model_and_dataset_are_taken_from_card_and_data(filled: Filled, sent: Path, tmp_path: Path) -> None:
     card = filled.card("good").model_copy(update={"model_url": "https://huggingface.co/lab/model"})
     write_card(card, tmp_path / "preds.card.yaml")
-    done = run("share", sent, "--to", "csv", "--data", filled.folder.path, "--out", tmp_path / "out", "--json", "-")
+    done = run(
+        "board", "share", sent, "--to", "csv", "--data", filled.folder.path, "--out", tmp_path / "out", "--json", "-"
+    )
     assert json.loads(done.stdout) == {"files": ["scores.csv"], "pull_request": None}
     assert (tmp_path / "out/scores.csv").read_text().splitlines()[1].startswith("lab/model,synthetic,")
 
@@ -97,7 +124,17 @@ def test_a_pull_request_brings_the_file_to_the_model(
     filled: Filled, scored: tuple[str | Path, ...], hub: LoopbackHub, here: None
 ) -> None:
     done = run(
-        "share", *scored, "--to", "eval-results", "--data", filled.folder.path, *NAMES, "--create-pr", "--json", "-"
+        "board",
+        "share",
+        *scored,
+        "--to",
+        "eval-results",
+        "--data",
+        filled.folder.path,
+        *NAMES,
+        "--create-pr",
+        "--json",
+        "-",
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["pull_request"].endswith("/discussions/1")
@@ -109,40 +146,22 @@ def test_a_pull_request_brings_the_file_to_the_model(
     assert title.startswith("Scores under domain shift on Synthetic demo")
 
 
-def test_the_older_form_is_merged_into_the_models_readme(
-    filled: Filled, scored: tuple[str | Path, ...], hub: LoopbackHub, tmp_path: Path
-) -> None:
-    repository = hub.stored.by_name[stored_model("lab/model")]
-    readme = hub.stored.store(b"---\nlicense: mit\n---\n# A model\n", lfs=False)
-    repository.add("main", "a card", {**repository.commit("main").files, "README.md": readme})
-    words = ("share", *scored, "--to", "model-index", "--data", filled.folder.path, *NAMES, "--create-pr")
-    code, _, err = finish(start(hub, tmp_path, "-m", "shiftbench", *map(str, words)))
-    assert code == 0, err
-    text = hub.stored.files(repository.name, "refs/pr/1")["README.md"].decode()
-    front = yaml.safe_load(text.split("---")[1])
-    assert front["license"] == "mit"
-    assert front["model-index"][0]["results"][0]["dataset"]["type"] == "org/data"
-    assert text.endswith("# A model\n")
-
-
-def test_results_and_texts_go_to_the_datastore(
-    filled: Filled, sent: Path, hub: LoopbackHub, here: None, tmp_path: Path
-) -> None:
+def test_results_go_to_the_datastore(filled: Filled, sent: Path, hub: LoopbackHub, here: None, tmp_path: Path) -> None:
     to = ("--to", "every-eval-ever", "--organization", "The lab", "--create-pr", "--out", tmp_path / "eee")
-    done = run("share", sent, "--data", filled.folder.path, *NAMES, *to)
+    done = run("board", "share", sent, "--data", filled.folder.path, *NAMES, *to)
     assert done.returncode == 0, done.stderr
-    there = hub.stored.files(DATASTORE, "refs/pr/1")
-    assert sorted(there) == files(tmp_path / "eee")
-    assert [path.partition("/model/")[0] for path in there] == ["data/shiftbench/lab"] * 2
+    (there,) = hub.stored.files(DATASTORE, "refs/pr/1")
+    assert [there] == files(tmp_path / "eee")
+    assert there.startswith("data/shiftbench/lab/model/")
 
 
-def test_no_network_is_one_clear_message(tmp_path: Path, waits: list[float]) -> None:
+def test_no_network_is_one_clear_message(good: SharedEntry, tmp_path: Path, waits: list[float]) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         nowhere = HfApi(endpoint=f"http://127.0.0.1:{free.getsockname()[1]}", token=WRITE)
     (tmp_path / "a.yaml").write_text("[]")
     with pytest.raises(InvalidInput, match="lab/model: the Hub cannot be reached"):
-        send_files({"a.yaml": tmp_path / "a.yaml"}, "lab/model", "model", "a title", "", nowhere)
+        send_shared(good, "eval-results", {"a.yaml": tmp_path / "a.yaml"}, nowhere)
 
 
 def test_a_refused_pull_request_leaves_no_file(
@@ -150,7 +169,7 @@ def test_a_refused_pull_request_leaves_no_file(
 ) -> None:
     names = ("--dataset", "org/data", "--model", "lab/none")
     words = ("--data", filled.folder.path, *names, "--create-pr", "--out", tmp_path / "out")
-    done = run("share", *scored, "--to", "eval-results", *words)
+    done = run("board", "share", *scored, "--to", "eval-results", *words)
     assert done.returncode == 1
     assert "lab/none: there is no such repository, or the token may not see it" in done.stderr
     assert not (tmp_path / "out").exists()
@@ -182,7 +201,7 @@ def test_bad_input_is_one_clear_message_and_no_file(
     words = [word.format(**places) for word in options]
     if "--out" not in words:
         words += ["--out", str(tmp_path / "out")]
-    done = run("share", *words, "--to", "csv", "--data", filled.folder.path)
+    done = run("board", "share", *words, "--to", "csv", "--data", filled.folder.path)
     assert done.returncode == 1
     assert message in done.stderr
     assert not (tmp_path / "out").exists()
@@ -197,14 +216,14 @@ def test_a_withheld_board_is_refused(tmp_path: Path) -> None:
     write_card(card, tmp_path / "preds.card.yaml")
     for side in ("public", "gold"):
         words = ("--to", "csv", "--data", tmp_path / "pair" / side, "--out", tmp_path / "out")
-        done = run("share", tmp_path / "preds.parquet", *words)
+        done = run("board", "share", tmp_path / "preds.parquet", *words)
         assert done.returncode == 1
         assert "withheld" in done.stderr
         assert not (tmp_path / "out").exists()
 
 
 def test_options_that_do_not_fit_are_named(sent: Path, filled: Filled, tmp_path: Path) -> None:
-    words = ("share", sent, "--data", filled.folder.path, *NAMES)
+    words = ("board", "share", sent, "--data", filled.folder.path, *NAMES)
     for more, message in (
         (("--to", "csv"), "give --out"),
         (("--to", "csv", "--create-pr"), "--create-pr does not send CSV"),

@@ -100,7 +100,7 @@ def test_who_splits_says_so_first_with_counts(
         assert (train + validation + test, test) == (N, len(folder.test("own")))
     pl.DataFrame(ROWS | {"label": BINARY}).write_csv(tmp_path / "own.csv")
     command = ["build", "own", "visits", "--raw", str(tmp_path / "own.csv"), "--out", str(tmp_path / "out")]
-    result = CliRunner().invoke(app, [*command, "--no-depth"])
+    result = CliRunner().invoke(app, [*command, "--encoder", "none"])
     assert re.match(f"note: {SPLIT}", " ".join(result.stderr.split()))
     sb.build_own(ROWS | {"label": BINARY, "split": ["test"] * N})
     assert capsys.readouterr().err == ""

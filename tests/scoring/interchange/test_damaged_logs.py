@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shiftbench.scoring.interchange.comparison import ComparedLogs, compare_logs
-from shiftbench.scoring.interchange.joining import Joining
+from shiftbench.scoring.interchange.comparison import ComparedLogs, Joining, compare_logs
 from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.scoring.reports.item_tables import items_csv, items_html, items_latex, items_markdown
 from shiftbench.validation.plain_text import escape_invisible
@@ -101,7 +100,7 @@ def helm_logs(folder: Path, rng: random.Random, n: int) -> Damaged:
     lettered = [helm_state(place, "A", output_mapping={"A": "the cat", "B": "a dog"}) for place in range(3)]
     for kind, states in (("ranked", ranked), ("lettered", lettered)):
         stats = [helm_stats(place, exact_match=1.0, predicted_index=0.0, num_prompt_tokens=9.0,
-                            num_completion_tokens=1.0) for place in range(3)]  # fmt: skip
+                            num_output_tokens=1.0) for place in range(3)]  # fmt: skip
         path = write_helm(folder / kind, states, stats, output_mapping_pattern="([AB])")
         for file in sorted(path.iterdir()):
             sound = file.read_bytes()

@@ -1,20 +1,73 @@
-"""Run folders of HELM, invented from its code, because its repository has none."""
+"""Run folders of HELM: some that HELM 0.5.16 wrote (``fixtures/helm``), others invented after its code."""
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from shiftbench.scoring.interchange.comparison import Joining, compare_logs
 from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.validation.report import InvalidInput
-from tests.scoring.interchange.logs import completion, helm_state, helm_stats, write_helm
+from tests.scoring.interchange.logs import FIXTURES, completion, helm_state, helm_stats, write_helm
+
+RUNS = FIXTURES / "helm"
+
+
+def states_of(run: str) -> list[dict[str, Any]]:
+    return list(json.loads((RUNS / run / "scenario_state.json").read_text())["request_states"])
+
+
+def test_helms_own_choices_are_read() -> None:
+    log = read_log(RUNS / "joint", fields=["domain"])
+    states = states_of("joint")
+    texts = [state["result"]["completions"][0]["text"] for state in states]
+    assert {" B", " (A) it is", ""} <= set(texts)
+    assert log.samples["answer"].to_list() == [state["output_mapping"].get(text.strip())
+                                               for state, text in zip(states, texts, strict=True)]  # fmt: skip
+    assert log.samples["id"].to_list() == [state["instance"]["extra_data"]["id"] for state in states]
+    assert log.samples["document"].unique().to_list() == ['{"domain":"lamps"}']
+    # Scores come first to last as HELM wrote them, without its counts, times and reasons to stop.
+    assert log.metrics[:2] == ("exact_match", "exact_match@5")
+    assert not [name for name in log.metrics if name.startswith(("num_", "finish_", "inference_", "max_prob"))]
+    correct = [
+        next(each["output"]["text"] for each in state["instance"]["references"] if "correct" in each["tags"])
+        for state in states
+    ]
+    right = [float(answer == gold) for answer, gold in zip(log.samples["answer"], correct, strict=True)]
+    assert log.samples["score.exact_match"].to_list() == right
+    assert (log.task, log.model, log.facts.shots, log.facts.engine) == ("shifted", "invented/scripted", 0, "invented")
+
+
+def test_helms_own_likelihoods_are_read() -> None:
+    log = read_log(RUNS / "original_a")
+    for state, likelihoods in zip(states_of("original_a")[::2], log.samples["log_likelihoods"], strict=True):
+        tokens = state["result"]["completions"][0]["tokens"][-len(" negative") :]
+        assert "".join(token["text"] for token in tokens) == " negative"  # one token a letter, in this model
+        assert likelihoods[0] == pytest.approx(sum(token["logprob"] for token in tokens))
+    # HELM divides by the number of tokens before it chooses.
+    stats = json.loads((RUNS / "original_a" / "per_instance_stats.json").read_text())
+    chosen = [stat["mean"] for each in stats for stat in each["stats"] if stat["name"]["name"] == "predicted_index"]
+    assert log.samples["answer"].to_list() == [("negative", "positive")[int(place)] for place in chosen]
+    assert log.facts.tokens == sum(
+        stat["sum"] for each in stats for stat in each["stats"] if stat["name"]["name"] == "num_prompt_tokens"
+    )
+
+
+def test_helms_own_runs_are_compared_by_a_score() -> None:
+    logs = [read_log(RUNS / name) for name in ("original_a", "original_b")]
+    compared = compare_logs(logs, Joining(), n_swaps=50)
+    assert (compared.report.metric, compared.report.comparison.n_items) == ("exact_match", 4)
+    means = [log.samples["score.exact_match"].mean() for log in logs]
+    scores = {each.name: each.score.value for each in compared.report.comparison.models}
+    assert scores == {log.model: mean for log, mean in zip(logs, means, strict=True)}
 
 
 def test_what_was_generated_is_read(tmp_path: Path) -> None:
     states = [helm_state(0, " the cat"), helm_state(1, " a dog"), helm_state(1, "x", result={"success": False})]
     states[2]["train_trial_index"] = 1
-    stats = [helm_stats(0, exact_match=1.0, num_prompt_tokens=9), helm_stats(0, num_completion_tokens=2)]
-    stats += [helm_stats(1, exact_match=0.0, num_prompt_tokens=9, num_completion_tokens=2)]
+    stats = [helm_stats(0, exact_match=1.0, num_prompt_tokens=9), helm_stats(0, num_output_tokens=2)]
+    stats += [helm_stats(1, exact_match=0.0, num_prompt_tokens=9, num_output_tokens=2)]
     stats += [{**helm_stats(1, exact_match=0.0), "train_trial_index": 1}]
     log = read_log(write_helm(tmp_path / "run", states, stats), fields=["split"])
 

@@ -7,21 +7,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 import yaml
-from huggingface_hub import ModelCardData, parse_eval_result_entries
+from huggingface_hub import parse_eval_result_entries
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.interchange.eval_results import eval_results, tasks_left_out
 from shiftbench.scoring.interchange.eval_yaml import benchmark_tasks
-from shiftbench.scoring.interchange.every_eval_ever import Evaluator, every_eval_results, place_of
-from shiftbench.scoring.interchange.every_eval_samples import why_no_samples, write_samples
+from shiftbench.scoring.interchange.every_eval_ever import every_eval_ever
 from shiftbench.scoring.interchange.figures import figures_of, headlines
-from shiftbench.scoring.interchange.model_index import model_index
-from shiftbench.scoring.interchange.scores_csv import COLUMNS, scores_csv
-from shiftbench.scoring.interchange.shared_entry import SharedEntry
+from shiftbench.scoring.interchange.shared_entry import COLUMNS, SharedEntry, scores_csv
 from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import Filled, predict
@@ -106,27 +104,11 @@ def test_a_subset_has_no_place_on_the_hub(good: SharedEntry) -> None:
         eval_results(few)
 
 
-@pytest.mark.parametrize(("missing", "message"), [("dataset", "--dataset ORG/NAME"), ("model", "--model ORG/NAME")])
-def test_repositories_must_be_known(good: SharedEntry, missing: str, message: str) -> None:
-    with pytest.raises(InvalidInput, match=message):
-        model_index(replace(good, **{missing: None}))
-
-
-def test_the_hubs_own_class_reads_the_model_index(good: SharedEntry) -> None:
-    (text,) = model_index(good).values()
-    read = ModelCardData(**yaml.safe_load(text)).eval_results
-    assert read is not None
-    score, drop = read
-    summary = good.scores.tasks[0].summary
-    assert score.metric_value == pytest.approx(100 * summary.mean_st.value, abs=0.005)  # type: ignore[operator]
-    assert drop.metric_value == pytest.approx(100 * summary.average_drop.value, abs=0.005)  # type: ignore[operator]
-    assert (score.dataset_type, score.dataset_config, score.task_type) == ("org/data", "nli", "text-classification")
-    assert score.metric_name is not None
-    assert score.metric_name.endswith("higher is better")
-    assert drop.metric_name is not None
-    assert drop.metric_name.endswith("lower is better")
-    assert score.metric_args is not None
-    assert score.metric_args["interval_low"] == pytest.approx(100 * summary.mean_st.low, abs=0.005)  # type: ignore[operator]
+def test_repositories_must_be_known(good: SharedEntry) -> None:
+    with pytest.raises(InvalidInput, match="--dataset ORG/NAME"):
+        eval_results(replace(good, dataset=None))
+    with pytest.raises(InvalidInput, match="--model ORG/NAME"):
+        every_eval_ever(replace(good, model=None), "The lab")
 
 
 def test_the_csv_has_every_figure_once(good: SharedEntry) -> None:
@@ -141,18 +123,15 @@ def test_the_csv_has_every_figure_once(good: SharedEntry) -> None:
     assert row[header.index("lower_is_better")] == "true"
 
 
-def test_every_eval_ever_is_valid_by_its_schemas(good: SharedEntry, filled: Filled, tmp_path: Path) -> None:
-    place, samples = place_of(good), tmp_path / "samples.jsonl"
-    frame = checked_predictions(filled.files["good"], filled.folder)
-    n_lines = write_samples(samples, place, good, frame, filled.folder)
-    content = every_eval_results(good, Evaluator("The lab", "first_party"), NOW, samples)
-    assert list(schema("eval.schema.json").iter_errors(content)) == []
-    lines = [json.loads(line) for line in samples.read_text().splitlines()]
-    assert n_lines == len(lines) == len(frame) == content["detailed_evaluation_results"]["total_rows"]
-    validator = schema("instance_level_eval.schema.json")
-    assert [error for line in lines[::40] for error in validator.iter_errors(line)] == []
-    assert content["detailed_evaluation_results"]["file_path"] == place.samples
+def every_eval(shared: SharedEntry, organization: str = "The lab", relationship: str | None = None) -> tuple[str, Any]:
+    ((path, text),) = every_eval_ever(shared, organization, relationship, NOW).items()
+    return path, json.loads(text)
 
+
+def test_every_eval_ever_is_valid_by_its_schema(good: SharedEntry) -> None:
+    _, content = every_eval(good)
+    assert list(schema("eval.schema.json").iter_errors(content)) == []
+    assert content["retrieved_timestamp"] == str(int(NOW.timestamp()))
     results = {result["evaluation_result_id"]: result for result in content["evaluation_results"]}
     summary = good.scores.tasks[0].summary
     mean, drop = results["nli/mean_st"], results["nli/average_drop"]
@@ -160,40 +139,27 @@ def test_every_eval_ever_is_valid_by_its_schemas(good: SharedEntry, filled: Fill
     interval = mean["score_details"]["uncertainty"]["confidence_interval"]
     assert (interval["lower"], interval["upper"]) == (summary.mean_st.low, summary.mean_st.high)
     assert (mean["metric_config"]["lower_is_better"], drop["metric_config"]["lower_is_better"]) == (False, True)
-    # Every line refers to a result; the share of right ones in it is the accuracy behind that result.
-    assert {line["evaluation_result_id"] for line in lines} <= set(results)
-    own = [line for line in lines if line["evaluation_result_id"] == "nli/st/harbour->kitchen"]
-    (shift,) = [each for each in good.scores.tasks[0].shifts if (each.source, each.target) == ("harbour", "kitchen")]
-    accuracy = sum(line["evaluation"]["is_correct"] for line in own) / len(own)
-    assert accuracy == pytest.approx(shift.secondary["accuracy"])
+
+
+@pytest.mark.parametrize(
+    ("organization", "given", "found"),
+    [("The lab", None, "other"), ("Lab", None, "first_party"), ("Lab", "collaborative", "collaborative")],
+)
+def test_the_owner_of_the_model_is_the_first_party(
+    good: SharedEntry, organization: str, given: str | None, found: str
+) -> None:
+    _, content = every_eval(good, organization, given)
+    assert content["source_metadata"]["evaluator_relationship"] == found
 
 
 def test_the_same_scores_have_the_same_place(good: SharedEntry) -> None:
-    assert place_of(good) == place_of(replace(good, report="https://example.org/r"))
-    assert place_of(good) != place_of(replace(good, model="lab/other"))
+    path, _ = every_eval(good)
+    assert path == every_eval(replace(good, report="https://example.org/r"))[0]
+    assert path != every_eval(replace(good, model="lab/other"))[0]
 
 
 def test_a_schema_that_is_broken_is_noticed(good: SharedEntry) -> None:
-    content = every_eval_results(good, Evaluator("The lab"), NOW)
+    _, content = every_eval(good)
     del content["evaluation_results"][0]["metric_config"]["lower_is_better"]
     content["model_info"]["additional_details"]["parameters"] = 3
     assert len(list(schema("eval.schema.json").iter_errors(content))) == 2
-
-
-def test_single_texts_are_passed_on_only_as_cards_and_licences_say(
-    good: SharedEntry, filled: Filled, tmp_path: Path
-) -> None:
-    assert why_no_samples(good) == ""
-    for share in (None, False):
-        card = good.card.model_copy(update={"share_predictions": share})
-        assert "share_predictions: true" in why_no_samples(replace(good, card=card))
-    manifest = good.manifest.model_copy(update={"label_key": "secret"})
-    assert why_no_samples(replace(good, manifest=manifest)) == "labels are withheld"
-    # Texts of a closed domain are left out; of closed domains alone no file is left.
-    nli = good.manifest.tasks["nli"]
-    domains = {name: facts.model_copy(update={"rebuild_only": True}) for name, facts in nli.domains.items()}
-    tasks = {"nli": nli.model_copy(update={"domains": domains})}
-    closed = DatasetFolder(filled.folder.path, good.manifest.model_copy(update={"tasks": tasks}))
-    frame = checked_predictions(filled.files["good"], filled.folder)
-    assert write_samples(tmp_path / "none.jsonl", place_of(good), good, frame, closed) == 0
-    assert not (tmp_path / "none.jsonl").exists()

@@ -10,8 +10,7 @@ from tqdm import tqdm
 
 from shiftbench.metrics.multiplicity import LEVEL
 from shiftbench.scoring.comparing.item_scores import ItemComparison, ModelDifference
-from shiftbench.scoring.interchange.comparison import compare_logs, read_logs
-from shiftbench.scoring.interchange.joining import Joining
+from shiftbench.scoring.interchange.comparison import Joining, compare_logs, read_logs
 from shiftbench.scoring.interchange.log import EvaluationLog
 from tests.scoring.interchange.logs import lm_eval_choice, write_lm_eval
 

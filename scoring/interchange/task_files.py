@@ -1,0 +1,276 @@
+"""Writers of a task of a dataset folder for lm-evaluation-harness and for Inspect, with our prompts and ids.
+
+lm-eval: a YAML a domain, a group that averages them, the rows as parquet (lm_eval/config/task.py, config/group.py,
+docs/new_task_guide.md). Of classification there are two groups: one compares the labels' log-likelihoods, the other
+lets the model write, as servers of chats have no log-likelihoods. The group's mean counts each domain once, whatever
+its size, as ours does; macro-F1 is computed within each domain.
+
+Inspect: a task file with one task a domain, the rows with our prompts as JSON lines
+(inspect_ai/dataset/_sources/json.py, _util.py (FieldSpec), scorer/_pattern.py). A model that writes reasoning first is
+scored by what stands in it, too; our own reading of the answers, which ``shiftbench logs import`` does, leaves it out.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import yaml
+
+from shiftbench.validation.vocabulary import TOKENS, TaskKind
+
+Message = Mapping[str, str]
+"""One turn: ``role`` and ``content``."""
+
+GOLD_ANSWER = "gold_answer"
+"""The column with the gold answer as a model is to write it; inputs may have the name ``answer``."""
+
+
+@dataclass(frozen=True)
+class PromptedTask:
+    """One task: its test rows by domain, and the prompts for a model.
+
+    Attributes:
+        benchmark: the dataset's.
+        task: its name in the folder.
+        kind: what is predicted.
+        labels: its labels or tags.
+        metric: the folder's metric of the task, such as ``macro_f1``.
+        inputs: its input columns.
+        rows: by domain, the test rows of the folder: ``id``, ``domain``, their input columns, gold, and
+            ``GOLD_ANSWER``.
+        messages: builds the turns for one row, without demonstrations: a user turn, perhaps after a system turn.
+        ends_open: whether the user turn ends where the answer begins, as in "Sentiment:".
+        max_tokens: tokens that any answer may have.
+    """
+
+    benchmark: str
+    task: str
+    kind: TaskKind
+    labels: tuple[str, ...]
+    metric: str
+    inputs: tuple[str, ...]
+    rows: Mapping[str, pl.DataFrame]
+    messages: Callable[[Mapping[str, Any]], Sequence[Message]]
+    ends_open: bool
+    max_tokens: int
+
+    @property
+    def name(self) -> str:
+        """Return the name of the task in other tools: ``shiftbench_dr_nli``."""
+        return f"shiftbench_{self.benchmark}_{self.task}".replace("-", "_").replace(".", "_")
+
+    def domain_name(self, domain: str) -> str:
+        """Return the name of a domain in other tools: ``shiftbench_dr_nli_fiction``."""
+        return f"{self.name}_{domain.replace('-', '_')}"
+
+
+GENERATE = "_generate"
+"""Ends the names of those tasks of a classification in which the model writes its answer."""
+FIRST_LABEL = "first_label"
+"""The filter that finds the label in a written answer."""
+
+_MARK = "\x00"
+_MACRO_F1 = '''"""Macro-F1 over the labels of one domain, as the mean of a group counts it."""
+
+from sklearn.metrics import f1_score
+
+
+def macro_f1(items):
+    """Compute macro-F1 of pairs of gold and predicted label."""
+    gold, predicted = zip(*items)
+    return f1_score(gold, predicted, average="macro", labels=range({n}), zero_division=0)
+'''
+
+
+class _Function(str):
+    """A function that lm-eval takes from a Python file beside the YAML."""
+
+
+class _Dumper(yaml.SafeDumper):
+    pass
+
+
+_Dumper.add_representer(_Function, lambda dumper, name: dumper.represent_scalar("!function", str(name)))
+
+
+def write_lm_eval(task: PromptedTask, out: Path) -> list[str]:
+    """Write a task into a folder that ``lm_eval --include_path`` takes.
+
+    The YAML names the rows by their whole path, because lm-eval takes any other from where it runs.
+
+    Args:
+        task: the task.
+        out: the folder; other tasks may be in it.
+    Returns: the names of the groups, the one with log-likelihoods first.
+    """
+    rows = out / "rows" / task.task
+    rows.mkdir(parents=True, exist_ok=True)
+    for domain, frame in task.rows.items():
+        frame.write_parquet(rows / f"{domain}.parquet")
+    if _has_macro_f1(task):
+        (out / _metrics_file(task)).write_text(_MACRO_F1.format(n=len(task.labels)), encoding="utf-8")
+    forms = {"": _choice(task), GENERATE: _generation(task)} if task.kind is TaskKind.CLASSIFICATION else {}
+    system, user = prompt_template(task)
+    prompt = {  # our turns as one text, as for models that only continue a text
+        "test_split": "test",
+        "description": f"{system}\n\n" if system else "",
+        "doc_to_text": user if task.ends_open else f"{user}\nAnswer:",
+        "target_delimiter": " ",
+        "num_fewshot": 0,
+    }
+    groups = []
+    for ending, form in (forms or {"": _generation(task)}).items():
+        for domain in task.rows:
+            files = {"data_files": {"test": str((rows / f"{domain}.parquet").absolute())}}
+            own = {"task": task.domain_name(domain) + ending, "dataset_path": "parquet", "dataset_kwargs": files}
+            _write(out / f"{own['task']}.yaml", {**own, **prompt, **form, "metadata": {"version": 1.0}})
+        filters = [each["name"] for each in form.get("filter_list", [{"name": "none"}])]
+        metrics = [{"metric": each["metric"], "aggregation": "mean", "weight_by_size": False, "filter_list": [name]}
+                   for each in form["metric_list"] for name in filters]  # fmt: skip
+        group = {
+            "group": task.name + ending,
+            "task": [task.domain_name(domain) + ending for domain in task.rows],
+            "aggregate_metric_list": metrics,
+            "metadata": {"version": 1.0},
+        }
+        _write(out / f"{task.name}{ending}_group.yaml", group)
+        groups.append(task.name + ending)
+    return groups
+
+
+def prompt_template(task: PromptedTask) -> tuple[str, str]:
+    """Build the system turn and the user turn with the input columns as Jinja has them: ``{{text}}``.
+
+    They are our own turns for a row whose values are marks; what looks like Jinja in our words is kept as it is.
+    """
+    marked = {name: f"{_MARK}{name}{_MARK}" for name in task.inputs}
+    row: dict[str, Any] = {name: [mark] if name == TOKENS else mark for name, mark in marked.items()}
+    turns = {turn["role"]: turn["content"] for turn in task.messages(row)}
+    texts = [re.sub(r"\{(?=[{%#])", "{{ '{' }}", turns.get(role, "")) for role in ("system", "user")]
+    for name, mark in marked.items():
+        value = f"{{{{{name} | join(' ')}}}}" if name == TOKENS else f"{{{{{name}}}}}"
+        texts = [text.replace(mark, value) for text in texts]
+    return texts[0], texts[1]
+
+
+def _choice(task: PromptedTask) -> dict[str, Any]:
+    metrics: list[dict[str, Any]] = [{"metric": "acc", "aggregation": "mean", "higher_is_better": True}]
+    if _has_macro_f1(task):
+        function = _Function(f"{Path(_metrics_file(task)).stem}.macro_f1")
+        metrics.append({"metric": "f1", "aggregation": function, "higher_is_better": True})
+    return {
+        "output_type": "multiple_choice",
+        "doc_to_choice": list(task.labels),
+        "doc_to_target": "label",
+        "metric_list": metrics,
+    }
+
+
+def _generation(task: PromptedTask) -> dict[str, Any]:
+    settings: dict[str, Any] = {"until": ["\n\n"], "do_sample": False, "max_gen_toks": task.max_tokens}
+    exact = {"metric": "exact_match", "aggregation": "mean", "higher_is_better": True, "ignore_case": True}
+    form = {"output_type": "generate_until", "doc_to_target": f"{{{{{GOLD_ANSWER}}}}}", "generation_kwargs": settings,
+            "metric_list": [exact]}  # fmt: skip
+    if task.kind is TaskKind.CLASSIFICATION:
+        steps = [{"function": "regex", "regex_pattern": label_pattern(task.labels)}, {"function": "take_first"}]
+        form["filter_list"] = [{"name": FIRST_LABEL, "filter": steps}]
+    return form
+
+
+def label_pattern(labels: tuple[str, ...]) -> str:
+    """Write the rule that finds a label in an answer as a regular expression with one group.
+
+    The first label that is mentioned as a word of its own, in any case; of those that begin at one place the longest.
+
+    >>> label_pattern(("no", "no_answer"))
+    '(?i)(?<!\\\\w)(no[_ ]answer|no)(?!\\\\w)'
+    """
+    words = [r"[_ ]".join(re.escape(part) for part in label.split("_")) for label in labels]
+    return rf"(?i)(?<!\w)({'|'.join(sorted(words, key=len, reverse=True))})(?!\w)"
+
+
+def _has_macro_f1(task: PromptedTask) -> bool:
+    return task.kind is TaskKind.CLASSIFICATION and task.metric == "macro_f1"
+
+
+def _metrics_file(task: PromptedTask) -> str:
+    return f"{task.name}_metrics.py"
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> None:
+    path.write_text(yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120), "utf-8")
+
+
+_FILE = '''"""Task '{task}' of '{benchmark}', one Inspect task a domain.
+
+    inspect eval {file} --model openai/gpt-4o-mini
+    shiftbench logs import inspect logs/*.eval --data DIR --out predictions.parquet
+"""
+
+from pathlib import Path
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import FieldSpec, json_dataset
+from inspect_ai.model import GenerateConfig
+from inspect_ai.scorer import {scorer_name}
+from inspect_ai.solver import generate
+
+ROWS = Path(__file__).parent / "rows" / {task!r}
+FIELDS = FieldSpec(input="input", target="target", id="id", metadata=["domain"])
+
+
+def domain_task(domain: str) -> Task:
+    return Task(
+        dataset=json_dataset(str(ROWS / f"{{domain}}.jsonl"), FIELDS),
+        solver=generate(),
+        scorer={scorer},
+        config=GenerateConfig(temperature=0.0, max_tokens={max_tokens}),
+    )
+'''
+_DOMAIN = """
+
+@task
+def {name}() -> Task:
+    return domain_task({domain!r})
+"""
+
+
+def write_inspect(task: PromptedTask, out: Path) -> Path:
+    """Write a task into a folder.
+
+    Args:
+        task: the task.
+        out: the folder; other tasks may be in it.
+    Returns: the task file, which ``inspect eval`` takes.
+    """
+    rows = out / "rows" / task.task
+    rows.mkdir(parents=True, exist_ok=True)
+    for domain, frame in task.rows.items():
+        with (rows / f"{domain}.jsonl").open("w", encoding="utf-8") as file:
+            for row in frame.iter_rows(named=True):
+                content = {
+                    "id": row["id"],
+                    "input": [dict(turn) for turn in task.messages(row)],
+                    "target": row[GOLD_ANSWER],
+                    "domain": domain,
+                }
+                file.write(json.dumps(content, ensure_ascii=False) + "\n")
+    path = out / f"{task.name}.py"
+    is_labelled = task.kind is TaskKind.CLASSIFICATION
+    name = "pattern" if is_labelled else {TaskKind.TAGGING: "exact"}.get(task.kind, "f1")
+    scorer = f"pattern({label_pattern(task.labels)!r})" if is_labelled else f"{name}()"
+    head = _FILE.format(
+        task=task.task,
+        benchmark=task.benchmark,
+        file=path.name,
+        scorer_name=name,
+        scorer=scorer,
+        max_tokens=task.max_tokens,
+    )
+    tasks = (_DOMAIN.format(name=task.domain_name(domain), domain=domain) for domain in task.rows)
+    path.write_text(head + "".join(tasks), encoding="utf-8")
+    return path
