@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shiftbench.baselines.models.settings import ModelArgument, ModelOptions
-from shiftbench.cli.data_options import load_encoder, own_file
+from shiftbench.cli.data_options import AnyDataOption, FormerEncoderOption, load_encoder, own_file
 from shiftbench.validation.command_line import (
     ColumnsOption,
     JsonOption,
@@ -33,7 +33,7 @@ REPORT = Path("report.html")
 @with_options
 def check(
     model: ModelArgument,
-    data: Annotated[Path, typer.Option("--data", metavar="FILE_OR_DIR", help="File of your own, or a dataset folder.")],
+    data: AnyDataOption,
     task: Annotated[
         str | None, typer.Option("--task", metavar="NAME", help="Task, where a dataset folder has several.")
     ] = None,
@@ -58,10 +58,7 @@ def check(
         bool,
         typer.Option("--probes", help="Train cheap models on each domain: is a domain harder, or shifted?"),
     ] = False,
-    encoder: Annotated[
-        str | None,
-        typer.Option("--encoder", metavar="NAME", hidden=True, help="goes in 0.4: set SHIFTBENCH_ENCODER instead"),
-    ] = None,
+    encoder: FormerEncoderOption = None,
     report: Annotated[
         Path, typer.Option("--report", metavar="FILE", help="Report to write, one HTML file.", callback=writable_file)
     ] = REPORT,

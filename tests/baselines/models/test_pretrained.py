@@ -31,7 +31,7 @@ def test_a_classifier_is_read_by_name_and_counts_what_it_cannot_read(classifier:
     model = load(classifier)
     found = model.predict(TEXT)
     assert (model.name, model.revision) == ("sorter", None)
-    assert (model.counts.rows, model.counts.empty, model.counts.counts.truncated_share) == (5, 1, 1)
+    assert (model.counts.rows, model.counts.empty, model.counts.truncated) == (5, 1, 1)
     assert model.counts.truncated_share == pytest.approx(1 / 5)
     turned = load(classifier, labels=["maybe", "yes", "no"]).predict(TEXT)
     assert turned["prediction"].equals(found["prediction"])
