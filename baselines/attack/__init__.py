@@ -5,6 +5,6 @@ Holds the changes to a text (``perturb``), the greedy search for those that make
 (``commands``).
 
 In: a domain of a classification task from a dataset folder: its test split is attacked, its train split trains victims.
-Out: ``attack make`` writes a CSV of changed texts for people to judge; ``attack collect`` reads it back and writes the
-texts that they kept in the form of the authors' file, which ``shiftbench build boss`` reads.
+Out: ``study attack make`` writes a CSV of changed texts for people to judge; ``study attack collect`` reads it back
+and writes the texts that they kept in the form of the authors' file, which ``shiftbench build boss`` reads.
 """

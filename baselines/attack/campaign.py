@@ -1,16 +1,14 @@
 """An attack on a whole test split: which texts are attacked, how many are wanted of each label, and the outcome."""
 
 import hashlib
-import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from tqdm import tqdm
 
-from shiftbench.baselines.attack.search import DECIMALS, Attacked, Example, SearchLimits, attack_texts
-from shiftbench.baselines.attack.victims import Victim
+from shiftbench.baselines.attack.search import DECIMALS, Ask, Attacked, Example, SearchLimits, attack_texts
+from shiftbench.validation.progress import progress
 
 WAVE = 32
 """Texts that are attacked at once: enough to fill the batches of a large model, few enough that Ctrl-C loses little."""
@@ -55,7 +53,7 @@ class Campaign:
         self,
         rows: pl.DataFrame,
         labels: Sequence[str],
-        victim: Victim,
+        victim: Ask,
         known: Collection[str],
         *,
         n: int,
@@ -66,7 +64,7 @@ class Campaign:
         self._n, self._limits, self._seed = n, limits, seed
         self._attacked: list[Attacked] = []
         golds = rows["label"].to_numpy()
-        before = np.round(victim.probabilities(rows["text"].to_list()), DECIMALS)
+        before = np.round(victim(rows["text"].to_list()), DECIMALS)
         self._texts = np.bincount(golds, minlength=len(labels))
         right = rows.filter(pl.Series(before.argmax(axis=1) == golds, dtype=pl.Boolean))
         p_gold = before[np.arange(len(rows)), golds][before.argmax(axis=1) == golds]
@@ -80,11 +78,9 @@ class Campaign:
 
     def run(self) -> None:
         """Attack waves of texts until enough fell; Ctrl-C leaves what was found so far."""
-        with tqdm(total=self._n, desc="attacking", unit="text", disable=None, file=sys.stderr) as bar:
+        with progress(total=self._n, desc="attacking", unit="text") as bar:
             while wave := self._next_wave():
-                for attacked in attack_texts(
-                    wave, self._victim.probabilities, self._known, limits=self._limits, seed=self._seed
-                ):
+                for attacked in attack_texts(wave, self._victim, self._known, limits=self._limits, seed=self._seed):
                     self._attacked.append(attacked)
                     bar.update(min(bar.n + attacked.flipped, self._n) - bar.n)
 

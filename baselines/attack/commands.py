@@ -11,8 +11,8 @@ theirs, so what comes out resembles AdvCivil in kind and not in its texts. It ne
 does not ask whether a text still reads fluently. The sentences are a fixed list of twenty that judge nobody, the same
 for each label. ``collect`` counts a row by one answer: where several people judge, agree on it first.
 
-    shiftbench attack make td --data build/boss --domain civil_comments --out review.csv
-    shiftbench attack collect td --data build/boss --reviewed review.csv --out adv_civil.tsv
+    shiftbench study attack make td --data build/boss --domain civil_comments --out review.csv
+    shiftbench study attack collect td --data build/boss --reviewed review.csv --out adv_civil.tsv
 """
 
 from pathlib import Path
@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shiftbench.baselines.models.settings import ModelArgs
-from shiftbench.validation.command_line import DataOption, JsonOption, LabelMap, console, write_json
+from shiftbench.validation.command_line import DataOption, JsonOption, LabelMap, answer, write_json
 from shiftbench.validation.report import InvalidInput, Problem, counted
 
 if TYPE_CHECKING:
-    import polars as pl
+    from rich.table import Table
 
     from shiftbench.baselines.attack.campaign import Outcome
     from shiftbench.builders.folder.manifest import TaskInfo
@@ -74,9 +74,11 @@ def make(
     overwrite: Overwrite = False,
     json_: JsonOption = None,
 ) -> None:
-    """Make adversarial test texts against a victim, for people to judge in a CSV table.
+    """Make adversarial test texts, for people to judge.
 
-    Example: shiftbench attack make td --data build/boss --domain civil_comments --out review.csv
+    The victim is a model that must err on them; people judge them in a CSV table.
+
+    Example: shiftbench study attack make td --data build/boss --domain civil_comments --out review.csv
     """
     import tempfile
     from dataclasses import asdict
@@ -116,11 +118,11 @@ def make(
                 typer.echo(f"stopped early: {out} holds {counted(len(fallen), 'text')} found so far", err=True)
             raise
     fallen = campaign.choose_fallen()
-    if json_ != "-":
-        _print_outcomes(campaign.outcomes(), f"{task}, {domain}: {victim}")
     facts: dict[str, Any] = {"data": folder.content_hash, "task": task, "domain": domain, "victim": victim}
     limited = {"queries": queries, "max_changed": max_changed, "seed": seed, "wanted": n, "made": len(fallen)}
-    write_json(facts | limited | {"outcomes": [asdict(outcome) for outcome in campaign.outcomes()]}, json_)
+    outcomes = campaign.outcomes()
+    content = facts | limited | {"outcomes": [asdict(outcome) for outcome in outcomes]}
+    answer([_outcome_table(outcomes, f"{task}, {domain}: {victim}")], content, json_)
     if not fallen:
         cure = "give more --queries or another --victim"
         raise InvalidInput(Problem("no changed text makes the victim err", "--victim", f"'{victim}'", cure))
@@ -140,11 +142,11 @@ def collect(
     overwrite: Overwrite = False,
     json_: JsonOption = None,
 ) -> None:
-    """Write the texts that people kept as TSV with the columns Text and Label, as the authors' files are.
+    """Write the texts that people kept in the authors' form.
 
-    A label becomes its place in the task's list of labels, from 0: benign 0, toxic 1.
+    That is TSV with the columns Text and Label. A label becomes its place in the task's list of labels, from 0.
 
-    Example: shiftbench attack collect td --data build/boss --reviewed review.csv --out adv_civil.tsv
+    Example: shiftbench study attack collect td --data build/boss --reviewed review.csv --out adv_civil.tsv
     """
     from shiftbench.baselines.attack.review import check_new_file, read_review, release_file, write_whole
     from shiftbench.builders.folder.reader import DatasetFolder
@@ -157,7 +159,7 @@ def collect(
         what, cure = "no row is kept", "write yes where the label still holds and the text can be understood"
         raise InvalidInput(Problem(what, str(reviewed), cure=cure, column="keep"))
     write_whole(release_file(kept, labels), out)
-    counts = _counts(kept, labels)
+    counts = {label: int((kept["label"] == label).sum()) for label in labels}
     label_counts = ", ".join(f"{counts[label]:,} {label} (as {number})" for number, label in enumerate(labels))
     typer.echo(f"wrote {out}: {counted(len(kept), 'text')}, {label_counts}", err=True)
     write_json({"texts": len(kept), "labels": counts}, json_)
@@ -169,21 +171,15 @@ def _text_task(folder: "DatasetFolder", task: str) -> "TaskInfo":
 
     info = folder.task(task)
     if info.kind is not TaskKind.CLASSIFICATION or info.inputs != ("text",):
-        what, cure = (
-            "only classification of a single text can be attacked",
-            "choose a task with the input column 'text'",
-        )
+        what = "only classification of a single text can be attacked"
+        cure = "choose a task with the input column 'text'"
         found = f"task '{task}' of kind '{info.kind.value}' with {', '.join(info.inputs)}"
         raise InvalidInput(Problem(what, str(folder.path), found, cure))
     return info
 
 
-def _counts(kept: "pl.DataFrame", labels: tuple[str, ...]) -> dict[str, int]:
-    return {label: int((kept["label"] == label).sum()) for label in labels}
-
-
-def _print_outcomes(outcomes: "list[Outcome]", title: str) -> None:
-    """Print a table of outcomes, one row per label."""
+def _outcome_table(outcomes: "list[Outcome]", title: str) -> "Table":
+    """Build a table of outcomes, one row per label."""
     from rich import box
     from rich.table import Table
 
@@ -196,7 +192,7 @@ def _print_outcomes(outcomes: "list[Outcome]", title: str) -> None:
         queries = "n/a" if one.mean_queries is None else f"{one.mean_queries:.1f}"
         shares = [one.changed, one.with_sentence, one.accuracy_before, one.accuracy_after]
         table.add_row(one.label, *counts, _percent(one.success_rate), queries, *map(_percent, shares))
-    console().print(table)
+    return table
 
 
 def _percent(share: float | None) -> str:

@@ -19,17 +19,9 @@ from shiftbench.validation.output_files import check_file, replace_file
 from shiftbench.validation.report import InvalidInput, Problem, and_more
 
 COLUMNS = (
-    "id",
-    "original",
-    "adversarial",
-    "label",
-    "victim_label",
-    "p_gold_before",
-    "p_gold_after",
-    "changes",
-    "keep",
+    "id", "original", "adversarial", "label", "victim_label", "p_gold_before", "p_gold_after", "changes", "keep",
     "reviewer",
-)
+)  # fmt: skip
 ANSWERS = ("yes", "no")
 HEADER = ("Text", "Label")
 
@@ -82,7 +74,7 @@ def read_review(path: Path, rows: pl.DataFrame, labels: Sequence[str]) -> pl.Dat
     Raises: InvalidInput names every column and the first row of each kind of fault.
     """
     if not path.is_file():
-        cure = "give the table that 'shiftbench attack make' wrote"
+        cure = "give the table that 'shiftbench study attack make' wrote"
         raise InvalidInput(Problem("there is no such file", str(path), cure=cure))
     nothing = Problem("the file is empty", str(path), "no header")
     table = csv_text(path, lambda columns: _check_columns(columns, str(path)), nothing)
@@ -106,17 +98,8 @@ def release_file(kept: pl.DataFrame, labels: Sequence[str]) -> str:
     writer = csv.writer(buffer, delimiter="\t", lineterminator="\n")
     writer.writerow(HEADER)
     for text, label in kept.sort("id").select("adversarial", "label").iter_rows():
-        writer.writerow((one_line(text), labels.index(label)))
+        writer.writerow((re.sub(r"[\t\r\n]+", " ", text), labels.index(label)))
     return buffer.getvalue()
-
-
-def one_line(text: str) -> str:
-    r"""Replace tabs and line breaks of a text by single spaces.
-
-    >>> one_line("one\ttwo\r\nthree")
-    'one two three'
-    """
-    return re.sub(r"[\t\r\n]+", " ", text)
 
 
 def check_new_file(out: Path, *, overwrite: bool) -> None:
@@ -150,7 +133,7 @@ def _find_faults(joined: pl.DataFrame, file: str) -> list[Problem]:
     unknown = pl.col("gold").is_null()
     other_text = _collapse_space("original") != _collapse_space("gold_text")
     write = "write yes or no"
-    put_back = "put back what 'shiftbench attack make' wrote"
+    put_back = "put back what 'shiftbench study attack make' wrote"
     faults = (
         ("keep", pl.col("keep") == "", "a row is not reviewed yet", write),
         ("keep", ~pl.col("keep").is_in(["", *ANSWERS]), "this is neither yes nor no", write),

@@ -1,14 +1,14 @@
-"""The models that adversarial texts are made against, with one interface: texts in, probabilities of labels out."""
+"""The models that adversarial texts are made against, as functions: texts in, probabilities of labels out."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from shiftbench.baselines import sbert_lr, tfidf_lr
+from shiftbench.baselines.attack.search import Ask, Probabilities
 from shiftbench.baselines.models import LoadedModel, load_model, predict_in_parts
 from shiftbench.baselines.models.pretrained import Pretrained
 from shiftbench.baselines.models.settings import ModelSettings
@@ -27,14 +27,6 @@ SHOWN = 2_000
 """A question of this many texts or more shows a progress bar."""
 
 
-class Victim(Protocol):
-    """A classifier of texts."""
-
-    def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return the probability of each label of the task, in the task's order, shape (n_texts, n_labels)."""
-        ...
-
-
 def load_victim(
     name: str,
     train: pl.DataFrame,
@@ -45,7 +37,7 @@ def load_victim(
     encoder: str | None,
     label_map: Mapping[str, str] | None = None,
     settings: ModelSettings | None = None,
-) -> Victim:
+) -> Ask:
     """Train or load a victim.
 
     Args:
@@ -58,6 +50,7 @@ def load_victim(
         encoder: Hub id or path of the sentence encoder of 'sbert-lr'; default the house's.
         label_map: the task's label by the model's, where names differ.
         settings: of a model that is loaded; by default it reads ``LONGEST`` word pieces of a text.
+    Returns: what answers texts with the probability of each label, in the task's order.
     Raises: InvalidInput when there is no victim of this name, or its labels are not the task's.
     """
     if name in TRAINED:
@@ -66,7 +59,7 @@ def load_victim(
             trained = sbert_lr.classifier(train, Encoder(encoder, cache), ("text",), seed)
         else:
             trained = tfidf_lr.classifier(train, ("text",), seed)
-        return TrainedVictim(trained, len(labels))
+        return partial(_ask_trained, classifier=trained, n_labels=len(labels))
     if not Path(name).exists() and not set(name) & set("/:."):  # a misspelt name of a trained victim
         cure = f"{did_you_mean(name, TRAINED)}, or give a model's folder, Hub id or 'module:callable'"
         raise InvalidInput(Problem("there is no victim of this name", "--victim", f"'{name}'", cure))
@@ -75,40 +68,25 @@ def load_victim(
     )
     if isinstance(model, Pretrained) and (settings is None or settings.max_length is None):
         model.max_length = min(model.max_length, LONGEST)
-    return ModelVictim(model, len(labels))
+    return partial(_ask_loaded, model=model, n_labels=len(labels))
 
 
-class TrainedVictim:
-    """A classifier that was trained here; a label that the train rows lack gets probability 0."""
-
-    def __init__(self, classifier: FittedClassifier, n_labels: int) -> None:
-        self._classifier, self._n_labels = classifier, n_labels
-
-    def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return the probability of each label, shape (n_texts, n_labels)."""
-        probabilities = np.zeros((len(texts), self._n_labels))
-        if texts:
-            rows = pl.DataFrame({"text": texts}, schema={"text": pl.String})
-            probabilities[:, self._classifier.classes] = self._classifier.probabilities(rows)
-        return probabilities
-
-
-class ModelVictim:
-    """A model of any kind that ``shiftbench.baselines.models`` loads and that gives probabilities.
-
-    Rows of like length are asked about together, so that a text's probabilities hardly depend on the others.
-    """
-
-    def __init__(self, model: LoadedModel, n_labels: int) -> None:
-        self._model, self._n_labels = model, n_labels
-
-    def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return the probability of each label, shape (n_texts, n_labels)."""
+def _ask_trained(texts: Sequence[str], *, classifier: FittedClassifier, n_labels: int) -> Probabilities:
+    """Ask a classifier that was trained here; a label that the train rows lack gets probability 0."""
+    probabilities = np.zeros((len(texts), n_labels))
+    if texts:
         rows = pl.DataFrame({"text": texts}, schema={"text": pl.String})
-        probabilities = predict_in_parts(self._model, rows, ("text",), is_shown=len(texts) >= SHOWN)
-        if PROBABILITIES not in probabilities.columns:
-            cure = "give a model that has probabilities of all labels"
-            raise InvalidInput(
-                Problem("this model predicts labels without probabilities", "--victim", f"'{self._model.name}'", cure)
-            )
-        return np.array(probabilities[PROBABILITIES].to_list(), dtype=np.float64).reshape(len(texts), self._n_labels)
+        probabilities[:, classifier.classes] = classifier.probabilities(rows)
+    return probabilities
+
+
+def _ask_loaded(texts: Sequence[str], *, model: LoadedModel, n_labels: int) -> Probabilities:
+    """Ask a loaded model about rows of like length together, so that a text's answer hardly depends on the others."""
+    rows = pl.DataFrame({"text": texts}, schema={"text": pl.String})
+    answers = predict_in_parts(model, rows, ("text",), is_shown=len(texts) >= SHOWN)
+    if PROBABILITIES not in answers.columns:
+        cure = "give a model that has probabilities of all labels"
+        raise InvalidInput(
+            Problem("this model predicts labels without probabilities", "--victim", f"'{model.name}'", cure)
+        )
+    return np.array(answers[PROBABILITIES].to_list(), dtype=np.float64).reshape(len(texts), n_labels)

@@ -21,8 +21,8 @@ import numpy as np
 import polars as pl
 
 from shiftbench.baselines.models.classes import class_names
-from shiftbench.baselines.models.labels import match_labels, match_tags, resolve_label
-from shiftbench.baselines.models.loaded import NamedModel, RowFailure, describe_error, refuse_row
+from shiftbench.baselines.models.labels import map_label, match_labels, match_tags, resolve_label
+from shiftbench.baselines.models.loaded import LoadedModel, RowFailure, describe_error, refuse_row
 from shiftbench.baselines.models.outputs import array_by_name, frame_of_probabilities
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import UNPARSED, TaskKind
@@ -35,7 +35,7 @@ CALL_ROWS = 256
 
 
 @dataclass
-class CallableModel(NamedModel):
+class CallableModel(LoadedModel):
     """A function of the user's, called with a few hundred inputs at a time."""
 
     function: Callable[[list[Any]], Any] = list
@@ -143,7 +143,8 @@ class CallableModel(NamedModel):
     def _labels(self, outputs: Sequence[Any]) -> pl.DataFrame:
         # A label may be a number, of numpy or of Python.
         names = [None if name is None else class_names([name])[0] for name in outputs]
-        of_name = {name: self._label(name) for name in dict.fromkeys(names) if name is not None}
+        distinct = dict.fromkeys(name for name in names if name is not None)
+        of_name = {name: map_label(name, self.label_map, self.labels) for name in distinct}
         labels = [None if name is None else of_name[name] for name in names]
         frame = pl.DataFrame({"prediction": pl.Series(labels, dtype=pl.String)})
         lost = frame["prediction"].is_null()
@@ -158,13 +159,6 @@ class CallableModel(NamedModel):
         except InvalidInput as error:
             raise RowFailure(error.problems[0], row, frame[:row]) from error
         raise AssertionError("a label that has no match was matched")
-
-    def _label(self, name: str) -> str | None:
-        if name == UNPARSED:
-            return name
-        known = resolve_label(name, list(self.label_map))
-        given = name if known is None else self.label_map[known]
-        return given if given == UNPARSED else resolve_label(given, self.labels)
 
     def _tags(self, outputs: Sequence[Any], part: Sequence[Any]) -> pl.DataFrame:
         tags = [[str(tag) for tag in row] if isinstance(row, list | tuple | np.ndarray) else None for row in outputs]

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shiftbench.baselines.models.isolated_worker import read_message, write_message
+from shiftbench.validation.notices import ModelWarning
 from shiftbench.validation.operating_system import HAS_LIFELINES
 from shiftbench.validation.report import InvalidInput, Problem, first_line
 
@@ -63,7 +64,7 @@ class IsolatedClassifier:
         names = answer["classes"]
         self.classes_ = None if names is None else np.array([str(name) for name in names], dtype=object)
         for text in answer["warnings"]:
-            warnings.warn(f"{path}: {first_line(ValueError(str(text)))}", stacklevel=2)
+            warnings.warn(f"{path}: {first_line(ValueError(str(text)))}", ModelWarning, stacklevel=2)
         self._has_probabilities = bool(answer["has_probabilities"])
 
     def __getattr__(self, name: str) -> Any:

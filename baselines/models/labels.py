@@ -100,7 +100,7 @@ def parse_label_map(pairs: Sequence[str]) -> dict[str, str]:
         name, equals, label = (part.strip() for part in pair.rpartition("="))
         if not equals or not name or not label:
             problems.append(
-                Problem("this is not a label mapping", "--label-map", f"'{pair}'", "write it as MODEL'S=TASK'S")
+                Problem("this is not a label mapping", "--label-map", f"'{pair}'", "write it as MODEL'S=DATA'S")
             )
         elif parsed.get(name, label) != label:
             found = f"'{name}' as '{parsed[name]}' and as '{label}'"
@@ -189,6 +189,17 @@ def resolve_label(word: str, labels: Sequence[str]) -> str | None:
         return word
     alike = [label for label in labels if _fold_name(label) == _fold_name(word)]
     return alike[0] if len(alike) == 1 else None
+
+
+def map_label(name: str, label_map: Mapping[str, str], labels: Sequence[str]) -> str | None:
+    """Find the label that a model's word stands for, by a map where it has the word; None where there is none.
+
+    >>> map_label("POS", {"pos": "Good"}, ["good", "bad"]), map_label("so so", {}, ["good", "bad"])
+    ('good', None)
+    """
+    known = resolve_label(name, list(label_map))
+    given = name if known is None else label_map[known]
+    return given if given == UNPARSED else resolve_label(given, labels)
 
 
 def map_line(names: Sequence[str], labels: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
@@ -24,49 +24,14 @@ class TextCounts:
     empty: int = 0
     truncated: int | None = None
 
+    @property
+    def truncated_share(self) -> float | None:
+        """Return the share of the rows so far whose texts were cut; None if that is not known."""
+        return None if self.truncated is None or not self.rows else self.truncated / self.rows
+
     def add_truncated(self, n: int) -> None:
         """Count rows that were cut."""
         self.truncated = (self.truncated or 0) + n
-
-
-class LoadedModel(Protocol):
-    """A model that answers the rows of one task.
-
-    Attributes:
-        name: its name, as cards name it.
-        revision: commit of a Hub model; None of any other.
-        counts: what was asked so far, and what of it could not be read whole.
-        notes: what the user must know of how it was loaded, a sentence each.
-        facts: keys of the card that are known of it, such as ``base_model``.
-        version: JSON data that changes when the model does, for work that is taken up again.
-        libraries: distributions whose versions its predictions depend on.
-        part_rows: rows to ask about at once; a stop loses at most this many predictions.
-    """
-
-    name: str
-    revision: str | None
-    counts: TextCounts
-    notes: tuple[str, ...]
-    facts: Mapping[str, Any]
-    version: Any
-    libraries: tuple[str, ...]
-    part_rows: int
-
-    @property
-    def truncated(self) -> float | None:
-        """Return the share of the rows so far whose texts were cut; None if that is not known."""
-        ...
-
-    def predict(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Predict rows.
-
-        Args:
-            rows: the input columns of the task, as ``DatasetFolder.split`` has them; other columns are not read.
-        Returns: as many rows with ``prediction`` (labels, lists of tags, answers or texts) and, where the model has
-            them, ``confidence`` (float) and ``probabilities`` (lists of floats in the order of the task's labels).
-        Raises: RowFailure where the model fails at a row, with the predictions of the rows before it.
-        """
-        ...
 
 
 class RowFailure(InvalidInput):
@@ -83,8 +48,20 @@ class RowFailure(InvalidInput):
 
 
 @dataclass
-class NamedModel(ABC):
-    """What all kinds of loaded models share: see ``LoadedModel``. A kind of model gives ``_predict``."""
+class LoadedModel(ABC):
+    """A model that answers the rows of one task. A kind of model gives ``_predict``.
+
+    Attributes:
+        name: its name, as cards name it.
+        inputs: the input columns of the task.
+        revision: commit of a Hub model; None of any other.
+        notes: what the user must know of how it was loaded, a sentence each.
+        facts: keys of the card that are known of it, such as ``base_model``.
+        version: JSON data that changes when the model does, for work that is taken up again.
+        libraries: distributions whose versions its predictions depend on.
+        part_rows: rows to ask about at once; a stop loses at most this many predictions.
+        counts: what was asked so far, and what of it could not be read whole.
+    """
 
     name: str
     inputs: tuple[str, ...]
@@ -96,15 +73,15 @@ class NamedModel(ABC):
     part_rows: int = 1024
     counts: TextCounts = field(default_factory=TextCounts)
 
-    @property
-    def truncated(self) -> float | None:
-        """Return the share of the rows so far whose texts were cut; None if that is not known."""
-        if self.counts.truncated is None or not self.counts.rows:
-            return None
-        return self.counts.truncated / self.counts.rows
-
     def predict(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Predict rows, as ``LoadedModel`` has it."""
+        """Predict rows.
+
+        Args:
+            rows: the input columns of the task, as ``DatasetFolder.split`` has them; other columns are not read.
+        Returns: as many rows with ``prediction`` (labels, lists of tags, answers or texts) and, where the model has
+            them, ``confidence`` (float) and ``probabilities`` (lists of floats in the order of the task's labels).
+        Raises: RowFailure where the model fails at a row, with the predictions of the rows before it.
+        """
         missing = [name for name in self.inputs if name not in rows.columns]
         if missing:
             raise InvalidInput(

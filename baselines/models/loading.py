@@ -58,7 +58,7 @@ def load_model(
     _check_options(request)
     with _name_model_in_problems(spec):
         model = _load(request)
-    model.version = [model.version, dict(request.label_map), asdict(request.settings)]
+    model.version = [model.version, served_model, dict(request.label_map), asdict(request.settings)]
     return model
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shiftbench.baselines.models.classes import class_names
 from shiftbench.baselines.models.labels import LabelMatch
 from shiftbench.baselines.models.loaded import refuse_row
 from shiftbench.validation.probabilities import SUM_TOLERANCE
@@ -41,6 +42,23 @@ def frame_of_probabilities(values_by_row: Any, match: LabelMatch, name: str) -> 
             found = f"{np.round(values[row], 4).tolist()[:12]}, {int(bad.sum()):,} such rows of {len(values):,}"
             raise refuse_row(name, what, row, found, cure, predictions[:row])
     return predictions
+
+
+def predict_labels(estimator: Any, rows: Any, match: LabelMatch, name: str) -> pl.DataFrame:
+    """Build predictions of a classifier of scikit-learn, with probabilities where it has them.
+
+    Args:
+        estimator: has ``predict`` and ``classes_``, or ``predict_proba``.
+        rows: n rows, as it reads them; none are not asked about.
+        match: which label each class stands for.
+        name: the model's name, for a refusal.
+    """
+    if not len(rows):
+        return match.frame(np.zeros((0, len(match.codes))))
+    if hasattr(estimator, "predict_proba"):
+        return frame_of_probabilities(estimator.predict_proba(rows), match, name)
+    names = class_names(estimator.classes_)
+    return frame_of_labels(class_names(estimator.predict(rows)), names, match, name)
 
 
 def frame_of_labels(labels_by_row: Sequence[str], names: Sequence[str], match: LabelMatch, name: str) -> pl.DataFrame:

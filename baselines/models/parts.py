@@ -1,15 +1,14 @@
 """Rows predicted part by part, rows of like length together; finished parts outlive a stop."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import polars as pl
-from tqdm import tqdm
 
 from shiftbench.baselines.models.loaded import LoadedModel, RowFailure, TextCounts
 from shiftbench.baselines.runs import WorkFolder
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import Problem
 from shiftbench.validation.vocabulary import TOKENS
 
@@ -38,10 +37,7 @@ def predict_in_parts(
     ordered = rows.with_row_index(_PLACE).sort(_length(inputs, rows), _PLACE, descending=[True, False])
     frames: list[pl.DataFrame] = []
     start = 0
-    bar: tqdm[Any]
-    with tqdm(
-        total=len(rows), desc="predicting", unit="row", disable=None if is_shown else True, file=sys.stderr
-    ) as bar:
+    with progress(shown=is_shown, total=len(rows), desc="predicting", unit="row") as bar:
         while start < len(ordered):
             part = _kept_part(model, start, work)
             if part is None:

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from shiftbench.baselines.models.classes import class_names, classes_of
 from shiftbench.baselines.models.labels import LabelMatch, match_labels
-from shiftbench.baselines.models.loaded import NamedModel, describe_error
-from shiftbench.baselines.models.outputs import frame_of_labels, frame_of_probabilities
+from shiftbench.baselines.models.loaded import LoadedModel, describe_error
+from shiftbench.baselines.models.outputs import predict_labels
 from shiftbench.baselines.models.settings import PICKLES
 from shiftbench.builders.checksums import file_state
 from shiftbench.validation.command_line import require
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Pipeline(NamedModel):
+class Pipeline(LoadedModel):
     """A fitted classifier with ``predict``, and with ``predict_proba`` where it has probabilities.
 
     One input column is given as a list of texts, several as a pandas frame.
@@ -40,13 +39,8 @@ class Pipeline(NamedModel):
     match: LabelMatch = field(default_factory=lambda: LabelMatch((), ()))
 
     def _predict(self, rows: pl.DataFrame) -> pl.DataFrame:
-        if rows.is_empty():
-            return self.match.frame(np.zeros((0, len(self.match.codes))))
         texts = rows[self.inputs[0]].to_list() if len(self.inputs) == 1 else rows.select(self.inputs).to_pandas()
-        if hasattr(self.estimator, "predict_proba"):
-            return frame_of_probabilities(self.estimator.predict_proba(texts), self.match, self.name)
-        names = class_names(self.estimator.classes_)
-        return frame_of_labels(class_names(self.estimator.predict(texts)), names, self.match, self.name)
+        return predict_labels(self.estimator, texts, self.match, self.name)
 
 
 def load_pipeline_file(request: "LoadRequest", path: Path) -> Pipeline:

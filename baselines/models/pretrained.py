@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shiftbench.baselines.models.labels import LabelMatch, match_labels, match_tags, resolve_label
-from shiftbench.baselines.models.loaded import NamedModel, refuse_row
+from shiftbench.baselines.models.labels import LabelMatch, map_label, match_labels, match_tags
+from shiftbench.baselines.models.loaded import LoadedModel, refuse_row
 from shiftbench.baselines.models.settings import HUB, READERS, TRANSFORMERS, WRITERS
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TOKENS, UNPARSED, TaskKind
@@ -53,7 +53,7 @@ _NAN_CUE = "check its weights; half precision that overflowed in training gives 
 
 
 @dataclass
-class Pretrained(NamedModel):
+class Pretrained(LoadedModel):
     """A model of transformers with its tokenizer, its device and how much it reads."""
 
     model: Any = None
@@ -185,18 +185,14 @@ class PretrainedWriter(Pretrained):
         written = self.tokenizer.batch_decode(self.read(features, self._write), skip_special_tokens=True)
         texts = predicted_texts(written, self.kind)
         if self.kind is TaskKind.CLASSIFICATION:
-            texts = [self._label(text) for text in texts]
+            texts = [map_label(text, self.label_map, self.labels) or UNPARSED for text in texts]
         return pl.DataFrame({"prediction": pl.Series(texts, dtype=pl.String)})
 
     def _write(self, model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
         return list(model.generate(**batch, do_sample=False, max_new_tokens=self.max_target).cpu().numpy())
 
-    def _label(self, text: str) -> str:
-        known = resolve_label(text, list(self.label_map))
-        return resolve_label(text if known is None else self.label_map[known], self.labels) or UNPARSED
 
-
-def load_pretrained(request: "LoadRequest") -> NamedModel:
+def load_pretrained(request: "LoadRequest") -> LoadedModel:
     """Load a model of transformers by folder or Hub id; see ``load_model``."""
     from shiftbench.baselines.training.batches import Padding
     from shiftbench.baselines.training.models import (

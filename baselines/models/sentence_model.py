@@ -17,8 +17,8 @@ import polars as pl
 
 from shiftbench.baselines.models.classes import class_names
 from shiftbench.baselines.models.labels import LabelMatch, match_labels
-from shiftbench.baselines.models.loaded import NamedModel
-from shiftbench.baselines.models.outputs import frame_of_labels, frame_of_probabilities
+from shiftbench.baselines.models.loaded import LoadedModel
+from shiftbench.baselines.models.outputs import predict_labels
 from shiftbench.baselines.models.pipelines import load_estimator, reading_pickle
 from shiftbench.baselines.models.settings import PICKLES
 from shiftbench.builders.checksums import folder_state
@@ -34,7 +34,7 @@ HEADS = ("model_head.skops", "model_head.safetensors", "model_head.pkl")
 
 
 @dataclass
-class SentenceModel(NamedModel):
+class SentenceModel(LoadedModel):
     """A sentence encoder with a classifier of its vectors."""
 
     body: Any = None
@@ -49,10 +49,7 @@ class SentenceModel(NamedModel):
         pieces = self.body.tokenizer(texts, truncation=False, verbose=False)["input_ids"]
         self.counts.add_truncated(sum(len(row) > self.body.max_seq_length for row in pieces))
         vectors = self.body.encode(texts, normalize_embeddings=self.is_normalized, show_progress_bar=False)
-        if hasattr(self.head, "predict_proba"):
-            return frame_of_probabilities(self.head.predict_proba(vectors), self.match, self.name)
-        names = class_names(self.head.classes_)
-        return frame_of_labels(class_names(self.head.predict(vectors)), names, self.match, self.name)
+        return predict_labels(self.head, vectors, self.match, self.name)
 
 
 @dataclass

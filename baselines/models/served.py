@@ -1,14 +1,14 @@
 """A language model behind an OpenAI-compatible server, asked without demonstrations; answers are kept in the cache."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
-from tqdm import tqdm
 
-from shiftbench.baselines.models.loaded import NamedModel
+from shiftbench.baselines.models.loaded import LoadedModel
 from shiftbench.baselines.models.settings import SERVED
 from shiftbench.validation.command_line import require
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class ServedModel(NamedModel):
+class ServedModel(LoadedModel):
     """A served model and how rows are put to it. What cannot be read of its answers is ``__unparsed__``."""
 
     server: "ModelServer | None" = None
@@ -33,8 +33,7 @@ class ServedModel(NamedModel):
         assert prompt is not None
         assert server is not None
         test = list(rows.iter_rows(named=True))
-        bar: tqdm[Any]
-        with AnswerStore() as store, tqdm(disable=True) as bar:
+        with AnswerStore() as store, progress(shown=False, desc="asking", unit="request") as bar:
             answers = Asker(server, store, Prices(), Budget()).ask([prompt.request(row, ()) for row in test], bar)
         texts = [prompt.prediction(answer.text or "", row) for answer, row in zip(answers, test, strict=True)]
         predictions = pl.Series("prediction", texts, dtype=pl.String)

@@ -13,6 +13,7 @@ from shiftbench.validation.vocabulary import TaskKind
 if TYPE_CHECKING:
     from shiftbench.baselines.models.loaded import LoadedModel
     from shiftbench.baselines.prompting.task_prompt import TaskPrompt
+    from shiftbench.builders.folder.manifest import TaskInfo
 
 OPTION = "--model-arg"
 TRANSFORMERS, HUB, WRITERS = "models of transformers", "models on the Hub", "models that write texts"
@@ -195,19 +196,11 @@ class ModelOptions:
         self.labels = parse_label_map(self.label_map or ())
         self.settings = parse_model_args(self.model_arg or ())
 
-    def load(
-        self,
-        spec: str,
-        *,
-        kind: TaskKind,
-        inputs: Sequence[str],
-        labels: Sequence[str],
-        prompt: "TaskPrompt | None" = None,
-    ) -> "LoadedModel":
-        """Load the model that a spec names; see ``load_model``."""
+    def load(self, spec: str, task: "TaskInfo", prompt: "TaskPrompt | None" = None) -> "LoadedModel":
+        """Load the model that a spec names for a task; see ``load_model``."""
         from shiftbench.baselines.models.loading import load_model
 
         return load_model(
-            spec, kind=kind, inputs=inputs, labels=labels, label_map=self.labels, served_model=self.served_model,
-            prompt=prompt, settings=self.settings,
+            spec, kind=task.kind, inputs=task.inputs, labels=task.labels, label_map=self.labels,
+            served_model=self.served_model, prompt=prompt, settings=self.settings,
         )  # fmt: skip

@@ -8,14 +8,16 @@ from pathlib import Path
 
 import polars as pl
 
-from shiftbench.baselines.models import LoadedModel, TextCounts, permutation_warning, predict_in_parts
+from shiftbench.baselines.models import LoadedModel, TextCounts, list_doubts, predict_in_parts
 from shiftbench.baselines.runs import WorkFolder
 from shiftbench.checking.check_data import CheckData
+from shiftbench.scoring.forecasting.files import forecast_predictions
+from shiftbench.scoring.forecasting.shape import Forecasts
+from shiftbench.scoring.reports.titles import domain_titles, with_forecast_titles
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.output_files import replace_file
 from shiftbench.validation.prediction_task import PredictionTask
 from shiftbench.validation.predictions import check_predictions
-from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import ELSEWHERE, TaskKind
 
 log = logging.getLogger(__name__)
@@ -36,15 +38,6 @@ def predict_rows(model: LoadedModel, data: CheckData, place: Path) -> pl.DataFra
     facts = replace(data.folder.prediction_task(data.task), sources=tuple(data.info.domains))
     rows = data.folder.test(data.task, columns=["id", *data.info.inputs])
     return _predict_or_reuse(model, _settings_key(model, data), rows, facts, data, place)
-
-
-def predict_unlabelled(model: LoadedModel, data: CheckData, place: Path) -> pl.DataFrame:
-    """Predict the rows of domains without labels, as ``predict_rows`` does; the data must have some."""
-    assert data.unlabelled is not None
-    rows = data.unlabelled.frame
-    texts = sha256(rows.write_json().encode()).hexdigest()
-    settings = _settings_key(model, data, unlabelled=texts)
-    return _predict_or_reuse(model, settings, rows, data.unlabelled.prediction_task(data.folder), data, place)
 
 
 def _settings_key(model: LoadedModel, data: CheckData, **more: str) -> str:
@@ -89,17 +82,35 @@ def _read_saved(place: Path, settings: str, model: LoadedModel) -> pl.DataFrame 
     return pl.read_parquet(place)
 
 
-def model_warnings(model: LoadedModel, data: CheckData, predictions: pl.DataFrame) -> tuple[str, ...]:
-    """List warnings about a model's answers that matter for reading its scores."""
-    warnings = list(model.notes)
+def forecast_unlabelled(model: LoadedModel, rows: CheckData, predictions: pl.DataFrame, place: Path) -> Forecasts:
+    """Predict the rows without labels and forecast the model's accuracy on them.
+
+    Args:
+        model: the model.
+        rows: what it is checked on; it has rows without labels, and a home domain.
+        predictions: its checked predictions on the rows with labels.
+        place: where the predictions on the others are kept.
+    Returns: forecasts of the domains without labels, by what the file calls them.
+    """
+    assert rows.unlabelled is not None
+    texts = sha256(rows.unlabelled.frame.write_json().encode()).hexdigest()
+    settings = _settings_key(model, rows, unlabelled=texts)
+    facts = rows.unlabelled.prediction_task(rows.folder)
+    checked = _predict_or_reuse(model, settings, rows.unlabelled.frame, facts, rows, place)
+    forecasts = forecast_predictions(
+        model.name,
+        predictions,
+        rows.folder,
+        unlabelled=rows.unlabelled.samples(checked, facts.labels),
+        targets=list(rows.unlabelled.titles),
+    )
+    return with_forecast_titles(forecasts, {**domain_titles(rows.folder), **rows.unlabelled.titles})
+
+
+def model_doubts(model: LoadedModel, data: CheckData, predictions: pl.DataFrame) -> tuple[str, ...]:
+    """List what matters of a model and its answers for reading its scores, a sentence each."""
+    gold = None
     if data.info.kind is TaskKind.CLASSIFICATION:
-        gold = data.folder.test(data.task, columns=["id", "label"]).join(predictions, on="id", how="inner")
-        labels = data.info.labels
-        warning = permutation_warning(gold["label"].to_numpy(), gold["prediction"].to_list(), labels)
-        warnings += [warning] if warning else []
-    cut = model.truncated
-    if cut:
-        warnings.append(f"{100 * cut:.1f}% of the texts are longer than the model reads: it saw only their beginning")
-    if model.counts.empty:
-        warnings.append(f"{counted(model.counts.empty, 'row')} had an empty text")
-    return tuple(warnings)
+        predictions = data.folder.test(data.task, columns=["id", "label"]).join(predictions, on="id", how="inner")
+        gold = predictions["label"]
+    return (*model.notes, *list_doubts(model, gold, predictions["prediction"], data.info.labels))

@@ -92,7 +92,8 @@ def _split_domains(data: CheckData, rng: np.random.Generator) -> tuple[list[_Par
             if has_train
             else list(_split_into_folds(test, rng))
         )
-        n, n_labels = (min(count(part.train) for part in mine) for count in (len, _count_labels))
+        n = min(len(part.train) for part in mine)
+        n_labels = min(part.train["label"].n_unique() for part in mine)
         if n < MIN_TEXTS:
             without[domain] = f"{counted(n, 'text')} to train on, fewer than {MIN_TEXTS}"
         elif n_labels < 2:
@@ -100,10 +101,6 @@ def _split_domains(data: CheckData, rng: np.random.Generator) -> tuple[list[_Par
         else:
             parts += mine
     return parts, without
-
-
-def _count_labels(rows: pl.DataFrame) -> int:
-    return rows["label"].n_unique()
 
 
 def _split_into_folds(rows: pl.DataFrame, rng: np.random.Generator) -> Iterator[_Part]:

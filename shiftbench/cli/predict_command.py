@@ -1,20 +1,24 @@
 """The command ``predict``: any model's predictions for a task of a dataset folder, as a file with its card."""
 
-import sys
+import logging
+import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shiftbench.baselines.models.settings import ModelArgument, ModelOptions
 from shiftbench.validation.command_line import DataOption, PredictionOut, SubsetOption, with_options
+from shiftbench.validation.notices import ModelWarning
 from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, counted, did_you_mean
-from shiftbench.validation.vocabulary import ELSEWHERE, GOLD, NO_SOURCE, SPLITS, TaskKind
+from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE, SPLITS, TaskKind
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from shiftbench.baselines.models import LoadedModel
     from shiftbench.builders.folder.reader import DatasetFolder
+
+log = logging.getLogger(__name__)
 
 TaskOption = Annotated[
     str | None, typer.Option("--task", metavar="NAME", help="Task of the folder. Default: the only one.")
@@ -65,56 +69,49 @@ def predict(
     *,
     options: ModelOptions,
 ) -> None:
-    """Predict the rows of a task with any model, and write a prediction file with its card.
+    """Predict a benchmark's texts with any model, and write a card.
 
     Predictions are saved beside --out: after a stop, the same command continues.
 
     Example: shiftbench predict ./my-model --data build/dr --task nli --source fiction --out preds.parquet
     """
-    from shiftbench.baselines.models import predict_in_parts
+    import polars as pl
+
+    from shiftbench.baselines.models import list_doubts, predict_in_parts
     from shiftbench.baselines.program import check_out_path, make_card, open_work_folder, write_outputs
     from shiftbench.baselines.prompting.task_prompt import TaskPrompt
+    from shiftbench.baselines.runs import choose_sources
     from shiftbench.builders.folder.reader import DatasetFolder
 
     check_out_path(out)
     folder = DatasetFolder.open(data)
     task = task or _only_task(folder)
-    info, source = folder.task(task), _check_source(folder, task, source)
+    info = folder.task(task)
+    source = source if source in (NO_SOURCE, ELSEWHERE) else choose_sources(folder, task, [source])[0]
     rows = _rows_to_predict(folder, task, split, subset, target)
     prompt = TaskPrompt.of(folder, task, None, options.settings.instruction)
-    loaded = options.load(model, kind=info.kind, inputs=info.inputs, labels=info.labels, prompt=prompt)
-    for note in loaded.notes:
-        typer.echo(f"note: {note}", err=True)
+    loaded = options.load(model, info, prompt)
+    _warn(loaded.notes)
     work = open_work_folder(
-        out,
-        "predict",
-        folder,
-        loaded.libraries,
-        rows=[task, split, subset, target],
-        model=[model, options.served_model, loaded.version],
+        out, "predict", folder, loaded.libraries, rows=[task, split, subset, target], model=[model, loaded.version]
     )
     resumed = f"; continuing from the work saved in {work.path}" if work.path.is_dir() else ""
-    typer.echo(f"predicting {counted(len(rows), 'row')} of task '{task}' with {loaded.name}{resumed}", err=True)
+    log.info("predicting %s of task '%s' with %s%s", counted(len(rows), "row"), task, loaded.name, resumed)
     predictions = predict_in_parts(loaded, rows, info.inputs, work=work)
-    print_reading(loaded)
-    if info.kind is TaskKind.CLASSIFICATION:
-        _warn_of_mixed_labels(rows, predictions, info.labels)
+    gold = rows["label"] if info.kind is TaskKind.CLASSIFICATION else None
+    _warn(list_doubts(loaded, gold, predictions["prediction"], info.labels))
     facts: dict[str, Any] = {"paradigm": "other", **loaded.facts}
     card = make_card(folder, libraries=loaded.libraries, name=name or loaded.name, subset=subset, **facts)
-    if not probabilities and "probabilities" in predictions.columns:
-        predictions = predictions.drop("probabilities")
-    write_outputs(_add_run_columns(rows, predictions, source, seed), card, out)
+    if not probabilities:
+        predictions = predictions.drop("probabilities", strict=False)
+    run = pl.lit(source).alias("source"), rows["id"], "prediction", pl.lit(seed, pl.Int64).alias("seed")
+    write_outputs(predictions.select(*run, pl.exclude("prediction")), card, out)
     work.clear()
 
 
-def print_reading(model: "LoadedModel") -> None:
-    """Print on standard error how many texts a model could not read whole, or that had nothing to read."""
-    counts = model.counts
-    if counts.truncated:
-        share = f"{counts.truncated:,} of {counts.rows:,} ({100 * (model.truncated or 0):.1f}%)"
-        typer.echo(f"note: {share} texts are longer than the model reads: their ends were cut", err=True)
-    if counts.empty:
-        typer.echo(f"note: {counted(counts.empty, 'row')} of {counts.rows:,} with an empty text", err=True)
+def _warn(doubts: Sequence[str]) -> None:
+    for doubt in doubts:
+        warnings.warn(doubt, ModelWarning, stacklevel=3)
 
 
 def _only_task(folder: "DatasetFolder") -> str:
@@ -123,12 +120,6 @@ def _only_task(folder: "DatasetFolder") -> str:
         what, cure = "the folder has several tasks", f"choose one with --task: {', '.join(names)}"
         raise InvalidInput(Problem(what, str(folder.path), cure=cure))
     return names[0]
-
-
-def _check_source(folder: "DatasetFolder", task: str, source: str) -> str:
-    from shiftbench.baselines.runs import choose_sources
-
-    return source if source in (NO_SOURCE, ELSEWHERE) else choose_sources(folder, task, [source])[0]
 
 
 def _rows_to_predict(
@@ -154,23 +145,3 @@ def _rows_to_predict(
     if split != "test":
         return pl.concat([folder.split(task, domain, split) for domain in chosen])
     return folder.test(task, subset).filter(pl.col("domain").is_in(chosen))
-
-
-def _warn_of_mixed_labels(rows: "pl.DataFrame", predictions: "pl.DataFrame", labels: tuple[str, ...]) -> None:
-    """Warn where another order of labels would score far better; withheld labels are not looked at."""
-    from shiftbench.baselines.models import permutation_warning
-
-    gold = rows[GOLD[TaskKind.CLASSIFICATION]]
-    if gold.null_count() or not len(gold):
-        return
-    if warning := permutation_warning(gold.to_numpy(), predictions["prediction"].to_list(), labels):
-        print(f"warning: {warning}", file=sys.stderr)
-
-
-def _add_run_columns(rows: "pl.DataFrame", predictions: "pl.DataFrame", source: str, seed: int) -> "pl.DataFrame":
-    """Add source, id and seed to predictions, columns in the order in which the baselines write them."""
-    import polars as pl
-
-    frame = predictions.with_columns(source=pl.lit(source), id=rows["id"], seed=pl.lit(seed, pl.Int64))
-    first = ["source", "id", "prediction", "seed"]
-    return frame.select(*first, *(column for column in predictions.columns if column not in first))

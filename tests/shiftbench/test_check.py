@@ -162,6 +162,10 @@ def test_probes_are_trained_at_equal_sizes_and_part_the_drop(place: Path, word_e
         ),
         (["--task", "sa"], "a file has one task, which needs no name"),
         (["--label-map", "POS"], "this is not a label mapping"),
+        (
+            ["--model-arg", "max_length=16"],
+            "max_length is for models of transformers; found 'own_words_model:classify'",
+        ),
     ],
 )
 def test_what_cannot_be_checked_is_refused(place: Path, arguments: list[str], words: str) -> None:

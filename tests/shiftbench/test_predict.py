@@ -12,6 +12,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.cli import predict_command
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.cards import read_card
+from shiftbench.validation.notices import heard_notes
 from shiftbench.validation.report import InvalidInput
 from tests.baselines.kinds import build_kinds
 from tests.baselines.models.saved import save_classifier, save_with_head
@@ -28,7 +29,8 @@ def classifier(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def predict(model: object, folder: DatasetFolder, out: Path, **options: Any) -> pl.DataFrame:
-    predict_command.predict(str(model), folder.path, out, **options)
+    with heard_notes():
+        predict_command.predict(str(model), folder.path, out, **options)
     return pl.read_parquet(out)
 
 

@@ -36,7 +36,7 @@ class Toy:
     def __init__(self) -> None:
         self.calls: list[int] = []
 
-    def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float64]:
         self.calls.append(len(texts))
         rude = np.array([sum(word in text for word in RUDE) for text in texts])
         long = np.array([len(split_words(text)) > 14 for text in texts])
@@ -47,8 +47,8 @@ class Toy:
 class Stubborn(Toy):
     """Never changes its mind."""
 
-    def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        super().probabilities(texts)
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        super().__call__(texts)
         return np.tile([0.3, 0.7], (len(texts), 1))
 
 
@@ -66,7 +66,7 @@ def examples(n: int = 6) -> list[Example]:
 
 def attacked(found: Sequence[Example], victim: Toy | None = None, **options: Any) -> dict[str, Attacked]:
     limits = SearchLimits(**options)
-    results = attack_texts(found, (victim or Toy()).probabilities, frozenset(), limits=limits, seed=1)
+    results = attack_texts(found, (victim or Toy()), frozenset(), limits=limits, seed=1)
     return {one.example.id: one for one in results}
 
 
@@ -127,13 +127,13 @@ def test_a_sentence_comes_when_typos_do_not_help() -> None:
 @given(st.integers(0, 60), st.floats(0, 1), st.integers(8, 120), st.booleans())
 def test_limits_hold_whatever_they_are(number: int, max_changed: float, queries: int, stubborn: bool) -> None:
     victim = Stubborn() if stubborn else Toy()
-    start = victim.probabilities([toxic(number)])[0, 1]
+    start = victim([toxic(number)])[0, 1]
     (one,) = attacked(
         [Example("t/0", toxic(number), 1, float(start))], victim, max_changed=max_changed, queries=queries
     ).values()
     assert one.changed <= max_changed + 1e-9
     assert one.queries == sum(victim.calls) <= queries
-    assert one.flipped == (victim.probabilities([one.text])[0].argmax() != 1)
+    assert one.flipped == (victim([one.text])[0].argmax() != 1)
     assert not (stubborn and one.changes)
 
 
@@ -154,7 +154,7 @@ def test_all_texts_share_the_calls() -> None:
 
 def test_a_typo_never_makes_a_train_word() -> None:
     known = vocabulary(typo for word in RUDE for typo in list_typos(word, frozenset()))
-    results = attack_texts(examples(), Toy().probabilities, known, limits=SearchLimits(), seed=1)
+    results = attack_texts(examples(), Toy(), known, limits=SearchLimits(), seed=1)
     assert not any(change.startswith(RUDE) for one in results for change in one.changes)
 
 
@@ -240,10 +240,10 @@ def test_a_victim_that_falls_for_nothing(make: Callable[..., Path], tmp_path: Pa
 
 def test_ctrl_c_keeps_what_was_found(make: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
     class Interrupted(Toy):
-        def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        def __call__(self, texts: Sequence[str]) -> NDArray[np.float64]:
             if len(self.calls) == 3:  # all as they are, each word left out, typos of the first word
                 raise KeyboardInterrupt
-            return super().probabilities(texts)
+            return super().__call__(texts)
 
     with pytest.raises(KeyboardInterrupt):
         make(victim=Interrupted())
@@ -256,10 +256,10 @@ def test_ctrl_c_keeps_what_was_found(make: Callable[..., Path], capsys: pytest.C
 
 def test_ctrl_c_before_anything_was_found_writes_nothing(make: Callable[..., Path], tmp_path: Path) -> None:
     class AtOnce(Toy):
-        def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        def __call__(self, texts: Sequence[str]) -> NDArray[np.float64]:
             if self.calls:
                 raise KeyboardInterrupt
-            return super().probabilities(texts)
+            return super().__call__(texts)
 
     with pytest.raises(KeyboardInterrupt):
         make(victim=AtOnce())
@@ -345,7 +345,7 @@ def test_paths_that_cannot_be(folder: DatasetFolder, tmp_path: Path) -> None:
     for out, words_ in ((tmp_path, "this is a folder"), (tmp_path / "no" / "x.csv", "there is no such folder")):
         with pytest.raises(InvalidInput, match=words_):
             attack.make("td", folder.path, "here", out)
-    with pytest.raises(InvalidInput, match="no such file; give the table that 'shiftbench attack make' wrote"):
+    with pytest.raises(InvalidInput, match="no such file; give the table that 'shiftbench study attack make' wrote"):
         attack.collect("td", folder.path, tmp_path / "none.csv", tmp_path / "x.tsv")
 
 

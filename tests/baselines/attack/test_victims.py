@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from shiftbench.baselines.attack import victims
+from shiftbench.baselines.attack.search import Ask
 from shiftbench.validation.report import InvalidInput
 
 LABELS = ("benign", "toxic")
@@ -28,10 +29,10 @@ def test_an_sbert_victim_knows_every_label(word_encoder: Any, tmp_path: Path) ->
         patch.setattr(victims, "Encoder", lambda name, cache: word_encoder)
         victim = victims.load_victim("sbert-lr", train, ("absent", *LABELS), seed=0, cache=tmp_path, encoder=None)
     # The codes of the train rows are places in the task's labels: here those of 'absent' and 'benign'.
-    found = victim.probabilities([toxic(2000), benign(2000)])
+    found = victim([toxic(2000), benign(2000)])
     assert found.argmax(axis=1).tolist() == [1, 0]
     assert found[:, 2].tolist() == [0, 0]
-    assert victim.probabilities([]).shape == (0, 3)
+    assert victim([]).shape == (0, 3)
 
 
 @pytest.fixture(scope="module")
@@ -63,22 +64,22 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def load(spec: Path | str, labels: tuple[str, ...] = LABELS, **options: Any) -> victims.Victim:
+def load(spec: Path | str, labels: tuple[str, ...] = LABELS, **options: Any) -> Ask:
     return victims.load_victim(str(spec), pl.DataFrame(), labels, seed=0, cache=Path(), encoder=None, **options)
 
 
 def test_a_model_in_a_folder(model_folder: Path) -> None:
     victim = load(model_folder)
     texts = [toxic(number) for number in range(40)] + [benign(0), "", toxic(1) * 100]
-    found = victim.probabilities(texts)
+    found = victim(texts)
     assert found.shape == (43, 2)
     assert found.sum(axis=1) == pytest.approx(1)
-    alone = np.concatenate([victim.probabilities([text]) for text in texts])
+    alone = np.concatenate([victim([text]) for text in texts])
     assert found == pytest.approx(alone, abs=1e-6)
-    assert victim.probabilities([]).shape == (0, 2)
-    swapped = load(model_folder, LABELS[::-1]).probabilities(texts)
+    assert victim([]).shape == (0, 2)
+    swapped = load(model_folder, LABELS[::-1])(texts)
     assert swapped[:, ::-1] == pytest.approx(found)
-    mapped = load(model_folder, ("no", "yes"), label_map={"benign": "no", "toxic": "yes"}).probabilities(texts)
+    mapped = load(model_folder, ("no", "yes"), label_map={"benign": "no", "toxic": "yes"})(texts)
     assert mapped == pytest.approx(found)
 
 
@@ -95,4 +96,4 @@ def test_a_model_without_probabilities(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(
         InvalidInput, match="--victim: this model predicts labels without probabilities; found 'loud_victim:label'"
     ):
-        load("loud_victim:label").probabilities([toxic(0)])
+        load("loud_victim:label")([toxic(0)])

@@ -47,7 +47,7 @@ def test_a_pipeline_saved_with_skops(tmp_path: Path) -> None:
     found = model.predict(ROWS)
     assert found["prediction"].to_list() == ["land", "sea"]
     assert found["probabilities"].to_list()[0][0] == pytest.approx(found["confidence"][0])
-    assert (model.name, model.truncated, model.libraries) == ("p", None, ("scikit-learn",))
+    assert (model.name, model.counts.truncated_share, model.libraries) == ("p", None, ("scikit-learn",))
     assert model.predict(ROWS.clear()).schema == found.schema
 
 
@@ -129,7 +129,7 @@ def test_a_setfit_folder(body: Path) -> None:
     pickled = load(body, settings=TRUSTED)
     found = pickled.predict(rows)
     assert found["prediction"].to_list()[:4] == ["land", "land", "sea", "sea"]
-    assert pickled.truncated == pytest.approx(1 / 5)
+    assert pickled.counts.truncated_share == pytest.approx(1 / 5)
     (body / "model_head.pkl").unlink()
     io.dump(head, body / "model_head.skops")
     assert load(body).predict(rows)["probabilities"].to_list() == found["probabilities"].to_list()

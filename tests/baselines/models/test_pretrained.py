@@ -32,7 +32,7 @@ def test_a_classifier_is_read_by_name_and_counts_what_it_cannot_read(classifier:
     found = model.predict(TEXT)
     assert (model.name, model.revision) == ("sorter", None)
     assert (model.counts.rows, model.counts.empty, model.counts.truncated) == (5, 1, 1)
-    assert model.truncated == pytest.approx(1 / 5)
+    assert model.counts.truncated_share == pytest.approx(1 / 5)
     turned = load(classifier, labels=["maybe", "yes", "no"]).predict(TEXT)
     assert turned["prediction"].equals(found["prediction"])
     assert [row[1:] + row[:1] for row in turned["probabilities"].to_list()] == [
@@ -80,7 +80,7 @@ def test_a_tagger_reads_every_word(tmp_path: Path) -> None:
     found = model.predict(rows)["prediction"].to_list()
     assert list(map(len, found)) == [2, 80, 0]
     assert {tag for row in found for tag in row} <= set(labels)
-    assert (model.counts.empty, model.truncated) == (1, 0)
+    assert (model.counts.empty, model.counts.truncated_share) == (1, 0)
     with pytest.raises(InvalidInput, match="found 3 of 4: 'B-PER'"):
         load(spec, TaskKind.TAGGING, **options)
 
@@ -92,7 +92,7 @@ def test_answers_are_spans_and_none_where_the_model_may_abstain(tmp_path: Path) 
     model = load(spec, TaskKind.EXTRACTIVE_QA, **options)
     answers = model.predict(rows)["prediction"].to_list()
     assert all(answer and answer in context for answer, context in zip(answers, rows["context"], strict=True))
-    assert model.truncated == 0.5  # a question of more than a quarter of a window
+    assert model.counts.truncated_share == 0.5  # a question of more than a quarter of a window
     load(spec, TaskKind.EXTRACTIVE_QA, **options, settings=ModelSettings(may_abstain=True)).predict(rows)
 
 
@@ -106,7 +106,7 @@ def test_an_encoder_decoder_writes_texts_and_labels(tmp_path: Path) -> None:
     written = model.predict(rows)["prediction"].to_list()
     tokenizer = AutoTokenizer.from_pretrained(folder)
     assert all(len(tokenizer(text)["input_ids"]) <= 10 for text in written)
-    assert model.truncated == 0.5
+    assert model.counts.truncated_share == 0.5
     assert set(load(folder, settings=ModelSettings(max_target=2)).predict(rows)["prediction"]) <= {
         "yes",
         "no",

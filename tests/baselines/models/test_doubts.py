@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shiftbench.baselines.models.permutation import permutation_warning
+from shiftbench.baselines.models.doubts import permutation_warning
 
 LABELS = ("entailment", "neutral", "contradiction")
 

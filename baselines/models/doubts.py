@@ -1,15 +1,43 @@
-"""A warning for models whose labels seem to be mixed up: another order of them would score far better."""
+"""What a user must know of a model's answers: labels that seem mixed up, and texts that it did not read whole."""
 
 import math
 import shlex
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike, NDArray
+
+from shiftbench.baselines.models.loaded import LoadedModel
+from shiftbench.validation.report import counted
 
 FAR_BETTER = 0.1
 """Balanced accuracy that another order must add before there is a warning."""
 ALPHA = 0.01
+
+
+def list_doubts(
+    model: LoadedModel, gold: pl.Series | None, predicted: pl.Series, labels: Sequence[str]
+) -> tuple[str, ...]:
+    """List what the answers of a model leave in doubt, a sentence each.
+
+    Args:
+        model: the model, which counted what it could not read.
+        gold: codes of the gold labels; None of other kinds. Where one is withheld, none is looked at.
+        predicted: the predictions, one for each gold label.
+        labels: the task's labels.
+    """
+    doubts = []
+    if gold is not None and len(gold) and not gold.null_count():
+        mixed_up = permutation_warning(gold.to_numpy(), predicted.to_list(), labels)
+        doubts += [mixed_up] if mixed_up else []
+    counts = model.counts
+    if cut := counts.truncated_share:
+        share = f"{counts.truncated:,} of {counts.rows:,} ({100 * cut:.1f}%)"
+        doubts.append(f"{share} texts are longer than the model reads: their ends were cut")
+    if counts.empty:
+        doubts.append(f"{counted(counts.empty, 'row')} of {counts.rows:,} had an empty text")
+    return tuple(doubts)
 
 
 def permutation_warning(gold: ArrayLike, predicted: ArrayLike, labels: Sequence[str]) -> str | None:
