@@ -1,12 +1,10 @@
 """Filling a store from an open archive, to score its entries again."""
 
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
-from tqdm import tqdm
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.archive.open_archive import ENTRIES, PREDICTIONS, VALIDATION
@@ -16,6 +14,7 @@ from shiftbench.scoring.scores.validation_rows import validation_file
 from shiftbench.validation.cards import parse_card
 from shiftbench.validation.limits import MAX_ROWS
 from shiftbench.validation.parquet_file import ParquetFile
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 _WANTED = {ENTRIES: ("entry", "card"), PREDICTIONS: ("source", "id", "prediction", "seed")}
@@ -34,11 +33,11 @@ def fill_store(store: Store, archive: Path, folders: Sequence[DatasetFolder]) ->
     """
     table = archive / f"{ENTRIES}.parquet"
     if not table.is_file():
-        cure = "give the folder that 'shiftbench archive' wrote"
+        cure = "give the folder that 'shiftbench board archive' wrote"
         raise InvalidInput(Problem("this is not an archive", str(archive), f"no {table.name} in it", cure))
     n_filled, failed = 0, {}
-    for identity, card in tqdm(_read_table(table, ENTRIES).select(_READ[ENTRIES]).rows(), desc="reading the archive",
-                               unit="entry", disable=None, file=sys.stderr):  # fmt: skip
+    rows = _read_table(table, ENTRIES).select(_READ[ENTRIES]).rows()
+    for identity, card in progress(rows, desc="reading the archive", unit="entry"):
         try:
             _submit(store, archive, str(identity), str(card), folders)
             n_filled += 1

@@ -18,13 +18,11 @@ on from there. The same store gives the same bytes with the same library version
 
 import json
 import shutil
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-from tqdm import tqdm
 
 from shiftbench.builders.folder.configs import Column, Config
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -35,6 +33,7 @@ from shiftbench.scoring.scores.score import SCORE_COLUMNS
 from shiftbench.scoring.scores.shape import METRIC_VERSION, Scores
 from shiftbench.validation.cards import Card
 from shiftbench.validation.output_files import check_new_folder, replace_file
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
 
 ENTRIES, SCORES, FIGURES, PREDICTIONS, VALIDATION = "entries", "scores", "figures", "predictions", "validation"
@@ -132,7 +131,7 @@ def write_archive(store: Store, folders: Sequence[DatasetFolder], out: Path, des
     part = out.absolute().with_name(f".{out.absolute().name}-{METRIC_VERSION}.part")
     left_out: dict[str, str] = {}
     ids: set[str] = set()
-    for identity in tqdm(store.ids(), desc="archiving", unit="entry", disable=None, file=sys.stderr):
+    for identity in progress(store.ids(), desc="archiving", unit="entry"):
         try:
             ids.add(_archived(store, identity, folders, part))
         except InvalidInput as error:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.scoring.interchange.log import EvaluationLog
-    from shiftbench.scoring.interchange.predictions import AnswerRules
+    from shiftbench.scoring.interchange.predictions import Match, Parse
 
 FilesArgument = Annotated[
     list[Path],
@@ -83,8 +83,8 @@ def import_logs(
     for file in files:
         log = read_log(file, tool=tool, filter_name=filter_)
         task = _find_task(log, folder)
-        rows, rules = _test_rows(folder, task, subset), _answer_rules(folder, task, log, label_map or ())
-        predictions = log_predictions(log, rows, rules, _log_source(source, log, folder, task))
+        rows, (parse, match) = _test_rows(folder, task, subset), _answer_rules(folder, task, log, label_map or ())
+        predictions = log_predictions(log, rows, parse, match, _log_source(source, log, folder, task))
         typer.echo(reading_notes(log, predictions), err=True)
         tests.update(rows["id"])
         logs.append(log)
@@ -129,18 +129,18 @@ def _test_rows(folder: "DatasetFolder", task: str, subset: str) -> "pl.DataFrame
     return folder.test(task, subset, ["id", *([TOKENS] if tagged else [])])
 
 
-def _answer_rules(folder: "DatasetFolder", task: str, log: "EvaluationLog", label_map: Sequence[str]) -> "AnswerRules":
+def _answer_rules(
+    folder: "DatasetFolder", task: str, log: "EvaluationLog", label_map: Sequence[str]
+) -> "tuple[Parse, Match | None]":
+    """Return how what a model wrote is read, and how choices are; None for tasks without labels."""
     from shiftbench.baselines.models.labels import match_labels, parse_label_map
     from shiftbench.baselines.prompting.task_prompt import TaskPrompt
-    from shiftbench.scoring.interchange.predictions import AnswerRules
 
-    info, mapped = folder.task(task), parse_label_map(label_map)
-    prompt = TaskPrompt.of(folder, task)
+    info, mapped, parse = folder.task(task), parse_label_map(label_map), TaskPrompt.of(folder, task).prediction
     if info.kind is not TaskKind.CLASSIFICATION:
-        return AnswerRules(prompt.prediction, None)
-    return AnswerRules(
-        prompt.prediction,
-        lambda names, shares: match_labels(names, info.labels, place=str(log.path), label_map=mapped).frame(shares),
+        return parse, None
+    return parse, lambda names, shares: match_labels(names, info.labels, place=str(log.path), label_map=mapped).frame(
+        shares
     )
 
 
