@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from shiftbench.baselines.models.heads import CLASSIFIER, Head
 from shiftbench.baselines.program import RunOptions, with_options
 from shiftbench.baselines.robust.method import (
-    EXTRA_DATA,
     OF_DOMAINS,
     OF_FEATURES,
     OF_VALIDATION,
@@ -204,11 +203,8 @@ class ClassifierFinetuner(Finetuner):
         from scipy.special import softmax
 
         def predict(rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-            if Method.TENT in self._robustness.methods:
-                probabilities = np.asarray(softmax(self._predict_adapting(model, rows), axis=1))
-            else:
-                logits = self._logits(model, rows, "predicting")
-                probabilities = np.asarray(softmax(logits / self._temperature(run, model), axis=1))
+            logits = self._logits(model, rows, "predicting")
+            probabilities = np.asarray(softmax(logits / self._temperature(run, model), axis=1))
             return probabilities.argmax(axis=1), probabilities
 
         return predict
@@ -222,28 +218,6 @@ class ClassifierFinetuner(Finetuner):
         assert run.validation is not None
         labels = run.validation["label"].to_numpy().astype(np.int64)
         return fit_temperature(self._logits(model, run.validation, "reading validation rows"), labels)
-
-    def _predict_adapting(self, model: Any, rows: pl.DataFrame) -> NDArray[np.float64]:
-        """Predict each target's rows by Tent, in the order of their ids, shape (n, C)."""
-        from shiftbench.baselines.robust.tent import BATCH, adapt_and_predict
-        from shiftbench.baselines.training.prediction import place_model
-
-        place_model(model, self._device)
-        logits_by_row = np.zeros((len(rows), len(self.info.labels)))
-        numbered = rows.with_row_index("place").sort("id")
-        for _, target in numbered.group_by("domain", maintain_order=True):
-            features = self._features(target, self.eval_length)
-            batches = [
-                {
-                    name: tensor.to(self._device.name)
-                    for name, tensor in self._padding(features[start : start + BATCH]).items()
-                }
-                for start in range(0, len(features), BATCH)
-            ]
-            with self._device.computing():
-                parts = adapt_and_predict(model, batches, self._label_logits)
-            logits_by_row[target["place"].to_numpy()] = np.concatenate([part.cpu().numpy() for part in parts])
-        return logits_by_row
 
     def _features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
         from shiftbench.baselines.training.pieces import text_features
@@ -302,11 +276,10 @@ def main(
     if words and training.save_model is not None:
         what, cure = "a saved model would lose its prompt", "leave out one of them"
         raise InvalidInput(Problem(what, "--prompt, --save-model", cure=cure))
-    extra = [EXTRA_DATA[each] for each in sorted(robustness.methods) if each in EXTRA_DATA]
-    more = {"extra_data": "; ".join(extra)} if extra else {}
-    texts = partial(_target_texts, runs)
+    texts, more = partial(_target_texts, runs), {}
     if Method.DAPT in robustness.methods:
         texts()  # raises before any training if the texts cannot be read
+        more = {"extra_data": "train texts of the targets, without labels"}
     finetune(
         "finetune-classifier",
         partial(ClassifierFinetuner, robustness=robustness, target_texts=texts, prompt=words),

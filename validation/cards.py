@@ -131,7 +131,7 @@ def card_beside(predictions: Path) -> tuple[Card | None, list[Problem]]:
         predictions: the file; its card is ``<name>.card.yaml``.
     Returns: the card, None where there is none or it is not sound; and what is wrong with it, for the user to hear.
     """
-    path = predictions.with_name(f"{predictions.stem}.card.yaml")
+    path = _path_beside(predictions)
     if not path.is_file():
         return None, []
     try:
@@ -140,6 +140,21 @@ def card_beside(predictions: Path) -> tuple[Card | None, list[Problem]]:
         return None, error.problems
     except OSError as error:
         return None, [Problem("the card cannot be read", str(path), error.strerror or str(error))]
+
+
+def find_card(predictions: Path) -> Path:
+    """Return the path of the card beside a prediction file; InvalidInput when either file is missing."""
+    card = _path_beside(predictions)
+    if not predictions.is_file():
+        raise InvalidInput(Problem("there is no such prediction file", str(predictions), cure="check the path"))
+    if not card.is_file():
+        cure = f"write {card.name}; 'shiftbench board card' makes one"
+        raise InvalidInput(Problem("this prediction file has no card beside it", str(predictions), cure=cure))
+    return card
+
+
+def _path_beside(predictions: Path) -> Path:
+    return predictions.with_name(f"{predictions.stem}.card.yaml")
 
 
 def parse_card(text: str, file: str = "card") -> Card:

@@ -78,6 +78,39 @@ MarginOption = Annotated[
 ]
 
 
+OWN_FILE, MODEL = "A file of your own", "Model"
+"""Sections of options in ``--help``: of a file of one's own, of the model."""
+ColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        metavar="ROLE=COLUMN,...",
+        help="Columns of a file: domain (or, of dates, month, quarter or year), text, id, split, group, and label (or "
+        "labels, tags, answers, texts, which say what is predicted). Default: columns of these names.",
+        rich_help_panel=OWN_FILE,
+    ),
+]
+MinTextsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--min-texts",
+        metavar="N",
+        help="For a file: leave domains with fewer test texts out of means. Default: 30.",
+        min=0,
+        rich_help_panel=OWN_FILE,
+    ),
+]
+
+
+class TableFormat(StrEnum):
+    """Formats of a table of models."""
+
+    TABLE = "table"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+    CSV = "csv"
+
+
 class DomainBy(StrEnum):
     """Spans of time that dates are grouped by where they are domains."""
 
@@ -102,12 +135,10 @@ LabelMap = Annotated[
     list[str] | None,
     typer.Option(
         "--label-map",
-        metavar="MODEL'S=TASK'S",
-        help="What a label of the model is called in the task, as LABEL_0=negative; repeat for more.",
+        metavar="MODEL'S=DATA'S",
+        help="A label of the model and its name in the data, or a file of such lines; repeat for more.",
+        rich_help_panel=MODEL,
     ),
-]
-TrustPickle = Annotated[
-    bool, typer.Option("--trust-pickle", help="Load a pickle from this machine; it can run any code.")
 ]
 PortOption = Annotated[
     int, typer.Option("--port", metavar="N", help="Port to listen on; 0 takes any free one.", min=0, max=65535)

@@ -1,8 +1,6 @@
 """Addresses with a user's name and password in them, which no message may show."""
 
-import io
 import re
-from typing import TextIO
 
 _CREDENTIALS = re.compile(r"\b([a-z][a-z0-9+.-]*://)[^\s/?#'\"<>]*@", re.IGNORECASE)
 
@@ -16,27 +14,3 @@ def without_credentials(text: str) -> str:
     'write to ada@example.org'
     """
     return _CREDENTIALS.sub(r"\1***@", text)
-
-
-class WithoutCredentials(io.TextIOBase):
-    """A stream that passes texts on without the credentials in them.
-
-    Args:
-        stream: where they go.
-    """
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        """Write a text; an address must be in one piece."""
-        self._stream.write(without_credentials(text))
-        return len(text)
-
-    def flush(self) -> None:
-        """Flush the stream."""
-        self._stream.flush()
-
-    def isatty(self) -> bool:
-        """Return whether the stream is a terminal."""
-        return self._stream.isatty()

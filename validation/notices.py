@@ -33,7 +33,11 @@ class _Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         level = "" if record.levelno < logging.WARNING else f"{record.levelname.lower()}: "
-        print(f"{level}{record.getMessage()}", file=sys.stderr)
+        line = f"{level}{record.getMessage()}"
+        if "tqdm" in sys.modules:  # a bar may be there, which the line would go through
+            sys.modules["tqdm"].tqdm.write(line, file=sys.stderr)
+        else:
+            print(line, file=sys.stderr)
 
 
 @contextmanager

@@ -238,5 +238,5 @@ def covered_subsets(given: pl.DataFrame, tasks: Sequence[PredictionTask]) -> dic
 
 def _other_subset(file: str, task: str, subset: str) -> Problem:
     what = f"the predictions of '{task}' cover the subset '{subset}', not all test ids"
-    cure = f"add --subset {subset}, or 'subset: {subset}' to the card; predict the other test ids otherwise"
+    cure = f"write 'subset: {subset}' in the card; predict the other test ids otherwise"
     return Problem(what, file, cure=cure, column="id")

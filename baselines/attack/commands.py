@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shiftbench.validation.command_line import DataOption, JsonOption, LabelMap, TrustPickle, console, write_json
+from shiftbench.baselines.models.settings import ModelArgs
+from shiftbench.validation.command_line import DataOption, JsonOption, LabelMap, console, write_json
 from shiftbench.validation.report import InvalidInput, Problem, counted
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from shiftbench.builders.folder.reader import DatasetFolder
 
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help="Task of the dataset folder, such as 'td'.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that is already at --out.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", hidden=True, help="goes in 0.4: delete the file first")]
 
 
 def make(
@@ -49,10 +50,10 @@ def make(
         ),
     ] = "tfidf-lr",
     label_map: LabelMap = None,
-    trust_pickle: TrustPickle = False,
+    model_arg: ModelArgs = None,
     encoder: Annotated[
         str | None,
-        typer.Option("--encoder", metavar="NAME", help="Sentence encoder of 'sbert-lr': Hub id or path."),
+        typer.Option("--encoder", metavar="NAME", hidden=True, help="goes in 0.4: set SHIFTBENCH_ENCODER instead"),
     ] = None,
     n: Annotated[int, typer.Option("--n", metavar="N", help="Texts to make, balanced over labels.", min=1)] = 823,
     queries: Annotated[
@@ -61,7 +62,12 @@ def make(
     max_changed: Annotated[
         float,
         typer.Option(
-            "--max-changed", metavar="X", help="Largest share of a text's words that may get a typo.", min=0, max=1
+            "--max-changed",
+            metavar="X",
+            min=0,
+            max=1,
+            hidden=True,
+            help="goes in 0.4: at most 15% of a text's words get a typo",
         ),
     ] = 0.15,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed.", min=0, max=2**32 - 1)] = 0,
@@ -81,11 +87,13 @@ def make(
     from shiftbench.baselines.attack.search import SearchLimits
     from shiftbench.baselines.attack.victims import TRAINED, load_victim
     from shiftbench.baselines.models import parse_label_map
+    from shiftbench.baselines.models.settings import parse_model_args
     from shiftbench.builders.folder.reader import DatasetFolder
 
     if encoder is not None and victim != "sbert-lr":
         raise typer.BadParameter("--encoder is for the victim sbert-lr")
     check_new_file(out, overwrite=overwrite)
+    settings = parse_model_args(model_arg or ())
     folder = DatasetFolder.open(data)
     folder.refuse_withheld()
     info = _text_task(folder, task)
@@ -95,7 +103,7 @@ def make(
     with tempfile.TemporaryDirectory(prefix="shiftbench-") as cache:
         model = load_victim(
             victim, train, info.labels, seed=seed, cache=Path(cache), encoder=encoder,
-            label_map=parse_label_map(label_map or ()), trust_pickle=trust_pickle,
+            label_map=parse_label_map(label_map or ()), settings=settings,
         )  # fmt: skip
         limits = SearchLimits(queries, max_changed)
         known = vocabulary(train["text"])
@@ -111,10 +119,10 @@ def make(
     if json_ != "-":
         _print_outcomes(campaign.outcomes(), f"{task}, {domain}: {victim}")
     facts: dict[str, Any] = {"data": folder.content_hash, "task": task, "domain": domain, "victim": victim}
-    settings = {"queries": queries, "max_changed": max_changed, "seed": seed, "wanted": n, "made": len(fallen)}
-    write_json(facts | settings | {"outcomes": [asdict(outcome) for outcome in campaign.outcomes()]}, json_)
+    limited = {"queries": queries, "max_changed": max_changed, "seed": seed, "wanted": n, "made": len(fallen)}
+    write_json(facts | limited | {"outcomes": [asdict(outcome) for outcome in campaign.outcomes()]}, json_)
     if not fallen:
-        cure = "give more --queries, a larger --max-changed or another --victim"
+        cure = "give more --queries or another --victim"
         raise InvalidInput(Problem("no changed text makes the victim err", "--victim", f"'{victim}'", cure))
     write_whole(review_table(fallen, info.labels), out)
     few = "" if len(fallen) == n else f" of {n:,} wanted: all texts that the victim gets right were tried"

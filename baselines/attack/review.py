@@ -123,7 +123,7 @@ def check_new_file(out: Path, *, overwrite: bool) -> None:
     """Raise InvalidInput, before any work, if an output would replace a file or cannot be written."""
     check_file(out, "--out")
     if out.exists() and not overwrite:
-        cure = "give --overwrite or another file"
+        cure = "give another file, or delete this one first"
         raise InvalidInput(Problem("the file exists, and people may have filled it in", str(out), cure=cure))
 
 

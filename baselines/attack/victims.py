@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from shiftbench.baselines import sbert_lr, tfidf_lr
 from shiftbench.baselines.models import LoadedModel, load_model, predict_in_parts
+from shiftbench.baselines.models.pretrained import Pretrained
+from shiftbench.baselines.models.settings import ModelSettings
 from shiftbench.baselines.runs import FittedClassifier
-from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
+from shiftbench.builders.encoder import Encoder
 from shiftbench.validation.probabilities import PROBABILITIES
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import TaskKind
@@ -42,7 +44,7 @@ def load_victim(
     cache: Path,
     encoder: str | None,
     label_map: Mapping[str, str] | None = None,
-    trust_pickle: bool = False,
+    settings: ModelSettings | None = None,
 ) -> Victim:
     """Train or load a victim.
 
@@ -55,12 +57,13 @@ def load_victim(
         cache: folder for what is encoded: the thousands of texts asked about are not worth keeping.
         encoder: Hub id or path of the sentence encoder of 'sbert-lr'; default the house's.
         label_map: the task's label by the model's, where names differ.
-        trust_pickle: load a pickle, which can run any code.
+        settings: of a model that is loaded; by default it reads ``LONGEST`` word pieces of a text.
     Raises: InvalidInput when there is no victim of this name, or its labels are not the task's.
     """
     if name in TRAINED:
+        (settings or ModelSettings()).refuse_unread(name)
         if name == "sbert-lr":
-            trained = sbert_lr.classifier(train, Encoder(encoder or DEFAULT_ENCODER, cache), ("text",), seed)
+            trained = sbert_lr.classifier(train, Encoder(encoder, cache), ("text",), seed)
         else:
             trained = tfidf_lr.classifier(train, ("text",), seed)
         return TrainedVictim(trained, len(labels))
@@ -68,9 +71,10 @@ def load_victim(
         cure = f"{did_you_mean(name, TRAINED)}, or give a model's folder, Hub id or 'module:callable'"
         raise InvalidInput(Problem("there is no victim of this name", "--victim", f"'{name}'", cure))
     model = load_model(
-        name, kind=TaskKind.CLASSIFICATION, inputs=("text",), labels=labels, label_map=label_map,
-        trust_pickle=trust_pickle, max_length=LONGEST,
-    )  # fmt: skip
+        name, kind=TaskKind.CLASSIFICATION, inputs=("text",), labels=labels, label_map=label_map, settings=settings
+    )
+    if isinstance(model, Pretrained) and (settings is None or settings.max_length is None):
+        model.max_length = min(model.max_length, LONGEST)
     return ModelVictim(model, len(labels))
 
 

@@ -37,8 +37,9 @@ from shiftbench.builders.cache import cache_folder
 from shiftbench.builders.folder.manifest import MANIFEST
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.output_files import replace_file
-from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.report import InvalidInput, Problem, counted
 
+log = logging.getLogger(__name__)
 _TRIES_MORE = 3
 _ANSWER_WITHIN = 10.0
 
@@ -61,7 +62,7 @@ class _Returned:
 
 
 def run_on_ray(
-    trials: Sequence[Trial], data: Path, runs: Path, *, threads: int, address: str | None
+    trials: Sequence[Trial], data: Path, runs: Path, *, threads: int, address: str
 ) -> Generator[EndedTrial, None, None]:
     """Run trials on a Ray cluster and yield each as it ends; closing the iterator ends those that run.
 
@@ -70,7 +71,7 @@ def run_on_ray(
         data: the dataset folder.
         runs: folder in which each trial gets its own.
         threads: of each trial.
-        address: of the cluster; None starts one on this machine alone, for as long as this runs.
+        address: of the cluster; 'auto' finds it, 'local' starts one on this machine, for as long as this runs.
     Raises: InvalidInput when there is no such cluster, or its machines are too small or have other versions.
     """
     if not trials:
@@ -79,6 +80,7 @@ def run_on_ray(
         needs = _resources_of_trial(ray, threads)
         dataset = ray.put(_pack_dataset(data, {trial.task for trial in trials}))
         work = ray.remote(_run_on_worker).options(max_retries=_TRIES_MORE, retry_exceptions=False, **needs)
+        log.info("running: %s on the cluster", counted(len(trials), "trial"))
         waiting = {work.remote(trial, dataset, threads): trial for trial in trials}
         while waiting:
             (ready,), _ = ray.wait(list(waiting), num_returns=1)
@@ -90,26 +92,26 @@ def run_on_ray(
                 continue
             if returned.refused:
                 cure = "install the same versions on all machines"
-                raise InvalidInput(Problem("machines have different versions", "--address", returned.refused, cure))
+                raise InvalidInput(Problem("machines have different versions", "--ray", returned.refused, cure))
             _write_files(returned.files, runs / trial.folder)
             yield EndedTrial(trial, returned.error)
 
 
 @contextmanager
-def _connect(address: str | None) -> Iterator[Any]:
+def _connect(address: str) -> Iterator[Any]:
     """Connect to a cluster, or start one on this machine that nothing outside it can reach."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_task_oom_retries", str(_TRIES_MORE))
     import ray
 
-    own: dict[str, Any] = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"} if address is None else {}
+    own: dict[str, Any] = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"} if address == "local" else {}
     try:
         _check_reachable(address)
         on_sigterm = signal.getsignal(signal.SIGTERM)
-        ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, **own)
+        ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **own)
     except (OSError, ValueError) as error:
-        cure = "start one with 'ray start --head', or leave --address out"
-        raise InvalidInput(Problem("there is no such Ray cluster", "--address", f"'{address}'", cure)) from error
+        cure = "start one with 'ray start --head', or write --ray local"
+        raise InvalidInput(Problem("there is no such Ray cluster", "--ray", f"'{address}'", cure)) from error
     signal.signal(signal.SIGTERM, on_sigterm)  # Ray's own handler ends the process without a message
     try:
         yield ray
@@ -117,9 +119,9 @@ def _connect(address: str | None) -> Iterator[Any]:
         ray.shutdown()
 
 
-def _check_reachable(address: str | None) -> None:
+def _check_reachable(address: str) -> None:
     """Raise OSError if nothing answers at HOST:PORT, which Ray would try for minutes."""
-    host, colon, port = (address or "").rpartition(":")
+    host, colon, port = address.rpartition(":")
     if colon and port.isdecimal() and "/" not in host:
         socket.create_connection((host, int(port)), timeout=_ANSWER_WITHIN).close()
 

@@ -1,12 +1,12 @@
 """From trials to entries: one prediction file and one card of each model on each task."""
 
 import json
+import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import typer
 
 from shiftbench.baselines.grid.trial import PREDICTIONS, Trial, card_of, is_whole
 from shiftbench.baselines.program import typed_command, write_outputs
@@ -15,6 +15,7 @@ from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import PLACEBO
 
+log = logging.getLogger(__name__)
 TRAINING = "predictions.training.json"
 _STEM = Path(PREDICTIONS).stem
 _JOINED: dict[str, Callable[[list[Any]], Any]] = {
@@ -51,7 +52,7 @@ def collect(trials: Sequence[Trial], runs: Path, out: Path) -> Path | None:
     done = [folder for trial in trials if is_whole((folder := runs / trial.folder) / PREDICTIONS)]
     entry = out / _task_of_entry(trials[0]) / f"{trials[0].model}.parquet"
     if done and len(done) < len(trials):
-        typer.echo(f"{entry} will lack {len(trials) - len(done)} of {counted(len(trials), 'trial')}", err=True)
+        log.info("%s will lack %d of %s", entry, len(trials) - len(done), counted(len(trials), "trial"))
     # Programs write states of a training, such as predictions.epoch-1.parquet, beside its end.
     for name in sorted({file.name for folder in done for file in folder.glob(f"{_STEM}*.parquet")}):
         files = [folder / name for folder in done if is_whole(folder / name)]

@@ -1,25 +1,23 @@
-"""What a grid will take: trials, optimizer steps, hours and dollars, before any of it runs.
+"""What a grid will take: trials, optimizer steps and hours, before any of it runs.
 
-Of programs that fine-tune, seconds are those of a short training on this machine, or follow from operations counted for
-a GPU that is not at hand. Of programs that train in one go, the first trial is timed whole. The time of prompting
-programs is not known.
+Of programs that fine-tune, seconds are those of a short training on this machine. Of programs that train in one go, the
+first trial is timed whole. The time of prompting programs is not known.
 """
 
+import logging
 import math
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import typer
 from typer.core import TyperGroup
 
 from shiftbench.baselines.grid.collect import TRAINING, by_entry
 from shiftbench.baselines.grid.trial import LOG, Trial, failure_reason, start_trial, stop_trials
-from shiftbench.baselines.training.gpus import UTILISATION, peak_flops, prediction_flops, training_flops
 from shiftbench.baselines.training.options import (
     GENERATION_RECIPES,
     GENERATION_SWEEPS,
@@ -33,14 +31,11 @@ from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import source_parts
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+log = logging.getLogger(__name__)
 CALIBRATION_STEPS = 50
-CHARACTERS_A_TOKEN = 4.2
-"""Of English in word pieces of 30,000 and more; only for a GPU that is not at hand, where no tokenizer is loaded."""
-
-GPU_STEP, GPU_START = 0.03, 20.0
-"""Seconds that a step of a small model takes on a GPU at least, which waits for its kernels to be started; and seconds
-until a trial has loaded its libraries and model. Round figures, for a GPU that is not at hand."""
-
 _TIMED_WHOLE = ("majority", "tfidf-lr", "sbert-lr", "setfit")
 _LEFT_OUT = ("--sweep", "--shots", "--keep-state", "--save-model", "--select", "--no-select", "--validation")
 
@@ -109,8 +104,6 @@ def estimate(
     programs: TyperGroup,
     *,
     threads: int,
-    gpu: str | None = None,
-    parameters: Mapping[str, float] | None = None,
 ) -> list[GridEstimate]:
     """Estimate what a grid's trials take.
 
@@ -120,10 +113,8 @@ def estimate(
         data: the dataset folder.
         programs: the command whose sub-commands are the programs (``shiftbench train``).
         threads: of each trial.
-        gpu: a GPU of ``shiftbench.baselines.training.gpus`` to count for; None: this machine, which is measured.
-        parameters: of each model by its name in the grid, for ``gpu``.
     Returns: an estimate for each entry, in the grid's order.
-    Raises: InvalidInput when a short training fails, or a model's parameters are not known for ``gpu``.
+    Raises: InvalidInput when a short training fails.
     """
     folder, left = DatasetFolder.open(data), set(waiting)
     estimates = []
@@ -133,9 +124,7 @@ def estimate(
         works = [_trial_work(trial, folder, settings) for trial in todo] if settings else []
         seconds: float | None = 0.0
         growth = 1.0
-        if todo and gpu is not None:
-            seconds = _seconds_on_gpu(todo, works, folder, gpu, parameters or {})
-        elif works:
+        if works:
             rates = _calibrate(todo[0], works[0], folder, settings[0], threads)
             seconds, growth = sum(rates.seconds(work) for work in works), rates.growth
         elif todo:
@@ -199,7 +188,7 @@ def _n_test_rows(facts: Any) -> int:
 
 def _time_trial(trial: Trial, data: Path, threads: int) -> tuple[float, dict[str, Any]]:
     """Run a trial in a temporary folder; return its seconds and the record of its training."""
-    typer.echo(f"timing: {trial}", err=True)
+    log.info("timing: %s", trial)
     with tempfile.TemporaryDirectory(prefix="shiftbench-") as temporary:
         folder = Path(temporary)
         began = time.perf_counter()
@@ -211,49 +200,49 @@ def _time_trial(trial: Trial, data: Path, threads: int) -> tuple[float, dict[str
         seconds = time.perf_counter() - began
         why = failure_reason(folder, code)
         if why is not None:
-            log = (folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()[0]
-            raise InvalidInput(
-                Problem(f"{trial} failed while it was timed", log, why, "correct it, or leave it out of the grid")
-            )
+            typed = (folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()[0]
+            cure = "correct it, or leave it out of the grid"
+            raise InvalidInput(Problem(f"{trial} failed while it was timed", typed, why, cure))
         file = folder / TRAINING
         return seconds, parse_json(file.read_text(encoding="utf-8"))[0] if file.is_file() else {}
 
 
-def _seconds_on_gpu(
-    trials: Sequence[Trial],
-    works: Sequence[TrialWork],
-    folder: DatasetFolder,
-    gpu: str,
-    parameters: Mapping[str, float],
-) -> float | None:
-    """Estimate the seconds of trials on a GPU from their operations; None if nothing is trained."""
-    if not works:
-        return None
-    model = trials[0].model
-    if model not in parameters:
-        what, cure = (
-            f"the number of parameters of '{model}' is not known",
-            "add 'parameters = 184e6' to its table in the grid",
-        )
-        raise InvalidInput(Problem(what, "--gpu", gpu, cure))
-    tokens = _tokens_a_row(folder, trials[0])
-    speed, total = peak_flops(gpu) * UTILISATION, 0.0
-    for work in works:
-        trained = training_flops(parameters[model], work.rows * work.epochs * tokens) / speed
-        read = (work.predicted + work.held_out * work.epochs) * tokens
-        total += GPU_START + max(trained, work.steps * GPU_STEP) + prediction_flops(parameters[model], read) / speed
-    return total
+def estimate_lines(estimates: Sequence[GridEstimate], at_once: int) -> "Iterator[str | RenderableType]":
+    """Format what a grid will take, one line an entry, and the whole below.
+
+    Args:
+        estimates: of its entries.
+        at_once: trials at once.
+    """
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table("model", "task", "trials", "left", "steps", "hours", box=SIMPLE_HEAD)
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for each in estimates:
+        steps = "-" if each.steps is None else f"{each.steps:,}"
+        hours = "not known" if each.seconds is None else f"{each.seconds / 3600:.2f}"
+        table.add_row(each.model, each.task, str(each.trials), str(each.left), steps, hours)
+    yield table
+    total = sum(each.seconds or 0.0 for each in estimates)
+    basis = f"timed on this machine, {CALIBRATION_STEPS} steps per model and task"
+    yield f"{duration(total)} in all, one trial after the other ({basis})"
+    if at_once > 1:
+        yield f"{duration(total / at_once)} with {at_once} trials at once"
+    if any(each.seconds is None for each in estimates):
+        yield "not known: the time of programs that prompt, or that train in a way of their own"
 
 
-def _tokens_a_row(folder: DatasetFolder, trial: Trial) -> float:
-    """Estimate the word pieces of a train row from its characters."""
-    info = folder.task(trial.task)
-    domain = next(name for name, facts in info.domains.items() if "train" in facts.splits)
-    rows = folder.split(trial.task, domain, "train")
+def duration(seconds: float) -> str:
+    """Format seconds in the two largest units.
 
-    def characters(name: str) -> pl.Expr:
-        column = pl.col(name).list.join(" ") if rows.schema[name].is_nested() else pl.col(name)
-        return column.str.len_chars()
-
-    mean = rows.select(pl.sum_horizontal(characters(name) for name in info.inputs).mean()).item()
-    return float(mean) / CHARACTERS_A_TOKEN
+    >>> duration(8.4), duration(95), duration(3 * 3600 + 125), duration(50 * 3600)
+    ('8 s', '1 min 35 s', '3 h 2 min', '2 d 2 h')
+    """
+    whole = round(seconds)
+    for unit, name, below, part in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= unit:
+            rest = whole % unit // below
+            return f"{whole // unit} {name}" + (f" {rest} {part}" if rest else "")
+    return f"{whole} s"

@@ -1,20 +1,22 @@
 """The engine of one machine: so many trials at once, each with its threads and, where there are GPUs, one of them."""
 
+import logging
 import os
 import shutil
 import subprocess
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from shiftbench.baselines.grid.trial import EndedTrial, Trial, failure_reason, start_trial, stop_trials
 
+log = logging.getLogger(__name__)
 _LOOK_EVERY = 0.05
 
 
 def run_local(
-    trials: Sequence[Trial], data: Path, runs: Path, *, slots: int, threads: int, watch: Callable[[str], None]
+    trials: Sequence[Trial], data: Path, runs: Path, *, slots: int, threads: int
 ) -> Generator[EndedTrial, None, None]:
     """Run trials, ``slots`` at once, and yield each as it ends; closing the iterator ends those that run.
 
@@ -24,7 +26,6 @@ def run_local(
         runs: folder in which each trial has its own.
         slots: trials at once.
         threads: of each trial.
-        watch: called with the names of the running trials.
     """
     gpus = visible_gpus()
     waiting, running, free = deque(trials), dict[int, tuple[Trial, "subprocess.Popen[bytes]"]](), list(range(slots))
@@ -34,13 +35,11 @@ def run_local(
                 trial, slot = waiting.popleft(), free.pop(0)
                 gpu = gpus[slot % len(gpus)] if gpus else None
                 running[slot] = trial, start_trial(trial, runs / trial.folder, data, threads, gpu)
-                watch(", ".join(str(trial) for trial, _ in running.values()))
+                log.info("running: %s", trial)
             for slot, (trial, child) in list(running.items()):
                 if child.poll() is not None:
                     del running[slot]
                     free.append(slot)
-                    if running and not waiting:
-                        watch(", ".join(str(other) for other, _ in running.values()))
                     yield EndedTrial(trial, failure_reason(runs / trial.folder, child.returncode))
             time.sleep(_LOOK_EVERY)
     finally:

@@ -1,7 +1,8 @@
 """The grid's TOML file: a closed schema, checked whole before anything runs, and the trials that it asks for."""
 
 import os
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +16,7 @@ from shiftbench.baselines.grid.trial import Trial, installed_versions
 from shiftbench.baselines.runs import choose_sources
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.notices import FormerName
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.toml_text import read_toml
 from shiftbench.validation.vocabulary import NO_SOURCE
@@ -36,10 +38,7 @@ Seeds = Annotated[list[Seed], pydantic.Field(min_length=1)]
 
 
 class GridModel(_GridTable):
-    """One ``[[models]]`` table: a program with its options, and a name for files and messages.
-
-    ``parameters`` decide nothing: ``--dry-run --gpu`` counts with them.
-    """
+    """One ``[[models]]`` table: a program with its options, and a name for files and messages."""
 
     name: ModelName
     program: Word
@@ -47,7 +46,15 @@ class GridModel(_GridTable):
     tasks: Words | None = None
     sources: Words | None = None
     seeds: Seeds | None = None
-    parameters: Annotated[float, pydantic.Field(gt=0)] | None = None
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _without_parameters(cls, table: Any) -> Any:
+        """Leave out the number of parameters, which an estimate for other machines used until 0.3."""
+        if not isinstance(table, dict) or "parameters" not in table:
+            return table
+        warnings.warn("a grid's 'parameters' decide nothing now; the key ends with 0.4", FormerName, stacklevel=2)
+        return {key: value for key, value in table.items() if key != "parameters"}
 
 
 class GridFile(_GridTable):
@@ -64,17 +71,12 @@ class GridFile(_GridTable):
 
 @dataclass(frozen=True)
 class GridPlan:
-    """What a grid file asks for: trials in the order task, model, source, seed, which is also the order in files.
-
-    Attributes:
-        parameters: of models by name, where the file says so.
-    """
+    """What a grid file asks for: trials in the order task, model, source, seed, which is also the order in files."""
 
     data: Path
     out: Path
     threads: int | None
     trials: tuple[Trial, ...]
-    parameters: Mapping[str, float]
 
 
 def read_plan(file: Path, programs: TyperGroup, tasks: Sequence[str] | None = None) -> GridPlan:
@@ -95,9 +97,8 @@ def read_plan(file: Path, programs: TyperGroup, tasks: Sequence[str] | None = No
     if checks.problems:
         # A source of the whole grid is checked for every model: without duplicates it is reported once.
         raise InvalidInput(dict.fromkeys(checks.problems))
-    parameters = {model.name: model.parameters for model in grid_file.models if model.parameters is not None}
     out = Path(os.path.normpath(file.parent / grid_file.out))
-    return GridPlan(folder.path, out, grid_file.threads, tuple(trials), parameters)
+    return GridPlan(folder.path, out, grid_file.threads, tuple(trials))
 
 
 def _read_grid_file(file: Path) -> GridFile:

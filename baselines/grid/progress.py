@@ -1,24 +1,26 @@
 """A grid from beginning to end: done trials are skipped, results are collected, failures are reported at the end."""
 
 import errno
+import logging
 import os
 import signal
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import filelock
-import typer
 
 from shiftbench.baselines.grid.collect import by_entry, collect
-from shiftbench.baselines.grid.display import GridProgress
+from shiftbench.baselines.grid.estimate import duration
 from shiftbench.baselines.grid.trial import LOG, PREDICTIONS, EndedTrial, Trial, is_whole
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem, counted
 from shiftbench.validation.vocabulary import PLACEBO
 
-Engine = Callable[[Sequence[Trial], Path, Callable[[str], None]], Generator[EndedTrial, None, None]]
-"""Runs trials, each in its own folder among the runs, reports what runs, and yields each as it ends; closing it stops
-all."""
+log = logging.getLogger(__name__)
+Engine = Callable[[Sequence[Trial], Path], Generator[EndedTrial, None, None]]
+"""Runs trials, each in its own folder among the runs, and yields each as it ends; closing it stops all."""
 
 _SHOWN = 20
 
@@ -35,7 +37,7 @@ def run_grid(trials: Sequence[Trial], out: Path, engine: Engine) -> None:
     runs = out / "runs"
     with _lock_folder(out), _ended_by_sigterm_as_by_ctrl_c():
         waiting = not_done(_sort_by_use(trials), runs)
-        _print_counts(trials, waiting, runs)
+        _log_counts(trials, waiting, runs)
         failed = _run_waiting(trials, waiting, runs, out, engine)
         for entry in by_entry(trials):
             collect(entry, runs, out)
@@ -58,7 +60,7 @@ def collect_done(trials: Sequence[Trial], out: Path) -> None:
         cure = "give the command without --collect"
         raise InvalidInput(Problem("no trial of this grid is done", str(runs), cure=cure))
     with _lock_folder(out):
-        _print_counts(trials, not_done(trials, runs), runs)
+        _log_counts(trials, not_done(trials, runs), runs)
         for entry in by_entry(trials):
             collect(entry, runs, out)
 
@@ -80,19 +82,21 @@ def _run_waiting(
     """Run the waiting trials, and write each entry when the last of its trials is done; returns those that failed."""
     unfinished, failed = set(waiting), []
     entry_of = {trial: entry for entry in by_entry(trials) for trial in entry}
-    n_done = len(trials) - len(waiting)
-    shown = GridProgress(len(trials), n_done)
+    n_done, began = len(trials) - len(waiting), time.monotonic()
+    bar = progress(total=len(trials), desc="trials", unit="trial", initial=n_done)
     try:
-        with shown, closing(engine(waiting, runs, shown.running)) as ending:
-            for ended in ending:
+        with bar, closing(engine(waiting, runs)) as ending:
+            for n_ended, ended in enumerate(ending, start=n_done + 1):
+                bar.update()
+                so_far = f"{n_ended} of {counted(len(trials), 'trial')}; {duration(time.monotonic() - began)} so far"
                 if ended.error is None:
                     unfinished.remove(ended.trial)
-                    shown.ended(f"done: {ended.trial}")
+                    log.info("done: %s (%s)", ended.trial, so_far)
                     if unfinished.isdisjoint(entry_of[ended.trial]):
                         collect(entry_of[ended.trial], runs, out)
                 else:
                     failed.append(ended)
-                    shown.ended(f"failed: {ended.trial}: {ended.error}")
+                    log.info("failed: %s: %s (%s)", ended.trial, ended.error, so_far)
                     if os.strerror(errno.ENOSPC) in ended.error:  # as all others would fail
                         raise _disk_is_full(runs)
     except OSError as error:
@@ -101,19 +105,20 @@ def _run_waiting(
         raise
     except KeyboardInterrupt:
         n_done = len(trials) - len(unfinished)
-        typer.echo(f"{n_done} of {counted(len(trials), 'trial')} done; the same command runs the others", err=True)
+        log.info("%d of %s done; the same command runs the others", n_done, counted(len(trials), "trial"))
         raise
     return failed
 
 
-def _print_counts(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path) -> None:
-    """Print how many trials are done and left, and how many others lie in the folder."""
-    typer.echo(f"{counted(len(trials), 'trial')}: {len(trials) - len(waiting)} done, {len(waiting)} to run", err=True)
+def _log_counts(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path) -> None:
+    """Log how many trials are done and left, and how many others lie in the folder."""
+    n_done = len(trials) - len(waiting)
+    log.info("%s: %d done, %d to run", counted(len(trials), "trial"), n_done, len(waiting))
     own = {runs / trial.folder for trial in trials}
     others = {path for trial in own for path in trial.parent.glob("*") if path.is_dir()} - own
     if others:
         why = "were made with other options, seeds, data or versions: kept, not used"
-        typer.echo(f"{counted(len(others), 'trial')} of these models in {runs}, {why}", err=True)
+        log.info("%s of these models in %s, %s", counted(len(others), "trial"), runs, why)
 
 
 def _failure_problem(ended: EndedTrial, runs: Path) -> Problem:

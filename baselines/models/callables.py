@@ -28,7 +28,7 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import UNPARSED, TaskKind
 
 if TYPE_CHECKING:
-    from shiftbench.baselines.models.request import LoadRequest
+    from shiftbench.baselines.models.settings import LoadRequest
 
 CALL_ROWS = 256
 """Rows of one call."""
@@ -201,6 +201,7 @@ class CallableModel(NamedModel):
 
 def load_callable(request: "LoadRequest") -> CallableModel:
     """Import the callable that a spec names; see ``load_model``."""
+    request.settings.refuse_unread(request.spec)
     module_name, _, path = request.spec.partition(":")
     if module_name.endswith(".py"):
         cure = f"write it as {module_name.removesuffix('.py')}:{path}"

@@ -6,9 +6,10 @@ Names are the same where they are written alike, or differ only in case and in w
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from unicodedata import normalize
 
 import numpy as np
@@ -86,7 +87,7 @@ def parse_label_map(pairs: Sequence[str]) -> dict[str, str]:
     """Parse ``--label-map`` options: a model's label and the task's, joined by ``=``.
 
     Args:
-        pairs: such as ``LABEL_0=negative``.
+        pairs: such as ``LABEL_0=negative``, or the names of files with a pair a line.
     Returns: the task's label by the model's.
     Raises: InvalidInput naming every pair that is none, or that maps a label a second time.
 
@@ -95,7 +96,7 @@ def parse_label_map(pairs: Sequence[str]) -> dict[str, str]:
     """
     parsed: dict[str, str] = {}
     problems = []
-    for pair in pairs:
+    for pair in _lines(pairs):
         name, equals, label = (part.strip() for part in pair.rpartition("="))
         if not equals or not name or not label:
             problems.append(
@@ -108,6 +109,13 @@ def parse_label_map(pairs: Sequence[str]) -> dict[str, str]:
     if problems:
         raise InvalidInput(problems)
     return parsed
+
+
+def _lines(pairs: Sequence[str]) -> Iterator[str]:
+    """Read pairs as they were typed, and those in files."""
+    for pair in pairs:
+        is_file = "=" not in pair and Path(pair).is_file()
+        yield from filter(str.strip, Path(pair).read_text(encoding="utf-8").splitlines()) if is_file else [pair]
 
 
 def match_labels(

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shiftbench.baselines.models.loaded import LoadedModel
-from shiftbench.baselines.models.request import LoadRequest
+from shiftbench.baselines.models.settings import OPTION, LoadRequest, ModelSettings
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 
@@ -19,8 +19,8 @@ PICKLES = (".pkl", ".pickle", ".joblib")
 _CALLABLE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _HUB_ID = re.compile(r"\w[\w.-]*(?:/[\w.-]+)?")
 FORMS = (
-    "give a folder or Hub id, 'module:callable', a pipeline saved with skops (.skops), a pickle with --trust-pickle, "
-    "or the URL of an OpenAI-compatible server with --model"
+    "give a folder or Hub id, 'module:callable', a pipeline saved with skops (.skops), a pickle with --model-arg "
+    "trust_pickle=yes, or the URL of an OpenAI-compatible server with --model"
 )
 
 
@@ -31,17 +31,9 @@ def load_model(
     inputs: Sequence[str],
     labels: Sequence[str],
     label_map: Mapping[str, str] | None = None,
-    trust_pickle: bool = False,
     served_model: str | None = None,
-    revision: str | None = None,
-    max_length: int | None = None,
-    max_target: int | None = None,
-    form: str | None = None,
-    may_abstain: bool = False,
     prompt: "TaskPrompt | None" = None,
-    instruction: str | None = None,
-    api_key_env: str | None = None,
-    concurrency: int = 8,
+    settings: ModelSettings | None = None,
 ) -> LoadedModel:
     """Load a model for a task; nothing is predicted yet, but all that can be refused beforehand is.
 
@@ -52,27 +44,22 @@ def load_model(
         inputs: its input columns.
         labels: its labels or tags; none of other kinds.
         label_map: the task's label by the model's name of it, where names differ.
-        trust_pickle: load pickles, which can run any code; from local paths alone.
         served_model: the model's name on the server.
-        revision: commit, branch or tag of a Hub model.
-        max_length: word pieces that are read of a text; default what the model reads.
-        max_target: tokens of a written text; default 128, of an answer 20, or what the model's own settings say.
-        form: what an encoder-decoder reads, input columns in braces; default as ``finetune-seq2seq`` trains it.
-        may_abstain: let a model of extractive QA say that there is no answer (SQuAD 2.0); others always answer.
         prompt: how rows are put to a served model; default general words for the kind of task.
-        instruction: own words for it instead; ``{labels}`` stands for the labels.
-        api_key_env: environment variable with the server's key; default OPENAI_API_KEY, where it is set.
-        concurrency: requests to the server under way at once.
+        settings: how the model is loaded and asked, such as ``ModelSettings(max_length=64)``.
     Returns: the model.
-    Raises: InvalidInput when there is no such model, it does something else than the task, or its labels are others.
+    Raises: InvalidInput when there is no such model, it does something else than the task, its labels are others, or it
+        does not read a setting.
     """
     request = LoadRequest(
-        spec, kind, tuple(inputs), tuple(labels), dict(label_map or {}), trust_pickle, served_model, revision,
-        max_length, max_target, form, may_abstain, prompt, instruction, api_key_env, concurrency,
+        spec, kind, tuple(inputs), tuple(labels), dict(label_map or {}), served_model, prompt,
+        settings or ModelSettings(),
     )  # fmt: skip
     _check_options(request)
     with _name_model_in_problems(spec):
-        return _load(request)
+        model = _load(request)
+    model.version = [model.version, dict(request.label_map), asdict(request.settings)]
+    return model
 
 
 def is_url(spec: str) -> bool:
@@ -87,7 +74,7 @@ def _load(request: LoadRequest) -> LoadedModel:
         from shiftbench.baselines.models.served import load_served
 
         return load_served(request)
-    if path.suffix in (".skops", *PICKLES) or (path.is_file() and request.trust_pickle):
+    if path.suffix in (".skops", *PICKLES) or (path.is_file() and request.settings.trust_pickle):
         from shiftbench.baselines.models.pipelines import load_pipeline_file
 
         return load_pipeline_file(request, path)
@@ -139,16 +126,17 @@ def _check_options(request: LoadRequest) -> None:
 
 @contextmanager
 def _name_model_in_problems(spec: str) -> Iterator[None]:
-    """Replace ``--model`` in problems by the model's name: the training programs call it so, these commands do not."""
+    """Name a model and its settings in problems as these commands do; the training programs have options for them."""
+    here = {"--model": spec, "--api-key-env": f"{OPTION} api_key_env"}
     try:
         yield
     except InvalidInput as error:
         error.problems[:] = [
-            replace(problem, file=spec, cure=_cure(problem)) if problem.file == "--model" else problem
+            replace(
+                problem,
+                file=here.get(problem.file, problem.file),
+                cure=FORMS if problem.what == "the model cannot be loaded" else problem.cure,
+            )
             for problem in error.problems
         ]
         raise InvalidInput(error.problems) from error.__cause__
-
-
-def _cure(problem: Problem) -> str:
-    return FORMS if problem.what == "the model cannot be loaded" else problem.cure

@@ -1,8 +1,9 @@
 """Scikit-learn pipelines from a file: saved with skops, or pickled by somebody who is trusted.
 
-A pickle can run any code when it is loaded, so it is loaded from this machine alone and only where ``--trust-pickle``
-says so. A skops file names types and the values of their parameters: all of them are compared with a list before
-anything is imported (``skops_check``), and the model is loaded and asked in a process of its own (``isolated``).
+A pickle can run any code when it is loaded, so it is loaded from this machine alone and only where the setting
+``trust_pickle`` says so. A skops file names types and the values of their parameters: all of them are compared with a
+list before anything is imported (``skops_check``), and the model is loaded and asked in a process of its own
+(``isolated``).
 """
 
 from collections.abc import Iterator
@@ -18,13 +19,14 @@ from shiftbench.baselines.models.classes import class_names, classes_of
 from shiftbench.baselines.models.labels import LabelMatch, match_labels
 from shiftbench.baselines.models.loaded import NamedModel, describe_error
 from shiftbench.baselines.models.outputs import frame_of_labels, frame_of_probabilities
+from shiftbench.baselines.models.settings import PICKLES
 from shiftbench.builders.checksums import file_state
 from shiftbench.validation.command_line import require
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
-    from shiftbench.baselines.models.request import LoadRequest
+    from shiftbench.baselines.models.settings import LoadRequest
 
 
 @dataclass
@@ -49,11 +51,12 @@ class Pipeline(NamedModel):
 
 def load_pipeline_file(request: "LoadRequest", path: Path) -> Pipeline:
     """Load a pipeline from a skops file or a trusted pickle; see ``load_model``."""
+    request.settings.refuse_unread(request.spec, PICKLES)
     if request.kind is not TaskKind.CLASSIFICATION:
         cure = "give a 'module:callable' that calls it"
         found = f"a task of kind '{request.kind.value}'"
         raise InvalidInput(Problem("a pipeline predicts labels only", request.spec, found, cure))
-    estimator = load_estimator(path, trust_pickle=request.trust_pickle)
+    estimator = load_estimator(path, trust_pickle=request.settings.trust_pickle)
     classes = classes_of(estimator)
     if classes is None:
         found = getattr(estimator, "type_name", type(estimator).__name__)
@@ -99,7 +102,7 @@ def reading_pickle(path: Path, *, trust_pickle: bool) -> Iterator[None]:
     """
     if not trust_pickle:
         what = "a pickle can run any code on this machine when it is loaded"
-        cure = "save the model with skops.io.dump, or give --trust-pickle if you know who made the file"
+        cure = "save the model with skops.io.dump, or give --model-arg trust_pickle=yes if you know who made the file"
         raise InvalidInput(Problem(what, str(path), cure=cure))
     try:
         yield

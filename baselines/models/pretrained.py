@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from shiftbench.baselines.models.labels import LabelMatch, match_labels, match_tags, resolve_label
 from shiftbench.baselines.models.loaded import NamedModel, refuse_row
+from shiftbench.baselines.models.settings import HUB, READERS, TRANSFORMERS, WRITERS
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TOKENS, UNPARSED, TaskKind
 
 if TYPE_CHECKING:
-    from shiftbench.baselines.models.request import LoadRequest
+    from shiftbench.baselines.models.settings import LoadRequest
     from shiftbench.baselines.training.batches import Features
 
 USUAL_LENGTH = 512
@@ -45,6 +46,7 @@ _TRAINER = {
     TaskKind.EXTRACTIVE_QA: "finetune-qa",
     TaskKind.GENERATION: "finetune-seq2seq",
 }
+_KINDS = {"ForConditionalGeneration": [WRITERS], "ForQuestionAnswering": [READERS]}
 _GENERIC_MAX_LENGTH = 20
 """What transformers has for models whose settings say nothing of how long a text may get."""
 _NAN_CUE = "check its weights; half precision that overflowed in training gives such models"
@@ -208,9 +210,12 @@ def load_pretrained(request: "LoadRequest") -> NamedModel:
     from shiftbench.baselines.training.options import Precision
 
     spec = request.spec
-    where: dict[str, Any] = {"revision": request.revision} if request.revision else {}
+    settings, is_folder = request.settings, Path(request.spec).is_dir()
+    where: dict[str, Any] = {"revision": settings.revision} if settings.revision else {}
     config = load_config(spec, **where)
     head = _head(config, request)
+    kinds = [TRANSFORMERS, *([] if is_folder else [HUB]), *_KINDS.get(head, ())]
+    settings.refuse_unread(spec, *kinds)
     match = _match(config, request) if head in ("ForSequenceClassification", "ForTokenClassification") else None
     spaced: dict[str, Any] = {"add_prefix_space": True} if head == "ForTokenClassification" else {}
     tokenizer = load_tokenizer(spec, **where, **spaced)
@@ -224,7 +229,7 @@ def load_pretrained(request: "LoadRequest") -> NamedModel:
         raise InvalidInput(Problem("the model has no trained weights for its answers", spec, found, cure))
     device = Device.best(Precision.FP32)
     common: dict[str, Any] = {
-        "name": Path(spec).resolve().name if Path(spec).is_dir() else spec.rpartition("/")[2],
+        "name": Path(spec).resolve().name if is_folder else spec.rpartition("/")[2],
         "inputs": request.inputs,
         "revision": getattr(config, "_commit_hash", None),
         "notes": match.notes if match else (),
@@ -234,7 +239,7 @@ def load_pretrained(request: "LoadRequest") -> NamedModel:
             "parameters": int(model.num_parameters()),
             "paradigm": "fine-tuned",
         },
-        "version": model_version(spec) if Path(spec).is_dir() else getattr(config, "_commit_hash", None),
+        "version": model_version(spec) if is_folder else getattr(config, "_commit_hash", None),
         "libraries": ("torch", "transformers"),
         "model": model,
         "tokenizer": tokenizer,
@@ -244,7 +249,7 @@ def load_pretrained(request: "LoadRequest") -> NamedModel:
         "part_rows": _part_rows(head, device.name),
     }
     if head == "ForQuestionAnswering":
-        return PretrainedReader(**common, may_abstain=request.may_abstain)
+        return PretrainedReader(**common, may_abstain=settings.may_abstain)
     if match is None:
         return _writer(model, request, common)
     return (PretrainedClassifier if head == "ForSequenceClassification" else PretrainedTagger)(**common, match=match)
@@ -255,12 +260,12 @@ def _writer(model: Any, request: "LoadRequest", common: Mapping[str, Any]) -> Pr
 
     own = model.generation_config.max_length
     usual = own if own not in (None, _GENERIC_MAX_LENGTH) else MAX_TARGET[request.kind]
-    form = request.form or input_form(request.inputs)
+    form = request.settings.form or input_form(request.inputs)
     if not any(f"{{{name}}}" in form for name in request.inputs):
         cure = f"name columns in braces: {', '.join(request.inputs)}"
-        raise InvalidInput(Problem("the form names no input column", "--form", f"'{form}'", cure))
+        raise InvalidInput(Problem("the form names no input column", "--model-arg form", f"'{form}'", cure))
     return PretrainedWriter(
-        **common, kind=request.kind, form=form, max_target=request.max_target or usual, labels=request.labels,
+        **common, kind=request.kind, form=form, max_target=request.settings.max_target or usual, labels=request.labels,
         label_map=request.label_map,
     )  # fmt: skip
 
@@ -309,7 +314,7 @@ def _max_length(config: Any, tokenizer: Any, head: str, request: "LoadRequest") 
     endless = 10**9
     limit = min(usable_token_length(config, TrainingOptions(model=request.spec), endless), tokenizer.model_max_length)
     usual = QA_WINDOW if head == "ForQuestionAnswering" else limit if limit < endless else USUAL_LENGTH
-    return int(min(request.max_length or usual, limit))
+    return int(min(request.settings.max_length or usual, limit))
 
 
 def _part_rows(head: str, device: str) -> int:

@@ -1,7 +1,7 @@
 """SetFit folders: a body of sentence-transformers and a head that reads its vectors.
 
 Read by hand, without the package ``setfit``, whose own heads are pickles: ``model_head.pkl``, of scikit-learn or
-SetFit's differentiable one, is loaded with ``--trust-pickle`` alone. A head saved with skops (``model_head.skops``) is
+SetFit's differentiable one, needs the setting ``trust_pickle``. A head saved with skops (``model_head.skops``) is
 checked, loaded and asked like any skops file, before anything else of the folder is read; it, or
 a linear one as ``model_head.safetensors`` (weight and bias), needs no trust. Cross-encoders of sentence-transformers
 are sequence classifiers of transformers, and loaded as such.
@@ -20,6 +20,7 @@ from shiftbench.baselines.models.labels import LabelMatch, match_labels
 from shiftbench.baselines.models.loaded import NamedModel
 from shiftbench.baselines.models.outputs import frame_of_labels, frame_of_probabilities
 from shiftbench.baselines.models.pipelines import load_estimator, reading_pickle
+from shiftbench.baselines.models.settings import PICKLES
 from shiftbench.builders.checksums import folder_state
 from shiftbench.validation.command_line import require
 from shiftbench.validation.json_text import parse_json
@@ -27,7 +28,7 @@ from shiftbench.validation.report import InvalidInput, Problem, first_line
 from shiftbench.validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
-    from shiftbench.baselines.models.request import LoadRequest
+    from shiftbench.baselines.models.settings import LoadRequest
 
 HEADS = ("model_head.skops", "model_head.safetensors", "model_head.pkl")
 
@@ -78,13 +79,14 @@ def find_head(folder: Path) -> Path | None:
 
 def load_sentence_model(request: "LoadRequest", folder: Path) -> SentenceModel:
     """Load a SetFit folder; see ``load_model``."""
+    request.settings.refuse_unread(request.spec, PICKLES)
     if request.kind is not TaskKind.CLASSIFICATION or len(request.inputs) != 1:
         found = f"a task of kind '{request.kind.value}' with {', '.join(request.inputs)}"
         cure = "give a task with the input column 'text', or a 'module:callable'"
         raise InvalidInput(Problem("a SetFit model labels single texts", request.spec, found, cure))
     path = find_head(folder)
     assert path is not None
-    head = _load_head(path, trust_pickle=request.trust_pickle)
+    head = _load_head(path, trust_pickle=request.settings.trust_pickle)
     settings = _settings(folder)
     classes = getattr(head, "classes_", None)
     names = [] if classes is None else class_names(classes)

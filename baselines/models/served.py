@@ -7,12 +7,13 @@ import polars as pl
 from tqdm import tqdm
 
 from shiftbench.baselines.models.loaded import NamedModel
+from shiftbench.baselines.models.settings import SERVED
 from shiftbench.validation.command_line import require
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
-    from shiftbench.baselines.models.request import LoadRequest
+    from shiftbench.baselines.models.settings import LoadRequest
     from shiftbench.baselines.prompting.server import ModelServer
     from shiftbench.baselines.prompting.task_prompt import TaskPrompt
 
@@ -49,14 +50,15 @@ def load_served(request: "LoadRequest") -> ServedModel:
     from shiftbench.baselines.prompting.server import ModelServer
     from shiftbench.baselines.prompting.task_prompt import PromptProtocol, TaskPrompt
 
+    request.settings.refuse_unread(request.spec, SERVED)
     if not request.served_model:
         cure = "name the one to use with --model"
         raise InvalidInput(Problem("a server may have several models", request.spec, cure=cure))
     require("openai", "llm")
     address = server_address(request.spec)
-    key = server_key(request.api_key_env or API_KEY_ENV, is_needed=address == OPENAI) or "none"
-    server = ModelServer(request.served_model, base_url=address, api_key=key, concurrency=request.concurrency)
-    words = general_wording(request.kind, request.inputs, request.labels, request.instruction)
+    key = server_key(request.settings.api_key_env or API_KEY_ENV, is_needed=address == OPENAI) or "none"
+    server = ModelServer(request.served_model, base_url=address, api_key=key, concurrency=request.settings.concurrency)
+    words = general_wording(request.kind, request.inputs, request.labels, request.settings.instruction)
     prompt = request.prompt or TaskPrompt(request.kind, request.labels, words, PromptProtocol.DR)
     return ServedModel(
         name=request.served_model, inputs=request.inputs, libraries=("openai",),

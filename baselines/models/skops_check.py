@@ -98,7 +98,7 @@ def check_skops(content: bytes, place: str) -> bytes:
     except _UnlistedError as error:
         cure = (
             "save a pipeline of the parts of scikit-learn that 'baselines/models/skops_list.toml' lists; a file of "
-            "your own can be saved as a pickle and loaded with --trust-pickle"
+            "your own can be saved as a pickle and loaded with --model-arg trust_pickle=yes"
         )
         raise InvalidInput(Problem(error.what, place, ", ".join(error.found), cure)) from error
     except Exception as error:  # a damaged file may raise anything, such as zlib.error or lzma.LZMAError

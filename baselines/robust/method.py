@@ -37,7 +37,6 @@ class Method(StrEnum):
     SOUP = "soup"
     SWAD = "swad"
     TEMPERATURE = "temperature"
-    TENT = "tent"
     DAPT = "dapt"
 
 
@@ -45,11 +44,6 @@ OF_DOMAINS = frozenset({Method.GROUP_DRO, Method.CORAL, Method.IRM, Method.DANN,
 """Methods whose loss tells the domains of the train rows apart."""
 OF_FEATURES = frozenset({Method.CORAL, Method.DANN, Method.LISA, Method.DFR, Method.WISE_FT, Method.DAPT})
 """Methods that need an encoder, and most of them what its last layer reads."""
-EXTRA_DATA = {
-    Method.DAPT: "train texts of the targets, without labels",
-    Method.TENT: "test texts of each target, without labels",
-}
-"""What methods read beside the source's rows."""
 OF_VALIDATION = frozenset({Method.DFR, Method.SOUP, Method.SWAD, Method.TEMPERATURE})
 """Methods that use the source's validation rows."""
 _OWN_LOSS = OF_DOMAINS | {Method.ENSEMBLE}
@@ -57,7 +51,6 @@ _APART = (
     {Method.SOUP, Method.WISE_FT},
     {Method.SOUP, Method.SWAD},
     {Method.SWAD, Method.WISE_FT},
-    {Method.TENT, Method.TEMPERATURE},
 )
 
 

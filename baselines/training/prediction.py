@@ -54,7 +54,7 @@ def predict_rows(
             "prediction",
             device,
             "one row at a time",
-            "read less of a text (--max-length of predict, --eval-max-length of trainings), or give another model",
+            "read less of a text (--model-arg max_length=N, --eval-max-length of trainings), or give another model",
         ),
         torch.inference_mode(),
         device.computing(),

@@ -1,21 +1,19 @@
 """Building a benchmark from its upstream files: find, read, compare with what is recorded, assemble, write."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from shiftbench.builders import boss, df1, dr
 from shiftbench.builders.building.from_hub import fetch_from_hub
-from shiftbench.builders.building.names import find_known, find_tasks
-from shiftbench.builders.building.read_tasks import raise_if_any, read_tasks, select_domain
-from shiftbench.builders.building.reading import Reading
+from shiftbench.builders.building.read_tasks import Reading, raise_if_any, read_tasks, select_domain
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.builders.specs.spec import TaskSpec, upstream
 from shiftbench.builders.stored_rows import scratch_folder
 from shiftbench.builders.writing.withhold import label_key, secret_seed
 from shiftbench.builders.writing.writer import check_out, write_folder
-from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 
 BENCHMARKS: Mapping[str, tuple[str, tuple[TaskSpec, ...]]] = {
     "dr": (dr.TITLE, dr.TASKS),
@@ -23,8 +21,8 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[TaskSpec, ...]]] = {
     "df1": (df1.TITLE, df1.TASKS),
 }
 """Benchmarks that are built from upstream files."""
-OTHERS = ("synthetic", "own")
-"""Benchmarks that have modules of their own."""
+CANDIDATES = "candidates"
+"""Names all tasks of data sets that a benchmark might have been made of."""
 
 
 class Built(NamedTuple):
@@ -45,11 +43,6 @@ def list_domains(benchmark: str | None = None) -> list[str]:
     return [f"{task.id}.{domain.name}" for _, tasks in chosen for task in tasks for domain in task.domains]
 
 
-def check_benchmark(name: str) -> str:
-    """Return a benchmark's name; InvalidInput lists the known ones where it is none of them."""
-    return find_known(name, [*BENCHMARKS, *OTHERS], "benchmark")
-
-
 def choose_tasks(benchmark: str | None, task: str | None) -> tuple[TaskSpec, ...]:
     """Return the tasks that are built from upstream files: one, those of a benchmark, or all.
 
@@ -58,7 +51,7 @@ def choose_tasks(benchmark: str | None, task: str | None) -> tuple[TaskSpec, ...
     if benchmark is None:
         return tuple(spec for _, specs in BENCHMARKS.values() for spec in specs)
     _, specs = _with_files(benchmark)
-    return specs if task is None else find_tasks(task, specs, benchmark)[0]
+    return specs if task is None else _find_tasks(task, specs, benchmark)[0]
 
 
 def build(
@@ -76,7 +69,6 @@ def build(
     withhold_labels: bool = False,
     other_revisions: bool = False,
     from_hub: bool = False,
-    note: Callable[[str], None] = lambda _: None,
 ) -> Built:
     """Build a benchmark, or one task of it, into a dataset folder.
 
@@ -99,7 +91,6 @@ def build(
         other_revisions: take files with other checksums than the recorded ones where their row counts agree, and mark
             the dataset unverified.
         from_hub: first download missing files into the first folder, where they are open and on the Hugging Face Hub.
-        note: is called with a line about each file that is downloaded.
     Returns: the manifest of what was written, and the tasks that could not be built.
     Raises: InvalidInput naming every file that is missing, short or altered, and every split that is not as recorded,
         where nothing could be built; nothing is written then.
@@ -107,7 +98,7 @@ def build(
     title, specs = _with_files(benchmark)
     only = None
     if task_name is not None:
-        specs, only = find_tasks(task_name, specs, benchmark)
+        specs, only = _find_tasks(task_name, specs, benchmark)
     if withhold_labels and any(spec.pairing for spec in specs):
         cure = "leave --withhold-labels out"
         what = "labels of pairings cannot be withheld: test texts of one are training texts of another"
@@ -115,7 +106,7 @@ def build(
     check_out(out, overwrite=overwrite, withhold=withhold_labels)
     raws = (raw,) if isinstance(raw, Path) else tuple(raw)
     if from_hub:
-        fetch_from_hub([select_domain(spec, only) for spec in specs], raws, note=note)
+        fetch_from_hub([select_domain(spec, only) for spec in specs], raws)
     cure = specs[0].domains[0].sources[0].instructions
     raise_if_any(
         [Problem("there is no such folder of upstream files", str(p), cure=cure) for p in raws if not p.is_dir()]
@@ -146,7 +137,33 @@ def build(
 
 
 def _with_files(benchmark: str) -> tuple[str, tuple[TaskSpec, ...]]:
-    if check_benchmark(benchmark) in OTHERS:
-        what, cure = "this benchmark is not built from upstream files", f"those that are: {', '.join(BENCHMARKS)}"
-        raise InvalidInput(Problem(what, "command line", f"'{benchmark}'", cure))
-    return BENCHMARKS[benchmark]
+    return BENCHMARKS[_find_known(benchmark, list(BENCHMARKS), "benchmark of upstream files")]
+
+
+def _find_tasks(name: str, specs: tuple[TaskSpec, ...], benchmark: str) -> tuple[tuple[TaskSpec, ...], str | None]:
+    """Find the task of a name, or of the name that a pairing has in the paper, or all tasks of candidates.
+
+    Returns: the tasks, and the one domain of the task that is named, as in ``sa.sst``; None where the task is.
+    """
+    name = name.removeprefix(f"{benchmark}/")
+    name = {spec.pairing.name: spec.name for spec in specs if spec.pairing}.get(name, name)
+    candidates = tuple(spec for spec in specs if spec.candidates_for is not None)
+    names = [*(spec.name for spec in specs), *([CANDIDATES] if candidates else [])]
+    task, _, domain = name.partition(".")
+    known = _find_known(task, names, f"task of {benchmark}")
+    chosen = candidates if known == CANDIDATES else (specs[names.index(known)],)
+    if not domain:
+        return chosen, None
+    having = tuple(spec for spec in chosen if domain in {each.name for each in spec.domains})
+    _find_known(domain, [each.name for spec in chosen for each in spec.domains], f"domain of {task}")
+    if any(spec.pairing for spec in having):
+        what, cure = "a pairing cannot be built from one of its domains", f"give {task}"
+        raise InvalidInput(Problem(what, "command line", f"'{name}'", cure))
+    return having, domain
+
+
+def _find_known(name: str, names: Sequence[str], what: str) -> str:
+    """Return a name that is among the known ones; InvalidInput says what it is not, and suggests the nearest."""
+    if name not in names:
+        raise UnknownChoice(Problem(f"there is no such {what}", "command line", f"'{name}'", did_you_mean(name, names)))
+    return name

@@ -7,6 +7,7 @@ then on; none is known beforehand. Rows count as those of the release only where
 
 import fnmatch
 import json
+import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
+
+log = logging.getLogger(__name__)
 
 RECORD = "from_hub.json"
 """Lies in a source's folder: the repository, its revision, and the files written from it."""
@@ -196,7 +199,6 @@ def fetch_from_hub(
     raws: Sequence[Path],
     *,
     api: "HfApi | None" = None,
-    note: Callable[[str], None] = lambda _: None,
 ) -> tuple[Fetched, ...]:
     """Fetch the files of tasks that no folder has and the Hub does, into the first folder.
 
@@ -204,7 +206,6 @@ def fetch_from_hub(
         specs: the tasks.
         raws: folders of upstream files; the first is made where it is not there.
         api: the Hub; by default the one of ``HF_ENDPOINT``.
-        note: is called with a line about each file.
     Returns: what was fetched; empty where nothing is missing that the Hub has.
     Raises: InvalidInput when the Hub cannot be reached or has other files; files fetched before stay.
     """
@@ -224,9 +225,9 @@ def fetch_from_hub(
             continue
         repository = _open(slug, name, raws[0], api)
         for file in missing:
-            note(f"fetching {file.place} from {name}@{repository.revision[:12]} on the Hub")
+            log.info("fetching %s from %s@%s on the Hub", file.place, name, repository.revision[:12])
             fetched.append(_fetch(file, slug, repository, raws[0]))
-            note(_outcome(fetched[-1]))
+            log.info("%s", _outcome(fetched[-1]))
     return tuple(fetched)
 
 

@@ -1,5 +1,6 @@
 """Which columns of one's own data hold what: as they are named on the command line, or by their usual names."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -17,6 +18,10 @@ KINDS = {
     "texts": TaskKind.GENERATION,
 }
 """Kinds of own data, by the words that people type."""
+SPANS = ("month", "quarter", "year")
+"""Spans of time that dates are grouped by where they are domains."""
+ROLES = ("domain", *SPANS, "text", "id", "split", "group", "label", *KINDS)
+"""What a column may hold in ``--columns``; a span is a column of dates, a kind also says what is predicted."""
 
 _INPUTS: Mapping[TaskKind, tuple[tuple[str, ...], ...]] = {
     TaskKind.CLASSIFICATION: (("text",), ("premise", "hypothesis")),
@@ -77,8 +82,49 @@ def infer_kind(columns: Sequence[str]) -> TaskKind:
 def find_kind(word: str | None) -> TaskKind | None:
     """Return the kind that a word stands for, None for None; InvalidInput lists the words."""
     if word is not None and word not in KINDS:
-        raise UnknownChoice(Problem("there is no such kind", "--kind", repr(word), did_you_mean(word, list(KINDS))))
+        raise UnknownChoice(Problem("there is no such kind", "kind", repr(word), did_you_mean(word, list(KINDS))))
     return KINDS[word] if word is not None else None
+
+
+def parse_columns(values: Sequence[str]) -> tuple[Columns, TaskKind | None]:
+    """Parse what was typed as ``--columns``.
+
+    Args:
+        values: ``ROLE=COLUMN``, several with commas between; a comma in a column's name stays where no ``WORD=``
+            follows. After a kind the column may be left empty: it has its usual name.
+    Returns: which columns hold what; what is predicted, None where no role says it.
+    Raises: UnknownChoice for an unknown role, one that is given twice, and two roles of which only one can be.
+
+    >>> parse_columns(["quarter=date,id=key", "text=title, text=body", "tags=bio"])[0].text
+    ('title', 'body')
+    """
+    given: dict[str, list[str]] = {}
+    for part in (part for value in values for part in re.split(r",\s*(?=\w+\s*=)", value)):
+        role, sign, column = (each.strip() for each in part.partition("="))
+        if not sign or role not in ROLES:
+            cure = f"give ROLE=COLUMN, with a role of {', '.join(ROLES)}"
+            what = "there is no such role of a column" if sign else "a column is named without its role"
+            raise UnknownChoice(Problem(what, "--columns", repr(role if sign else part), cure))
+        if not column and role not in KINDS:
+            raise UnknownChoice(Problem("no column is named", "--columns", repr(part), f"give {role}=COLUMN"))
+        given.setdefault(role, []).append(column)
+    for roles in (("domain", *SPANS), ("label", *KINDS), ("id",), ("split",), ("group",)):
+        typed = [f"{role}={column}" for role in roles for column in given.get(role, ())]
+        if len(typed) > 1:
+            what = "one role is given to several columns"
+            raise UnknownChoice(Problem(what, "--columns", ", ".join(typed), "give one of them"))
+    one = {role: columns[0] for role, columns in given.items()}
+    span = next((span for span in SPANS if span in one), None)
+    kind = next((kind for kind in KINDS if kind in one), None)
+    return Columns(
+        domain=one.get(span or "domain"),
+        label=one.get(kind or "label") or None,
+        text=tuple(given.get("text", ())),
+        id=one.get("id"),
+        split=one.get("split"),
+        group=one.get("group"),
+        domain_by=span,
+    ), find_kind(kind)
 
 
 @dataclass
@@ -122,7 +168,8 @@ class FoundColumns:
         self._find_inputs(in_table, set(given.values()))
         self._find_more("domain", given, in_table)
         if "domain" not in self.names and self.table.domain is None:
-            cure = _other_case(("domain",), in_table) or "add 'domain', or give --domain-column, or a file a domain"
+            cure = "add 'domain', or give --columns domain=NAME, or a file a domain"
+            cure = _other_case(("domain",), in_table) or cure
             self._report_missing("a column is missing", "domain", cure)
         self._find_gold(in_table, set(self.columns.text))
         for name in ("group", "split"):
@@ -158,7 +205,8 @@ class FoundColumns:
             if not own:
                 names = [name for names in usual for name in names]
                 like = " or ".join(" and ".join(f"'{name}'" for name in names) for names in usual)
-                cure = _other_case(names, in_table) or f"name it {like.replace(' or ', ', or ')}, or give --text-column"
+                cure = f"name it {like.replace(' or ', ', or ')}, or give --columns text=NAME"
+                cure = _other_case(names, in_table) or cure
                 self._report_missing("the text column is missing", usual[0][0], cure)
         self.names |= dict(zip(self.inputs, own, strict=True))
 
@@ -169,7 +217,7 @@ class FoundColumns:
             self._report_missing(
                 "a column is missing",
                 usual[0],
-                _other_case(usual, in_table) or f"add '{usual[0]}', or give --label-column",
+                _other_case(usual, in_table) or f"add '{usual[0]}', or give --columns label=NAME",
             )
             return
         self.names[gold] = own

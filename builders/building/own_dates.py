@@ -52,7 +52,7 @@ def group_dates(domains: pl.Series, span: str, file: str, column: str) -> pl.Ser
     bad = (dates.is_null() & domains.is_not_null()).arg_true()
     if len(bad):
         value = repr(domains[int(bad[0])])[:80] + and_more(len(bad) - 1)
-        cure = "write dates as 2024-03-31, or leave --domain-by out"
+        cure = "write dates as 2024-03-31, or name them as domain, not as a span of time"
         raise InvalidInput(Problem("a value is not a date", file, value, cure, column=column, row=int(bad[0]) + 1))
     if form in ("%m/%d/%Y", "%d/%m/%Y"):
         other = "%d/%m/%Y" if form == "%m/%d/%Y" else "%m/%d/%Y"

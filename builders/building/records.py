@@ -1,14 +1,30 @@
 """What was read of upstream files beside what is recorded of them: rows, checksums, rows after the named steps."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
+from typing import Literal
 
 from shiftbench.builders.checksums import file_sha256
-from shiftbench.builders.folder.manifest import SourceFile, UpstreamRows
+from shiftbench.builders.folder.manifest import SourceFile, SplitOverlap, UpstreamRows
+from shiftbench.builders.reading.fingerprint import N_HASHES, count_overlap, merge_fingerprints
+from shiftbench.builders.reading.intake import FileRead
 from shiftbench.builders.specs.sources import SourceSpec
-from shiftbench.builders.specs.spec import FileFacts, FileSpec, TaskSpec, TotalFacts, Upstream
-from shiftbench.validation.report import Problem
+from shiftbench.builders.specs.spec import (
+    DomainRecord,
+    DomainSpec,
+    FileFacts,
+    FileSpec,
+    Fingerprint,
+    TaskSpec,
+    TotalFacts,
+    Upstream,
+)
+from shiftbench.builders.stored_rows import Rows
+from shiftbench.validation.report import Problem, counted
+from shiftbench.validation.vocabulary import SPLITS
 
 PARTIAL = "fetch the whole file, or give --partial to build what there is"
 _SURPLUS = "rows of another file may be appended: fetch the file again, or give --partial to build what there is"
@@ -159,3 +175,213 @@ def _other_checksum(facts: SourceFile, records: Upstream) -> str | None:
     """Return the recorded checksum of a file where its own differs."""
     recorded = records.files.get(facts.path, FileFacts()).sha256
     return recorded if recorded not in (None, facts.sha256) else None
+
+
+Extent = Literal["whole", "part", "other"]
+"""What of a release a file is; nothing can be compared of ``other``: more rows than it has, or another revision."""
+
+_MESSAGES = {
+    "rows": "the number of rows after the named steps differs from the recorded one",
+    "labels": "the label counts differ from the recorded ones",
+    "hashes": "rows differ from the recorded ones",
+    "overlap": "the number of rows that are in both splits differs from the recorded one",
+    "equal": "two splits have the same rows",
+    "half": "more than half of the rows are in another split, too",
+}
+"""The message of each kind of deviation."""
+_LIKELY_MIXED = ("equal", "half")
+"""Kinds that one file in place of another explains best."""
+
+
+@dataclass(frozen=True)
+class MeasuredDomain:
+    """A domain's rows as upstream has them: by split and file what tells them from others, and what splits share."""
+
+    spec: DomainSpec
+    splits: Mapping[str, Mapping[FileSpec, Fingerprint]]
+    overlaps: tuple[SplitOverlap, ...]
+    drawn: frozenset[str]
+    """Splits that hold a sample, so that what they share with others depends on the seed."""
+
+    def extent(self, overlap: SplitOverlap, extents: Mapping[FileSpec, Extent]) -> Extent:
+        """Return what of the release two splits together are."""
+        every = [file for split in (overlap.split, overlap.other) for file in self.spec.files[split]]
+        of: set[Extent] = {extents.get(file, "part") for file in every if file in extents or not file.partial}
+        if "other" in of:
+            return "other"
+        return "part" if "part" in of or any(file.partial for file in every if file in extents) else "whole"
+
+    def record(self, extents: Mapping[FileSpec, Extent]) -> DomainRecord | None:
+        """Return what there is to record; None where no file is whole."""
+        splits = {
+            split: {
+                file.path: self.splits[split][file] if extents.get(file) == "whole" else None
+                for file in files
+                if not file.partial or extents.get(file) == "whole"
+            }
+            for split, files in self.spec.files.items()
+        }
+        overlaps = {
+            overlap.name: overlap.repeated
+            for overlap in self.overlaps
+            if not {overlap.split, overlap.other} & self.drawn and self.extent(overlap, extents) == "whole"
+        }
+        some = any(found is not None for files in splits.values() for found in files.values())
+        return DomainRecord(splits=splits, overlaps=overlaps) if some else None
+
+
+def measure_domains(
+    spec: TaskSpec,
+    found_in: Mapping[FileSpec, FileRead],
+    rows: Mapping[str, Mapping[str, Rows]],
+    records: Upstream,
+) -> dict[str, MeasuredDomain]:
+    """Measure the upstream splits of a task.
+
+    Args:
+        spec: the task.
+        found_in: what was read of its files.
+        rows: by domain and upstream split, the rows taken, all or a sample.
+        records: what is recorded.
+    Returns: by domain, what was measured.
+    """
+    measured = {}
+    for domain in spec.domains:
+        taken = {
+            split: {file: found_in[file].results[f"{domain.name}/{split}"] for file in files if file in found_in}
+            for split, files in domain.files.items()
+        }
+        record = records.domains.get(f"{spec.id}.{domain.name}")
+        here = {split: part for split, part in rows.get(domain.name, {}).items() if len(part)}
+        overlaps = []
+        for other, split in combinations([split for split in SPLITS if split in here], 2):
+            repeated = count_overlap(here[split], here[other], spec.inputs)
+            overlap = SplitOverlap(split=split, other=other, rows=len(here[split]), repeated=repeated, recorded=None)
+            recorded = record.overlaps.get(overlap.name) if record is not None else None
+            overlaps.append(overlap.model_copy(update={"recorded": recorded}))
+        fingerprints = {
+            split: {file: part.fingerprint or Fingerprint() for file, part in of.items()} for split, of in taken.items()
+        }
+        drawn = frozenset(
+            split
+            for split, of in taken.items()
+            if any(step.name == "sample" for part in of.values() for step in part.counts)
+        )
+        measured[domain.name] = MeasuredDomain(domain, fingerprints, tuple(overlaps), drawn)
+    return measured
+
+
+def find_extent(
+    file: FileSpec, facts: SourceFile, records: Upstream, *, partial: bool, other_revisions: bool
+) -> Extent:
+    """Find out what of a release a file that was read is; a whole build has compared its rows and checksum already."""
+    checksum = records.files.get(facts.path, FileFacts()).sha256
+    if checksum == facts.sha256:
+        return "whole"
+    if other_revisions and checksum is not None:
+        return "other"
+    if not partial or facts.rows == facts.recorded_rows:
+        return "part" if file.partial else "whole"
+    return "part" if facts.recorded_rows is None or facts.rows < facts.recorded_rows else "other"
+
+
+def find_deviations(
+    spec: TaskSpec,
+    measured: Mapping[str, MeasuredDomain],
+    extents: Mapping[FileSpec, Extent],
+    paths: Mapping[FileSpec, Path],
+    records: Upstream,
+) -> list[Problem]:
+    """List where splits deviate from what is recorded of them, and splits that are too much like each other.
+
+    Args:
+        spec: the task.
+        measured: its domains.
+        extents: what of its release each file is. Of a part is compared what is true of any part.
+        paths: where the files lie.
+        records: what is recorded.
+    """
+    problems: list[Problem] = []
+    for name, domain in measured.items():
+        record = records.domains.get(f"{spec.id}.{name}")
+        for split, files in domain.splits.items():
+            for file, found in files.items():
+                recorded = record.splits.get(split, {}).get(file.path) if record is not None else None
+                if recorded is not None and extents[file] != "other":
+                    deviation = _deviation(found, recorded, whole=extents[file] == "whole")
+                    if deviation is not None:
+                        problems.append(_problem(spec, name, split, [file], paths, *deviation))
+        problems += _overlap_problems(spec, name, domain, extents, paths)
+    return problems + list(_equal_splits(spec, measured, paths))
+
+
+def _deviation(found: Fingerprint, recorded: Fingerprint, *, whole: bool) -> tuple[str, str] | None:
+    """Return the first kind of deviation, and what was found; None where all agrees. A part has fewer rows of each."""
+    if found.rows != recorded.rows if whole else found.rows > recorded.rows:
+        return "rows", f"{found.rows:,} rows, recorded {recorded.rows:,}"
+    labels = {
+        label: (found.labels.get(label, 0), recorded.labels.get(label, 0)) for label in found.labels | recorded.labels
+    }
+    if different := {label: n for label, n in labels.items() if (n[0] != n[1] if whole else n[0] > n[1])}:
+        return "labels", ", ".join(f"{label} {n[0]:,} (recorded {n[1]:,})" for label, n in sorted(different.items()))
+    # Of a part, too, no row may have a smaller hash than the recorded ones and not be one of them.
+    last = recorded.hashes[-1] if len(recorded.hashes) == N_HASHES else "g"
+    strange = {row for row in found.hashes if row <= last} - {*recorded.hashes}
+    if strange or (whole and found != recorded):
+        compared = f"{len(strange)} of {counted(len(found.hashes), 'row')} compared that should not be there"
+        return "hashes", compared if strange else "the ten rows compared, but others than recorded beside them"
+    return None
+
+
+def _overlap_problems(
+    spec: TaskSpec,
+    name: str,
+    domain: MeasuredDomain,
+    extents: Mapping[FileSpec, Extent],
+    paths: Mapping[FileSpec, Path],
+) -> Iterator[Problem]:
+    """List pairs of a domain's splits that share other rows than recorded, or more than half of them."""
+    for overlap in domain.overlaps:
+        files = [*domain.splits[overlap.split], *domain.splits[overlap.other]]
+        found = f"{overlap.repeated:,} of {overlap.rows:,} rows of {overlap.split} in {overlap.other}"
+        extent = domain.extent(overlap, extents)
+        if overlap.recorded is not None and extent != "other":
+            n_found, n_recorded = overlap.repeated, overlap.recorded
+            if n_found != n_recorded if extent == "whole" else n_found > n_recorded:
+                words = f"{found}, recorded {n_recorded:,}"
+                yield _problem(spec, name, overlap.split, files, paths, "overlap", words)
+        one, other = (merge_fingerprints(domain.splits[split].values()) for split in (overlap.split, overlap.other))
+        if 2 * overlap.repeated > overlap.rows and one != other:
+            yield _problem(spec, name, overlap.split, files, paths, "half", found)
+
+
+def _equal_splits(
+    spec: TaskSpec, measured: Mapping[str, MeasuredDomain], paths: Mapping[FileSpec, Path]
+) -> Iterator[Problem]:
+    """List pairs of splits, of one domain or of two, with the same rows."""
+    every = [(name, split, files) for name, domain in measured.items() for split, files in domain.splits.items()]
+    merged = [merge_fingerprints(files.values()) for _, _, files in every]
+    for (one, first), (other, second) in combinations(zip(every, merged, strict=True), 2):
+        if first == second and first.rows:
+            found = f"{counted(first.rows, 'row')} of {other[0]}, split {other[1]}, in {one[0]}, split {one[1]}"
+            yield _problem(spec, one[0], one[1], [*one[2], *other[2]], paths, "equal", found)
+
+
+def _problem(
+    spec: TaskSpec,
+    domain: str,
+    split: str,
+    files: Iterable[FileSpec],
+    paths: Mapping[FileSpec, Path],
+    kind: str,
+    found: str,
+) -> Problem:
+    files = list(files)
+    sources = list(dict.fromkeys(file.source for file in files))
+    revisions = " and ".join(f"revision {source.revision} of {source.url}" for source in sources)
+    cure = f"fetch {revisions}; if that is what is there, it is read wrongly: please report it"
+    if kind in _LIKELY_MIXED:
+        cure = f"one file may lie in place of another: {cure}"
+    place = f"{spec.id}.{domain}, split {split} (source {', '.join(source.slug for source in sources)})"
+    where = ", ".join(dict.fromkeys(str(paths[file]) for file in files))
+    return Problem(f"{place}: {_MESSAGES[kind]}", where, found, cure)

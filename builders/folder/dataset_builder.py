@@ -18,11 +18,11 @@ from datasets.packaged_modules.parquet.parquet import Parquet, ParquetConfig
 
 from shiftbench.builders.cache import cache_key
 from shiftbench.builders.checksums import file_state
+from shiftbench.builders.folder.citations import papers_to_cite
 from shiftbench.builders.folder.compared_files import compare_files
 from shiftbench.builders.folder.configs import LABEL, Column, Config, config_name, configs
 from shiftbench.builders.folder.hub_folder import names_repository
 from shiftbench.builders.folder.manifest import MANIFEST, Manifest
-from shiftbench.builders.folder.papers import papers_to_cite
 from shiftbench.builders.hub_access import reaching_hub
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from shiftbench.builders.folder.compared_files import compare_files, find_changed_files, find_missing_files
+from shiftbench.builders.folder.configs import depth_path, repeats_path, split_path, subset_path
 from shiftbench.builders.folder.hashes import content_hash, labels_sha256, rows_sha256
 from shiftbench.builders.folder.manifest import MANIFEST, Manifest, SplitFacts, TaskInfo
-from shiftbench.builders.folder.paths import depth_path, repeats_path, split_path, subset_path
 from shiftbench.validation.prediction_task import PredictionTask
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.schemas import check_examples, check_rows, depth_schema

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
+from shiftbench.builders.folder.configs import depth_path, repeats_path, split_path, subset_path
 from shiftbench.builders.folder.manifest import Manifest, TaskInfo
-from shiftbench.builders.folder.paths import depth_path, repeats_path, split_path, subset_path
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import picture_path, read_statistics
 from shiftbench.builders.writing.writer import place_file, write_data, write_facts, write_ids

@@ -6,29 +6,140 @@ commit that somebody else made meanwhile is the new starting point.
 """
 
 import hashlib
+import logging
+import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from shiftbench.builders.folder.hashes import content_hash
-from shiftbench.builders.folder.manifest import DATA_FOLDERS, MANIFEST
+from shiftbench.builders.folder.manifest import DATA_FOLDERS, GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER, Manifest
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import data_path, picture_path
 from shiftbench.builders.hub_access import cause, retry, writing_to_hub
-from shiftbench.builders.publishing.public import refuse_closed
-from shiftbench.builders.publishing.repository import (
-    HASHING_THREADS,
-    LocalFile,
-    Target,
-    changed_files,
-    local_files,
-    read_remote,
-)
+from shiftbench.builders.publishing.public import closed_domains, published_folder, refuse_closed
 from shiftbench.builders.writing.croissant import CROISSANT
+from shiftbench.builders.writing.withhold import withheld_folders
 from shiftbench.builders.writing.writer import README
 from shiftbench.validation.report import InvalidInput, Problem
+
+HASHING_THREADS = 4
+_REF_NAME = re.compile(r"(?!.*(\.\.|//|@\{|/\.))[A-Za-z0-9_][\w./+-]*(?<![./])(?<!\.lock)", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a folder is published: repository, branch, and the tag of this version.
+
+    ``private``: the repository must be private, and is made so.
+    """
+
+    repo_id: str
+    revision: str
+    tag: str
+    private: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise InvalidInput for names that no branch or tag can have."""
+        if not _REF_NAME.fullmatch(self.revision) or re.fullmatch(r"refs/.*|[0-9a-f]{40}", self.revision):
+            cure = "name a branch, such as main or draft"
+            raise InvalidInput(Problem("this is not the name of a branch", self.repo_id, f"'{self.revision}'", cure))
+        if not _REF_NAME.fullmatch(self.tag):
+            raise InvalidInput(Problem("this cannot be a tag", self.repo_id, f"'{self.tag}'", "name it like v1"))
+
+
+@dataclass(frozen=True)
+class LocalFile:
+    """A file to publish; its hash is computed once, when it is first asked for."""
+
+    path: Path
+
+    @cached_property
+    def upload_info(self) -> Any:
+        """Return what the Hub's client needs to know of the file."""
+        from huggingface_hub.lfs import UploadInfo
+
+        return UploadInfo.from_path(str(self.path))
+
+    @property
+    def size(self) -> int:
+        """Return the size in bytes."""
+        return int(self.upload_info.size)
+
+    def is_at(self, remote: Any) -> bool:
+        """Return whether the file has the content of one in a repository, a ``RepoFile``."""
+        if remote is None or remote.size != self.size:
+            return False
+        if remote.lfs is not None:
+            return bool(self.upload_info.sha256.hex() == remote.lfs.sha256)
+        return bool(_blob_id(self.path.read_bytes()) == remote.blob_id)
+
+
+@dataclass(frozen=True)
+class Remote:
+    """What a repository holds: the commit to build on, its files, and whether the branch and the tag are there.
+
+    ``head`` is None where there is no repository. A branch that is not there yet begins at the head of ``main``.
+    """
+
+    head: str | None
+    files: Mapping[str, Any]
+    has_branch: bool
+    tagged: str | None
+
+
+def local_files(folder: Path) -> dict[str, LocalFile]:
+    """List the files of a folder by their path in it; hidden files are left out."""
+    paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        inside.as_posix(): LocalFile(path)
+        for inside, path in paths.items()
+        if not any(part.startswith(".") for part in inside.parts)
+    }
+
+
+def read_remote(target: Target, api: Any) -> Remote:
+    """Read what a repository holds.
+
+    Raises: InvalidInput where the branch is a tag, or a repository that must be private is not.
+    """
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    try:
+        refs = api.list_repo_refs(target.repo_id, repo_type="dataset")
+    except RepositoryNotFoundError:
+        return Remote(None, {}, False, None)
+    if target.private and not api.repo_info(target.repo_id, repo_type="dataset").private:
+        cure = "name another, or make it private; nothing was sent"
+        raise InvalidInput(Problem("withheld labels may not go into a public repository", target.repo_id, cure=cure))
+    branches = {ref.name: ref.target_commit for ref in refs.branches}
+    tags = {ref.name: ref.target_commit for ref in refs.tags}
+    if target.revision not in branches and target.revision in tags:
+        cure = "name a branch; the tag of this version is --tag"
+        raise InvalidInput(Problem("this is a tag, not a branch", target.repo_id, f"'{target.revision}'", cure))
+    head = branches.get(target.revision) or branches["main"]
+    tree = api.list_repo_tree(target.repo_id, recursive=True, revision=head, repo_type="dataset")
+    files = {entry.path: entry for entry in tree if hasattr(entry, "blob_id")}
+    return Remote(head, files, target.revision in branches, tags.get(target.tag))
+
+
+def changed_files(local: Mapping[str, LocalFile], remote: Remote) -> dict[str, int]:
+    """Return the files whose content is not in the repository, with their sizes."""
+    with ThreadPoolExecutor(HASHING_THREADS) as pool:
+        same = pool.map(lambda path: local[path].is_at(remote.files.get(path)), local)
+        return {path: local[path].size for path, is_same in zip(local, same, strict=True) if not is_same}
+
+
+def _blob_id(content: bytes) -> str:
+    """Return git's name of a content, its blob id."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
 
 OWN_FOLDERS = tuple(f"{name}/" for name in (*DATA_FOLDERS, "statistics"))
 """Folders of the repository that hold nothing but what a build writes; stale files there are deleted."""
@@ -124,13 +235,12 @@ def check_folder(folder: DatasetFolder) -> dict[str, LocalFile]:
     return files
 
 
-def publish(plan: PublishPlan, api: Any, note: Callable[[str], None] = lambda _: None) -> str | None:
+def publish(plan: PublishPlan, api: Any) -> str | None:
     """Publish a plan in one commit, and tag it; returns the commit's URL, None where there was no file to send.
 
     Args:
         plan: the plan; its files must still be there.
         api: a ``huggingface_hub.HfApi``.
-        note: is called with a line about each failure that is retried.
     Raises: InvalidInput when the Hub refuses, or the repository moves on faster than this can follow.
     """
 
@@ -140,7 +250,7 @@ def publish(plan: PublishPlan, api: Any, note: Callable[[str], None] = lambda _:
         return _carry_out(current, api)
 
     with writing_to_hub(plan.target.repo_id):
-        head = retry(attempt, note)
+        head = retry(attempt)
     return f"{api.endpoint}/datasets/{plan.target.repo_id}/commit/{head}" if plan.changes else None
 
 
@@ -204,3 +314,131 @@ def _operations(plan: PublishPlan) -> list[Any]:
     for addition in additions:
         addition.upload_info = plan.local[addition.path_in_repo].upload_info  # hashed already
     return [*additions, *(CommitOperationDelete(path) for path in plan.delete)]
+
+
+log = logging.getLogger(__name__)
+
+Describe = Callable[[Manifest], Mapping[str, str]]
+"""Writes further files that describe a dataset of this manifest, by their path in the repository."""
+
+
+def publish_folders(
+    folder: Path,
+    repo_id: str,
+    revision: str = "main",
+    *,
+    tag: str | None = None,
+    private_gold: str | None = None,
+    dry_run: bool = False,
+    describe: Describe = lambda _: {},
+    api: Any = None,
+) -> dict[str, Any]:
+    """Publish a dataset folder, or the two folders of a build that withholds labels.
+
+    Both are checked and compared before anything is sent.
+
+    Args:
+        folder: the dataset folder, or the folder of the two.
+        repo_id: repository of the dataset folder; of the two, of the public one.
+        revision: branch, in both repositories.
+        tag: of this version; default named by content.
+        private_gold: repository of the gold folder; without it gold stays where it is.
+        dry_run: compare, and send nothing.
+        describe: further files to send with each dataset.
+        api: a ``huggingface_hub.HfApi``; default one of the address and the token in the environment.
+    Returns: what was sent, or would be.
+    Raises: InvalidInput when something is refused, here or by the Hub.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    if not sys.stderr.isatty():
+        disable_progress_bars()
+    api = api or HfApi()
+    public, gold = _parts(folder, repo_id, private_gold)
+    with ExitStack() as stack:
+        left_out, plan = _plan_public_copy(stack, public, (repo_id, revision, tag, False), describe, api)
+        gold_plan = None
+        if gold is not None and private_gold is not None:
+            _, gold_plan = _plan_public_copy(stack, gold, (private_gold, revision, tag, True), describe, api)
+        elif gold is not None:
+            log.info("leave out %s: gold is published only to a repository given by --private-gold", gold)
+        commit, commit_gold = (_send_plan(each, api, dry_run=dry_run) for each in (plan, gold_plan))
+    content = {**_as_json(plan, commit), "left_out": left_out}
+    return content | ({"gold": _as_json(gold_plan, commit_gold)} if gold_plan else {})
+
+
+def _parts(folder: Path, repo_id: str, private_gold: str | None) -> tuple[Path, Path | None]:
+    """Return the folder to publish, and the one with the gold where there is one."""
+    pair = withheld_folders(folder)
+    if pair is not None:
+        if private_gold is not None and private_gold.casefold() == repo_id.casefold():
+            cure = "give two repositories"
+            raise InvalidInput(
+                Problem("withheld labels may not go into the public repository", private_gold, cure=cure)
+            )
+        _refuse_other_pair(*pair)
+        return pair
+    if private_gold is not None:
+        cure = "build with --withhold-labels and give the folder of both, or leave --private-gold out"
+        found = f"no '{PUBLIC_FOLDER}' and '{GOLD_FOLDER}' in it"
+        raise InvalidInput(Problem("this folder holds no withheld labels to publish", str(folder), found, cure))
+    whole = folder.resolve()
+    if whole.name == GOLD_FOLDER and (whole.parent / PUBLIC_FOLDER / MANIFEST).is_file():
+        cure = f"publish {whole.parent} with --private-gold"
+        raise InvalidInput(Problem("this folder holds test labels that are withheld", str(folder), cure=cure))
+    return folder, None
+
+
+def _refuse_other_pair(public: Path, gold: Path) -> None:
+    """Raise InvalidInput where two folders are not of one build, or the public one has labels."""
+    manifests = [DatasetFolder.open(path).manifest for path in (public, gold)]
+    cure = "build the two again with --withhold-labels"
+    if not manifests[0].withholds_labels or manifests[1].label_key is None:
+        raise InvalidInput(Problem("the public folder has test labels", str(public), cure=cure))
+    if manifests[0].content_hash != manifests[1].content_hash:
+        found = " and ".join(manifest.content_hash[:12] for manifest in manifests)
+        raise InvalidInput(Problem("'public' and 'gold' are from different builds", str(public), found, cure))
+
+
+def _plan_public_copy(
+    stack: ExitStack, path: Path, where: tuple[str, str, str | None, bool], describe: Describe, api: Any
+) -> tuple[dict[str, str], PublishPlan]:
+    """Compute the plan for what may be published of a folder; also return the domains that may not, and why."""
+    repo_id, revision, tag, private = where
+    opened = DatasetFolder.open(path)
+    left_out = closed_domains(opened.manifest)
+    if left_out:
+        check_folder(opened)  # the public copy does not check what it copies
+    for domain, why in left_out.items():
+        log.info("leave out %s: %s", domain, why)
+    public = stack.enter_context(published_folder(opened))
+    described = describe(public.manifest)
+    target = Target(repo_id, revision, tag or default_tag(public, described), private)
+    plan = plan_publishing(public, target, api, _write_texts(stack, described))
+    for line in plan.lines():
+        log.info("%s", line)
+    return left_out, plan
+
+
+def _write_texts(stack: ExitStack, texts: Mapping[str, str]) -> dict[str, LocalFile]:
+    """Write texts into a folder that is deleted when the stack is closed."""
+    folder = Path(stack.enter_context(TemporaryDirectory(prefix="shiftbench-publish-")))
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return local_files(folder)
+
+
+def _send_plan(plan: PublishPlan | None, api: Any, *, dry_run: bool) -> str | None:
+    if plan is None or dry_run:
+        return None
+    url = publish(plan, api)
+    if url is not None:
+        log.info("published: %s", url)
+    return url
+
+
+def _as_json(plan: PublishPlan, commit: str | None) -> dict[str, Any]:
+    target = plan.target
+    facts = {"repo_id": target.repo_id, "revision": target.revision, "tag": target.tag, "commit": commit}
+    return {**facts, "add": plan.add, "delete": list(plan.delete)}

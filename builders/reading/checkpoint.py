@@ -1,9 +1,9 @@
 """What was read of a large file, kept on disk: whole or not at all, and never used for another file or program."""
 
 import hashlib
+import logging
 import re
 import shutil
-import sys
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,8 @@ from shiftbench.builders.specs.spec import Fingerprint
 from shiftbench.builders.specs.upstream_file import Position
 from shiftbench.validation.output_files import replace_file
 from shiftbench.validation.report import first_line
+
+log = logging.getLogger(__name__)
 
 _STATE = "state.json"
 _PROCESS_ONLY = re.compile(r"<lambda>|<locals>| at 0x[0-9a-fA-F]+>")
@@ -55,7 +57,7 @@ class Checkpoint:
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
-            print(f"{self.folder}: another process reads the same; waiting for it", file=sys.stderr)
+            log.info("%s: another process reads the same; waiting for it", self.folder)
             self._lock.acquire()
         return self
 
@@ -63,7 +65,7 @@ class Checkpoint:
         self._lock.release()
 
     def load(self) -> State | None:
-        """Read the state; None where there is none. A damaged one is set aside with a note on stderr."""
+        """Read the state; None where there is none. A damaged one is set aside, which is logged."""
         path = self.folder / _STATE
         if not path.is_file():
             self._delete_parts(())
@@ -78,10 +80,8 @@ class Checkpoint:
             shutil.rmtree(aside, ignore_errors=True)
             self.folder.rename(aside)
             reason = first_line(error)
-            print(
-                f"{self.folder}: a damaged checkpoint ({reason}) was moved to {aside.name}; reading starts again",
-                file=sys.stderr,
-            )
+            moved = f"a damaged checkpoint ({reason}) was moved to {aside.name}; reading starts again"
+            log.info("%s: %s", self.folder, moved)
             return None
         self._delete_parts(name for parts in state.parts for name in parts)
         return state

@@ -1,8 +1,8 @@
 """Reading a large upstream file once for several consumers; what was read is kept, so that reading can resume."""
 
 import hashlib
+import logging
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -10,10 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
-from tqdm import tqdm
 
 from shiftbench.builders.checksums import file_sha256, file_state
 from shiftbench.builders.reading.checkpoint import Checkpoint, State, checkpoint_key
@@ -22,11 +20,14 @@ from shiftbench.builders.reading.sampling import STRATUM, Reservoir
 from shiftbench.builders.specs.spec import Fingerprint, Reader, Transform
 from shiftbench.builders.specs.upstream_file import BLOCK, Position, UpstreamFile
 from shiftbench.builders.stored_rows import PART_BYTES, Rows, StoredRows, compact, frame_bytes, write_part
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind
 
+log = logging.getLogger(__name__)
+
 LARGE = 1 << 28
-"""Bytes on disk from which on reading is kept and shown."""
+"""Bytes on disk from which on reading is kept."""
 
 CHECKPOINT_SECONDS = 60.0
 
@@ -119,7 +120,7 @@ def read_file(
             checkpoint = opened.enter_context(Checkpoint(cache / "reads" / checkpoint_key(path, what)))
         intake = _Intake(path, consumers, checkpoint, store)
         if intake.sha256 is None:
-            with _progress(path, n_bytes, shown=n_bytes >= large) as bar:
+            with progress(total=n_bytes, desc=path.name, unit="B", unit_scale=True, leave=False) as bar:
                 intake.read(reader, bar.update, every, block)
         return intake.result()
 
@@ -168,7 +169,7 @@ class _Intake:
                     self._save()
                     if isinstance(stop, KeyboardInterrupt):
                         kept = f"{self._n_rows:,} rows read so far are kept; run the same command again to resume"
-                        print(f"{self._path.name}: {kept}", file=sys.stderr)
+                        log.info("%s: %s", self._path.name, kept)
                 raise
             self.sha256 = file.sha256
         self._save()
@@ -210,7 +211,7 @@ class _Intake:
         self.sha256, self._n_rows = state.sha256, state.n_rows
         self._position, self._serial = state.position, state.serial
         how = "was read before" if state.sha256 else f"reading resumes at line {state.position.lines + 1:,}"
-        print(f"{self._path.name}: {how}", file=sys.stderr)
+        log.info("%s: %s", self._path.name, how)
 
     def _save(self) -> None:
         if self._checkpoint is None:
@@ -368,20 +369,3 @@ def _identity_parts(consumer: Consumer) -> Iterator[object]:
     if sample := consumer.sample:
         stratum = hashlib.sha256(sample.stratum.meta.serialize()).hexdigest()
         yield from (sample.size, sample.identity, sample.key, stratum)
-
-
-@contextmanager
-def _progress(path: Path, n_bytes: int, shown: bool) -> Iterator["tqdm[Any]"]:
-    """Build the progress bar of bytes read, with their rate and the time left."""
-    terminal = sys.stderr.isatty()
-    bar: tqdm[Any] = tqdm(
-        total=n_bytes,
-        desc=path.name,
-        unit="B",
-        unit_scale=True,
-        leave=False,
-        disable=not (shown or terminal),
-        mininterval=0.5 if terminal else 10,
-    )
-    with bar:
-        yield bar

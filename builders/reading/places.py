@@ -1,8 +1,13 @@
 """Where an upstream file lies under the folders of upstream files, and why it cannot be read from there."""
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+import codecs
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path, PurePath
+from typing import NamedTuple
 
+from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput, Problem
 
 
@@ -51,3 +56,154 @@ def _why_unreadable(path: Path) -> Problem | None:
         found, cure = f"a link to {path.readlink()}", "put the file itself there, or a link to it"
         return Problem("the link leads in a circle or to nothing", str(path), found, cure)
     return None
+
+
+_HEAD = 4096
+"""Bytes that are looked at."""
+
+_FETCH = "fetch the file itself"
+_GZIP, _ZIP, _OLD_OFFICE = b"\x1f\x8b", b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+
+
+class _Form(NamedTuple):
+    """Something that is no data file: how it begins, the names that may begin so, what it is and what to do."""
+
+    begins: Callable[[bytes], bool]
+    suffixes: tuple[str, ...]
+    what: str
+    cure: str
+
+
+def _begins_with(*starts: bytes) -> Callable[[bytes], bool]:
+    return lambda head: head.lstrip().lower().startswith(starts)
+
+
+_CONTAINERS = (
+    _Form(
+        lambda head: head.startswith(_OLD_OFFICE),
+        (),
+        "this is a spreadsheet (Excel), not text",
+        "fetch the release's own file; a spreadsheet changes texts",
+    ),
+    _Form(
+        lambda head: head.startswith(_ZIP) and b"[Content_Types].xml" in head,
+        (),
+        "this is a spreadsheet (Excel), not text",
+        "fetch the release's own file; a spreadsheet changes texts",
+    ),
+    _Form(
+        lambda head: head.startswith(_ZIP),
+        (".zip",),
+        "this is a zip under another name",
+        "unpack it, or end its name in .zip",
+    ),
+    _Form(
+        lambda head: head.startswith(_GZIP), (".gz", ".tgz"), "this is gzip under another name", "end its name in .gz"
+    ),
+)
+"""Forms that the bytes on disk are compared with."""
+
+_CONTENTS = (
+    _Form(
+        _begins_with(b"version https://git-lfs"),
+        (),
+        "this is a Git LFS pointer, not the file that it stands for",
+        "run 'git lfs pull' in the clone, or download the file by itself",
+    ),
+    _Form(
+        _begins_with(b"/annex/objects/", b"../.git/annex"),
+        (),
+        "this is a git-annex pointer, not the file that it stands for",
+        "run 'git annex get' in the clone, or download the file by itself",
+    ),
+    _Form(
+        _begins_with(b"<!doctype html", b"<html", b"<head"),
+        (".html", ".htm"),
+        "this is a web page, not the file",
+        f"{_FETCH}: the 'raw' or 'download' link, signed in where the page asks for it",
+    ),
+    _Form(
+        _begins_with(b'<?xml version="1.0" encoding="utf-8"?>\n<error>', b"<error>"),
+        (),
+        "this is a server's error message, not the file",
+        f"{_FETCH} again; its link may have expired",
+    ),
+    _Form(
+        lambda head: (
+            re.fullmatch(rb"\s*(404: not found|not found|access denied|forbidden)\.?\s*", head.lower()) is not None
+        ),
+        (),
+        "this is a server's error message, not the file",
+        f"{_FETCH} again; check its link",
+    ),
+    _Form(
+        lambda head: head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)),
+        (),
+        "this is UTF-16, as spreadsheets save 'Unicode text'",
+        "fetch the file again, without opening and saving it",
+    ),
+    _Form(lambda head: head.startswith(b"%PDF-"), (".pdf",), "this is a PDF", _FETCH),
+    _Form(
+        lambda head: head.startswith(b"PAR1"),
+        (".parquet",),
+        "this is Parquet under another name",
+        "fetch the release's own file; --from-hub does so where it can",
+    ),
+    _Form(
+        lambda head: head[257:262] == b"ustar",
+        (".tar", ".tgz"),
+        "this is a tar archive under another name",
+        "unpack it, and put the file in it there",
+    ),
+    _Form(
+        lambda head: len(head) >= 16 and not head.strip(b"\0"),
+        (),
+        "the file begins with nothing but zeros, as a stopped download does",
+        f"{_FETCH} again",
+    ),
+    _Form(
+        lambda head: b"\r" in head and b"\n" not in head and len(head) < _HEAD,
+        (),
+        "the lines end in bare carriage returns, as spreadsheets save 'CSV (Macintosh)'",
+        "fetch the file again, without opening and saving it",
+    ),
+)
+"""Forms that the decompressed content is compared with."""
+
+
+def check_form(path: Path) -> None:
+    """Raise InvalidInput where a file is something else than an upstream file: what it is, and what to do."""
+    with path.open("rb") as stream:
+        head = stream.read(_HEAD)
+    if not head:
+        raise InvalidInput(Problem("the file is empty", str(path), "0 bytes", f"{_FETCH} again"))
+    _refuse(path, path.name, head, _CONTAINERS)
+    suffix = path.suffix.lower()
+    if suffix == ".gz" and not head.startswith(_GZIP):
+        _refuse(path, path.stem, head, _CONTENTS)
+        found, cure = _format_start(head), f"name it {path.stem} if it is the unpacked file, or {_FETCH} again"
+        raise InvalidInput(Problem("the name ends in .gz, but this is not gzip", str(path), found, cure))
+    if suffix == ".zip" and not zipfile.is_zipfile(path):
+        _refuse(path, path.stem, head, _CONTENTS)
+        what = "the zip is cut off" if head.startswith(_ZIP) else "the name ends in .zip, but this is no zip"
+        raise InvalidInput(Problem(what, str(path), _format_start(head), f"{_FETCH} again"))
+    if suffix in (".gz", ".zip"):
+        with UpstreamFile(path) as file, file.stream() as content:
+            head = content.read(_HEAD)
+        if not head:
+            raise InvalidInput(Problem("the compressed file holds nothing", str(path), "0 bytes", f"{_FETCH} again"))
+    _refuse(path, path.stem if suffix in (".gz", ".zip") else path.name, head, _CONTENTS)
+
+
+def _refuse(path: Path, name: str, head: bytes, forms: tuple[_Form, ...]) -> None:
+    suffix = PurePath(name).suffix.lower()
+    for form in forms:
+        if suffix not in form.suffixes and form.begins(head):
+            raise InvalidInput(Problem(form.what, str(path), _format_start(head), form.cure))
+
+
+def _format_start(head: bytes) -> str:
+    """Format the start of a file: text as text, other bytes as numbers."""
+    start = head[:60]
+    text = start.isascii() and not any(byte < 32 and byte not in b"\t\r\n" for byte in start)
+    return repr(start.decode("ascii")) if text else f"bytes {head[:8].hex(' ')}"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from shiftbench.builders.specs.spec import COMMON, Balance
-from shiftbench.builders.specs.words import words
+from shiftbench.builders.specs.transforms import words
 
 ANSWERED = pl.col("answers").struct.field("text").list.len() > 0
 """Whether a question has an answer: stratum 1 if so, else 0."""

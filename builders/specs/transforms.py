@@ -8,7 +8,6 @@ import polars as pl
 
 from shiftbench.builders.specs.balances import ANSWERED
 from shiftbench.builders.specs.spec import Transform
-from shiftbench.builders.specs.words import words
 from shiftbench.validation.report import InvalidInput, Problem, and_more, did_you_mean
 from shiftbench.validation.vocabulary import WORD
 
@@ -384,3 +383,17 @@ def as_texts(columns: pl.DataFrame) -> pl.Series:
     if set(columns.dtypes) == {pl.String}:
         return columns.select(pl.concat_str(pl.all(), separator="\x1f")).to_series()
     return pl.Series([json.dumps(row, ensure_ascii=False) for row in columns.iter_rows()], dtype=pl.String)
+
+
+def words(column: str) -> pl.Expr:
+    """List the words of a text column in lower case.
+
+    Args:
+        column: the text.
+    Returns: an expression, a list of words for each row; what a word is, ``shiftbench.validation.vocabulary.WORD``
+        says.
+
+    >>> pl.DataFrame({"text": ["Don't stop; it's 5 o'clock!"]}).select(words("text")).item().to_list()
+    ["don't", 'stop', "it's", '5', "o'clock"]
+    """
+    return pl.col(column).str.to_lowercase().str.extract_all(WORD)

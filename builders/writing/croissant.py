@@ -9,9 +9,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from shiftbench.builders.folder.citations import papers_to_cite
 from shiftbench.builders.folder.configs import LABEL, Column, Config, configs
 from shiftbench.builders.folder.manifest import Manifest, SourceFacts
-from shiftbench.builders.folder.papers import papers_to_cite
 from shiftbench.validation.vocabulary import SPLITS
 
 CROISSANT = "croissant.json"

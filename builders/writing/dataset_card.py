@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 
-from shiftbench.builders.folder.citations import cite
+from shiftbench.builders.folder.citations import GENBENCH, READ_OFF, TAXONOMY, cite, papers_to_cite
 from shiftbench.builders.folder.configs import config_name
 from shiftbench.builders.folder.manifest import DomainFacts, Manifest, TaskInfo
 from shiftbench.builders.folder.paper_sizes import paper_sizes
-from shiftbench.builders.folder.papers import GENBENCH, READ_OFF, TAXONOMY, papers_to_cite
 from shiftbench.builders.folder.statistics import PairDepth, TaskStatistics
 from shiftbench.builders.statistics.card import statistics_section
 from shiftbench.builders.writing.front_matter import front_matter
@@ -207,7 +206,7 @@ def _rebuild_only(manifest: Manifest, name: str) -> str:
         subsets = ", ".join(task.withheld_subsets)
         parts.append(f"Also not in this folder, because they contain ids of these domains: the subsets {subsets}.\n")
     if here:
-        what = "In this folder for your own use; `shiftbench publish` leaves it out"
+        what = "In this folder for your own use; `shiftbench data publish` leaves it out"
         parts.append(f"{what}:\n\n" + "\n".join(here) + "\n")
     return "\n".join(parts)
 
@@ -316,7 +315,7 @@ def _submitting(manifest: Manifest) -> str:
         "| `probabilities` (optional) | of all labels, a list in their order (in CSV joined by spaces) that adds up "
         "to 1 |\n\n"
         "For each source, target and seed all test ids must be there, each once; some shifts may be absent.\n\n"
-        "```\nshiftbench validate preds.parquet --data DIR        # every problem at once\n"
+        "```\nshiftbench data validate preds.parquet --data DIR        # every problem at once\n"
         + ("" if manifest.withholds_labels else score)
         + "shiftbench submit preds.parquet --card preds.card.yaml --to URL    # a leaderboard's page, or a store\n"
         "```\n\n"

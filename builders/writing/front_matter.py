@@ -6,10 +6,9 @@ from typing import Any
 
 import yaml
 
+from shiftbench.builders.folder.citations import PAPERS, TASK_IDS, plain_task, task_category
 from shiftbench.builders.folder.configs import LABEL, Column, Config, configs
 from shiftbench.builders.folder.manifest import Manifest
-from shiftbench.builders.folder.papers import PAPERS, TASK_IDS
-from shiftbench.builders.folder.task_categories import plain_task, task_category
 from shiftbench.validation.vocabulary import PLACEBO
 
 

@@ -16,6 +16,7 @@ from shiftbench.builders.assembling.assemble import AssembledTask
 from shiftbench.builders.assembling.depth import depth_tables
 from shiftbench.builders.cache import remember_folder
 from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.configs import depth_path, repeats_path, subset_path
 from shiftbench.builders.folder.hashes import content_hash, data_files_sha256, labels_sha256, rows_sha256
 from shiftbench.builders.folder.manifest import (
     GOLD_FOLDER,
@@ -28,7 +29,6 @@ from shiftbench.builders.folder.manifest import (
     SplitFacts,
     TaskInfo,
 )
-from shiftbench.builders.folder.paths import depth_path, repeats_path, subset_path
 from shiftbench.builders.folder.statistics import TaskStatistics, data_path, picture_path, read_statistics
 from shiftbench.builders.statistics.pictures import statistics_picture
 from shiftbench.builders.statistics.task_statistics import task_statistics

@@ -6,7 +6,7 @@ checking    uploads are checked and previewed by other processes (check_worker),
 line        the one line in which checks, scorings and comparisons wait; jobs, and callers, whose they are
 client      sends predictions over HTTP; space makes a Space of the Hub: both work without Gradio
 
-limits, connections, headers, uploads, gradio_blocks, gradio_queue and faults bound what a request may send, hold,
+limits, connections, middleware, uploads, gradio_blocks, gradio_queue and faults bound what a request may send, hold,
 fetch and log.
 
 Decision: uploads are a plain endpoint beside Gradio, which keeps the API, the queue, sign-in, MCP and the form.

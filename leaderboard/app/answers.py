@@ -18,7 +18,6 @@ def page_or_problems(title: str, write: Callable[[], Markup | Response], active:
         title: of the page.
         write: makes the page's body or a whole answer; what it raises as InvalidInput is shown with status 404.
         active: the navigation's page that this is.
-    Returns: the answer.
     """
     try:
         written = write()

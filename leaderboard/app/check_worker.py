@@ -40,7 +40,8 @@ def main() -> None:
     _warm_up()
     for line in sys.stdin:
         answer = _answer_request(json.loads(line))
-        _unbind()
+        operating_system.limit_processor_time(None)
+        operating_system.limit_memory(None)
         answer["last"] = _reserved_mib() > _size_at_start() + WORN_MIB
         print(json.dumps(answer), file=answers, flush=True)
         if answer["last"]:
@@ -52,7 +53,9 @@ def _answer_request(request: Mapping[str, Any]) -> dict[str, Any]:
         if "folder" in request:
             # It is no upload, and its size is not bounded.
             _dataset(request["folder"], request["subset"], request.get("split", "test"))
-        _bound(request["memory_mib"], request["seconds"])
+        # MiB beside what this process has, and seconds of processor time.
+        operating_system.limit_processor_time(request["seconds"])
+        operating_system.limit_memory((_size_at_start() + request["memory_mib"]) * MIB)
         if "folder" not in request:
             return {"result": FileChecks().benchmark(Path(request["file"]))}
         where = request["folder"], request["subset"], request["out"]
@@ -108,17 +111,6 @@ def _warm_up() -> None:
         path = Path(place) / "p.parquet"
         pl.DataFrame({"source": ["a"], "id": ["b"], "prediction": ["c"]}).write_parquet(path)
         read_predictions(path)
-
-
-def _bound(memory_mib: int, seconds: int) -> None:
-    """Limit what the next request may take: MiB beside what this process has, seconds of processor time."""
-    operating_system.limit_processor_time(seconds)
-    operating_system.limit_memory((_size_at_start() + memory_mib) * MIB)
-
-
-def _unbind() -> None:
-    operating_system.limit_processor_time(None)
-    operating_system.limit_memory(None)
 
 
 def _reserved_mib() -> int:

@@ -46,11 +46,7 @@ _ENVIRONMENT = {
 
 
 class Checker(FileChecks):
-    """Checks files in other processes.
-
-    Args:
-        at_once: as many processes as there may be.
-    """
+    """Checks files in other processes."""
 
     def __init__(self, at_once: int = 2) -> None:
         self._slots = threading.BoundedSemaphore(at_once)

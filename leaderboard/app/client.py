@@ -72,7 +72,7 @@ def send(
     """
     if is_url(to):
         return submit_to_url(to, predictions, card, any_token=any_token, validation=validation)
-    at_hand = folders or [_built_here(card)]
+    at_hand = folders or [built_here(card)]
     store = open_store(to)
     given = PredictionInput.of(predictions)
     held_out = None if validation is None else replace(given, path=validation)
@@ -83,7 +83,7 @@ def send(
     return {"entry": entry.id, "new": new, "summary": submission_summary(scores, boards) if scores else {}}
 
 
-def _built_here(card: Card) -> DatasetFolder:
+def built_here(card: Card) -> DatasetFolder:
     """Open the card's dataset where it was built on this machine."""
     known = recall_folder(card.data)
     if known is None:
@@ -129,11 +129,6 @@ def submit_to_url(
 def withdraw_at_url(url: str, entry: str, *, any_token: bool = False) -> dict[str, Any]:
     """Withdraw an entry; only its submitter may.
 
-    Args:
-        url: the leaderboard's address.
-        entry: the entry's id.
-        any_token: send the saved token even if it may write to repositories.
-    Returns: the page's answer.
     Raises: InvalidInput with the problems that the page lists, or when the page cannot be reached.
     """
     return _ask(url, "withdraw", (entry,), any_token=any_token)

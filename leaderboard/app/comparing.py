@@ -89,13 +89,9 @@ def _resolve_request(index: Index, ids: Sequence[str], task: str | None) -> _Ask
     shared = [name for name in names[0] if all(name in others for others in names)]
     if not shared:
         cure = "choose entries of one board"
-        raise InvalidInput(Problem("the entries share no task", _entry_ids(entries), cure=cure))
+        raise InvalidInput(Problem("the entries share no task", " and ".join(entry.id for entry in entries), cure=cure))
     chosen = task if task in shared else shared[0]
     return _Asked(entries, scores, folder_of(entries[0].card, index.folders), chosen)
-
-
-def _entry_ids(entries: Sequence[Entry]) -> str:
-    return " and ".join(entry.id for entry in entries)
 
 
 def _intervals(index: Index, entries: Sequence[Entry], task: str, folder: DatasetFolder) -> list[MeanInterval | None]:
@@ -128,11 +124,7 @@ class ComparisonPage(NamedTuple):
 
 
 class Comparisons:
-    """Comparisons that pages ask for: made by jobs of the line, so that a page can say how far one is.
-
-    Args:
-        jobs: those of this server's comparisons.
-    """
+    """Comparisons that pages ask for: made by jobs of the line, so that a page can say how far one is."""
 
     def __init__(self, jobs: Jobs[Found]) -> None:
         self._jobs = jobs

@@ -4,7 +4,7 @@
     /board    board name, such as "dr/nli" -> its rows, best first, then what papers report (key "reported"); 500 a page
     /scores   entry id -> its scores (``shiftbench.scoring.scores.shape.Scores`` as JSON)
     /compare  2 to 4 entry ids, task -> the first against each other one: the ranked mean, drops, shifts
-    /claim    the same as one claim, which ``shiftbench verify`` checks again from the entries' files
+    /claim    the same as one claim, which ``shiftbench study verify`` checks again from the entries' files
 
 ``/check``, ``/submit``, ``/withdraw`` and ``/nominate`` belong to the form (``shiftbench.leaderboard.app.submitting``).
 """
@@ -19,7 +19,7 @@ from shiftbench.leaderboard.app.comparing import compared
 from shiftbench.leaderboard.app.gradio_queue import LINE_ID
 from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import AT_ONCE
-from shiftbench.leaderboard.board import Index, find_board
+from shiftbench.leaderboard.board import find_board
 from shiftbench.leaderboard.pages.board_data import board_rows
 from shiftbench.leaderboard.pages.compare_page import Compared
 from shiftbench.scoring.comparing.claims import Claim, ClaimedEntry, make_claim
@@ -44,8 +44,9 @@ def add_endpoints(keeper: Keeper) -> None:
             name: the board's name, such as dr/nli; /boards lists them.
             page: which page, from 1.
         """
-        rows: list[dict[str, Any]] = _or_error(lambda: _rows_of_page(keeper.index, name, page))
-        return rows
+        start, index = PAGE_ROWS * (max(page, 1) - 1), keeper.index
+        rows: list[dict[str, Any]] = _or_error(lambda: board_rows(index, find_board(name, index.boards())))
+        return rows[start : start + PAGE_ROWS]
 
     def scores(entry: str) -> dict[str, Any]:
         """Return all scores of an entry, as fractions.
@@ -67,7 +68,7 @@ def add_endpoints(keeper: Keeper) -> None:
         return [pair.model_dump(mode="json") for pair in comparisons.pairs]
 
     def claim(entries: list[str], task: str | None = None) -> dict[str, Any]:
-        """Compare as ``compare`` does, and write a claim that 'shiftbench verify' checks from the entries' files.
+        """Compare as ``compare`` does, and write a claim that 'shiftbench study verify' checks from the entries' files.
 
         Args:
             entries: ids of 2 to 4 entries.
@@ -80,11 +81,6 @@ def add_endpoints(keeper: Keeper) -> None:
         gr.api(endpoint, api_name=endpoint.__name__, concurrency_limit=4)
     for in_line in (compare, claim):
         gr.api(in_line, api_name=in_line.__name__, concurrency_limit=AT_ONCE, concurrency_id=LINE_ID)
-
-
-def _rows_of_page(index: Index, name: str, page: int) -> list[dict[str, Any]]:
-    start = PAGE_ROWS * (max(page, 1) - 1)
-    return board_rows(index, find_board(name, index.boards()))[start : start + PAGE_ROWS]
 
 
 def _claim_of(comparisons: Compared) -> Claim:

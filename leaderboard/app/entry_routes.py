@@ -1,26 +1,25 @@
 """The routes of single entries: their page, scores and predictions, and all entries' scores and predictions at once."""
 
-from collections.abc import Sequence
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Sequence
 
+import polars as pl
 from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
 from shiftbench.leaderboard.app.answers import page_answer, page_or_problems, problems_answer, wants_page
-from shiftbench.leaderboard.app.archives import predictions_archive, scores_parquet
 from shiftbench.leaderboard.app.callers import Callers
 from shiftbench.leaderboard.app.comparing import Comparisons, Found, no_comparison, waiting_page
 from shiftbench.leaderboard.app.jobs import Jobs
 from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import Line, LineFullError
 from shiftbench.leaderboard.board import Board, Index
-from shiftbench.leaderboard.board.effective import effective_robustness_of
-from shiftbench.leaderboard.board.places import BoardPlace, place_of
+from shiftbench.leaderboard.board.places import BoardPlace, effective_robustness_of, place_of
 from shiftbench.leaderboard.pages import addresses
-from shiftbench.leaderboard.pages.entry_page import entry_page
-from shiftbench.leaderboard.pages.forecast_part import EntryForecast
-from shiftbench.leaderboard.pages.released_page import released_page
-from shiftbench.leaderboard.pages.withdrawn_page import withdrawn_page
+from shiftbench.leaderboard.pages.entry_page import EntryForecast, entry_page, released_page, withdrawn_page
 from shiftbench.leaderboard.release import nominated_entries
 from shiftbench.leaderboard.store import Entry, folder_of
 from shiftbench.scoring.reports.above_line_part import AboveLine
@@ -183,3 +182,78 @@ def _predictions(index: Index, identity: str) -> Response:
         raise InvalidInput(Problem("its card does not allow downloads", identity, cure="ask the submitter"))
     path = index.store.predictions(entry)
     return FileResponse(path, media_type="application/octet-stream", filename=f"{entry.id}.parquet")
+
+
+CHUNK = 1 << 20
+_PRIVATE = ("submitter", "stamp", "submitted_at", "copies", "look_alike")
+"""Columns of a board's rows that are about accounts, or about this server."""
+
+
+def scores_parquet(index: Index) -> bytes:
+    """Build a table of all scores: the columns of ``shiftbench.leaderboard.board.rows.SCHEMA`` and of single domains.
+
+    Returns: Parquet, a row for each entry and task of boards with public labels; ``board`` names the board first.
+    """
+    frames = [
+        index.frame(board).select(pl.lit(board.name).alias("board"), pl.exclude(*_PRIVATE, "words"))
+        for board in index.boards()
+        if board.folder.has_public_labels and index.has_entries(board)
+    ]
+    content = io.BytesIO()
+    (pl.concat(frames, how="diagonal") if frames else pl.DataFrame({"board": []})).write_parquet(content)
+    return content.getvalue()
+
+
+def shared_entries(index: Index) -> list[Entry]:
+    """List the entries whose predictions may be passed on in bulk: public labels, and a card that says so."""
+    return [entry for entry in map(index.entry, sorted(index.scored_ids())) if is_shared(index, entry)]
+
+
+def is_shared(index: Index, entry: Entry) -> bool:
+    """Return whether an entry's predictions may be passed on in bulk."""
+    return entry.card.allows_bulk and folder_of(entry.card, index.folders).has_public_labels
+
+
+def predictions_archive(index: Index) -> Iterator[bytes]:
+    """Build a ZIP archive of predictions piece by piece: ``<entry>.parquet`` and ``cards.jsonl``.
+
+    Predictions on validation rows are beside, ``<entry>.validation.parquet``, where an entry has them.
+
+    Returns: its bytes, in pieces of about a MiB, so that no server holds all of it.
+    """
+    written = _Pieces()
+    entries = shared_entries(index)
+    # Parquet is compressed as it is.
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_STORED) as archive:
+        cards = [{"entry": entry.id, **entry.card.model_copy(update={"contact": None}).as_dict()} for entry in entries]
+        archive.writestr("cards.jsonl", "".join(json.dumps(card, ensure_ascii=False) + "\n" for card in cards))
+        for entry in entries:
+            files = {f"{entry.id}.parquet": index.store.predictions(entry)}
+            if (held_out := index.store.validation(entry)) is not None:
+                files[f"{entry.id}.validation.parquet"] = held_out
+            for name, path in files.items():
+                with path.open("rb") as file, archive.open(name, "w") as member:
+                    while chunk := file.read(CHUNK):
+                        member.write(chunk)
+                        yield written.take()
+    yield written.take()
+
+
+class _Pieces(io.RawIOBase):
+    """What an archive is written to, and taken from piece by piece."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, piece: bytes) -> int:  # type: ignore[override]
+        self._pieces.append(bytes(piece))
+        return len(piece)
+
+    def take(self) -> bytes:
+        """Return what was written since the last time."""
+        taken = b"".join(self._pieces)
+        self._pieces.clear()
+        return taken

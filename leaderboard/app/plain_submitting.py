@@ -23,7 +23,6 @@ from starlette.routing import Route
 
 from shiftbench.leaderboard.app.answers import page_answer
 from shiftbench.leaderboard.app.callers import Callers
-from shiftbench.leaderboard.app.card_form import card_with
 from shiftbench.leaderboard.app.identity import is_own_page, local_submitter, session_user, signed_in_submitter
 from shiftbench.leaderboard.app.jobs import Job, Jobs
 from shiftbench.leaderboard.app.keeper import Keeper
@@ -31,8 +30,7 @@ from shiftbench.leaderboard.app.line import Line, LineFullError
 from shiftbench.leaderboard.app.uploads import Uploads
 from shiftbench.leaderboard.board.submission import SubmissionAnswer, check, refusal_answer, submit
 from shiftbench.leaderboard.pages import addresses
-from shiftbench.leaderboard.pages.card_fields import card_fields, only_data
-from shiftbench.leaderboard.pages.plain_submit_page import Access, plain_submit_html
+from shiftbench.leaderboard.pages.submit_page import Access, card_fields, card_with, only_data, plain_submit_html
 from shiftbench.scoring.reports.frame.html import tag
 from shiftbench.scoring.reports.frame.site import box
 from shiftbench.scoring.scores.score import FileChecks
@@ -92,8 +90,8 @@ def plain_submit_routes(
 
     def sender(request: Request) -> str:
         if not sign_in:
-            return _local(request)
-        user = _signed_in(request)
+            return local_submitter(request.client.host if request.client else None, request.headers)
+        user = signed_in_submitter(_session_user(request), request.headers)
         callers.learn(request.headers, user)
         return user
 
@@ -166,14 +164,6 @@ def plain_submit_routes(
 
     path = addresses.PLAIN_SUBMIT
     return [Route(path, form, methods=["GET"]), Route(path, send, methods=["POST"])]
-
-
-def _local(request: Request) -> str:
-    return local_submitter(request.client.host if request.client else None, request.headers)
-
-
-def _signed_in(request: Request) -> str:
-    return signed_in_submitter(_session_user(request), request.headers)
 
 
 def _session_user(request: Request) -> str | None:

@@ -9,9 +9,9 @@ Pages (``shiftbench.leaderboard.app.pages``) need no script and answer in millis
 
 import gc
 import json
+import logging
 import signal
 import socket
-import sys
 import threading
 import time
 import warnings
@@ -37,18 +37,14 @@ from shiftbench.leaderboard.app.connections import bounded_connections
 from shiftbench.leaderboard.app.endpoints import add_endpoints
 from shiftbench.leaderboard.app.faults import FaultLog, write_logs_to
 from shiftbench.leaderboard.app.gradio_blocks import MAX_REMEMBERED_SESSIONS, GuardedBlocks
-from shiftbench.leaderboard.app.head_requests import HeadAsGet
-from shiftbench.leaderboard.app.headers import SecurityHeaders
 from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.limits import BodyLimit, OwnAddress
 from shiftbench.leaderboard.app.line import AT_ONCE, Line
-from shiftbench.leaderboard.app.not_found import NotFoundPages
+from shiftbench.leaderboard.app.middleware import HeadAsGet, NotFoundPages, SecurityHeaders
 from shiftbench.leaderboard.app.pages import add_pages
 from shiftbench.leaderboard.app.plain_submitting import plain_submit_routes
-from shiftbench.leaderboard.app.sign_ins import CurrentSignIns, SignIns
-from shiftbench.leaderboard.app.signing_in import sign_in_routes
-from shiftbench.leaderboard.app.submitting import add_submit_page
-from shiftbench.leaderboard.app.theme import theme
+from shiftbench.leaderboard.app.signing_in import CurrentSignIns, SignIns, sign_in_routes
+from shiftbench.leaderboard.app.submitting import add_submit_page, theme
 from shiftbench.leaderboard.app.uploads import Uploads, add_upload
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.board.submission import MAX_UPLOAD_BYTES
@@ -57,6 +53,8 @@ from shiftbench.leaderboard.release import refuse_split_twice
 from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.reports.frame.site import style_sheet
 from shiftbench.validation.report import InvalidInput, Problem
+
+log = logging.getLogger(__name__)
 
 SECONDS_TO_START = 60
 
@@ -159,10 +157,7 @@ def _mount(app: FastAPI, blocks: gr.Blocks, routes: Sequence[Route], sign_ins: S
         app_kwargs={
             "routes": list(routes),
             "middleware": [Middleware(CurrentSignIns, sign_ins=sign_ins)],
-            "exception_handlers": {
-                FnIndexInferError: _no_such_endpoint,
-                RequestValidationError: _invalid_request,
-            },
+            "exception_handlers": {FnIndexInferError: _no_such_endpoint, RequestValidationError: _invalid_request},
         },
     )
 
@@ -231,8 +226,7 @@ def serve(
         host: address to listen on.
         port: 0 takes any free one.
         settings: who may submit, and how often.
-        block: False returns at once and prints nothing; ``close()`` the result to stop.
-    Returns: the running server.
+        block: False returns at once and notes nothing; ``close()`` the result to stop.
     Raises: InvalidInput when the port cannot be had; KeyboardInterrupt after Ctrl-C, with the server closed.
     """
     port = usable_port(host, port)
@@ -242,7 +236,7 @@ def serve(
             # What the start has made stays: collections need not look through it between requests.
             gc.freeze()
             gc.enable()
-            print(f"the leaderboard is at {server.url}", file=sys.stderr, flush=True)
+            log.info("the leaderboard is at %s", server.url)
             stopped.wait()
             server.close()
             raise KeyboardInterrupt
@@ -271,7 +265,6 @@ def usable_port(host: str, port: int) -> int:
     Args:
         host: address to listen on.
         port: the one asked for; 0 for any free one.
-    Returns: the port.
     Raises: InvalidInput when it is taken, or the address is none of this machine's.
     """
     try:

@@ -17,6 +17,7 @@ from packaging.requirements import Requirement
 
 from shiftbench.builders.folder.hub_folder import download_folder
 from shiftbench.builders.hub_access import writing_to_hub
+from shiftbench.validation.notices import heard_notes
 from shiftbench.validation.report import InvalidInput, Problem
 
 ROOMS = ("validation", "metrics", "builders", "scoring", "leaderboard")
@@ -29,14 +30,21 @@ PORT = 7860
 PROXIES = ("10.0.0.0/8",)
 """Where Hugging Face's own proxy has its address: a Space is reached through it alone."""
 
+_PROGRAM = '''"""The leaderboard; made by ``shiftbench board publish-space``."""
+
+from shiftbench.leaderboard.app.space import run_space
+
+run_space({data!r}, {store!r}, daily_quota={quota})
+'''
+
 
 @dataclass(frozen=True)
 class SpaceConfig:
     """What a Space shows and takes.
 
     Attributes:
-        data: dataset repositories on the Hub, of folders that ``shiftbench publish`` sent; private ones with the gold
-            of withheld labels are read with the Space's secret ``HF_TOKEN``.
+        data: dataset repositories on the Hub, of folders that ``shiftbench data publish`` sent; private ones with the
+            gold of withheld labels are read with the Space's secret ``HF_TOKEN``.
         store: dataset repository of the entries; the secret ``HF_TOKEN`` must be able to write to it.
         title: the Space's title.
         daily_quota: entries that one submitter may send on a UTC day.
@@ -51,15 +59,10 @@ class SpaceConfig:
 
 
 def space_files(config: SpaceConfig) -> dict[str, bytes]:
-    """Build the files of a Space: its card, its program, its requirements, and the source of the rooms that it needs.
-
-    Args:
-        config: what the Space shows and takes.
-    Returns: contents by path in the Space.
-    """
+    """Build the files of a Space: its card, program, requirements, and the source of the rooms that it needs."""
     return {
         "README.md": _readme(config).encode(),
-        "app.py": _app(config).encode(),
+        "app.py": _PROGRAM.format(data=list(config.data), store=config.store, quota=config.daily_quota).encode(),
         "requirements.txt": "".join(f"{line}\n" for line in requirements(bert_score=config.bert_score)).encode(),
         **dict(_sources()),
     }
@@ -105,7 +108,6 @@ def publish_space(repo_id: str, config: SpaceConfig, *, private: bool = False) -
         repo_id: its name on the Hub, ``ORG/NAME``.
         config: what it shows.
         private: only its organisation sees it.
-    Returns: its address.
     Raises: InvalidInput when the Hub refuses.
     """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
@@ -138,7 +140,8 @@ def run_space(data: Sequence[str], store: str, *, daily_quota: int) -> None:
         folder.refuse_withheld()
     settings = ServerSettings(sign_in=True, daily_quota=daily_quota, proxies=PROXIES)
     host, port = os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0"), int(os.environ.get("GRADIO_SERVER_PORT", PORT))
-    serve(folders, open_store(f"hf://datasets/{store}"), host=host, port=port, settings=settings)
+    with heard_notes():
+        serve(folders, open_store(f"hf://datasets/{store}"), host=host, port=port, settings=settings)
 
 
 def _readme(config: SpaceConfig) -> str:
@@ -160,17 +163,9 @@ def _readme(config: SpaceConfig) -> str:
     head = yaml.safe_dump(dict(facts), sort_keys=False, allow_unicode=True)
     return (
         f"---\n{head}---\n\n# {config.title}\n\n"
-        "Made by `shiftbench publish-space`; run it again to bring it up to date. "
+        "Made by `shiftbench board publish-space`; run it again to bring it up to date. "
         "The secret `HF_TOKEN` must be able to write to "
         f"[{config.store}](https://huggingface.co/datasets/{config.store}), where entries are kept.\n"
-    )
-
-
-def _app(config: SpaceConfig) -> str:
-    return (
-        '"""The leaderboard; made by ``shiftbench publish-space``."""\n\n'
-        "from shiftbench.leaderboard.app.space import run_space\n\n"
-        f"run_space({list(config.data)!r}, {config.store!r}, daily_quota={config.daily_quota})\n"
     )
 
 
@@ -187,9 +182,6 @@ def _sources() -> Iterator[tuple[str, bytes]]:
 def check_names(repo_id: str, config: SpaceConfig) -> None:
     """Refuse names that cannot be those of repositories of the Hub.
 
-    Args:
-        repo_id: of the Space.
-        config: names the repositories of data and entries.
     Raises: InvalidInput naming all that are wrong.
     """
     from huggingface_hub.errors import HFValidationError

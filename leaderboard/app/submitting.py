@@ -13,19 +13,26 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
+from gradio.themes import Soft
 from gradio.utils import get_space
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.app.callers import Callers
-from shiftbench.leaderboard.app.card_form import MAX_FIELD_CHARACTERS, card_with
 from shiftbench.leaderboard.app.gradio_queue import LINE_ID
 from shiftbench.leaderboard.app.identity import local_submitter, signed_in_submitter
 from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import AT_ONCE
 from shiftbench.leaderboard.board.submission import SubmissionAnswer, check, nominate_entry, submit, withdraw
-from shiftbench.leaderboard.pages.answer import answer_html, submit_html
-from shiftbench.leaderboard.pages.card_fields import CardField, card_fields, only_data
 from shiftbench.leaderboard.pages.shell import header
+from shiftbench.leaderboard.pages.submit_page import (
+    MAX_FIELD_CHARACTERS,
+    CardField,
+    answer_html,
+    card_fields,
+    card_with,
+    only_data,
+    submit_html,
+)
 from shiftbench.scoring.scores.score import FileChecks
 from shiftbench.validation.cards import MAX_CARD_BYTES
 from shiftbench.validation.prediction_files import PredictionInput
@@ -252,3 +259,52 @@ def _html(value: str, **options: Any) -> gr.HTML:
 def _uploaded(file: str | None, validation: str | None, by_index: bool) -> list[PredictionInput | None]:
     """Return the files that the form sent, as they are to be read; None for each that it did not send."""
     return [PredictionInput(Path(each), by_index) if each else None for each in (file, validation)]
+
+
+def theme() -> gr.Theme:
+    """Build a theme: one accent colour dark enough to read on white, and system fonts, so that none is fetched."""
+    fonts = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif"]
+    mono = ["ui-monospace", "Menlo", "Consolas", "monospace"]
+    return Soft(
+        primary_hue="teal", secondary_hue="teal", neutral_hue="slate", radius_size="md", font=fonts, font_mono=mono
+    ).set(
+        color_accent="*primary_700",
+        block_title_background_fill="none",
+        block_title_background_fill_dark="none",
+        block_title_text_color="*neutral_600",
+        block_title_text_color_dark="*neutral_300",
+        block_label_background_fill="*neutral_50",
+        block_label_background_fill_dark="*neutral_800",
+        block_label_text_color="*neutral_600",
+        block_label_text_color_dark="*neutral_300",
+        block_label_shadow="none",
+        body_text_color_subdued="*neutral_500",
+        input_shadow="none",
+        input_background_fill_dark="*neutral_800",
+        input_placeholder_color="*neutral_500",
+        input_placeholder_color_dark="*neutral_400",
+        input_border_width="1px",
+        input_border_color="*neutral_200",
+        input_border_color_dark="*neutral_700",
+        button_secondary_border_color="*neutral_300",
+        button_secondary_border_color_dark="*neutral_600",
+        button_border_width="1px",
+        button_primary_shadow="none",
+        button_secondary_shadow="none",
+        body_background_fill="white",
+        block_title_text_weight="600",
+        block_title_padding="0",
+        block_shadow="none",
+        block_border_width="0px",
+        block_background_fill="transparent",
+        block_background_fill_dark="transparent",
+        button_secondary_background_fill_dark="*neutral_700",
+        button_secondary_background_fill_hover_dark="*neutral_600",
+        button_primary_background_fill="*primary_700",
+        button_primary_background_fill_hover="*primary_800",
+        button_primary_background_fill_dark="*primary_700",
+        checkbox_label_background_fill_selected="*primary_700",
+        checkbox_label_background_fill_selected_dark="*primary_700",
+        checkbox_label_shadow="none",
+        checkbox_label_border_width="1px",
+    )

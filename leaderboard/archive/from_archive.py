@@ -24,10 +24,6 @@ _READ = _WANTED | {PREDICTIONS: (*_WANTED[PREDICTIONS], "confidence", "probabili
 def fill_store(store: Store, archive: Path, folders: Sequence[DatasetFolder]) -> tuple[int, dict[str, str]]:
     """Submit the entries of an archive to a store; entries that the store has stay as they are.
 
-    Args:
-        store: the store.
-        archive: the folder that ``shiftbench.leaderboard.archive.open_archive`` wrote.
-        folders: the datasets of its entries.
     Returns: how many entries of the archive are in the store now, and why which others are not.
     Raises: InvalidInput when the folder is no archive.
     """

@@ -120,11 +120,6 @@ class Archived:
 def write_archive(store: Store, folders: Sequence[DatasetFolder], out: Path, describe: Describe) -> Archived:
     """Write the archive of a store.
 
-    Args:
-        store: the store.
-        folders: the datasets of its entries.
-        out: an empty or new folder.
-        describe: writes dataset card and Croissant.
     Raises: InvalidInput when the place is taken, or no entry may be passed on.
     """
     check_new_folder(out, "--out")

@@ -1,17 +1,12 @@
 """All entries of a store as columns: the data of boards, filters and searches.
 
 index   what the store holds now, with the rows of each board
-snapshot  what it found at one look
-boards  which tables there are, and their rows
-released  what the last round released, where labels are withheld
-effective  an entry above or below the line of the others, on logits
-overall   a benchmark's overall board: one line for each model of a submitter
-overall_ranks  ranks of the models that cover all tasks
+boards  which tables there are, their rows, and what an index found at one look
+overall   a benchmark's overall board: one line for each model of a submitter, with ranks
 rows    an entry's scores as one flat row a task
 ranks   ranks and their intervals
 copies  entries with the same predictions, and with nearly the same ones
-look_alikes  names that look alike
-places  an entry's position on its board, and its rank on each later day
+places  where an entry stands: its rank on each day, and its score above the line of the others, on logits
 rank_intervals  intervals of ranks, computed in the background from snapshots
 index_cache  rows and intervals on disk, so that a server starts without reading every entry again
 forecasts  forecasts of all entries: kept, computed in the background, compared board by board
@@ -21,17 +16,8 @@ analysed  entries for the papers' figures, from files and a store, with the boar
 In: a store and dataset folders. Out: boards with their rows, ranks and intervals of ranks.
 """
 
-from shiftbench.leaderboard.board.boards import Board, find_board
+from shiftbench.leaderboard.board.boards import Board, Unscored, find_board
 from shiftbench.leaderboard.board.index import Index, public_message
 from shiftbench.leaderboard.board.overall import Benchmark, find_benchmark
-from shiftbench.leaderboard.board.snapshot import Unscored
 
-__all__ = [
-    "Benchmark",
-    "Board",
-    "Index",
-    "Unscored",
-    "find_benchmark",
-    "find_board",
-    "public_message",
-]
+__all__ = ["Benchmark", "Board", "Index", "Unscored", "find_benchmark", "find_board", "public_message"]

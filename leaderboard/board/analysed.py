@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from tqdm import tqdm
-
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.boards import boards_of
 from shiftbench.leaderboard.store import LOCAL_SUBMITTER, Store, folder_of
-from shiftbench.leaderboard.store.entries import entry_id
+from shiftbench.leaderboard.store.entries import entry_id, stored_rows
 from shiftbench.scoring.papers.analysis.entries import Analysed, Result, join_boards, n_entries
 from shiftbench.scoring.scores.score import checked_predictions, score_predictions, token_encoder
-from shiftbench.validation.cards import Card, read_card
+from shiftbench.validation.cards import Card, find_card, read_card
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
 
 
@@ -38,7 +37,7 @@ def read_entries(
     if store and not stored:
         left_out.append("the store has no entries")
     sent = _checked_files(files, folders, {entry.id for entry in here})
-    bar = tqdm(total=len(here) + len(sent), desc="scoring", unit=" entries", disable=None)
+    bar = progress(total=len(here) + len(sent), desc="scoring", unit=" entries")
     entries = []
     for entry in here:
         assert store is not None
@@ -65,17 +64,16 @@ def _checked_files(
     """Check every file, and return the new ones by the id that they would have in a store of this machine."""
     by_id: dict[str, tuple[Path, Card, DatasetFolder]] = {}
     problems: list[Problem] = []
-    for path in tqdm(files, desc="checking", unit=" files", disable=None):
+    for path in progress(files, desc="checking", unit=" files"):
         try:
-            card = read_card(_card_beside(path))
+            card = read_card(find_card(path))
             folder = folder_of(card, folders)
             folder.refuse_withheld()
             frame = checked_predictions(path, folder, card.subset)
         except InvalidInput as error:
             problems += error.problems
             continue
-        rows = frame.drop("task", "target").sort("source", "seed", "id")
-        identity = entry_id(LOCAL_SUBMITTER, card, rows)
+        identity = entry_id(LOCAL_SUBMITTER, card, stored_rows(frame))
         if identity not in known:
             by_id.setdefault(identity, (path, card, folder))
     if problems:
@@ -83,22 +81,9 @@ def _checked_files(
     return by_id
 
 
-def _card_beside(path: Path) -> Path:
-    """Find the card beside a prediction file; InvalidInput when either file is missing."""
-    card = path.with_name(f"{path.stem}.card.yaml")
-    if not path.is_file():
-        raise InvalidInput(Problem("there is no such prediction file", str(path), cure="check the path"))
-    if not card.is_file():
-        raise InvalidInput(Problem("this prediction file has no card beside it", str(path), cure=f"write {card.name}"))
-    return card
-
-
 def find_results(entries: Sequence[Analysed], folders: Sequence[DatasetFolder]) -> list[Result]:
     """Join entries with the boards of their datasets (see ``join_boards``).
 
-    Args:
-        entries: entries with their scores.
-        folders: the datasets that they are for.
     Returns: a result for each entry and task that has a board.
     """
     used = {(entry.card.data, entry.card.subset) for entry in entries}

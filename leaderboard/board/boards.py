@@ -1,17 +1,46 @@
-"""The list of boards: one for each benchmark, task and subset. Entries of different subsets never share a board."""
+"""The boards of a store as read at one moment: one for each benchmark, task and subset.
 
+Entries of different subsets never share a board.
+"""
+
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 import polars as pl
 
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.board.look_alikes import skeleton
 from shiftbench.leaderboard.board.rows import NO_INTERVAL, OOD, PARTS, SCHEMA
+from shiftbench.leaderboard.release import ReleasedBoard
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import PLACEBO
+
+_LOOK_LIKE = {
+    "a": "аɑαᴀ", "b": "ЬвƄв", "c": "сϲᴄ", "d": "ԁɗ", "e": "еҽєℯε", "f": "ғƒ", "g": "ɡցɢ", "h": "һհнʜ",
+    "i": "іıɩιǃӏ1|l!", "j": "јϳ", "k": "кκᴋ", "m": "мᴍ", "n": "ոռпɴ", "o": "оοօσ0ᴏ", "p": "рρᴘ", "q": "ԛզ",
+    "r": "гᴦɾʀ", "s": "ѕꜱʂ5", "t": "тτᴛ", "u": "υսʋᴜ", "v": "νѵᴠ", "w": "ԝшωᴡ", "x": "хχ×", "y": "уүγʏ", "z": "ᴢʐ",
+    "-": "‐‑‒–—−_.·",
+}  # fmt: skip
+"""Characters that are shown like a Latin letter or a hyphen in common fonts, in lower case: of Cyrillic, Greek,
+Armenian and phonetic alphabets, and digits (see Unicode Technical Standard 39, section 4)."""
+_PLAIN = str.maketrans({other: letter for letter, others in _LOOK_LIKE.items() for other in others})
+
+
+@lru_cache(maxsize=100_000)
+def skeleton(name: str) -> str:
+    """Return what all names that look like a name have in common.
+
+    >>> skeleton("\N{CYRILLIC SMALL LETTER A}dmin") == skeleton("Admin"), skeleton("tfidf") == skeleton("TF-IDF")
+    (True, True)
+    >>> skeleton("bert-base") == skeleton("bert-large")
+    False
+    """
+    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name).casefold())
+    shown = (each for each in decomposed if unicodedata.category(each) not in ("Mn", "Cf", "Cc", "Me", "Zs"))
+    return "".join(shown).translate(_PLAIN).replace("rn", "m").replace("vv", "w").replace("-", "")
 
 
 @dataclass(frozen=True)
@@ -97,7 +126,6 @@ def find_board(name: str, choices: Sequence[Board]) -> Board:
     Args:
         name: such as ``dr/nli``.
         choices: the boards there are.
-    Returns: the board.
     Raises: InvalidInput proposing the nearest name.
     """
     for board in choices:
@@ -169,3 +197,87 @@ def board_frame(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
         .select(*names, *PLACES)
         .sort("rank", "mean_st", folded, "id", descending=[False, True, False, False], nulls_last=True)
     )
+
+
+@dataclass(frozen=True)
+class Unscored:
+    """An entry that has no scores here, with the reason; named by its model, or by its id if the card is unreadable."""
+
+    id: str
+    name: str
+    reasons: tuple[str, ...]
+    files: tuple[int, ...] = ()
+    """The states of its files: the entry is read again when that changes."""
+    waiting: bool = False
+    """Whether it will be scored."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The entries read at one moment. A snapshot never changes, so requests and the ranking thread need no lock.
+
+    Attributes:
+        folders: the datasets.
+        every: the rows of all scored entries (``rows.SCHEMA``).
+        rows: those of them that boards show and rank, with ``copies`` (see ``copies.Copies.fold``).
+        ids: ids of the scored entries.
+        unscored: the others, by id.
+        unread: number of entries that are still to be read.
+        frames: what ``Index.frame`` made of the rows, by board.
+        placed: the intervals of ranks that it put into them, by board.
+    """
+
+    folders: Sequence[DatasetFolder]
+    every: pl.DataFrame
+    rows: pl.DataFrame
+    ids: frozenset[str]
+    unscored: dict[str, Unscored]
+    unread: int = 0
+    frames: dict[str, pl.DataFrame] = field(default_factory=dict)
+    placed: dict[str, pl.DataFrame] = field(default_factory=dict)
+    _boards: list[Board] = field(default_factory=list)
+
+    def boards(self) -> list[Board]:
+        """List the boards; they are computed once."""
+        if not self._boards:
+            used = self.rows.select("data", "subset").unique()
+            self._boards[:] = boards_of(self.folders, set(used.iter_rows()))
+        return self._boards
+
+
+ROUND = "round"
+"""The column that such a board has on top: the round that released the row's figures."""
+
+
+def released_frame(frame: pl.DataFrame, release: tuple[str, ReleasedBoard] | None) -> pl.DataFrame:
+    """Add to a board's rows what a round released; entries without released figures come last.
+
+    Args:
+        frame: the board's rows, as ``board_frame`` gives them.
+        release: the round's name, and what it released on the board; None before the first.
+    Returns: the same columns, with ``mean_st``, the scores on single targets (``ood.<domain>``), ``complete`` and
+        ``rank`` and ``with_leader`` as released, and ``ROUND``.
+    """
+    targets = [name for name in frame.columns if name.startswith(OOD) and "." not in name.removeprefix(OOD)]
+    figures = ["mean_st", *targets]
+    ranks = {"rank": pl.Int64, "with_leader": pl.Boolean}
+    schema = {"id": pl.String, **dict.fromkeys(figures, pl.Float64), **ranks, ROUND: pl.String}
+    rows = [
+        {
+            "id": each.entry,
+            "mean_st": each.mean,
+            **{name: each.targets.get(name.removeprefix(OOD)) for name in targets},
+            "rank": each.place,
+            "with_leader": each.with_leader,
+            ROUND: name_of_round,
+        }
+        for name_of_round, board in ([release] if release else [])
+        for each in board.entries
+    ]
+    released = pl.DataFrame(rows, schema=schema, orient="row")
+    joined = frame.drop(*figures, *ranks).join(released, on="id", how="left", maintain_order="left")
+    partial = pl.lit(["some shifts that the board ranks by are missing"])
+    missing = pl.when(pl.col(ROUND).is_not_null()).then(partial).otherwise("missing")
+    joined = joined.with_columns(complete=pl.col("rank").is_not_null(), missing=missing)
+    order = [pl.col("rank"), pl.col("mean_st"), pl.col("name").str.to_lowercase(), pl.col("id")]
+    return joined.select(*frame.columns, ROUND).sort(order, descending=[False, True, False, False], nulls_last=True)

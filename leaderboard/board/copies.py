@@ -97,12 +97,7 @@ class Copies:
         return self._near.get(board.key, pl.DataFrame(schema=NEAR_COPIES))
 
     def find_near(self, board: Board, rows: pl.DataFrame) -> None:
-        """Compare the entries of a board that are new with those of near figures; takes a while with many.
-
-        Args:
-            board: the board.
-            rows: its rows.
-        """
+        """Compare the entries of a board that are new with those of near figures; takes a while with many."""
         if not board.folder.has_public_labels:
             return
         rows = rows.sort("mean_st")  # neighbours are read one after the other

@@ -12,7 +12,6 @@ from shiftbench.leaderboard.board.boards import Board
 from shiftbench.leaderboard.board.index import Index, public_message
 from shiftbench.leaderboard.board.overall import one_entry_per_model
 from shiftbench.leaderboard.store import folder_of
-from shiftbench.leaderboard.store.forecasts import forecast_again, kept_forecasts
 from shiftbench.scoring.forecasting.comparison import Forecasted, compare_methods
 from shiftbench.scoring.forecasting.entries import EntryForecasts
 from shiftbench.scoring.forecasting.shape import MethodComparison
@@ -81,7 +80,7 @@ class ForecastIndex:
             if identity in self._kept:
                 self._kept.move_to_end(identity)
                 return self._kept[identity]
-        found = kept_forecasts(self._index.store, identity)
+        found = self._index.store.forecasts(identity)
         if found is not None:
             with self._lock:
                 self._kept[identity] = found
@@ -103,7 +102,7 @@ class ForecastIndex:
         try:
             entry = self._index.entry(identity)
             with threadpool_limits(1, "blas"):
-                forecast_again(self._index.store, entry, folder_of(entry.card, self._index.folders))
+                self._index.store.forecast_again(entry, folder_of(entry.card, self._index.folders))
             reason = None
         except InvalidInput as error:
             reason = "; ".join(public_message(problem, self._index.names()) for problem in error.problems)
@@ -114,11 +113,7 @@ class ForecastIndex:
                     self._failed[identity] = reason
 
     def on(self, boards: Sequence[Board]) -> ForecastsFound:
-        """Gather the forecasts of boards, one entry a model; boards whose labels are withheld have none.
-
-        Args:
-            boards: one of them, or all.
-        """
+        """Gather the forecasts of boards, one entry a model; boards whose labels are withheld have none."""
         found: list[Forecasted] = []
         names: list[tuple[str, str]] = []
         reasons: Counter[str] = Counter()

@@ -1,7 +1,7 @@
 """The current content of a store as columns. Each entry is read once, since entries never change."""
 
+import logging
 import threading
-import traceback
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -12,17 +12,17 @@ import polars as pl
 from shiftbench.builders.checksums import file_state
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import index_cache
-from shiftbench.leaderboard.board.boards import Board, board_frame, rows_of
+from shiftbench.leaderboard.board.boards import Board, Snapshot, Unscored, board_frame, released_frame, rows_of
 from shiftbench.leaderboard.board.copies import Copies
 from shiftbench.leaderboard.board.overall import Benchmark, benchmarks_of, overall_frame
 from shiftbench.leaderboard.board.rank_intervals import RankIntervals
-from shiftbench.leaderboard.board.released import released_frame
 from shiftbench.leaderboard.board.rows import entry_rows, rows_frame, unreleased_rows
-from shiftbench.leaderboard.board.snapshot import Snapshot, Unscored
 from shiftbench.leaderboard.release import Released, ReleasedBoard, entry_tasks, last_release, released_tasks
 from shiftbench.leaderboard.store import ENTRY_ID, Entry, Store, folder_of
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
+
+log = logging.getLogger(__name__)
 
 READ_AT_ONCE = 500
 """Entries that are read before they are shown."""
@@ -317,7 +317,7 @@ class Index:
         """Format why an entry has no scores; a bug must neither stop the others nor stay unreported."""
         if isinstance(error, InvalidInput):
             return tuple(public_message(problem, self.names()) for problem in error.problems)
-        traceback.print_exception(error)
+        log.error("an entry was not scored", exc_info=error)
         return ("its scoring failed on this server",)
 
 
@@ -331,7 +331,6 @@ def public_message(problem: Problem, names: dict[str, str]) -> str:
     Args:
         problem: the problem.
         names: what to write in place of each path.
-    Returns: the line.
 
     >>> public_message(Problem("the file is empty", "/srv/up/a.csv", "0 bytes"), {"/srv/up/a.csv": "a.csv"})
     'a.csv: the file is empty; found 0 bytes'

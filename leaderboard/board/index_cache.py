@@ -67,8 +67,6 @@ def made_with(rows: pl.DataFrame) -> pl.DataFrame:
 def read_rows(store: Store) -> pl.DataFrame:
     """Read the stored rows.
 
-    Args:
-        store: the store that keeps them.
     Returns: rows as ``shiftbench.leaderboard.board.rows.SCHEMA`` has them; none where none are kept, or in another
         shape.
     """
@@ -106,10 +104,7 @@ def read_intervals(store: Store) -> dict[BoardKey, pl.DataFrame]:
 
 
 def write(
-    store: Store,
-    rows: pl.DataFrame,
-    replicates: dict[Key, Replicates],
-    intervals: Mapping[BoardKey, pl.DataFrame],
+    store: Store, rows: pl.DataFrame, replicates: dict[Key, Replicates], intervals: Mapping[BoardKey, pl.DataFrame]
 ) -> None:
     """Write rows, replicates and intervals; InvalidInput when the store cannot be written."""
     every = list(replicates.values())

@@ -6,12 +6,17 @@ import time
 import polars as pl
 
 from shiftbench.leaderboard.board import index_cache
-from shiftbench.leaderboard.board.boards import Board, rows_of
+from shiftbench.leaderboard.board.boards import Board, Snapshot, rows_of
 from shiftbench.leaderboard.board.copies import Copies
-from shiftbench.leaderboard.board.overall import NO_RANKS, Benchmark, benchmarks_of, line_key, newest_entries
-from shiftbench.leaderboard.board.overall_ranks import OverallRanks
+from shiftbench.leaderboard.board.overall import (
+    NO_RANKS,
+    Benchmark,
+    OverallRanks,
+    benchmarks_of,
+    line_key,
+    newest_entries,
+)
 from shiftbench.leaderboard.board.ranks import INTERVALS, BoardRanks, Replicates, ranked_replicates
-from shiftbench.leaderboard.board.snapshot import Snapshot
 from shiftbench.leaderboard.store import Store
 from shiftbench.validation.report import InvalidInput
 
@@ -46,7 +51,7 @@ class RankIntervals:
         return self._found.get(key, _NO_INTERVALS)
 
     def of_benchmark(self, benchmark: Benchmark) -> pl.DataFrame:
-        """Return the ranks last computed for a benchmark's lines (``shiftbench.leaderboard.board.overall_ranks``)."""
+        """Return the ranks last computed for a benchmark's lines (``shiftbench.leaderboard.board.overall``)."""
         return self._found_overall.get(benchmark.folder.content_hash, NO_RANKS)
 
     def start(self, snapshot: Snapshot) -> None:

@@ -63,7 +63,6 @@ def check(
         card_text: the card as YAML or JSON.
         checks: reads and checks the file; a server has that done by another process.
         validation: the file of what the same models predicted on validation rows; None where none was sent.
-    Returns: what the endpoint answers, problems included.
     """
 
     def score(path: PredictionInput, card: Card, held_out: PredictionInput | None) -> SubmissionAnswer:
@@ -105,7 +104,6 @@ def submit(
         daily_quota: entries of one submitter a UTC day; None: any number.
         checks: as for ``check``.
         validation: as for ``check``; the entry keeps it for forecasts.
-    Returns: what the endpoint answers, problems included.
     """
     try:
         submitter = sender()
@@ -164,7 +162,6 @@ def withdraw(index: Index, identity: str, *, sender: Sender) -> SubmissionAnswer
         index: the boards.
         identity: the entry's id; blanks around it do not count.
         sender: names the submitter, or raises InvalidInput.
-    Returns: what the endpoint answers, problems included.
     """
     try:
         index.store.withdraw(identity.strip(), sender())
@@ -270,9 +267,6 @@ def _card(index: Index, text: str, problems: list[Problem]) -> Card | None:
 def submission_summary(scores: Scores, boards: Sequence[Board] = ()) -> dict[str, Any]:
     """Build the preview: each task's headline figures as fractions, its board, and what is missing.
 
-    Args:
-        scores: of the file.
-        boards: the boards there are.
     Returns: plain JSON. Of each task ``board`` is the name of its board, null where it has none, and ``why_unranked``
         lists what keeps it from being ranked there.
     """

@@ -1,7 +1,6 @@
 """The page that says what is measured, what is ranked, what to cite, and how to use the leaderboard from programs."""
 
-from shiftbench.builders.folder.citations import cite
-from shiftbench.builders.folder.papers import DEPTH_F1, PAPERS
+from shiftbench.builders.folder.citations import DEPTH_F1, PAPERS, cite
 from shiftbench.leaderboard.pages.shell import render
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.numbers import count
@@ -13,7 +12,6 @@ def about_page(n_entries: int, updated: str | None) -> Markup:
     Args:
         n_entries: number of entries that have scores here.
         updated: day on which the newest was submitted; None without entries.
-    Returns: what stands below the page's head.
     """
     papers = [cite(key) for key in (*PAPERS.values(), DEPTH_F1)]
     return render("about.html", papers=papers, n_entries=count(n_entries), updated=updated)

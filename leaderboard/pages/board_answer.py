@@ -113,16 +113,12 @@ def _loss(leader: Row) -> list[str]:
     elif low is None:
         words = f"Its drop, {points(drop)} points, has no interval, so neither a loss nor a gain is shown"
     else:
-        words = f"It {_loses_or_gains(drop)} points {'to' if drop >= 0 else 'under'} the shift"
-    return [words, "." if placebo is None else f"; dealt at random, the same texts {_lose_or_gain(placebo)}."]
-
-
-def _loses_or_gains(drop: float) -> str:
-    return f"{'loses' if drop >= 0 else 'gains'} {plain_points(abs(drop))}"
-
-
-def _lose_or_gain(drop: float) -> str:
-    return f"{'lose' if drop > -0.0005 else 'gain'} {plain_points(abs(drop))}"
+        verb, where = ("loses", "to") if drop >= 0 else ("gains", "under")
+        words = f"It {verb} {plain_points(abs(drop))} points {where} the shift"
+    if placebo is None:
+        return [words, "."]
+    verb = "lose" if placebo > -0.0005 else "gain"
+    return [words, f"; dealt at random, the same texts {verb} {plain_points(abs(placebo))}."]
 
 
 def _small_print(leader: Row, rows: list[Row], n: int) -> Markup:

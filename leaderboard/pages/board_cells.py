@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 
 from shiftbench.leaderboard.board import Board
+from shiftbench.leaderboard.board.boards import ROUND
 from shiftbench.leaderboard.board.copies import NEAR
-from shiftbench.leaderboard.board.released import ROUND
 from shiftbench.leaderboard.board.rows import NO_INTERVAL, PARTS, SHARES
 from shiftbench.leaderboard.pages.addresses import entry_address
 from shiftbench.leaderboard.pages.board_columns import Column

@@ -6,7 +6,7 @@ from typing import Literal
 
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.leaderboard.board import Board
-from shiftbench.leaderboard.board.released import ROUND
+from shiftbench.leaderboard.board.boards import ROUND
 from shiftbench.leaderboard.board.rows import OOD
 from shiftbench.leaderboard.pages.reported import titles
 from shiftbench.scoring.scores.coverage import LAMBDAS
@@ -122,11 +122,7 @@ _SHARES = (
 )
 _FACTS = (
     Column(
-        "paradigm",
-        "Paradigm",
-        "How the model was adapted: fine-tuned, few-shot, zero-shot.",
-        "text",
-        default=False,
+        "paradigm", "Paradigm", "How the model was adapted: fine-tuned, few-shot, zero-shot.", "text", default=False
     ),
     Column("parameters", "Parameters", "Number of parameters of the model.", "count", default=False),
     Column("base_model", "Base model", "Pretrained model that training started from.", "text", default=False),

@@ -4,14 +4,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from shiftbench.leaderboard.board import Board, Index, find_benchmark, find_board
+from shiftbench.leaderboard.board.boards import ROUND
 from shiftbench.leaderboard.board.index_cache import made_with
-from shiftbench.leaderboard.board.overall import MEANS
-from shiftbench.leaderboard.board.overall_ranks import BESIDE
-from shiftbench.leaderboard.board.released import ROUND
+from shiftbench.leaderboard.board.overall import BESIDE, MEANS
 from shiftbench.leaderboard.board.rows import FIGURES, NO_INTERVAL, OOD, PARTS, SHARES
 from shiftbench.leaderboard.pages.board_columns import columns_of
-from shiftbench.leaderboard.pages.board_query import REPORTED, BoardQuery, matching, whole_table
-from shiftbench.leaderboard.pages.overall_query import OverallQuery, matching_lines
+from shiftbench.leaderboard.pages.board_query import (
+    REPORTED,
+    BoardQuery,
+    OverallQuery,
+    matching,
+    matching_lines,
+    whole_table,
+)
 from shiftbench.scoring.scores.coverage import LAMBDAS
 from shiftbench.validation.csv_export import guarded_csv
 
@@ -30,9 +35,6 @@ _RANK_FACTS = ("rank_about", "with_leader", "corrected")
 def board_rows(index: Index, board: Board) -> list[dict[str, Any]]:
     """Write a board's rows as plain JSON data, best first, and after them what papers report.
 
-    Args:
-        index: the boards.
-        board: one of them.
     Returns: of each row the facts of its card, ``rank`` and ``rank_interval`` (null of what is not ranked),
         ``rank_about``, ``with_leader`` and ``corrected`` (see ``shiftbench.leaderboard.board.ranks.INTERVALS``),
         ``at_floor`` (mean ST at chance), ``data`` (content hash), ``metric_version`` and the encoders of depths and

@@ -12,6 +12,7 @@ from shiftbench.leaderboard.pages.board_answer import chips
 from shiftbench.leaderboard.pages.board_cells import row_cells, scales_of, scenario_key
 from shiftbench.leaderboard.pages.board_columns import Column, columns_of, shown_columns
 from shiftbench.leaderboard.pages.board_query import (
+    PAGE_ROWS,
     PARTIAL,
     RANKED,
     REPORTED,
@@ -20,7 +21,6 @@ from shiftbench.leaderboard.pages.board_query import (
     matching,
     whole_table,
 )
-from shiftbench.leaderboard.pages.query import PAGE_ROWS
 from shiftbench.leaderboard.pages.reported import ReportedTable, reported_tables
 from shiftbench.leaderboard.pages.table_parts import (
     BETTER,
@@ -48,9 +48,6 @@ _RANK_WORDS = (
 def rows_fragment(index: Index, query: BoardQuery) -> Markup:
     """Build the table with its pager, which the page's script puts in the place of the last one.
 
-    Args:
-        index: the boards.
-        query: what the address asks for.
     Returns: a part of the page that ``board_page`` builds.
     Raises: InvalidInput when there is no such board.
     """
@@ -108,12 +105,7 @@ def rows_fragment(index: Index, query: BoardQuery) -> Markup:
 
 
 def state_notes(index: Index, notes: Iterable[str]) -> list[Markup]:
-    """List what a reader should know of the table's state: entries still to be read, a store that cannot be asked.
-
-    Args:
-        index: the boards.
-        notes: what was asked and is not known.
-    """
+    """List what a reader should know of the table's state: entries still to be read, a store that cannot be asked."""
     paragraphs = [tag("p", note, class_="sb-soft") for note in notes]
     if index.unread:
         words = f"{index.unread:,} entries are still being read; ranks may change until all are here."

@@ -1,19 +1,98 @@
-"""What a reader asks of a board, from the address of the page: filters, search, order, page and columns."""
+"""What a reader asks of a table, from the address of the page and back into one: filters, search, order, page."""
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, get_args
 
 import polars as pl
 
-from shiftbench.leaderboard.board import Board, Index, find_board
+from shiftbench.leaderboard.board import Benchmark, Board, Index, find_benchmark, find_board
 from shiftbench.leaderboard.board.rows import trained_outside
+from shiftbench.leaderboard.pages.addresses import BOARD, with_query
 from shiftbench.leaderboard.pages.board_columns import Column, columns_of
-from shiftbench.leaderboard.pages.query import TableQuery, how_it_is_shown, values_by_name
 from shiftbench.leaderboard.pages.reported import ReportedTable, reported_tables
 from shiftbench.scoring.comparing.entries import MAX_PAIRWISE
 from shiftbench.validation.cards import Card
+
+PAGE_ROWS = 50
+MAX_SEARCH = 100
+CROSS_AXES = {"": "in domain", "parameters": "parameters", "cost": "cost", "date": "date"}
+"""What the picture above a table can have across, by its value in the address."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableQuery:
+    """A reader's question about a table. What was not asked is empty; ``notes`` say what was asked and is not known.
+
+    ``x`` is what the picture has across, a key of ``CROSS_AXES``; ``intervals`` is 'full' where both ends of each
+    interval are asked for.
+    """
+
+    q: str = ""
+    sort: str = "rank"
+    order: str = "asc"
+    page: int = 1
+    x: str = ""
+    intervals: str = ""
+    notes: tuple[str, ...] = ()
+
+    def address(self, path: str = BOARD, **changes: Any) -> str:
+        """Return the address of this question, or of one that differs in some fields, which begins at page 1."""
+        asked = replace(self, **{"page": 1, **changes}) if changes else self
+        pairs = []
+        # What a table shows comes first, then how it is shown.
+        own = [field for field in fields(self) if field.name not in _SHARED]
+        for field in (*own, *fields(TableQuery)):
+            name, value = field.name, getattr(asked, field.name)
+            if name == "notes" or (value == field.default and (name != "order" or asked.sort == "rank")):
+                continue
+            pairs.append((name, ",".join(value) if isinstance(value, tuple) else str(value)))
+        return with_query(path, pairs)
+
+
+_SHARED = frozenset(field.name for field in fields(TableQuery))
+
+
+def values_by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Collect the values of an address by their names."""
+    given: dict[str, list[str]] = {}
+    for name, value in pairs:
+        given.setdefault(name, []).append(value)
+    return given
+
+
+def how_it_is_shown(one: Mapping[str, str], first_orders: Mapping[str, str], notes: list[str]) -> dict[str, Any]:
+    """Read search, order, page, intervals and the picture's axis; what is unknown is left out, with a note.
+
+    Args:
+        one: the last value of each name of an address.
+        first_orders: what the table can be sorted by, with the order of a first click.
+        notes: what was asked and is not known is added here.
+    Returns: values of fields of ``TableQuery``.
+    """
+    sort = one.get("sort") or "rank"
+    if sort not in first_orders:
+        notes.append(f"the table cannot be sorted by '{sort[:40]}'")
+        sort = "rank"
+    order = one.get("order", "")
+    page = one.get("page", "1")
+    if not re.fullmatch("[0-9]{1,9}", page) or int(page) < 1:
+        notes.append(f"there is no page '{page[:40]}'")
+        page = "1"
+    x = one.get("x", "")
+    if x not in CROSS_AXES:
+        notes.append(f"the picture has no axis '{x[:40]}'")
+        x = ""
+    return {
+        "q": one.get("q", "")[:MAX_SEARCH],
+        "sort": sort,
+        "order": order if order in ("asc", "desc") else first_orders[sort],
+        "page": int(page),
+        "x": x,
+        "intervals": "full" if one.get("intervals") == "full" else "",
+    }
+
 
 RANKED, PARTIAL, REPORTED = 0, 1, 2
 """Groups of rows: they stand in this order however the table is sorted."""
@@ -218,3 +297,61 @@ def _board(name: str, boards: Sequence[Board], index: Index) -> Board | None:
     if name:
         return find_board(name, boards)
     return next((board for board in boards if index.has_entries(board)), boards[0] if boards else None)
+
+
+COVERAGE, MEAN_RANK, WIN_RATE = "n_tasks", "mean_rank", "win_rate"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverallQuery(TableQuery):
+    """A reader's question about a benchmark's overall board."""
+
+    benchmark: str = ""
+
+    @classmethod
+    def parse(cls, pairs: Iterable[tuple[str, str]], index: Index) -> "OverallQuery":
+        """Read the parameters of an address; an unknown way to show the board is left out, with a note.
+
+        Args:
+            pairs: names and values.
+            index: its benchmarks can be asked for; the first with entries is the default.
+        Raises: InvalidInput when there is no such benchmark.
+        """
+        one = {name: values[-1].strip() for name, values in values_by_name(pairs).items()}
+        notes: list[str] = []
+        benchmark = _benchmark(one.get("benchmark", ""), index)
+        parsed = how_it_is_shown(one, sortable(benchmark) if benchmark else {"rank": "asc"}, notes)
+        return cls(benchmark=benchmark.name if benchmark else "", notes=tuple(notes), **parsed)
+
+
+def sortable(benchmark: Benchmark) -> dict[str, str]:
+    """Return what an overall board can be sorted by, with the order of a first click.
+
+    Never by mean rank or win rate: they depend on who else submitted.
+    """
+    best_first = ("mean_st", COVERAGE, *benchmark.tasks)
+    return {"rank": "asc", "model": "asc", **dict.fromkeys(best_first, "desc")}
+
+
+def matching_lines(frame: pl.DataFrame, query: OverallQuery) -> pl.DataFrame:
+    """Keep the lines that a question asks for, in its order: ranked lines first, missing values last."""
+    matched = frame.with_row_index("place")
+    if query.q:
+        matched = matched.filter(pl.col("words").str.contains(query.q.lower(), literal=True))
+    is_down = query.order == "desc"
+    if query.sort == "rank":
+        return matched.sort("complete", "rank", "place", descending=[True, is_down, False], nulls_last=True)
+    if query.sort == "model":
+        return matched.sort(
+            "complete", pl.col("model").str.to_lowercase(), "place", descending=[True, is_down, False], nulls_last=True
+        )
+    key = query.sort if query.sort in ("mean_st", COVERAGE) else f"{query.sort}:mean_st"
+    return matched.sort("complete", key, "place", descending=[True, is_down, False], nulls_last=True)
+
+
+def _benchmark(name: str, index: Index) -> Benchmark | None:
+    choices = index.benchmarks()
+    if name:
+        return find_benchmark(name, choices)
+    filled = (each for each in choices if any(index.has_entries(board) for board in each.boards))
+    return next(filled, choices[0] if choices else None)

@@ -106,7 +106,6 @@ def compare_page(
         compared: the comparison, where there is one.
         task: the task that the address names, kept in the form.
         problems: why there is none, in words that may be shown.
-    Returns: what stands below the page's head.
     """
     parts = [tag("h1", "Compare entries"), _chooser(choices, chosen, task)]
     if problems:
@@ -187,7 +186,6 @@ def comparing_page(
         seconds: since the comparison began.
         progress: pairs that are done, and all of them; None where that is not known.
         place: its place in the line; 0 where it does not wait there.
-    Returns: what stands below the page's head.
     """
     words = f"Number {place} in line. " if place else ""
     words += (
@@ -330,14 +328,17 @@ def _pair_table(pair: Comparison, first: str, other: str) -> Markup:
     most = max((abs(value) for value in values), default=0.0)
     is_outside = any(task.outside for task in pair.tasks)
     heads = [tag("th", "Shift", scope="col")]
-    heads += [tag("th", f"Δ{name}", tag("span", _sign_note(name), class_="sb-note"), scope="col") for name in FIGURES]
+    heads += [
+        tag("th", f"Δ{name}", tag("span", f"{side} 0 favours the first", class_="sb-note"), scope="col")
+        for name, side in ((name, "below" if name in DROPS else "above") for name in FIGURES)
+    ]
     rows = [
         tag(
             "tr",
             tag(
                 "th",
                 f"{shift.source} → {shift.target}",
-                tag("span", _size(shift.n, shift.runs), class_="sb-note"),
+                tag("span", f"{counted(shift.n, 'text')}, {counted(shift.runs, 'run')}", class_="sb-note"),
                 scope="row",
             ),
             *(_difference(each, most, first, other, is_outside=is_outside) for each in shift.differences),
@@ -368,14 +369,6 @@ def _unmatched_shifts(pair: Comparison, first: str, other: str) -> Markup:
         if only
     ]
     return join(lines)
-
-
-def _sign_note(figure: str) -> str:
-    return "below 0 favours the first" if figure in DROPS else "above 0 favours the first"
-
-
-def _size(n: int, runs: int) -> str:
-    return f"{counted(n, 'text')}, {counted(runs, 'run')}"
 
 
 def _difference(difference: Difference, most: float, first: str, other: str, *, is_outside: bool) -> Markup:

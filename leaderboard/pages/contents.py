@@ -56,12 +56,12 @@ def prediction_lines(predictions: pl.DataFrame, folder: DatasetFolder, subset: s
         yield f"  no predictions of {_listed(others)}"
 
 
-def next_for_predictions(path: Path, data: Path, card: Path | None, subset: str = "all") -> str:
+def next_for_predictions(path: Path, data: Path, card: Path | None) -> str:
     """Write the command that comes next: scoring, or submitting where there is a card."""
     where = f"{quote(str(path))} --data {quote(str(data))}"
     if card is not None:
         return f"next: shiftbench submit {where} --card {quote(str(card))} --to URL_OR_STORE"
-    return f"next: shiftbench score {where}{'' if subset == 'all' else f' --subset {subset}'}"
+    return f"next: shiftbench score {where}"
 
 
 def folder_lines(folder: DatasetFolder) -> Iterator[str]:

@@ -6,11 +6,11 @@ from itertools import groupby
 
 import polars as pl
 
+from shiftbench.builders.folder.configs import config_name
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import Annotators, TaskStatistics, read_statistics
 from shiftbench.leaderboard.pages.addresses import data_address
-from shiftbench.leaderboard.pages.data_samples import loading_part, samples_part
 from shiftbench.leaderboard.pages.entry_page import citation_years
 from shiftbench.leaderboard.pages.shell import render
 from shiftbench.leaderboard.pages.task_names import plain_task_name
@@ -23,6 +23,7 @@ from shiftbench.scoring.reports.pictures.colours import cell_colours
 from shiftbench.scoring.reports.pictures.depths import QUANTILES, depth_boxes
 from shiftbench.scoring.reports.pictures.matrix import matrix
 from shiftbench.scoring.reports.pictures.words import ARROW
+from shiftbench.scoring.scores.examples import SampleRow, sample_rows
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 _SPLITS = ("train", "validation", "test")
@@ -36,7 +37,6 @@ def data_page(folders: Sequence[DatasetFolder], name: str) -> Markup:
     Args:
         folders: the datasets.
         name: ``benchmark/task`` (with ``@hash`` where versions differ); the first task without.
-    Returns: the page's body.
     Raises: InvalidInput when there is no such task, proposing the nearest name.
     """
     tasks = _tasks(folders)
@@ -88,7 +88,7 @@ def _task(folder: DatasetFolder, task: str) -> Markup:
     marks = [mark for mark in ("partial", "unverified") if getattr(manifest, mark)]
     if marks:
         facts.append(("Upstream files", ", ".join(marks)))
-    statistics = _statistics(folder, task)
+    statistics = _read_statistics(folder.path.as_posix(), folder.content_hash, task)
     return render(
         "data.html",
         title=f"{manifest.title}: {info.title}",
@@ -215,13 +215,9 @@ def _quantiles(path: str, content_hash: str, task: str) -> dict[str, dict[str, l
     return quantiles
 
 
-def _statistics(folder: DatasetFolder, task: str) -> TaskStatistics | None:
-    """Read a task's statistics; placebos have none."""
-    return _read_statistics(folder.path.as_posix(), folder.content_hash, task)
-
-
 @lru_cache(maxsize=64)
 def _read_statistics(path: str, content_hash: str, task: str) -> TaskStatistics | None:
+    """Read a task's statistics; placebos have none."""
     folder = DatasetFolder.open(path)
     return read_statistics(folder.path, task) if (folder.path / "statistics" / f"{task}.json").is_file() else None
 
@@ -239,3 +235,43 @@ def _sources(folder: DatasetFolder, info: TaskInfo) -> Markup:
         notes = [tag("span", note, class_="sb-note")] if unverified else []
         items.append(tag("li", link(source.url, source.title), words, *notes))
     return tag("ul", *items)
+
+
+def samples_part(folder: DatasetFolder, task: str) -> Markup:
+    """Build three rows of each domain, folded; of domains whose licence does not allow that, a sentence."""
+    samples = _samples(folder.path.as_posix(), folder.content_hash, task)
+    return join(_domain(domain, rows) for domain, rows in samples.items())
+
+
+def loading_part(folder: DatasetFolder, task: str) -> Markup:
+    """Build the lines of Python that load a task: all domains, and one."""
+    config = config_name(task, folder.task(task))
+    domain = next(iter(folder.task(task).domains), None)
+    one = f'\nload_dataset(DATA, "{config}.{domain}")  # one domain' if domain else ""
+    code = (
+        "from datasets import load_dataset\n\n"
+        f'load_dataset(DATA, "{config}")  # DATA: the dataset on the Hub, or its folder{one}\n'
+    )
+    button = tag("button", "Copy", type="button", data_copy="copy-loading")
+    return join([tag("pre", code, id="copy-loading", tabindex="0", class_="sb-code"), button])
+
+
+@lru_cache(maxsize=64)
+def _samples(path: str, content_hash: str, task: str) -> dict[str, tuple[SampleRow, ...]]:
+    """Read the rows once; data never changes."""
+    folder = DatasetFolder.open(path)
+    return {domain: sample_rows(folder, task, domain) for domain in folder.task(task).domains}
+
+
+def _domain(domain: str, rows: tuple[SampleRow, ...]) -> Markup:
+    if not rows:
+        return tag("p", f"{domain}: the licence of its texts does not allow showing them.", class_="sb-soft")
+    items = [tag("li", _row(row)) for row in rows]
+    return tag("details", tag("summary", domain), tag("ol", *items, class_="sb-examples"))
+
+
+def _row(row: SampleRow) -> Markup:
+    many = len(row.texts) > 1
+    texts = [tag("p", *([tag("b", f"{name.replace('_', ' ')}: ")] if many else []), text) for name, text in row.texts]
+    gold = [tag("p", "correct: ", tag("b", row.gold))] if row.gold else []
+    return join([*texts, *gold, tag("span", row.id, class_="sb-mono sb-soft")])

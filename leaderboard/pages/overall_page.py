@@ -9,15 +9,26 @@ from shiftbench.leaderboard.board import Benchmark, Board, Index, find_benchmark
 from shiftbench.leaderboard.pages.addresses import OVERALL_CSV, board_address, entry_address
 from shiftbench.leaderboard.pages.board_answer import answer, chips
 from shiftbench.leaderboard.pages.board_cells import apart, short_count, spread
-from shiftbench.leaderboard.pages.board_chooser import chooser
 from shiftbench.leaderboard.pages.board_fragment import rows_fragment, state_notes
-from shiftbench.leaderboard.pages.board_notes import unscored_list
-from shiftbench.leaderboard.pages.board_page import arrange_page, board_page, no_data, to_forecasts
-from shiftbench.leaderboard.pages.board_query import BoardQuery
+from shiftbench.leaderboard.pages.board_page import (
+    arrange_page,
+    board_page,
+    chooser,
+    no_data,
+    to_forecasts,
+    unscored_list,
+)
+from shiftbench.leaderboard.pages.board_query import (
+    COVERAGE,
+    MAX_SEARCH,
+    MEAN_RANK,
+    PAGE_ROWS,
+    WIN_RATE,
+    BoardQuery,
+    OverallQuery,
+    matching_lines,
+)
 from shiftbench.leaderboard.pages.links import icon_links
-from shiftbench.leaderboard.pages.overall_query import COVERAGE, MEAN_RANK, WIN_RATE, OverallQuery, matching_lines
-from shiftbench.leaderboard.pages.query import MAX_SEARCH, PAGE_ROWS
-from shiftbench.leaderboard.pages.scatter_part import scatter
 from shiftbench.leaderboard.pages.shell import render
 from shiftbench.leaderboard.pages.table_parts import (
     BETTER,
@@ -28,6 +39,7 @@ from shiftbench.leaderboard.pages.table_parts import (
     next_order,
     pager,
     plain_head,
+    scatter,
     shown_rows,
     sort_head,
     sort_state,
@@ -61,10 +73,6 @@ _READING = (
 def overall_page(index: Index, query: OverallQuery) -> Markup:
     """Build the front page; of a benchmark with one task that task's board.
 
-    Args:
-        index: the boards.
-        query: what the address asks for.
-    Returns: what stands below the page's head.
     Raises: InvalidInput when there is no such benchmark.
     """
     benchmarks = index.benchmarks()
@@ -102,9 +110,6 @@ def overall_page(index: Index, query: OverallQuery) -> Markup:
 def overall_fragment(index: Index, query: OverallQuery) -> Markup:
     """Build the table of lines with its pager, which the page's script puts in the place of the last one.
 
-    Args:
-        index: the boards.
-        query: what the address asks for.
     Raises: InvalidInput when there is no such benchmark.
     """
     benchmark = find_benchmark(query.benchmark, index.benchmarks())

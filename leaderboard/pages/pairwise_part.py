@@ -37,12 +37,7 @@ class Pairwise:
 
 
 def pairwise_table(pairwise: Pairwise) -> Markup:
-    """Build the heat map: what the tests say in words, the table, and how to read it.
-
-    Args:
-        pairwise: the entries and their pairs.
-    Returns: a section of the page.
-    """
+    """Build the heat map: what the tests say in words, the table, and how to read it."""
     if not pairwise.pairs:
         return box("Nothing to compare", "No two of these entries share a shift: choose others of this board.")
     names = distinct_names(pairwise.sides)

@@ -59,7 +59,6 @@ def page(title: str, body: Markup, *, active: str = "") -> Markup:
         title: stands in the browser's tab, before the name of the site.
         body: what the page shows.
         active: key of the navigation's page that this is (see ``PAGES``).
-    Returns: an HTML document.
     """
     return render(
         "page.html",
@@ -80,17 +79,13 @@ def header(active: str = "") -> Markup:
 
     Args:
         active: key of the navigation's page that this is (see ``PAGES``).
-    Returns: the head.
     """
     return render("header.html", active=active, pages=PAGES)
 
 
 @cache
 def script() -> str:
-    """Read the script: it makes pages quicker, and none of them needs it.
-
-    Returns: JavaScript.
-    """
+    """Read the script: it makes pages quicker, and none of them needs it."""
     return (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
 
 

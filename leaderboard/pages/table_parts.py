@@ -1,9 +1,15 @@
-"""What tables of boards share: headings that sort and explain themselves, pages, what stands above the rows."""
+"""What tables of boards share: headings that sort and explain themselves, pages, the picture above the rows."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Any, NamedTuple
 
-from shiftbench.leaderboard.pages.query import PAGE_ROWS, TableQuery
+import polars as pl
+
+from shiftbench.leaderboard.pages.board_query import CROSS_AXES, PAGE_ROWS, TableQuery
 from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.pictures.under_shift import Across, Point, stated, under_shift_plane
+from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.validation.report import counted
 
 BETTER = {"up": ("\N{UPWARDS ARROW}", "Higher is better."), "down": ("\N{DOWNWARDS ARROW}", "Lower is better.")}
@@ -17,14 +23,7 @@ class Info(NamedTuple):
 
 
 def info_button(key: str, head: str, words: str, formula: str = "") -> Info:
-    """Build the i-button of a heading, which opens a short explanation, by keyboard and without script, too.
-
-    Args:
-        key: tells the buttons of a page apart.
-        head: the heading.
-        words: what it is, in one sentence.
-        formula: how it is computed; empty where there is nothing to compute.
-    """
+    """Build the i-button of a heading, which opens a short explanation, by keyboard and without script, too."""
     name = f"about-{''.join(letter if letter.isalnum() else '-' for letter in key)}"
     lines = [tag("strong", head), tag("p", words), *([tag("p", tag("code", formula))] if formula else [])]
     button = tag("button", "i", type="button", popovertarget=name, class_="sb-i", aria_label=f"What is {head}?")
@@ -43,7 +42,9 @@ def plain_head(
         after: what stands between both, such as an arrow.
         sorted_: how the table is sorted by it (``sort_state``).
     """
-    return tag("th", link, *_heading_end(after, info), scope="col", class_=class_, aria_sort=sorted_)
+    space = "\N{NO-BREAK SPACE}"
+    end = tag("span", *([space, after] if after else []), space, info.button, class_="sb-nowrap")
+    return tag("th", link, end, info.note, scope="col", class_=class_, aria_sort=sorted_)
 
 
 def sort_head(
@@ -74,13 +75,6 @@ def next_order(query: TableQuery, key: str, first: str) -> str:
 def sort_state(query: TableQuery, key: str) -> str | None:
     """Return how a table is sorted by a heading, in the words of ``aria-sort``; None where it is not."""
     return {"asc": "ascending", "desc": "descending"}[query.order] if query.sort == key else None
-
-
-def _heading_end(after: str | Markup, info: Info) -> tuple[Markup, Markup]:
-    """Return what follows a heading's last word on its line, and the explanation."""
-    space = "\N{NO-BREAK SPACE}"
-    parts = [space, after, space, info.button] if after else [space, info.button]
-    return tag("span", *parts, class_="sb-nowrap"), info.note
 
 
 def intervals_switch(query: TableQuery) -> Markup:
@@ -130,3 +124,76 @@ def pager(query: TableQuery, page: int, last: int) -> Markup:
 
 def _page_link(query: TableQuery, number: int, words: str, rel: str | None = None) -> Markup:
     return tag("a", words, href=query.address(page=number), rel=rel, id=f"page-{words.lower()}", data_rows="")
+
+
+MOST_POINTS = 40
+"""Entries on a picture: the best ones; more would hide each other."""
+_COLUMNS: dict[Across, str] = {"": "mean_ss", "parameters": "parameters", "cost": "cost_usd", "date": "date"}
+
+
+def scatter(ranked: pl.DataFrame, query: TableQuery, point: Callable[[Mapping[str, Any]], tuple[str, str]]) -> Markup:
+    """Draw the ranked rows of a table by their scores under shift.
+
+    Args:
+        ranked: the ranked rows, best first, with ``mean_st``, ``mean_ss``, ``parameters``, ``cost_usd``, ``date`` and
+            ``with_leader``.
+        query: the reader's question; ``x`` is what the picture has across, the first that rows state where it is not
+            stated.
+        point: gives a row's name and the address of its page.
+    Returns: a section with the switch and the picture; nothing where no two rows can be placed.
+    """
+    choices = [key for key in _COLUMNS if stated(_numbers(ranked, key))]
+    if not choices:
+        return Markup("")
+    across = next((key for key in choices if key == query.x), choices[0])
+    placed = ranked.filter(pl.Series(value is not None and value > 0 for value in _numbers(ranked, across)))
+    points = []
+    for row in placed.head(MOST_POINTS).iter_rows(named=True):
+        name, address = point(row)
+        points.append(
+            Point(
+                name,
+                address,
+                _x(row, across),
+                _estimate(row, "mean_st"),
+                bool(row["with_leader"] and not row.get("at_floor")),
+            )
+        )
+    links = [
+        tag("a", words, href=query.address(x=key), aria_current="true" if key == across else None)
+        for key, words in CROSS_AXES.items()
+        if key in choices
+    ]
+    switch = tag(
+        "p", "Under shift against ", *[part for link in links for part in (link, " ")][:-1], class_="sb-switch"
+    )
+    left_out = ranked.height - placed.height
+    remarks = [f"The {MOST_POINTS} best of {placed.height:,}."] if placed.height > MOST_POINTS else []
+    remarks += (
+        [f"{left_out:,} of {ranked.height:,} ranked entries do not state this value and are not in the picture."]
+        if left_out
+        else []
+    )
+    note = tag("p", " ".join(remarks), class_="sb-soft sb-left-out") if remarks else Markup("")
+    toggle = [
+        tag("input", type="checkbox", id="show-picture", class_="sb-toggle"),
+        tag("label", "Picture", for_="show-picture", class_="sb-button"),
+    ]
+    body = tag("div", switch, under_shift_plane(points, across), note, class_="sb-toggled")
+    return tag("section", *toggle, body, class_="sb-map", aria_label="Picture of the ranked entries")
+
+
+def _numbers(ranked: pl.DataFrame, across: Across) -> list[float | None]:
+    values = ranked[_COLUMNS[across]].to_list()
+    return [value and date.fromisoformat(value).toordinal() for value in values] if across == "date" else values
+
+
+def _x(row: Mapping[str, Any], across: Across) -> Estimate:
+    if not across:
+        return _estimate(row, "mean_ss")
+    value = row[_COLUMNS[across]]
+    return Estimate(value=float(date.fromisoformat(value).toordinal() if across == "date" else value))
+
+
+def _estimate(row: Mapping[str, Any], name: str) -> Estimate:
+    return Estimate(value=row[name], low=row[f"{name}.low"], high=row[f"{name}.high"])

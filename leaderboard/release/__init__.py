@@ -6,9 +6,8 @@ ladder     whether and how that number is released to its submitter: pure functi
 history    the figures that an account received, by label whatever its id
 looks      feedback on the feedback half, and the limit on it
 rounds     nominations, and four times a year the permanent figures of the ranking half
-ranking    one board of a round: figures, places and the leading set
+ranking    one board of a round: figures, places, and which entries can be told apart
 releases   the released figures, as the store records them
-ties       which entries of a round can be told apart
 ledger     records of the store, which hold all of this
 
 In: entries of a store and the gold folder. Out: what their submitters, and everybody, may know.
@@ -23,11 +22,12 @@ from shiftbench.leaderboard.release.rounds import (
     entry_tasks,
     nominate,
     nominated_entries,
+    round_lines,
     round_of_quarter,
 )
 
 __all__ = [
     "LOOKS_A_YEAR", "LeftOut", "Released", "ReleasedBoard", "Round", "TargetFeedback", "close_round", "entry_tasks",
     "feedback", "last_release", "nominate", "nominated_entries", "refuse_split_twice", "released_tasks",
-    "round_of_quarter",
+    "round_lines", "round_of_quarter",
 ]  # fmt: skip

@@ -59,13 +59,13 @@ def _halves(path: str, key: str) -> pl.DataFrame:
     folder = DatasetFolder.open(Path(path))
     rows = pl.concat(_task_rows(folder, task) for task in released_tasks(folder))
     groups = rows["group"].unique()
-    in_feedback = pl.Series([_is_in_feedback(group, key) for group in groups.to_list()], dtype=pl.Boolean)
+
+    def is_in_feedback(group: str) -> bool:
+        return hmac.new(key.encode(), f"half/{group}".encode(), hashlib.sha256).digest()[0] % 2 == 0
+
+    in_feedback = pl.Series([is_in_feedback(group) for group in groups.to_list()], dtype=pl.Boolean)
     rows = rows.with_columns(feedback=pl.col("group").replace_strict(groups, in_feedback, return_dtype=pl.Boolean))
     return rows.with_columns(feedback=pl.col("feedback").all().over("gold"))
-
-
-def _is_in_feedback(group: str, key: str) -> bool:
-    return hmac.new(key.encode(), f"half/{group}".encode(), hashlib.sha256).digest()[0] % 2 == 0
 
 
 def _task_rows(folder: DatasetFolder, task: str) -> pl.DataFrame:

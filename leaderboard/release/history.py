@@ -93,7 +93,10 @@ class History:
 
     def _shared(self, labels: GoldKeys) -> list[ReceivedFigure]:
         numbers = [each for each in self.tellings if each.number is not None]
-        return [each for each in numbers if _share(each.labels, labels) >= MIN_SHARED]
+        shared = [
+            np.intersect1d(each.labels, labels).size / max(1, min(each.labels.size, labels.size)) for each in numbers
+        ]
+        return [each for each, share in zip(numbers, shared, strict=True) if share >= MIN_SHARED]
 
 
 def labels_digest(labels: GoldKeys) -> str:
@@ -111,7 +114,3 @@ def read_labels(store: Store, digests: Iterable[str]) -> Mapping[str, GoldKeys]:
     wanted = set(digests)
     contents: Mapping[str, bytes] = store.records(_LABELS_PREFIX) if wanted else {}
     return {digest: np.frombuffer(contents[labels_record(digest)], dtype=np.uint64) for digest in wanted}
-
-
-def _share(first: GoldKeys, second: GoldKeys) -> float:
-    return np.intersect1d(first, second).size / max(1, min(first.size, second.size))

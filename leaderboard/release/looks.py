@@ -76,10 +76,6 @@ class TargetFeedback:
 def feedback(store: Store, entry: Entry, folder: DatasetFolder) -> tuple[TargetFeedback, ...]:
     """Return the feedback that an entry's submitter may receive; the same file gets the same answer.
 
-    Args:
-        store: holds the entry.
-        entry: an entry on withheld labels.
-        folder: the gold folder that it is for.
     Raises: InvalidInput for a damaged record.
     """
     asked = _FeedbackRequest(store, entry, folder)
@@ -144,13 +140,13 @@ class _FeedbackRequest:
         best, looks = history.best(keys, self._place(task, target)), history.label_access_count(keys, day - YEAR)
         limit = numbers_a_year(keys.size, can_be_guessed=can_be_guessed(self.folder.task(task)))
         facts = {"task": task, "target": target, "best": best and best.number, "is_new": False, "gold": None}
-        why_not = self._refusal(task, target, predicted)
+        # No reason for which a file gets no number depends on a label.
+        why_not = why_too_small(self.folder, task, self.subset, target)
+        if not why_not and predicted.unparsed > MAX_UNPARSED:
+            why_not = TOO_MANY_UNPARSED
         if not why_not and looks >= limit:
-            why_not = (
-                f"all {limit} numbers of a year have been received"
-                if limit > 1
-                else "the one number of a year has been received"
-            )
+            some = f"all {limit} numbers of a year have" if limit > 1 else "the one number of a year has"
+            why_not = f"{some} been received"
         if why_not:
             return {**facts, "looks_left": max(limit - looks, 0), "why_not": why_not}, keys
         facts |= {"looks_left": limit - looks - 1, "gold": labels_digest(keys)}
@@ -165,14 +161,6 @@ class _FeedbackRequest:
         if number is not None:
             facts |= {"best": number, "is_new": True}
         return {**facts, "why_not": ""}, keys
-
-    def _refusal(self, task: str, target: str, predicted: Predicted) -> str:
-        """Return why a file gets no number on a target; no reason depends on a label."""
-        if too_small := why_too_small(self.folder, task, self.subset, target):
-            return too_small
-        if predicted.unparsed > MAX_UNPARSED:
-            return TOO_MANY_UNPARSED
-        return ""
 
     def _measured(self, task: str, target: str, predicted: Predicted) -> Measured | None:
         if (task, target) not in self.measured:

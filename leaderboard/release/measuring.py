@@ -82,17 +82,11 @@ def measure(
 ) -> Measured | None:
     """Score predictions on one half of a target's labels: the mean over seeds, then over sources.
 
-    Args:
-        predicted: the predictions.
-        folder: the gold folder.
-        task: the task.
-        subset: the subset that the file covers.
-        target: the domain that they are on.
-        feedback: the half: for feedback, or for ranking.
-        encoder: needed for BERTScore alone.
     Returns: None where the score is undefined: too few groups, or no encoder of tokens.
     """
-    gold = _gold_of_half(folder, task, subset, target, feedback=feedback)
+    rows = half_of(folder, task, subset, target, feedback=feedback)
+    gold = folder.split(task, target, "test").select("id", GOLD[folder.task(task).kind])
+    gold = gold.join(rows.select("id", "group"), on="id", how="inner").sort("id")
     sources = [_measured(part, gold, folder.task(task), encoder) for part in predicted.rows.partition_by("source")]
     known = [each for each in sources if each is not None]
     measured = mean_of(known) if known and len(known) == len(sources) else None
@@ -116,12 +110,6 @@ def _ranked_sources(info: TaskInfo, sources: list[str]) -> list[str]:
     joined = [source for source in sources if source not in (*info.domains, *OUTSIDE_SOURCES)]
     single = [source for source in sources if source in homes]
     return single or joined or [source for source in OUTSIDE_SOURCES if source in sources][:1]
-
-
-def _gold_of_half(folder: DatasetFolder, task: str, subset: str, target: str, *, feedback: bool) -> pl.DataFrame:
-    rows = half_of(folder, task, subset, target, feedback=feedback)
-    gold = folder.split(task, target, "test").select("id", GOLD[folder.task(task).kind])
-    return gold.join(rows.select("id", "group"), on="id", how="inner").sort("id")
 
 
 def _measured(

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
 import polars as pl
+from rich.console import RenderableType
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.release.halves import MIN_TEXTS, halves, released_tasks
@@ -18,6 +19,7 @@ from shiftbench.leaderboard.release.ledger import Record, Written, append, recor
 from shiftbench.leaderboard.release.ranking import Ranking, damage, round_histories
 from shiftbench.leaderboard.release.releases import LeftOut, Round, closed_rounds, round_name
 from shiftbench.leaderboard.store import Entry, Store, folder_of
+from shiftbench.scoring.reports.terminal import FittedTable
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 
@@ -120,6 +122,30 @@ def close_round(store: Store, folders: Sequence[DatasetFolder], day: date | None
     return done
 
 
+def round_lines(closed: Round) -> Iterator[str | RenderableType]:
+    """Write what a round released, a table a board, and what was left out."""
+    for board in closed.boards:
+        rows = [
+            [
+                str(each.place or "-"),
+                "" if each.with_leader is None else "yes" if each.with_leader else "no",
+                each.entry,
+                each.account,
+                "n/a" if each.mean is None else f"{100 * each.mean:.1f}",
+                ", ".join(f"{target} {100 * score:.1f}" for target, score in each.targets.items()),
+            ]
+            for each in board.entries
+        ]
+        subset = "" if board.subset == "all" else f":{board.subset}"
+        title = f"{board.benchmark}/{board.task}{subset}: round {closed.name}"
+        yield FittedTable(
+            title, ("place", "with the leader", "entry", "account", "mean ST in points", "by target"), rows
+        )
+    for out in closed.left_out:
+        where = f"{out.task}/{out.target}" if out.target else out.task
+        yield f"left out: {out.entry} of {out.account} on {where}: {out.why}"
+
+
 def _refuse_out_of_order(name: str, closed: Sequence[Round]) -> None:
     """Raise InvalidInput for a round that is closed, or earlier than a closed one, whose figures it would change."""
     last = max((each.name for each in closed), default="")
@@ -139,7 +165,7 @@ def _nothing_ranked(name: str, left_out: Sequence[LeftOut], n_rankings: int) -> 
     if n_rankings:
         cure = "build with more test texts; feedback and rounds need them in each half"
         return Problem(f"no test set has {MIN_TEXTS} texts in each half", name, cure=cure)
-    cure = "let submitters nominate: shiftbench nominate ENTRY --to ..."
+    cure = "let submitters nominate: shiftbench board nominate ENTRY --to ..."
     return Problem("no entry is nominated for these data", name, cure=cure)
 
 

@@ -21,9 +21,8 @@ other validation rows, they are another entry.
 In: a checked submission. Out: an entry that never changes, its scores, and the list of all entries.
 """
 
-from shiftbench.leaderboard.store.data_at_hand import folder_of
 from shiftbench.leaderboard.store.entries import ENTRY_ID, LOCAL_SUBMITTER, Entry
 from shiftbench.leaderboard.store.opening import open_store
-from shiftbench.leaderboard.store.store import Store
+from shiftbench.leaderboard.store.store import Store, folder_of
 
 __all__ = ["ENTRY_ID", "LOCAL_SUBMITTER", "Entry", "Store", "folder_of", "open_store"]

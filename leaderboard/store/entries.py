@@ -1,15 +1,18 @@
-"""An entry, its id, its files, and what others may learn of it without reading its card."""
+"""An entry, its id, its files and those derived of it, which are made again where missing, damaged or outdated."""
 
 import hashlib
 import io
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 import polars as pl
 
+from shiftbench.scoring.scores.score import SCORE_COLUMNS, Scored
+from shiftbench.scoring.scores.shape import METRIC_VERSION, Scores
 from shiftbench.validation.cards import Card
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.report import InvalidInput, Problem
@@ -21,6 +24,8 @@ COMPARISONS = "comparisons"
 """Folders of a store."""
 DERIVED = (SCORES, COMPARISONS)
 """Folders whose content is computed again when it is lost."""
+Files = Mapping[str, bytes]
+"""Contents by place in the store."""
 CARD, PREDICTIONS, VALIDATION = "card.json", "predictions.parquet", "validation.parquet"
 ENTRY_ID = re.compile(r"[0-9a-f]{16}")
 RECORD = re.compile(r"[a-z]+-[0-9a-zA-Z-]{1,80}\.(json|bin)")
@@ -80,22 +85,12 @@ def check_id(identity: str) -> str:
 
 
 def card_path(identity: str) -> str:
-    """Return the path of an entry's card in a store.
-
-    Args:
-        identity: the entry's id.
-    Returns: a path below the store's root, with slashes.
-    """
+    """Return the path of an entry's card in a store."""
     return f"{ENTRIES}/{check_id(identity)}/{CARD}"
 
 
 def predictions_path(identity: str) -> str:
-    """Return the path of an entry's predictions in a store.
-
-    Args:
-        identity: the entry's id.
-    Returns: a path below the store's root, with slashes.
-    """
+    """Return the path of an entry's predictions in a store."""
     return f"{ENTRIES}/{check_id(identity)}/{PREDICTIONS}"
 
 
@@ -136,8 +131,6 @@ def now() -> str:
 def entry_bytes(entry: Entry) -> bytes:
     """Write the content of an entry's card file.
 
-    Args:
-        entry: the entry.
     Returns: JSON in UTF-8.
     """
     content = {
@@ -189,3 +182,62 @@ def parse_tombstone(content: bytes) -> str:
         return str(parse_json(content)["withdrawn_at"])
     except (ValueError, KeyError, TypeError):
         return ""
+
+
+MadeWith = tuple[str | None, str | None]
+"""Encoders of the depths and of BERTScore's tokens; None where there was none."""
+_MADE_WITH = "made_with"
+FORECASTS = ".forecasts.json"
+"""What the names of forecasts' files end in."""
+
+
+def scores_path(identity: str, version: str = METRIC_VERSION) -> str:
+    """Return the path of an entry's nested scores in a store."""
+    return f"{SCORES}/{version}/{check_id(identity)}.json"
+
+
+def table_path(identity: str, version: str = METRIC_VERSION) -> str:
+    """Return the path of an entry's long table of scores in a store."""
+    return f"{SCORES}/{version}/{check_id(identity)}.parquet"
+
+
+def forecasts_path(identity: str) -> str:
+    """Return the place of an entry's forecasts in a store."""
+    return f"{SCORES}/{METRIC_VERSION}/{check_id(identity)}{FORECASTS}"
+
+
+def index_path(name: str) -> str:
+    """Return the path in a store of a table that an index keeps."""
+    return f"{SCORES}/{METRIC_VERSION}/index/{name}.parquet"
+
+
+def comparison_path(first: str, other: str) -> str:
+    """Return the path in a store of the comparison of an entry with another one."""
+    return f"{COMPARISONS}/{METRIC_VERSION}/{check_id(first)}--{check_id(other)}.json"
+
+
+def derived_files(identity: str, scored: Scored) -> Files:
+    """Build the files of an entry's scores."""
+    made_with = json.dumps([scored.scores.depth_encoder, scored.scores.token_encoder])
+    table = io.BytesIO()
+    scored.table.write_parquet(table, metadata={_MADE_WITH: made_with})
+    return {table_path(identity): table.getvalue(), scores_path(identity): scored.scores.model_dump_json().encode()}
+
+
+def read_scores(content: bytes, made_with: MadeWith) -> Scores | None:
+    """Read nested scores; None when they are damaged or were made with other encoders."""
+    try:
+        scores = Scores.model_validate_json(content)
+    except ValueError:
+        return None
+    return scores if (scores.depth_encoder, scores.token_encoder) == made_with else None
+
+
+def read_table(content: bytes, made_with: MadeWith) -> pl.DataFrame | None:
+    """Read a long table; None when it is damaged or was made with other encoders."""
+    try:
+        known = parse_json(pl.read_parquet_metadata(io.BytesIO(content)).get(_MADE_WITH, "null"))
+        table = pl.read_parquet(io.BytesIO(content))
+    except (pl.exceptions.PolarsError, OSError, ValueError):
+        return None
+    return table if known == list(made_with) and table.schema == SCORE_COLUMNS else None

@@ -15,21 +15,24 @@ from typing import Any, TypeVar
 from filelock import FileLock, Timeout
 
 from shiftbench.builders.hub_access import retry, writing_to_hub
-from shiftbench.leaderboard.store.derived import FORECASTS, scores_path, table_path
 from shiftbench.leaderboard.store.entries import (
     CARD,
     ENTRIES,
     ENTRY_ID,
+    FORECASTS,
     RECORD,
     RECORDS,
     SCORES,
     VERSION,
     WITHDRAWN,
+    Files,
     card_path,
     record_path,
+    scores_path,
+    table_path,
     tombstone_path,
 )
-from shiftbench.leaderboard.store.local import Files, LocalPlace
+from shiftbench.leaderboard.store.local import LocalPlace
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.report import InvalidInput, Problem
 
@@ -44,45 +47,33 @@ _OURS = {ENTRIES, WITHDRAWN, SCORES, RECORDS, "README.md", "LICENSE", ".gitattri
 _CURE = "send it again; what arrived is not stored twice"
 
 
-class HubPlace:
-    """A dataset repository, and its copy in a local folder."""
+class HubPlace(LocalPlace):
+    """A dataset repository, and its copy in a local folder, which is what is read."""
 
-    def __init__(self, repo_id: str, copy: LocalPlace, api: Any) -> None:
-        self.root = copy.root
-        self._repo_id, self._copy, self._api = repo_id, copy, api
+    def __init__(self, repo_id: str, copy: Path, api: Any) -> None:
+        super().__init__(copy)
+        self._repo_id, self._api = repo_id, api
         self._head: str | None = None
         self._must_be_private = False
-        self._threads = threading.RLock()
-        self._processes = FileLock(copy.root / ".sending.lock", timeout=2 * COMMIT_PATIENCE)
-
-    def ids(self) -> set[str]:
-        """Return the ids of all entries."""
-        return self._copy.ids()
-
-    def withdrawn(self) -> set[str]:
-        """Return the ids of withdrawn entries."""
-        return self._copy.withdrawn()
-
-    def records(self) -> set[str]:
-        """Return the names of all records."""
-        return self._copy.records()
+        self._sending = threading.RLock()
+        self._sending_processes = FileLock(copy / ".sending.lock", timeout=2 * COMMIT_PATIENCE)
 
     def add(self, make: Callable[[], Files | None]) -> bool:
-        """Add files in one commit; see ``Place``.
+        """Add files in one commit.
 
         ``make`` is called again for each newer version that the commit starts from.
         """
         sent: list[Files] = []
 
         def attempt(_: int) -> bool:
-            with self._locked():
+            with self._updating():
                 head = self._update_copy()
                 files = make()
                 if files is None:
                     return self._has_landed(sent)
                 sent.append(files)
                 made = self._commit(files, head)
-                self._copy.keep(files)
+                self.keep(files)
                 self._head = made  # set only after the copy has the commit, otherwise it would not be fetched
                 return True
 
@@ -94,10 +85,6 @@ class HubPlace:
                 return True
             raise
 
-    def keep(self, files: Files) -> None:
-        """Write derived files into the copy."""
-        self._copy.keep(files)
-
     def fetch(self, path: str) -> Path:
         """Return a file's path in the copy; a file that is not there is fetched."""
         if not (self.root / path).is_file():
@@ -105,14 +92,14 @@ class HubPlace:
                 content = self._content(path, self._head or "main")
             if content is None:
                 raise InvalidInput(Problem("the store has no such file", self._repo_id, path, "submit it again"))
-            self._copy.keep({path: content})
+            self.keep({path: content})
         return self.root / path
 
     def refresh(self) -> None:
         """Update the copy to what the repository holds now."""
 
         def attempt(_: int) -> str:
-            with self._locked():
+            with self._updating():
                 return self._update_copy()
 
         with writing_to_hub(self._repo_id, "try again later"):
@@ -126,18 +113,18 @@ class HubPlace:
     def require_private(self) -> None:
         """Check that the repository is private, now and at every later update."""
         self._must_be_private = True
-        self._copy.require_private()
+        super().require_private()
         self.refresh()
 
     def versions(self) -> set[str]:
         """Return the metric versions of which the repository or the copy has scores."""
         with writing_to_hub(self._repo_id, "try again later"):
             names = retry(lambda _: self._listing(SCORES, self._head or "main"))
-        return self._copy.versions() | {name for name in names if VERSION.fullmatch(name)}
+        return super().versions() | {name for name in names if VERSION.fullmatch(name)}
 
     def fetch_scores(self, version: str) -> None:
         """Fetch the nested scores of another metric version."""
-        with writing_to_hub(self._repo_id, "try again later"), self._locked():
+        with writing_to_hub(self._repo_id, "try again later"), self._updating():
             self._fetch_scores(version, self._head or "main", (".json",), self.ids() - self.withdrawn())
 
     def share(self, made: Collection[str]) -> None:
@@ -147,21 +134,21 @@ class HubPlace:
         with writing_to_hub(self._repo_id, "try again later"):
             there = retry(lambda _: self._listing(folder, self._head or "main"))
         ids = self.ids() - self.withdrawn()
-        lacking = {name for name in set(self._copy.names(folder)) - there if name.partition(".")[0] in ids}
+        lacking = {name for name in set(self.names(folder)) - there if name.partition(".")[0] in ids}
         paths = sorted({*made, *(f"{folder}/{name}" for name in lacking)})
         for start in range(0, len(paths), _COMMITTED):
             some = paths[start : start + _COMMITTED]
             self.add(lambda some=some: {path: (self.root / path).read_bytes() for path in some})  # type: ignore[misc]
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _updating(self) -> Iterator[None]:
         """Run one update or commit at a time on this machine, as others would only conflict."""
-        if self._copy.has_vanished():
-            self._copy.forget_root()
+        if self.has_vanished():
+            self.forget_root()
             self._head = None  # so that everything is fetched again
-        self._copy.make_folder()
+        self.make_folder()
         try:
-            with self._threads, self._processes:
+            with self._sending, self._sending_processes:
                 yield
         except Timeout as error:
             raise InvalidInput(
@@ -192,11 +179,11 @@ class HubPlace:
             raise InvalidInput(Problem(what, self._repo_id, f"none of {len(lost):,}", cure))
         gone = {name.removesuffix(".json") for name in self._listing(WITHDRAWN, head)}
         gone = {name for name in gone if ENTRY_ID.fullmatch(name)}
-        self._copy.drop([f"{ENTRIES}/{identity}" for identity in self.ids() - there])
-        self._copy.drop([tombstone_path(identity) for identity in self.withdrawn() - gone])
+        self.drop([f"{ENTRIES}/{identity}" for identity in self.ids() - there])
+        self.drop([tombstone_path(identity) for identity in self.withdrawn() - gone])
         self._fetch_all((tombstone_path(identity) for identity in gone - self.withdrawn()), head)
         recorded = {name for name in self._listing(RECORDS, head) if RECORD.fullmatch(name)}
-        self._copy.drop([record_path(name) for name in self.records() - recorded])
+        self.drop([record_path(name) for name in self.records() - recorded])
         self._fetch_all((record_path(name) for name in recorded - self.records()), head)
         new = there - self.ids()
         if self._head is None:
@@ -211,7 +198,7 @@ class HubPlace:
     def _fetch_scores(self, version: str, head: str, kinds: tuple[str, ...], ids: set[str]) -> None:
         """Fetch the scores of some entries that are not here."""
         folder = f"{SCORES}/{version}"
-        missing = self._listing(folder, head) - set(self._copy.names(folder))
+        missing = self._listing(folder, head) - set(self.names(folder))
         wanted = (f"{identity}{kind}" for identity in ids for kind in kinds)
         self._fetch_all((f"{folder}/{name}" for name in wanted if name in missing), head)
 
@@ -226,7 +213,7 @@ class HubPlace:
             for start in range(0, len(wanted), _BATCH):
                 some = wanted[start : start + _BATCH]
                 contents = zip(some, pool.map(get, some), strict=True)
-                self._copy.keep({path: content for path, content in contents if content is not None})
+                self.keep({path: content for path, content in contents if content is not None})
 
     def _content(self, path: str, revision: str) -> bytes | None:
         """Return a file's content; None when it is not there."""

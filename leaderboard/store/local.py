@@ -12,67 +12,28 @@ import shutil
 import stat
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Protocol
 
 from filelock import FileLock
 
-from shiftbench.leaderboard.store.entries import DERIVED, ENTRIES, ENTRY_ID, RECORD, RECORDS, SCORES, VERSION, WITHDRAWN
+from shiftbench.leaderboard.store.entries import (
+    DERIVED,
+    ENTRIES,
+    ENTRY_ID,
+    RECORD,
+    RECORDS,
+    SCORES,
+    VERSION,
+    WITHDRAWN,
+    Files,
+)
 from shiftbench.validation.output_files import PRIVATE_FILE, PRIVATE_FOLDER, refuse_unwritable, replace_file, sync
 from shiftbench.validation.report import InvalidInput, Problem
 
 LOCK_SECONDS = 120
 """Seconds that a writer waits for others; each of them needs a fraction of a second."""
-
-Files = Mapping[str, bytes]
-"""Contents by place in the store."""
-
-
-class Place(Protocol):
-    """The place of a store's files: the interface that a local folder and a repository share."""
-
-    root: Path
-
-    def add(self, make: Callable[[], Files | None]) -> bool:
-        """Add the files that ``make`` returns. It is called while nobody else writes, and may raise or return None.
-
-        Returns: whether the files came from this call. It returns only when they are durable.
-        """
-
-    def keep(self, files: Files) -> None:
-        """Write derived files beside the entries, on this machine alone."""
-
-    def fetch(self, path: str) -> Path:
-        """Return a file's path on this machine."""
-
-    def ids(self) -> set[str]:
-        """Return the ids of all entries, withdrawn ones too."""
-
-    def withdrawn(self) -> set[str]:
-        """Return the ids of withdrawn entries."""
-
-    def records(self) -> set[str]:
-        """Return the names of all records."""
-
-    def refresh(self) -> None:
-        """Read what others added."""
-
-    def check_writable(self) -> None:
-        """Raise InvalidInput where nothing can be added."""
-
-    def require_private(self) -> None:
-        """Raise InvalidInput, now and later, for a repository that everybody may read."""
-
-    def fetch_scores(self, version: str) -> None:
-        """Fetch the nested scores of another metric version to this machine."""
-
-    def share(self, made: Collection[str]) -> None:
-        """Upload derived files made here for all who read the place; ``made`` are those made again."""
-
-    def versions(self) -> set[str]:
-        """Return the metric versions of which there are scores."""
 
 
 class LocalPlace:
@@ -87,7 +48,10 @@ class LocalPlace:
         self._note_root()
 
     def add(self, make: Callable[[], Files | None]) -> bool:
-        """Add files; see ``Place``."""
+        """Add the files that ``make`` returns. It is called while nobody else writes, and may raise or return None.
+
+        Returns: whether the files came from this call. It returns only when they are durable.
+        """
         with self._locked():
             files = make()
             if files is not None:
@@ -95,17 +59,17 @@ class LocalPlace:
         return files is not None
 
     def keep(self, files: Files) -> None:
-        """Write files, replacing those of the same place."""
+        """Write files on this machine alone, replacing those of the same place."""
         with self._locked():
             self._write(files)
 
     def fetch(self, path: str) -> Path:
-        """Return a file's path."""
+        """Return a file's path on this machine."""
         return self.root / path
 
     def ids(self) -> set[str]:
-        """Return the ids of all entries in one listing of a folder; InvalidInput when the store has vanished."""
-        self.refresh()
+        """Return the ids of all entries, withdrawn ones too; InvalidInput when the store has vanished."""
+        self._refuse_vanished()
         return {name for name in self.names(ENTRIES) if ENTRY_ID.fullmatch(name)}
 
     def withdrawn(self) -> set[str]:
@@ -115,7 +79,7 @@ class LocalPlace:
 
     def records(self) -> set[str]:
         """Return the names of all records; InvalidInput when the store has vanished, so that none is forgotten."""
-        self.refresh()
+        self._refuse_vanished()
         return {name for name in self.names(RECORDS) if RECORD.fullmatch(name)}
 
     def names(self, folder: str) -> list[str]:
@@ -127,7 +91,10 @@ class LocalPlace:
             return []
 
     def refresh(self) -> None:
-        """Raise InvalidInput when the folder has vanished; there is nothing to fetch."""
+        """Read what others added: here nothing is to be fetched; InvalidInput when the folder has vanished."""
+        self._refuse_vanished()
+
+    def _refuse_vanished(self) -> None:
         if self.has_vanished():
             cure = "put the folder back, or restart the server if it is meant to be another store"
             raise InvalidInput(Problem("the store's folder is gone, or is another one", str(self.root), cure=cure))
@@ -181,7 +148,7 @@ class LocalPlace:
 
     def make_folder(self) -> None:
         """Make the folder where it is not there."""
-        self.refresh()
+        self._refuse_vanished()
         with _writing(self.root):
             self._make_folder(self.root)
         self._note_root()

@@ -9,7 +9,6 @@ from shiftbench.builders.cache import cache_folder
 from shiftbench.builders.hub_access import is_transient
 from shiftbench.leaderboard.store.entries import ENTRIES, RECORDS, SCORES, WITHDRAWN
 from shiftbench.leaderboard.store.hub import HubPlace
-from shiftbench.leaderboard.store.local import LocalPlace
 from shiftbench.leaderboard.store.store import Store
 from shiftbench.validation.report import InvalidInput, Problem
 
@@ -22,7 +21,7 @@ def is_hub_place(place: str | Path) -> bool:
     return str(place).startswith(_HUB)
 
 
-def open_store(place: str | Path, *, cache: Path | None = None, api: Any = None) -> Store:
+def open_store(place: str | Path, *, cache: Path | None = None, api: Any = None, must_exist: bool = False) -> Store:
     """Open a store.
 
     Of a repository the copy on this machine is brought up to date first. Where the Hub cannot be reached, the store is
@@ -32,7 +31,7 @@ def open_store(place: str | Path, *, cache: Path | None = None, api: Any = None)
         place: a local folder, which need not exist yet, or ``hf://datasets/ORG/NAME``, a repository that must.
         cache: folder for copies of repositories; default one in the user's cache folder.
         api: a ``huggingface_hub.HfApi``; default one of the address and the token in the environment.
-    Returns: the store.
+        must_exist: refuse a local folder that does not exist yet.
     Raises: InvalidInput when the place is no store's, or cannot be reached and there is no copy.
     """
     if is_hub_place(place):
@@ -40,15 +39,13 @@ def open_store(place: str | Path, *, cache: Path | None = None, api: Any = None)
     root = Path(place)
     if "://" in str(place) or (root.exists() and not root.is_dir()):
         raise InvalidInput(Problem("this is not a store", str(place), cure="give a folder, or hf://datasets/ORG/NAME"))
-    _refuse_other_folder(root)
-    return Store(root)
-
-
-def _refuse_other_folder(root: Path) -> None:
+    if must_exist and not root.exists():
+        raise InvalidInput(Problem("there is no such store", str(place), cure="give the folder of 'serve --store'"))
     names = {path.name for path in root.iterdir()} if root.is_dir() else set()
     if names and not names & {ENTRIES, SCORES, WITHDRAWN, RECORDS, ".lock"}:
         found = ", ".join(sorted(names)[:3])
         raise InvalidInput(Problem("this folder holds other files than a store's", str(root), found, "name another"))
+    return Store(root)
 
 
 def _open_repository(place: str, cache: Path, api: Any) -> Store:
@@ -62,8 +59,8 @@ def _open_repository(place: str, cache: Path, api: Any) -> Store:
         )
     if not sys.stderr.isatty():
         disable_progress_bars()
-    copy = LocalPlace(cache / named[1].replace("/", "--"))
-    store = Store(copy.root, HubPlace(named[1], copy, api or HfApi()))
+    copy = HubPlace(named[1], cache / named[1].replace("/", "--"), api or HfApi())
+    store = Store(copy.root, copy)
     try:
         store.refresh()
     except InvalidInput as error:

@@ -1,20 +1,110 @@
-"""Scoring every entry of a store again, and the effect on ranks: no entry keeps scores of old metrics."""
+"""Scoring every entry of a store again, and the effect on ranks and intervals: no entry keeps scores of old metrics."""
 
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from tqdm import tqdm
+import numpy as np
+from rich.console import RenderableType
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.store import Store, folder_of
-from shiftbench.leaderboard.store.forecasts import forecast_again, kept_forecasts
-from shiftbench.leaderboard.store.interval_changes import IntervalChange, interval_changes, read_intervals
+from shiftbench.scoring.reports.numbers import plain_points
+from shiftbench.scoring.reports.terminal import FittedTable
 from shiftbench.scoring.scores.coverage import covers_board
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput
+
+Ends = tuple[float, float] | None
+Place = tuple[str, str, str]
+"""Entry, shift (empty of a mean) and figure."""
+_MEANS = {"mean_st": "mean ST", "average_drop": "average drop", "worst_td": "worst TD"}
+_OF_SHIFTS = {"st": "ST", "sd": "SD", "td": "TD"}
+_SAME = 1e-9
+"""Ends closer than this are the same: last digits depend on the processor and the number of threads."""
+_DROPS = ("average drop", "worst TD", "SD", "TD")
+
+
+@dataclass(frozen=True)
+class IntervalChange:
+    """The intervals of one figure on a board before and after: of entries, or of entries' shifts.
+
+    Attributes:
+        figure: such as ``mean ST`` or ``SD``.
+        values: how many values were scored under both versions.
+        old_intervals, new_intervals: how many of them had an interval, and have one.
+        old_width, new_width: mean width of those that have one under both, a fraction; None without any.
+        old_clear, new_clear: drops whose interval excludes 0; None of scores.
+    """
+
+    figure: str
+    values: int
+    old_intervals: int
+    new_intervals: int
+    old_width: float | None
+    new_width: float | None
+    old_clear: int | None
+    new_clear: int | None
+
+
+def read_intervals(contents: Iterable[tuple[str, bytes]]) -> dict[tuple[str, str, str], dict[Place, Ends]]:
+    """Read the intervals of stored scores of any version, by data, subset and task.
+
+    Args:
+        contents: id of an entry and its scores as JSON; what cannot be read says nothing of the entry.
+    Returns: ends of each known value's interval, None where it has none.
+    """
+    found: dict[tuple[str, str, str], dict[Place, Ends]] = {}
+    for identity, content in contents:
+        try:
+            read = parse_json(content)
+            for task in read["tasks"]:
+                board = found.setdefault((read["data"], read["subset"], task["task"]), {})
+                board |= {(identity, shift, figure): ends for shift, figure, ends in _task_intervals(task)}
+        except (ValueError, KeyError, TypeError):
+            continue  # the scores are damaged, or of an unknown old shape
+    return found
+
+
+def interval_changes(old: Mapping[Place, Ends], new: Mapping[Place, Ends]) -> tuple[IntervalChange, ...]:
+    """Compare the intervals of one board; figures whose intervals are unchanged, up to rounding, are left out."""
+    found = []
+    for figure in (*_MEANS.values(), *_OF_SHIFTS.values()):
+        both = [(old[place], ends) for place, ends in new.items() if place[2] == figure and place in old]
+        if not all(_is_unchanged(*pair) for pair in both):
+            found.append(_change(figure, both))
+    return tuple(found)
+
+
+def _task_intervals(task: Mapping[str, Any]) -> Iterator[tuple[str, str, Ends]]:
+    for name, figure in _MEANS.items():
+        yield from _ends("", figure, task["summary"][name])
+    for shift in task["shifts"]:
+        for name, figure in _OF_SHIFTS.items():
+            yield from _ends(f"{shift['source']} -> {shift['target']}", figure, shift[name])
+
+
+def _ends(shift: str, figure: str, estimate: Mapping[str, Any]) -> Iterator[tuple[str, str, Ends]]:
+    if estimate["value"] is not None:
+        low, high = estimate["low"], estimate["high"]
+        yield shift, figure, None if low is None or high is None else (float(low), float(high))
+
+
+def _change(figure: str, both: list[tuple[Ends, Ends]]) -> IntervalChange:
+    old, new = ([pair[side] for pair in both] for side in (0, 1))
+    pairs = [(before, after) for before, after in both if before is not None and after is not None]
+    widths = [float(np.mean([pair[side][1] - pair[side][0] for pair in pairs])) if pairs else None for side in (0, 1)]
+    known = [[ends for ends in side if ends is not None] for side in (old, new)]
+    clear = [sum(low > 0 or high < 0 for low, high in side) if figure in _DROPS else None for side in known]
+    return IntervalChange(figure, len(both), *map(len, known), *widths, *clear)
+
+
+def _is_unchanged(before: Ends, after: Ends) -> bool:
+    if before is None or after is None:
+        return before is after
+    return all(abs(old - new) < _SAME for old, new in zip(before, after, strict=True))
 
 
 class BoardKey(NamedTuple):
@@ -78,7 +168,7 @@ def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = Fal
     Returns: ids that were scored, kept and failed, and the places and intervals that changed on each board.
     """
     scored, kept, failed, names = [], [], {}, {}
-    for identity in tqdm(store.ids(), desc="scoring", unit="entry", disable=None, file=sys.stderr):
+    for identity in progress(store.ids(), desc="scoring", unit="entry"):
         try:
             entry = store.entry(identity)
             names[identity] = entry.card.name
@@ -93,9 +183,15 @@ def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = Fal
     forecast, not_forecast = _forecast(store, folders, [*kept, *scored], every=every)
     store.share_scores({*scored, *forecast})
     against = next((version for version in store.versions() if version != METRIC_VERSION), None)
-    boards = _possible_boards(folders) if against is not None else {}
-    changes = _changes(store, boards, names, against) if against is not None else {}
-    intervals = _interval_changes(store, boards, against) if against is not None else {}
+    changes, intervals = {}, {}
+    if against is not None:
+        old, new = (_standings(store, version) for version in (against, METRIC_VERSION))
+        ends = [read_intervals(store.scores_of_version(version)) for version in (against, METRIC_VERSION)]
+        for board, title in _possible_boards(folders).items():
+            if board in new:
+                changes[title] = tuple(_board_changes(old.get(board, {}), new[board], names))
+            if board in ends[1]:
+                intervals[title] = interval_changes(ends[0].get(board, {}), ends[1][board])
     return Rescored(
         METRIC_VERSION, against, tuple(scored), tuple(kept), failed, changes, intervals, forecast, not_forecast
     )
@@ -106,34 +202,16 @@ def _forecast(
 ) -> tuple[tuple[str, ...], dict[str, str]]:
     """Forecast the entries that lack forecasts, or all; returns which were made, and why others failed."""
     made, failed = [], {}
-    for identity in tqdm(ids, desc="forecasting", unit="entry", disable=None, file=sys.stderr):
+    for identity in progress(ids, desc="forecasting", unit="entry"):
         try:
             entry = store.entry(identity)
             folder = folder_of(entry.card, folders)
-            if folder.has_public_labels and (every or kept_forecasts(store, identity) is None):
-                forecast_again(store, entry, folder)
+            if folder.has_public_labels and (every or store.forecasts(identity) is None):
+                store.forecast_again(entry, folder)
                 made.append(identity)
         except InvalidInput as error:
             failed[identity] = str(error)
     return tuple(made), failed
-
-
-def _changes(
-    store: Store, boards: Mapping[BoardKey, str], names: Mapping[str, str], against: str
-) -> dict[str, tuple[Change, ...]]:
-    old, new = _standings(store, against), _standings(store, METRIC_VERSION)
-    return {
-        title: tuple(_board_changes(old.get(board, {}), new[board], names))
-        for board, title in boards.items()
-        if board in new
-    }
-
-
-def _interval_changes(
-    store: Store, boards: Mapping[BoardKey, str], against: str
-) -> dict[str, tuple[IntervalChange, ...]]:
-    old, new = (read_intervals(store.scores_of_version(version)) for version in (against, METRIC_VERSION))
-    return {title: interval_changes(old.get(board, {}), new[board]) for board, title in boards.items() if board in new}
 
 
 class _Standing(NamedTuple):
@@ -205,3 +283,38 @@ def _ranks(standings: Mapping[str, _Standing]) -> dict[str, int]:
     worst_first = enumerate(sorted(ranked.values()))
     n_worse_or_equal = {value: position + 1 for position, value in worst_first}
     return {identity: len(ranked) - n_worse_or_equal[value] + 1 for identity, value in ranked.items()}
+
+
+def rescored_lines(rescored: Rescored) -> Iterator[str | RenderableType]:
+    """Write what scoring again did, and tables of the places and intervals that changed on each board."""
+    done = f"{len(rescored.scored):,} scored, {len(rescored.kept):,} kept, {len(rescored.failed):,} failed"
+    yield f"metric version {rescored.version}: {done}"
+    yield from (f"  {identity}: {reason}" for identity, reason in rescored.failed.items())
+    if rescored.forecast:
+        yield f"accuracy forecast, entries: {len(rescored.forecast):,}"
+    yield from (f"  {identity}: no forecast: {reason}" for identity, reason in rescored.not_forecast.items())
+    if rescored.against is None:
+        yield "there are no scores of another metric version to compare with"
+    for board, changes in rescored.changes.items():
+        title = f"{board}: metric version {rescored.against} -> {rescored.version}"
+        rows = []
+        for each in changes:
+            rank = f"{each.old_rank or '-'} -> {each.new_rank or '-'}"
+            change = f"{plain_points(each.old_value, 2)} -> {plain_points(each.new_value, 2)}"
+            rows.append([each.name, each.id, rank, change])
+        columns = ("entry", "id", "rank", "mean ST in points")
+        yield FittedTable(title, columns, rows) if rows else f"\n{title}: all places and scores are the same"
+        yield _interval_lines(rescored.intervals.get(board, ()), title)
+
+
+def _interval_lines(changes: Sequence[IntervalChange], title: str) -> str | RenderableType:
+    """Write how many 95% intervals there were and are, how wide, and how many drops they tell from 0."""
+    if not changes:
+        return f"{title}: all intervals are the same"
+    rows = []
+    for each in changes:
+        widths = f"{plain_points(each.old_width, 2)} -> {plain_points(each.new_width, 2)}"
+        clear = "" if each.old_clear is None else f"{each.old_clear} -> {each.new_clear}"
+        rows.append([each.figure, str(each.values), f"{each.old_intervals} -> {each.new_intervals}", widths, clear])
+    columns = ("95% intervals of", "values", "with an interval", "mean width in points", "drops that exclude 0")
+    return FittedTable(f"{title}, intervals", columns, rows)

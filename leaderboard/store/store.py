@@ -10,49 +10,131 @@ from typing import NamedTuple
 import polars as pl
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.store.checked_rows import CheckedRows, read_checked_rows
-from shiftbench.leaderboard.store.data_at_hand import folder_of, made_with, refuse_candidates_alone
-from shiftbench.leaderboard.store.derived import (
-    comparison_path,
-    derived_files,
-    forecasts_path,
-    index_path,
-    read_scores,
-    read_table,
-    scores_path,
-    table_path,
-)
 from shiftbench.leaderboard.store.entries import (
     LOCAL_SUBMITTER,
     Entry,
+    Files,
+    MadeWith,
     SubmissionRecord,
     card_path,
+    comparison_path,
+    derived_files,
     entry_bytes,
     entry_id,
+    forecasts_path,
+    index_path,
     now,
     parse_entry,
     parse_submission_record,
     parse_tombstone,
     predictions_bytes,
     predictions_path,
+    read_scores,
+    read_table,
     record_path,
+    scores_path,
     stored_rows,
+    table_path,
     tombstone_bytes,
     tombstone_path,
     validation_path,
 )
-from shiftbench.leaderboard.store.local import Files, LocalPlace, Place
+from shiftbench.leaderboard.store.local import LocalPlace
+from shiftbench.scoring.forecasting.entries import EntryForecasts, forecast_entry, read_forecasts
 from shiftbench.scoring.scores.score import (
     IN_THIS_PROCESS,
     FileChecks,
     Scored,
+    checked_predictions,
     score_predictions,
     token_encoder,
 )
 from shiftbench.scoring.scores.shape import Scores
+from shiftbench.scoring.scores.summary import depth_encoder_name, encoder_name
+from shiftbench.scoring.scores.validation_rows import read_validation
 from shiftbench.validation.cards import Card
 from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput, Problem
+
+
+class CheckedRows(NamedTuple):
+    """The checked rows of an entry (``shiftbench.validation.predictions.CHECKED_PREDICTIONS``).
+
+    Attributes:
+        predictions: those on test rows.
+        validation: those on validation rows; None where the entry has none, or their file cannot be read.
+        validation_problem: why that file cannot be read; None where it can, or the entry has none.
+    """
+
+    predictions: pl.DataFrame
+    validation: pl.DataFrame | None
+    validation_problem: InvalidInput | None
+
+    def refuse_lost_validation(self) -> None:
+        """Raise why the validation rows of the entry cannot be read; nothing where they can, or there are none."""
+        if self.validation_problem is not None:
+            raise self.validation_problem
+
+
+def read_checked_rows(
+    entry: Entry, folder: DatasetFolder, predictions: Path, validation: Callable[[], Path | None]
+) -> CheckedRows:
+    """Read an entry's files and check them against the dataset and the entry's id.
+
+    The id is made of both files, so it cannot be checked without the second. Scores need only the first, which is
+    returned then once it passes its own check.
+
+    Raises: InvalidInput when the predictions are damaged, or card or files are not those that were sent.
+    """
+    rows = checked_predictions(predictions, folder, entry.card.subset)
+    try:
+        path = validation()
+        held_out = None if path is None else read_validation(path, folder)
+    except InvalidInput as error:
+        return CheckedRows(rows, None, error)
+    sent = None if held_out is None else stored_rows(held_out)
+    if entry_id(entry.submitter, entry.card, stored_rows(rows), sent) != entry.id:
+        files = "card or predictions" if sent is None else "card, predictions or validation rows"
+        what, cure = "have changed since they were submitted", "or ask for it to be submitted again"
+        raise InvalidInput(
+            Problem(f"{files} {what}", entry.id, cure=f"restore the entry's files from a backup, {cure}")
+        )
+    return CheckedRows(rows, held_out, None)
+
+
+def folder_of(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
+    """Find the dataset that a card's predictions are for.
+
+    Args:
+        card: the card, which names a content hash.
+        folders: the datasets at hand.
+    Returns: the folder; of a public and a gold one, which have one hash, the one that can be scored with.
+    Raises: InvalidInput naming both versions when it is not there.
+    """
+    same = [folder for folder in folders if folder.content_hash == card.data]
+    if same:  # of a public and a gold folder, which have one hash, the one that can be scored with
+        return min(same, key=lambda folder: folder.manifest.withholds_labels)
+    here = ", ".join(f"{folder.manifest.benchmark} {folder.content_hash[:12]}" for folder in folders) or "none"
+    cure = f"the datasets here are {here}; predict on one of these, or build the same version"
+    raise InvalidInput(
+        Problem(
+            "the predictions were made for another version of the data", "card", card.data[:12], cure, column="data"
+        )
+    )
+
+
+def made_with(folder: DatasetFolder) -> MadeWith:
+    """Return the encoders that scores of a dataset are made with here."""
+    return depth_encoder_name(folder), encoder_name(token_encoder(folder))
+
+
+def refuse_candidates_alone(predictions: pl.DataFrame, folder: DatasetFolder, file: Path) -> None:
+    """Refuse a file that no board would show: candidate data sets serve ``shiftbench study protocol`` alone."""
+    tasks = predictions["task"].unique().sort().to_list()
+    if all(folder.task(task).candidates_for is not None for task in tasks):
+        what = "no board would show this: its predictions are for candidate data sets alone"
+        cure = "give the file to 'shiftbench study protocol', or predict the task that they are candidates for, too"
+        raise InvalidInput(Problem(what, str(file), ", ".join(tasks), cure))
 
 
 class EntryFiles(NamedTuple):
@@ -72,7 +154,7 @@ class Store:
     why that copy may not be up to date; None where it is.
     """
 
-    def __init__(self, root: Path | str, place: Place | None = None) -> None:
+    def __init__(self, root: Path | str, place: LocalPlace | None = None) -> None:
         self.root = Path(root)
         self.behind: str | None = None
         self._place = place or LocalPlace(self.root)
@@ -183,12 +265,6 @@ class Store:
         """Return the path of an entry's predictions on validation rows on this machine; None where it has none."""
         return self._place.fetch(validation_path(entry.id)) if entry.has_validation else None
 
-    def validation_rows(self, entry: Entry, folder: DatasetFolder) -> pl.DataFrame | None:
-        """Return an entry's predictions on validation rows, checked as ``checked_files``; None where it has none."""
-        found = self.checked_files(entry.id, folder)
-        found.refuse_lost_validation()
-        return found.validation
-
     def checked_rows(self, identity: str, folder: DatasetFolder) -> pl.DataFrame:
         """Return an entry's predictions, checked as ``checked_files`` does; they need no validation file."""
         return self.checked_files(identity, folder).predictions
@@ -266,13 +342,22 @@ class Store:
         """Save the comparison of an entry with another one; InvalidInput when the store cannot be written."""
         self._place.keep({comparison_path(first, other): content})
 
-    def forecasts(self, identity: str) -> bytes | None:
-        """Return what was kept of an entry's forecasts, if anything was."""
-        return self._bytes(forecasts_path(identity))
+    def forecasts(self, identity: str) -> EntryForecasts | None:
+        """Return what is kept of an entry's forecasts; None where there is nothing that can be shown."""
+        content = self._bytes(forecasts_path(identity))
+        return None if content is None else read_forecasts(content)
 
-    def keep_forecasts(self, identity: str, content: bytes) -> None:
-        """Keep an entry's forecasts beside its scores; InvalidInput when the store cannot be written."""
-        self._place.keep({forecasts_path(identity): content})
+    def forecast_again(self, entry: Entry, folder: DatasetFolder) -> EntryForecasts:
+        """Forecast an entry anew and keep that beside its scores; no page waits for it.
+
+        Raises: InvalidInput when its files are damaged, its labels are withheld, or the store cannot be written; the
+            entry and its scores stay as they are.
+        """
+        rows = self.checked_files(entry.id, folder)
+        rows.refuse_lost_validation()
+        found = forecast_entry(rows.predictions, rows.validation, folder)
+        self._place.keep({forecasts_path(entry.id): found.model_dump_json().encode()})
+        return found
 
     def sent_on(self, submitter: str, day: date) -> int:
         """Count the entries that somebody sent on a UTC day, withdrawn ones too, for comparison with a quota."""

@@ -142,9 +142,8 @@ def compare_command(sides: Sequence[ComparedEntry], task: str | None) -> str:
     Returns: a shell command; DIR stands for the dataset folder.
     """
     files = " ".join(f"{side.id}.parquet" for side in sides)
-    subset = "" if sides[0].subset == "all" else f" --subset {sides[0].subset}"
     only = f" --task {task}" if task else ""
-    return f"shiftbench compare {files} --data DIR{subset}{only}"
+    return f"shiftbench compare {files} --data DIR{only}"
 
 
 def _check_compared(sides: Sequence[ComparedEntry], folder: DatasetFolder, most: int) -> None:

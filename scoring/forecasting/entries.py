@@ -115,7 +115,7 @@ def _vectors(samples: TaskSamples, folder: DatasetFolder) -> TextVectors | None:
 
 
 def _explain_missing_vectors(task: TaskForecast) -> TaskForecast:
-    """Replace the reason why texts have no embeddings: readers of a page cannot give ``--encoder``."""
+    """Replace the reason why texts have no embeddings: readers of a page cannot choose an encoder."""
 
     def forecast(each: Forecast) -> Forecast:
         return each.model_copy(update={"reason": NO_CACHED_VECTORS}) if each.reason == NO_VECTORS else each

@@ -26,7 +26,7 @@ from shiftbench.scoring.forecasting.text_vectors import ShiftVectors, TextPair
 NO_HOME = "no labelled held-out texts of the source"
 NO_PROBABILITIES = "the predictions have no probabilities of all labels"
 NO_LABELS = "the task's outputs are no labels"
-NO_VECTORS = "texts were not embedded (give --encoder)"
+NO_VECTORS = "texts were not embedded (set SHIFTBENCH_ENCODER, or name the method)"
 
 FLOORS = ("source-accuracy", "mean-drop")
 TITLES = {
@@ -50,6 +50,8 @@ TITLES = {
 """All methods, in the order in which they are shown."""
 ACROSS = ("mean-drop", "nuclear-norm", "divergence", "average")
 """Methods that need other domains' shifts, or other methods: ``shiftbench.scoring.forecasting.across``."""
+OF_TEXTS = ("importance", "depth")
+"""Methods that need the texts' embeddings."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
@@ -146,35 +146,48 @@ def _print_warnings(results: Sequence[Scores], console: Console) -> None:
         console.print(warning, style="yellow")
 
 
-def print_table(
-    console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, texts: Collection[str] = ()
-) -> None:
-    """Print a table whose first column names its rows; where it is wider than the terminal, as lines.
+class FittedTable:
+    """A table whose first column names its rows; where it is wider than the terminal, lines.
 
     In the table an interval stands below its figure: with many columns it has no room beside it.
 
     Args:
-        console: where it is printed.
         title: the line above.
         columns: their names.
         rows: a cell for each column.
         texts: columns that hold words, not numbers; their cells may have line breaks.
     """
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0) if texts else 0, pad_edge=False)
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number and column not in texts else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*(Text(cell.replace(" [", "\n[") if number else cell) for number, cell in enumerate(row)))
-    console.print(f"\n{title}", markup=False, highlight=False)
-    wide = Measurement.get(console, console.options.update(max_width=_ANY_WIDTH), table).maximum
-    if wide <= console.width:
-        console.print(table)
-        return
-    for name, *cells in rows:
-        each = zip(columns[1:], cells, strict=True)
-        shown = [f"{' '.join(column.split())} {' '.join(cell.split())}" for column, cell in each if cell]
-        for line in (name, *_packed(shown, console.width)):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def __init__(
+        self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, texts: Collection[str] = ()
+    ) -> None:
+        self.title, self.columns, self.rows, self.texts = title, columns, rows, texts
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Return the title, then the table or, where it does not fit, its lines."""
+        table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0) if self.texts else 0, pad_edge=False)
+        for number, column in enumerate(self.columns):
+            justify: JustifyMethod = "right" if number and column not in self.texts else "left"
+            table.add_column(column, justify=justify, no_wrap=True)
+        for row in self.rows:
+            table.add_row(*(Text(cell.replace(" [", "\n[") if number else cell) for number, cell in enumerate(row)))
+        yield Text(f"\n{self.title}")
+        wide = Measurement.get(console, options.update(max_width=_ANY_WIDTH), table).maximum
+        if wide <= console.width:
+            yield table
+            return
+        for name, *cells in self.rows:
+            each = zip(self.columns[1:], cells, strict=True)
+            shown = [f"{' '.join(column.split())} {' '.join(cell.split())}" for column, cell in each if cell]
+            for line in (name, *_packed(shown, console.width)):
+                yield Text(line, no_wrap=True, overflow="ignore")
+
+
+def print_table(
+    console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, texts: Collection[str] = ()
+) -> None:
+    """Print a ``FittedTable``."""
+    console.print(FittedTable(title, columns, rows, texts=texts))
 
 
 def _packed(items: Sequence[str], width: int) -> Iterator[str]:

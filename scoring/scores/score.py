@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from shiftbench.builders.cache import cache_folder
-from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
+from shiftbench.builders.encoder import Encoder, machine_encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.depth import LAMBDAS
 from shiftbench.scoring.scores.calibration import add_confidence
@@ -100,22 +100,22 @@ def score_file(
     return scored.scores
 
 
-def token_encoder(folder: DatasetFolder, name: str = DEFAULT_ENCODER) -> Encoder | None:
+def token_encoder(folder: DatasetFolder, name: str | None = None) -> Encoder | None:
     """Open the encoder of BERTScore's tokens.
 
     Args:
         folder: the dataset.
-        name: Hub id or path of the encoder.
+        name: Hub id or path of the encoder; None takes the machine's, or else the default one.
     Returns: the encoder, one a process; None where the dataset has no generated text, or the extra is not installed:
         BERTScore is a named gap then.
     """
     generates = any(task.kind is TaskKind.GENERATION for task in folder.manifest.tasks.values())
     installed = find_spec("sentence_transformers") is not None
-    return _encoder(name, cache_folder()) if generates and installed else None
+    return _encoder(name or machine_encoder(), cache_folder()) if generates and installed else None
 
 
 @cache
-def _encoder(name: str, vectors: Path) -> Encoder:
+def _encoder(name: str | None, vectors: Path) -> Encoder:
     """Return the process's one encoder: naming it reads all its weights, and it loads its model once."""
     return Encoder(name, vectors)
 

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from shiftbench.builders.building.own import build_rows
+from shiftbench.builders.building.own import MIN_TEXTS, build_rows
 from shiftbench.builders.building.own_columns import Columns, FoundColumns
 from shiftbench.builders.building.own_labels import respell
 from shiftbench.builders.building.own_rows import OwnRows, name_domains, own_rows
@@ -17,7 +17,8 @@ from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.statistics.duplicates import input_text
-from shiftbench.builders.statistics.leaks import find_leaks
+from shiftbench.builders.statistics.near_pairs import find_leaks
+from shiftbench.checking.opened_data import OwnFile
 from shiftbench.checking.own_data import TASK, dataset_ids
 from shiftbench.checking.unlabelled_rows import UnlabelledRows, set_unlabelled_apart
 from shiftbench.scoring.scores.domain_shape import Leaks
@@ -53,56 +54,43 @@ class CheckData:
         return self.folder.task(self.task)
 
 
-@dataclass(frozen=True)
-class DataOptions:
-    """How a file of one's own is read.
-
-    Attributes:
-        columns: which of its columns hold what.
-        kind: what is predicted; None as the columns say.
-        min_texts: test texts below which a domain is left out of means.
-        train_file: the texts that the model was trained on.
-        encoder: embeds texts for depths, which need training texts and a home; None leaves them out.
-    """
-
-    columns: Columns
-    kind: TaskKind | None
-    min_texts: int
-    train_file: Path | None = None
-    encoder: Encoder | None = None
-
-
 @contextmanager
-def check_data(data: Path, trained_on: str | None, task: str | None, options: DataOptions) -> Iterator[CheckData]:
+def check_data(
+    data: Path,
+    trained_on: str | None,
+    task: str | None,
+    own: OwnFile,
+    train_file: Path | None = None,
+    encoder: Encoder | None = None,
+) -> Iterator[CheckData]:
     """Open what a model is checked on; temporary files are removed when the context ends.
 
     Args:
         data: a dataset folder, or a file of one's own.
         trained_on: the model's home domain as the file writes it; ``elsewhere`` or None without one.
         task: the folder's task; None where it has one alone.
-        options: how a file is read.
+        own: how a file is read; its ``min_texts`` are a folder's, too.
+        train_file: the texts that the model was trained on.
+        encoder: embeds texts for depths, which need training texts and a home; None leaves them out.
     Raises: InvalidInput with everything that is wrong with the rows or the options.
     """
     if (data / "shiftbench.json").is_file():
-        yield _open_folder(DatasetFolder.open(data), trained_on, task, options)
+        said = {"--columns": replace(own, min_texts=MIN_TEXTS) != OwnFile(), "--train-file": train_file is not None}
+        yield _open_folder(DatasetFolder.open(data), trained_on, task, own, [name for name in said if said[name]])
         return
     if task is not None:
         raise InvalidInput(Problem("a file has one task, which needs no name", "--task", task, "leave it out"))
     with TemporaryDirectory(prefix="shiftbench-check-") as place:
-        yield _open_file(data, Path(place) / "data", trained_on, options)
+        yield _open_file(data, Path(place) / "data", trained_on, own, train_file, encoder)
 
 
-def _open_folder(folder: DatasetFolder, trained_on: str | None, task: str | None, options: DataOptions) -> CheckData:
+def _open_folder(
+    folder: DatasetFolder, trained_on: str | None, task: str | None, own: OwnFile, of_files: list[str]
+) -> CheckData:
+    """Open a dataset folder; ``of_files`` are the options given that are for files alone."""
     names = list(folder.manifest.tasks)
-    problems = []
-    given = {
-        "--train-file": options.train_file,
-        **{f"--{use}-column": name for use, name in _given_columns(options.columns)},
-    }
-    for option, value in given.items():
-        if value is not None:
-            cure = "leave it out; the folder says what is train and test"
-            problems.append(Problem("this option is for a file, not for a dataset folder", option, str(value), cure))
+    what, cure = "this option is for a file, not for a dataset folder", "leave it out; the folder says it"
+    problems = [Problem(what, option, cure=cure) for option in of_files]
     if task is None and len(names) > 1:
         problems.append(
             Problem("the folder has several tasks", str(folder.path), ", ".join(names), "choose one with --task")
@@ -113,24 +101,20 @@ def _open_folder(folder: DatasetFolder, trained_on: str | None, task: str | None
         raise InvalidInput(problems)
     folder.refuse_withheld()
     chosen = task or names[0]
-    info = folder.task(chosen).model_copy(update={"min_texts": options.min_texts})
+    info = folder.task(chosen).model_copy(update={"min_texts": own.min_texts})
     tasks = {**folder.manifest.tasks, chosen: info}
     tested = [name for name, facts in info.domains.items() if "test" in facts.splits]
     counting = replace(folder, manifest=folder.manifest.model_copy(update={"tasks": tasks}))
     return CheckData(counting, chosen, _resolve_home(trained_on, {name: name for name in tested}))
 
 
-def _given_columns(columns: Columns) -> list[tuple[str, str]]:
-    uses = {"gold": "label"}
-    pairs = [(uses.get(use, use), name) for use, name in columns.by_use().items()]
-    return [*pairs, *(("text", name) for name in columns.text)]
-
-
-def _open_file(data: Path, out: Path, trained_on: str | None, options: DataOptions) -> CheckData:
+def _open_file(
+    data: Path, out: Path, trained_on: str | None, own: OwnFile, train_file: Path | None, encoder: Encoder | None
+) -> CheckData:
     tables, unlabelled = read_tables([data]), None
     if len(tables) == 1:
-        tables[0], unlabelled = set_unlabelled_apart(tables[0], options.columns, options.kind)
-    rows = own_rows(tables, options.columns, options.kind, min_domains=2 if unlabelled is None else 1)
+        tables[0], unlabelled = set_unlabelled_apart(tables[0], own.columns, own.kind)
+    rows = own_rows(tables, own.columns, own.kind, min_domains=2 if unlabelled is None else 1)
     names, _ = name_domains(rows.frame["domain"], str(data))
     if unlabelled is not None and trained_on in {*unlabelled.titles, *unlabelled.titles.values()}:
         what = "the model's home domain has no labels, so nothing can be measured from it"
@@ -144,21 +128,19 @@ def _open_file(data: Path, out: Path, trained_on: str | None, options: DataOptio
     if "split" not in rows.frame.columns:
         rows = replace(rows, frame=rows.frame.with_columns(split=pl.lit("test")))
     elif rows.frame.filter(split="test").is_empty():
-        cure = "call the rows to score 'test', or leave --split-column out"
-        raise InvalidInput(
-            Problem("no row is a test row", str(data), column=options.columns.split or "split", cure=cure)
-        )
-    leaks, notes, every, encoder = None, list(rows.notes), rows, None
-    if options.train_file is not None:
-        train, labelled = _read_training_rows(options, rows)
+        cure = "call the rows to score 'test', or leave the role 'split' out of --columns"
+        raise InvalidInput(Problem("no row is a test row", str(data), column=own.columns.split or "split", cure=cure))
+    leaks, notes, every, depths = None, list(rows.notes), rows, None
+    if train_file is not None:
+        train, labelled = _read_training_rows(train_file, own.columns, rows)
         every, leaks = _drop_leaks(rows, train)
-        if home is not None and labelled and options.encoder is not None:
+        if home is not None and labelled and encoder is not None:
             every = _add_training_rows(every, train, {name: text for text, name in names.items()}[home])
-            encoder = options.encoder
+            depths = encoder
         else:
             why = "labels of the training texts" if home is not None else "a home domain (--trained-on)"
             notes.append(f"no scores by distance from the training texts: that needs {why}")
-    build_rows(TASK, every, tables, out, min_texts=options.min_texts, encoder=encoder, rows_only=True)
+    build_rows(TASK, every, tables, out, min_texts=own.min_texts, encoder=depths, rows_only=True)
     folder = DatasetFolder.open(out)
     own_ids: Mapping[str, str] = {}
     if "own_id" in every.frame.columns:
@@ -178,16 +160,15 @@ def _resolve_home(trained_on: str | None, names: Mapping[str, str]) -> str | Non
     raise InvalidInput(Problem("the model's home domain is not in the data", "--trained-on", f"'{trained_on}'", cure))
 
 
-def _read_training_rows(options: DataOptions, rows: OwnRows) -> tuple[pl.DataFrame, bool]:
+def _read_training_rows(file: Path, own: Columns, rows: OwnRows) -> tuple[pl.DataFrame, bool]:
     """Read the training texts: the input columns, and the gold one where it is there.
 
     Returns: the rows, and whether they have labels.
     """
-    assert options.train_file is not None
-    (table,) = read_tables([options.train_file])[:1]
+    (table,) = read_tables([file])[:1]
     names = table.frame.columns
-    gold = options.columns.label or GOLD[rows.kind]
-    columns = replace(Columns(text=options.columns.text), label=gold if gold in names else None)
+    gold = own.label or GOLD[rows.kind]
+    columns = replace(Columns(text=own.text), label=gold if gold in names else None)
     labelled = gold in names
     if not labelled:  # texts alone will do for finding leaks
         table = OwnTable(table.name, table.frame.with_columns(pl.lit("").alias(gold)), path=table.path)
@@ -201,7 +182,7 @@ def _read_training_rows(options: DataOptions, rows: OwnRows) -> tuple[pl.DataFra
     if "label" in whole.columns:
         whole = whole.with_columns(respell(whole["label"], rows.frame["label"].unique().to_list()))
     if whole.is_empty():
-        raise InvalidInput(Problem("there are no training texts", str(options.train_file), "no row has a text"))
+        raise InvalidInput(Problem("there are no training texts", str(file), "no row has a text"))
     return whole, labelled and rows.kind is TaskKind.CLASSIFICATION
 
 

@@ -1,6 +1,5 @@
 """Forecasts of ``shiftbench check``: what to expect of a model on the domains of a file that have no labels."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -13,21 +12,18 @@ from shiftbench.scoring.forecasting.shape import Forecasts
 from shiftbench.scoring.reports.titles import domain_titles, with_forecast_titles
 
 
-def forecast_unlabelled(
-    model: LoadedModel, label_map: Mapping[str, str], rows: CheckData, predictions: pl.DataFrame, place: Path
-) -> Forecasts:
+def forecast_unlabelled(model: LoadedModel, rows: CheckData, predictions: pl.DataFrame, place: Path) -> Forecasts:
     """Predict the rows without labels and forecast the model's accuracy on them.
 
     Args:
         model: the model.
-        label_map: the data's labels by the model's.
         rows: what it is checked on; it has rows without labels, and a home domain.
         predictions: its checked predictions on the rows with labels.
         place: where the predictions on the others are kept.
     Returns: forecasts of the domains without labels, by what the file calls them.
     """
     assert rows.unlabelled is not None
-    checked = predict_unlabelled(model, label_map, rows, place)
+    checked = predict_unlabelled(model, rows, place)
     facts = rows.unlabelled.prediction_task(rows.folder)
     forecasts = forecast_predictions(
         model.name,

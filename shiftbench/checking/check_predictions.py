@@ -1,7 +1,6 @@
 """Predictions of one model on the rows of a check, kept beside the report so that a stopped run goes on."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
@@ -23,12 +22,11 @@ _SETTINGS, _COUNTS = "shiftbench.check", "shiftbench.counts"
 """Keys of the prediction file's own record: what it was made with, and what of the texts could not be read whole."""
 
 
-def predict_rows(model: LoadedModel, label_map: Mapping[str, str], data: CheckData, place: Path) -> pl.DataFrame:
+def predict_rows(model: LoadedModel, data: CheckData, place: Path) -> pl.DataFrame:
     """Predict all test rows and write the predictions, or read those that the same model made of the same rows.
 
     Args:
         model: the model.
-        label_map: the data's labels by the model's, as it was loaded with.
         data: the rows.
         place: the prediction file; parts of it wait in a folder beside it until all are there.
     Returns: rows as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
@@ -36,20 +34,20 @@ def predict_rows(model: LoadedModel, label_map: Mapping[str, str], data: CheckDa
     """
     facts = replace(data.folder.prediction_task(data.task), sources=tuple(data.info.domains))
     rows = data.folder.test(data.task, columns=["id", *data.info.inputs])
-    return _predict_or_reuse(model, _settings_key(model, label_map, data), rows, facts, data, place)
+    return _predict_or_reuse(model, _settings_key(model, data), rows, facts, data, place)
 
 
-def predict_unlabelled(model: LoadedModel, label_map: Mapping[str, str], data: CheckData, place: Path) -> pl.DataFrame:
+def predict_unlabelled(model: LoadedModel, data: CheckData, place: Path) -> pl.DataFrame:
     """Predict the rows of domains without labels, as ``predict_rows`` does; the data must have some."""
     assert data.unlabelled is not None
     rows = data.unlabelled.frame
     texts = sha256(rows.write_json().encode()).hexdigest()
-    settings = _settings_key(model, label_map, data, unlabelled=texts)
+    settings = _settings_key(model, data, unlabelled=texts)
     return _predict_or_reuse(model, settings, rows, data.unlabelled.prediction_task(data.folder), data, place)
 
 
-def _settings_key(model: LoadedModel, label_map: Mapping[str, str], data: CheckData, **more: str) -> str:
-    made_by = {"model": [model.name, model.version, dict(label_map)], "data": data.folder.content_hash, **more}
+def _settings_key(model: LoadedModel, data: CheckData, **more: str) -> str:
+    made_by = {"model": [model.name, model.version], "data": data.folder.content_hash, **more}
     return json.dumps({**made_by, "task": data.task, "home": data.home}, sort_keys=True, default=str)
 
 

@@ -12,10 +12,9 @@ import polars as pl
 from shiftbench.builders.building.own_tables import read_tables
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.inputs import renamed_problems
-from shiftbench.checking.opened_data import OwnOptions, is_own_file, opened_data
+from shiftbench.checking.opened_data import OwnFile, is_own_file, opened_data
 from shiftbench.checking.unlabelled_rows import set_unlabelled_apart
 from shiftbench.scoring.forecasting.files import Unlabelled, read_validation_beside
-from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.validation.prediction_files import read_predictions
 from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import InvalidInput, Problem
@@ -65,30 +64,30 @@ def titled_problems(titles: Mapping[str, str]) -> Iterator[None]:
 
 
 @contextmanager
-def forecast_data(predictions: Path, data: Path, own: OwnOptions, subset: str = "all") -> Iterator[ForecastData]:
+def forecast_data(predictions: Path, data: Path, own: OwnFile, subset: str | None = None) -> Iterator[ForecastData]:
     """Open what forecasts are made from; what was made for it goes when the context ends.
 
     Args:
         predictions: the prediction file.
         data: a dataset folder, or a file of one's own.
-        own: what the file holds; refused for a folder.
-        subset: the subset of a folder that predictions cover.
+        own: how the file is read; refused for a folder.
+        subset: the subset of a folder that predictions cover; None finds it from their ids.
     Raises: InvalidInput with everything that is wrong with the rows or the predictions.
     """
     if not is_own_file(data):
         with opened_data(data, own, predictions, subset) as opened:
-            frame = checked_predictions(predictions, opened.folder, subset)
+            frame = opened.checked(predictions)
             validation = read_validation_beside(predictions, opened.folder)
             yield ForecastData(opened.folder, frame, validation, titles=opened.titles)
         return
     (table,) = read_tables([data])
-    labelled, unlabelled = set_unlabelled_apart(table, own.columns, own.task_kind)
+    labelled, unlabelled = set_unlabelled_apart(table, own.columns, own.kind)
     if unlabelled is None:
         with opened_data(data, own, predictions, subset) as opened:
             yield ForecastData(opened.folder, opened.checked(predictions), titles=opened.titles)
         return
-    if own.id_column is None:
-        cure = "name the column of ids with --id-column, and give these ids in the prediction file"
+    if own.columns.id is None:
+        cure = "name the column of ids with --columns id=NAME, and give these ids in the prediction file"
         raise InvalidInput(Problem("rows without labels need a column of ids", str(data), cure=cure))
     frame = read_predictions(predictions)
     is_unlabelled = frame["id"].is_in(unlabelled.frame["id"].implode())

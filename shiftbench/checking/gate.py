@@ -3,17 +3,19 @@
 What ``shiftbench gate`` and the fixture ``shift_report`` run.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pydantic
 
+from shiftbench.builders.building.own import MIN_TEXTS
+from shiftbench.builders.building.own_columns import parse_columns
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.checking.inputs import prediction_file
-from shiftbench.checking.opened_data import OpenedData, OwnOptions, opened_data
+from shiftbench.checking.opened_data import OpenedData, OwnFile, opened_data
 from shiftbench.scoring.comparing.files import Entrant
 from shiftbench.scoring.comparing.regression import regression_tests
 from shiftbench.scoring.reports.gate import print_gate, renamed
@@ -33,6 +35,7 @@ from shiftbench.scoring.scores.replicates import task_values
 from shiftbench.scoring.scores.score import token_encoder
 from shiftbench.scoring.scores.summary import small_domains
 from shiftbench.validation.command_line import as_fraction
+from shiftbench.validation.notices import FormerName
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.toml_text import read_toml
 from shiftbench.validation.vocabulary import SOURCE_JOINER
@@ -58,23 +61,45 @@ class GateSettings(pydantic.BaseModel):
     max_regression: float | None = None
     trained_on: str | None = None
     strict: bool = False
-    subset: str = "all"
+    subset: str | None = None
     task: str | None = None
+    columns: list[str] = []
+    min_texts: int | None = None
+    junit: str | None = None
+    summary: str | None = None
     domain_column: str | None = None
     label_column: str | None = None
     text_column: list[str] = []
     id_column: str | None = None
     split_column: str | None = None
     kind: str | None = None
-    min_texts: int | None = None
-    junit: str | None = None
-    summary: str | None = None
 
-    @pydantic.field_validator("text_column", mode="before")
+    @pydantic.field_validator("columns", "text_column", mode="before")
     @classmethod
     def _as_list(cls, value: Any) -> Any:
         """Return columns as a list; one may be given as text."""
         return [value] if isinstance(value, str) else value
+
+    def given(self) -> dict[str, Any]:
+        """Return the settings that were given, with former ones as what stands for them today."""
+        settings = self.model_dump(exclude_unset=True)
+        former = {name: settings.pop(name) for name in _FORMER if name in settings}
+        if former:
+            roles = {_FORMER[name]: value for name, value in former.items()}
+            kind, label = roles.pop("kind", None), roles.get("label", "")
+            if kind is not None:
+                roles = {role: value for role, value in roles.items() if role != "label"} | {kind: label}
+            each = [(role, [value] if isinstance(value, str) else value) for role, value in roles.items()]
+            columns = [f"{role}={value}" for role, values in each for value in values]
+            names = ", ".join(name.replace("_", "-") for name in former)
+            text = f"the gate's {names} end with 0.4: columns = {columns!r}"
+            warnings.warn(text, FormerName, stacklevel=3)
+            settings["columns"] = [*settings.get("columns", []), *columns]
+        return settings
+
+
+_FORMER = {f"{role}_column": role for role in ("domain", "label", "text", "id", "split")} | {"kind": "kind"}
+"""Settings of the former version, with the role of each in ``columns``."""
 
 
 class ShownGate(GateReport):
@@ -90,12 +115,12 @@ class ShownGate(GateReport):
 def run_gate(
     predictions: Path,
     data: Path,
-    options: OwnOptions,
+    own: OwnFile,
     limits: Limits,
     *,
     baseline: Path | None = None,
     trained_on: str | None = None,
-    subset: str = "all",
+    subset: str | None = None,
     task: str | None = None,
     strict: bool = False,
 ) -> ShownGate:
@@ -104,11 +129,11 @@ def run_gate(
     Args:
         predictions: the file.
         data: a dataset folder, or a file of one's own.
-        options: what the file of one's own holds.
+        own: how a file of one's own is read.
         limits: fractions that were fixed beforehand.
         baseline: predictions to compare with; ``limits.max_regression`` needs it.
         trained_on: the home domain, or several joined by ``+``; by default what the predictions name as their source.
-        subset: the subset of a folder that predictions cover.
+        subset: the subset of a folder that predictions cover; None finds it from their ids.
         task: the task, where the predictions are of several.
         strict: whether a limit that is not shown to be kept fails, too.
     Returns: the decision; domains are called as the file writes them.
@@ -121,7 +146,7 @@ def run_gate(
             "give both --baseline FILE and --max-regression POINTS",
         )
         raise InvalidInput(Problem(what, "gate", cure=cure))
-    with opened_data(data, options, predictions, subset) as opened:
+    with opened_data(data, own, predictions, subset) as opened:
         opened.folder.refuse_withheld()
         home = opened.domain(trained_on) if trained_on is not None else None
         rows = _select_task(opened.checked(predictions), str(predictions), task)
@@ -172,7 +197,7 @@ def read_gate_settings(project: Path) -> dict[str, Any]:
     except pydantic.ValidationError as error:
         raise InvalidInput([_setting_problem(each, str(project)) for each in error.errors()]) from None
     paths = {"data", "baseline", "junit", "summary"}
-    given = settings.model_dump(exclude_unset=True)
+    given = settings.given()
     return {name: str(project.parent / value) if name in paths else value for name, value in given.items()}
 
 
@@ -186,16 +211,17 @@ def run_gate_of_settings(predictions: "str | Path | Table", settings: Mapping[st
     """
     try:
         each = GateSettings.model_validate({name.replace("_", "-"): value for name, value in settings.items()})
+        each = each.model_copy(update=each.given())
     except pydantic.ValidationError as error:
         raise InvalidInput([_setting_problem(one, "gate") for one in error.errors()]) from None
     if each.data is None:
         raise InvalidInput(Problem("a gate needs data", "gate", cure="name a dataset folder or a file as data"))
-    options = OwnOptions(**{field.name: getattr(each, field.name) for field in fields(OwnOptions)})
+    own = OwnFile(*parse_columns(each.columns), min_texts=MIN_TEXTS if each.min_texts is None else each.min_texts)
     limits = Limits(*(as_fraction(limit) for limit in (each.max_drop, each.min_score, each.max_regression)))
     more: dict[str, Any] = {name: getattr(each, name) for name in ("trained_on", "subset", "task", "strict")}
     with prediction_file(predictions) as path:
         baseline = Path(each.baseline) if each.baseline is not None else None
-        return run_gate(path, Path(each.data), options, limits, baseline=baseline, **more)
+        return run_gate(path, Path(each.data), own, limits, baseline=baseline, **more)
 
 
 def _setting_problem(error: Any, where: str) -> Problem:

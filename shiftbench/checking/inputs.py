@@ -15,6 +15,7 @@ from shiftbench.builders.building.own_tables import OwnTable, read_tables, table
 from shiftbench.builders.folder.hub_folder import download_folder, names_repository
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.cards import Card, parse_card, read_card
+from shiftbench.validation.prediction_files import PredictionFile, PredictionInput
 from shiftbench.validation.report import InvalidInput, Problem, first_line
 
 if TYPE_CHECKING:
@@ -82,6 +83,41 @@ def own_tables(table: Any, argument: str) -> list[OwnTable]:
     if isinstance(table, list | tuple) and table and all(isinstance(path, str | Path) for path in table):
         return read_tables([Path(path) for path in table])
     return [table_of(as_frame(table, argument, f"the path of a file, paths, {_TABLES}"), argument)]
+
+
+def find_subset(predictions: Path | PredictionInput, folder: DatasetFolder) -> str:
+    """Find the subset of test ids that a prediction file covers.
+
+    Args:
+        predictions: the file; it is read no further than to the first id that no named subset holds, and not at all
+            where the folder has no named subset.
+        folder: the dataset.
+    Returns: the smallest named subset that holds every id of the file; ``all`` where none does, or where it holds all
+        test texts of the domains that are predicted.
+    Raises: InvalidInput when the file cannot be read.
+    """
+    held: dict[str, dict[str, pl.Series]] = {}
+    for task, info in folder.manifest.tasks.items():
+        for name in info.subsets:
+            if name != "all" and name not in info.withheld_subsets:
+                held.setdefault(name, {})[task] = folder.subset(task, name)["id"]
+    ids = pl.Series(dtype=pl.String)
+    parts = PredictionFile(PredictionInput.of(predictions).path).parts(["source", "id"]) if held else ()
+    for part in parts:
+        ids = pl.concat([ids, part["id"].drop_nulls()]).unique()
+        for some in (part["id"].head(1), ids):  # of most files the first id alone says "all"
+            held = {
+                name: tasks for name, tasks in held.items() if some.is_in(pl.concat(tasks.values()).implode()).all()
+            }
+        if not held:
+            return "all"
+    for name, tasks in sorted(held.items(), key=lambda each: sum(map(len, each[1].values()))):
+        for task, subset in tasks.items():
+            tests = folder.test(task, columns=["id", "domain"])
+            targets = tests.filter(pl.col("id").is_in(ids.implode()))["domain"].unique()
+            if not tests.filter(pl.col("domain").is_in(targets.implode()))["id"].is_in(subset.implode()).all():
+                return name
+    return "all"
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shiftbench.builders.building.own_columns import Columns, FoundColumns, infer_kind
+from shiftbench.builders.building.own_dates import group_dates
 from shiftbench.builders.building.own_tables import OwnTable
 from shiftbench.builders.specs.transforms import as_texts
 from shiftbench.checking.unlabelled_rows import is_blank
@@ -60,19 +61,20 @@ class LabelRows:
         return PredictionTask("own", "own", TaskKind.CLASSIFICATION, labels, domains, tests, sources)
 
 
-def read_rows(table: OwnTable, columns: Columns) -> LabelRows:
+def read_rows(table: OwnTable, columns: Columns, kind: TaskKind | None = None) -> LabelRows:
     """Read the rows of a file; a label column that is not there has no label in it.
 
     Args:
         table: the file, as it was read. Without a column of domains all of its rows are one.
         columns: which of its columns hold what. Without a column of groups, equal texts are a group.
+        kind: what is predicted; by default from the file or its columns.
     Raises: InvalidInput when a column is missing, an id repeats, or a row lacks an id, a domain or a text.
     """
-    if (table.kind or infer_kind(table.frame.columns)) is not TaskKind.CLASSIFICATION:
-        cure = "name the columns of a label and a text with --label-column and --text-column"
+    if (kind or table.kind or infer_kind(table.frame.columns)) is not TaskKind.CLASSIFICATION:
+        cure = "name the columns of a label and a text with --columns label=NAME,text=NAME"
         raise InvalidInput(Problem("only texts with one label each can be drawn", table.name, cure=cure))
     if columns.id is None:
-        cure = "name the column of ids with --id-column, and give these ids in the prediction file"
+        cure = "name the column of ids with --columns id=NAME, and give these ids in the prediction file"
         raise InvalidInput(Problem("rows to be labelled need a column of ids", table.name, cure=cure))
     if (columns.label or _LABEL) not in table.frame.columns:
         empty = pl.lit(None, pl.String).alias(columns.label or _LABEL)
@@ -86,6 +88,8 @@ def read_rows(table: OwnTable, columns: Columns) -> LabelRows:
     frame = table.frame.select(pl.col(name).alias(use) for use, name in names.items())
     if "domain" not in names:
         frame = frame.with_columns(domain=pl.lit(table.domain))
+    if columns.domain_by is not None:
+        frame = frame.with_columns(domain=group_dates(frame["domain"], columns.domain_by, table.name, names["domain"]))
     frame = frame.with_row_index("row", offset=1).with_columns(pl.when(~is_blank("label")).then("label"))
     if "split" in names:
         frame = frame.filter((pl.col("split") == "test") | pl.col("label").is_not_null()).drop("split")

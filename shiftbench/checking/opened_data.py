@@ -1,105 +1,41 @@
-"""Opening of data: a dataset folder, or a file of one's own with options about its columns."""
+"""Opening of data: a dataset folder, or a file of one's own with how it is read."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from enum import StrEnum
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import polars as pl
 
-if TYPE_CHECKING:
-    import polars as pl
+from shiftbench.builders.building.own import MIN_TEXTS
+from shiftbench.builders.building.own_columns import Columns
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.checking.inputs import find_subset
+from shiftbench.checking.own_data import OwnData, open_own_data
+from shiftbench.scoring.reports.titles import domain_titles, untitled
+from shiftbench.scoring.scores.score import checked_predictions
+from shiftbench.validation.prediction_files import PredictionInput
+from shiftbench.validation.report import Problem, UnknownChoice
+from shiftbench.validation.vocabulary import TaskKind
 
-    from shiftbench.builders.building.own_columns import Columns
-    from shiftbench.builders.encoder import Encoder
-    from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.checking.own_data import OwnData
-    from shiftbench.validation.prediction_files import PredictionInput
-    from shiftbench.validation.vocabulary import TaskKind
-
-
-class TableFormat(StrEnum):
-    """Formats of a table of models."""
-
-    TABLE = "table"
-    MARKDOWN = "markdown"
-    LATEX = "latex"
-    CSV = "csv"
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class OwnOptions:
-    """Options about a file of one's own; all None or empty where ``--data`` is a dataset folder.
+class OwnFile:
+    """How a file of one's own is read; as it is by default where ``--data`` is a dataset folder.
 
-    Commands take its fields as options of their own (``shiftbench.validation.command_line.with_options``).
+    Attributes:
+        columns: which of its columns hold what.
+        kind: what is predicted; None where the file or its columns say it.
+        min_texts: test texts below which a domain is left out of means.
     """
 
-    domain_column: Annotated[
-        str | None, typer.Option("--domain-column", metavar="NAME", help="Column of domains, for a file of your own.")
-    ] = None
-    label_column: Annotated[
-        str | None, typer.Option("--label-column", metavar="NAME", help="Column of labels, for a file of your own.")
-    ] = None
-    text_column: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--text-column", metavar="NAME", help="Column of texts; give it twice for pairs. Default: 'text'."
-        ),
-    ] = None
-    id_column: Annotated[
-        str | None,
-        typer.Option(
-            "--id-column", metavar="NAME", help="Column of the ids in the predictions. Default: those of 'build own'."
-        ),
-    ] = None
-    split_column: Annotated[
-        str | None, typer.Option("--split-column", metavar="NAME", help="Column of splits: train, validation, test.")
-    ] = None
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            "--kind", metavar="NAME", help="For a file: labels, tags, answers or texts. Default: by its columns."
-        ),
-    ] = None
-    min_texts: Annotated[
-        int | None,
-        typer.Option(
-            "--min-texts",
-            metavar="N",
-            help="For a file: leave domains with fewer test texts out of means. Default: 30.",
-            min=0,
-        ),
-    ] = None
-
-    @property
-    def given(self) -> list[str]:
-        """List the options that were given."""
-        options = {f"--{field.name.replace('_', '-')}": getattr(self, field.name) for field in fields(self)}
-        return [name for name, value in options.items() if value]
-
-    @property
-    def columns(self) -> "Columns":
-        """Return which columns hold what."""
-        from shiftbench.builders.building.own_columns import Columns
-
-        texts = tuple(self.text_column or ())
-        return Columns(self.domain_column, self.label_column, texts, self.id_column, self.split_column)
-
-    @property
-    def task_kind(self) -> "TaskKind | None":
-        """Return what is predicted; InvalidInput lists the kinds where there is no such one."""
-        from shiftbench.builders.building.own_columns import find_kind
-
-        return find_kind(self.kind)
-
-    @property
-    def least_texts(self) -> int:
-        """Return the number of test texts below which a domain is left out of means."""
-        from shiftbench.builders.building.own import MIN_TEXTS
-
-        return MIN_TEXTS if self.min_texts is None else self.min_texts
+    columns: Columns = field(default_factory=Columns)
+    kind: TaskKind | None = None
+    min_texts: int = MIN_TEXTS
 
 
 def is_own_file(data: Path) -> bool:
@@ -107,10 +43,11 @@ def is_own_file(data: Path) -> bool:
     return data.is_file() or data.suffix.lower() == ".csv"
 
 
-def refuse_options(given: list[str]) -> None:
-    """Refuse options about a file's columns where ``--data`` is a dataset folder."""
-    if given:
-        raise typer.BadParameter(f"{given[0]} is for a file, but --data is a dataset folder")
+def refuse_own(own: OwnFile) -> None:
+    """Refuse what is said of a file where ``--data`` is a dataset folder."""
+    given = "--min-texts" if own == replace(OwnFile(), min_texts=own.min_texts) else "--columns"
+    if own != OwnFile():
+        raise UnknownChoice(Problem("this is for a file, but --data is a dataset folder", given))
 
 
 @dataclass(frozen=True)
@@ -124,23 +61,19 @@ class OpenedData:
         own: the file of one's own; None of a dataset folder.
     """
 
-    folder: "DatasetFolder"
+    folder: DatasetFolder
     subset: str
     titles: dict[str, str]
-    own: "OwnData | None" = None
+    own: OwnData | None = None
 
-    def checked(self, predictions: "Path | PredictionInput") -> "pl.DataFrame":
+    def checked(self, predictions: Path | PredictionInput) -> pl.DataFrame:
         """Read and check a prediction file; InvalidInput with every problem found in it."""
-        from shiftbench.scoring.scores.score import checked_predictions
-
         if self.own is not None:
             return self.own.checked(predictions)
         return checked_predictions(predictions, self.folder, self.subset)
 
     def domain(self, name: str) -> str:
         """Return a domain's name, or a joined source's, which may be typed as the file writes it."""
-        from shiftbench.scoring.reports.titles import untitled
-
         if self.own is not None:
             return self.own.domain(name)
         return untitled(name, {title: each for each, title in self.titles.items()})
@@ -149,10 +82,10 @@ class OpenedData:
 @contextmanager
 def opened_data(
     data: Path,
-    options: OwnOptions,
-    predictions: "Path | PredictionInput",
-    subset: str = "all",
-    encoder: "Encoder | None" = None,
+    own: OwnFile,
+    predictions: Path | PredictionInput,
+    subset: str | None = None,
+    encoder: Encoder | None = None,
     *,
     min_domains: int = 2,
 ) -> Iterator[OpenedData]:
@@ -160,28 +93,29 @@ def opened_data(
 
     Args:
         data: a dataset folder, or a file of one's own.
-        options: what the file holds; refused for a folder.
+        own: how the file is read; refused for a folder.
         predictions: a prediction file, the first of several.
-        subset: the subset of a folder that predictions cover.
+        subset: the subset of a folder that predictions cover; None finds it from their ids.
         encoder: of a file, embeds its texts for depths.
         min_domains: fewest domains of a file.
-    Raises: InvalidInput when it cannot be read; typer.BadParameter for options that do not fit.
+    Raises: InvalidInput when it cannot be read; UnknownChoice for what does not fit.
     """
-    from shiftbench.scoring.reports.titles import domain_titles
-
     if not is_own_file(data):
-        from shiftbench.builders.folder.reader import DatasetFolder
-
-        refuse_options(options.given)
+        refuse_own(own)
         folder = DatasetFolder.open(data)
-        yield OpenedData(folder, subset, domain_titles(folder))
+        yield OpenedData(folder, subset or find_subset(predictions, folder), domain_titles(folder))
         return
-    from shiftbench.checking.own_data import open_own_data
-
-    if subset != "all":
-        raise typer.BadParameter("--subset is for dataset folders, but --data is a file")
-    how: dict[str, Any] = {"kind": options.task_kind, "min_texts": options.least_texts, "encoder": encoder}
-    with open_own_data(data, options.columns, predictions, **how, min_domains=min_domains) as own:
-        if own.repeats:
-            typer.echo(f"{data}: {own.repeats:,} rows that repeat another word for word are left out", err=True)
-        yield OpenedData(own.folder, subset, domain_titles(own.folder), own)
+    if subset not in (None, "all"):
+        raise UnknownChoice(Problem("this is for dataset folders, but --data is a file", "--subset", str(subset)))
+    with open_own_data(
+        data,
+        own.columns,
+        predictions,
+        kind=own.kind,
+        min_texts=own.min_texts,
+        encoder=encoder,
+        min_domains=min_domains,
+    ) as rows:
+        if rows.repeats:
+            log.info("%s: %s rows that repeat another word for word are left out", data, f"{rows.repeats:,}")
+        yield OpenedData(rows.folder, "all", domain_titles(rows.folder), rows)

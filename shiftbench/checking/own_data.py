@@ -182,7 +182,7 @@ def _check_ids(frame: pl.DataFrame, predictions: Path | PredictionInput, columns
     if columns.id is None and not frame["id"].str.starts_with("own/").any():
         what, cure = (
             "these ids are not those of 'shiftbench build own'",
-            "name the CSV's column of ids with --id-column",
+            "name the CSV's column of ids with --columns id=NAME",
         )
         raise InvalidInput(Problem(what, str(predictions), repr(frame["id"][0])[:80], cure, column="id"))
 
@@ -197,7 +197,7 @@ def _check_train_rows(folder: DatasetFolder, file: str) -> None:
     """Check that some domain has train texts, which depth is measured from."""
     task = folder.task(next(iter(folder.manifest.tasks)))
     if not any("train" in facts.splits for facts in task.domains.values()):
-        cure = "mark the train rows in a column that --split-column names, or leave --depth and --encoder out"
+        cure = "mark the train rows in a column that --columns split=NAME names, or leave --depth out"
         raise InvalidInput(Problem("depths need train rows", file, "only test rows", cure))
 
 

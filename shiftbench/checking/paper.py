@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from shiftbench.checking.opened_data import OpenedData, TableFormat
+from shiftbench.checking.opened_data import OpenedData
 from shiftbench.metrics.comparison import N_SWAPS
 from shiftbench.scoring.comparing.files import Entrant, compare_entrants
 from shiftbench.scoring.comparing.shape import Comparison, NoSharedShift, correct_p_values
@@ -20,6 +20,7 @@ from shiftbench.scoring.reports.paper_table import (
 from shiftbench.scoring.reports.titles import with_titles
 from shiftbench.scoring.scores.score import score_predictions, token_encoder
 from shiftbench.scoring.scores.shape import Scores
+from shiftbench.validation.command_line import TableFormat
 from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput
 

@@ -18,6 +18,7 @@ from shiftbench.scoring.reports.numbers import points
 from shiftbench.scoring.reports.terminal import print_table
 from shiftbench.scoring.scores.intervals import none_if_nan
 from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,7 +59,12 @@ class SampledScore(BaseModel):
 
 
 def score_sampled(
-    predictions: Path, data: Path, columns: Columns, sampled: Path, labels: Sequence[str] = ()
+    predictions: Path,
+    data: Path,
+    columns: Columns,
+    sampled: Path,
+    labels: Sequence[str] = (),
+    kind: TaskKind | None = None,
 ) -> list[SampledScore]:
     """Estimate a model's accuracy on every domain that texts were drawn of.
 
@@ -68,11 +74,12 @@ def score_sampled(
         columns: which of its columns hold what, as they were named for the draw.
         sampled: the drawn texts, labelled; the record of the draw lies beside it.
         labels: all labels that there are, beside those of the data and of the predictions.
+        kind: what is predicted; by default from the file or its columns.
     Raises: InvalidInput with everything that is wrong.
     """
     draw = read_draw(sampled)
     (table,) = read_tables([data])
-    rows = read_rows(table, replace(columns, group=draw.group_column))
+    rows = read_rows(table, replace(columns, group=draw.group_column), kind)
     unknown = [each for each in draw.probabilities if each not in set(rows.frame["id"])]
     if unknown:
         what, cure = "a drawn text is not in the data", f"give as --data the file that {sampled.name} was drawn from"

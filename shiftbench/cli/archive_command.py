@@ -1,12 +1,11 @@
 """The command ``archive``. Everything heavier than typer is imported inside it."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from shiftbench.cli.data_options import DataFoldersOption, StoreOption
+from shiftbench.cli.data_options import DataFoldersOption, NewFolderOption, StoreOption
 from shiftbench.validation.command_line import JsonOption, write_json
 
 if TYPE_CHECKING:
@@ -17,27 +16,20 @@ if TYPE_CHECKING:
 _TITLE = "Predictions and scores under domain shift"
 
 
-def archive(
-    store: StoreOption,
-    data: DataFoldersOption,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write, empty or new.")],
-    json_: JsonOption = None,
-) -> None:
-    """Write the entries of a store whose cards allow it as one open dataset: predictions, scores, cards.
+def archive(store: StoreOption, data: DataFoldersOption, out: NewFolderOption, json_: JsonOption = None) -> None:
+    """Write a store's shared entries as one open dataset.
 
-    Entries on withheld labels, accounts and contacts are left out. A stopped command continues when it is run again.
+    It has predictions, scores and cards of the entries whose cards allow it. Entries on withheld labels, accounts and
+    contacts are left out. A stopped command continues when it is run again.
 
-    Example: shiftbench archive --store store --data build/dr --out archive
+    Example: shiftbench board archive --store store --data build/dr --out archive
     """
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.leaderboard.archive.open_archive import write_archive
     from shiftbench.leaderboard.store import open_store
-    from shiftbench.validation.report import InvalidInput, Problem
 
     folders = [DatasetFolder.open(folder) for folder in data]
-    opened = open_store(store)
-    if not opened.root.is_dir():
-        raise InvalidInput(Problem("there is no such store", store, cure="give the folder that 'serve --store' keeps"))
+    opened = open_store(store, must_exist=True)
     archived = write_archive(opened, folders, out, _describe)
     for reason in archived.left_out.values():
         typer.echo(f"left out: {reason}", err=True)
@@ -108,5 +100,5 @@ load_dataset(REPO, "predictions", split="test")
 load_dataset(REPO, "figures", split="test")
 ```
 
-To score all of it again: `shiftbench rescore --from-archive DIR --store NEW --data DATASET_FOLDER`.
+To score all of it again: `shiftbench board rescore --from-archive DIR --store NEW --data DATASET_FOLDER`.
 """

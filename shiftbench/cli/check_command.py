@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shiftbench.cli.data_options import load_encoder
-from shiftbench.cli.experiment_log import LogToOption, check_tracker, log_scores
+from shiftbench.baselines.models.settings import ModelArgument, ModelOptions
+from shiftbench.cli.data_options import load_encoder, own_file
 from shiftbench.validation.command_line import (
-    DomainByOption,
+    ColumnsOption,
     JsonOption,
-    TrustPickle,
+    MinTextsOption,
     console,
+    with_options,
     writable_file,
     write_json,
 )
@@ -28,49 +29,10 @@ if TYPE_CHECKING:
 REPORT = Path("report.html")
 
 
+@with_options
 def check(
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            help="Hub id, folder, module:callable, pipeline saved with skops, or URL of an OpenAI-compatible server.",
-        ),
-    ],
+    model: ModelArgument,
     data: Annotated[Path, typer.Option("--data", metavar="FILE_OR_DIR", help="File of your own, or a dataset folder.")],
-    domain_column: Annotated[
-        str | None, typer.Option("--domain-column", metavar="NAME", help="Column of the file that holds domains.")
-    ] = None,
-    label_column: Annotated[
-        str | None, typer.Option("--label-column", metavar="NAME", help="Column of the file that holds labels.")
-    ] = None,
-    text_column: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--text-column", metavar="NAME", help="Column of texts; give it twice for pairs. Default: 'text'."
-        ),
-    ] = None,
-    id_column: Annotated[
-        str | None, typer.Option("--id-column", metavar="NAME", help="Column of ids, shown beside wrong predictions.")
-    ] = None,
-    split_column: Annotated[
-        str | None,
-        typer.Option(
-            "--split-column", metavar="NAME", help="Column of splits; rows of 'test' are scored. Default: all rows."
-        ),
-    ] = None,
-    group_column: Annotated[
-        str | None,
-        typer.Option(
-            "--group-column", metavar="NAME", help="Column of groups, such as documents, resampled as a whole."
-        ),
-    ] = None,
-    domain_by: DomainByOption = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            "--kind", metavar="NAME", help="What is predicted: labels, tags, answers or texts. Default: by columns."
-        ),
-    ] = None,
     task: Annotated[
         str | None, typer.Option("--task", metavar="NAME", help="Task, where a dataset folder has several.")
     ] = None,
@@ -95,117 +57,48 @@ def check(
         bool,
         typer.Option("--probes", help="Train cheap models on each domain: is a domain harder, or shifted?"),
     ] = False,
-    min_texts: Annotated[
-        int | None,
-        typer.Option("--min-texts", metavar="N", help="Leave out domains with fewer test texts. Default: 30.", min=0),
-    ] = None,
-    label_map: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--label-map",
-            metavar="MODEL'S=DATA'S",
-            help="A label of the model and its name in the data; repeat for more, or name a file of such lines.",
-        ),
-    ] = None,
-    trust_pickle: TrustPickle = False,
-    served_model: Annotated[
-        str | None,
-        typer.Option("--model", "--served-model", metavar="NAME", help="For a URL: the model on the server."),
-    ] = None,
-    revision: Annotated[
-        str | None, typer.Option("--revision", metavar="NAME", help="For a Hub id: commit, branch or tag.")
-    ] = None,
     encoder: Annotated[
         str | None,
-        typer.Option("--encoder", metavar="NAME", help="Sentence encoder of probes and distances: Hub id or path."),
+        typer.Option("--encoder", metavar="NAME", hidden=True, help="goes in 0.4: set SHIFTBENCH_ENCODER instead"),
     ] = None,
     report: Annotated[
         Path, typer.Option("--report", metavar="FILE", help="Report to write, one HTML file.", callback=writable_file)
     ] = REPORT,
-    log_to: LogToOption = None,
+    columns: ColumnsOption = None,
+    min_texts: MinTextsOption = None,
+    *,
+    options: ModelOptions,
     json_: JsonOption = None,
 ) -> None:
     """Score one model on a file of your own, domain by domain, and write a report: what holds up, and why.
 
     Domains whose rows have no label are forecast from the others, where --trained-on names a home domain.
 
-    Example: shiftbench check ./my-model --data mine.csv --domain-column site --label-column label --trained-on books
+    Example: shiftbench check ./my-model --data mine.csv --columns domain=site,label=stars --trained-on books
     """
-    from shiftbench.builders.building.own import MIN_TEXTS
-    from shiftbench.builders.building.own_columns import Columns, find_kind
-    from shiftbench.checking.check_data import DataOptions, check_data
+    from shiftbench.checking.check_data import check_data
     from shiftbench.scoring.reports.check_terminal import print_check
     from shiftbench.validation.vocabulary import ELSEWHERE
 
-    check_tracker(log_to)
-    columns = Columns(
-        domain=domain_column,
-        label=label_column,
-        text=tuple(text_column or ()),
-        id=id_column,
-        split=split_column,
-        group=group_column,
-        domain_by=domain_by.value if domain_by else None,
-    )
     has_depth = train_file is not None and trained_on not in (None, ELSEWHERE)
     vectors = load_encoder(encoder) if probes or has_depth else None
-    options = DataOptions(columns, find_kind(kind), MIN_TEXTS if min_texts is None else min_texts, train_file, vectors)
-    asked = _ModelOptions(model, _read_label_map(label_map), trust_pickle, served_model, revision)
-    with check_data(data, trained_on, task, options) as rows:
-        done = _CheckedModel.of(asked, rows, report, vectors if probes else None)
+    own = own_file(columns, min_texts)
+    with check_data(data, trained_on, task, own, train_file, vectors if has_depth else None) as rows:
+        info = rows.info
+        loaded = options.load(model, kind=info.kind, inputs=info.inputs, labels=info.labels)
+        done = _CheckedModel.of(loaded, rows, report, vectors if probes else None)
         done.write(report, data.name)
         print_check(done.check, console(), done.forecasts)
         content = {**done.check.model_dump(mode="json"), "scores": done.scores.model_dump(mode="json")}
         content["forecasts"] = None if done.forecasts is None else done.forecasts.model_dump(mode="json")
-        scores = done.scores
     typer.echo(f"{report}: the report; {done.predictions}: the predictions", err=True)
     if done.forecasts is not None:
         typer.echo(f"{_unlabelled_path(report)}: the predictions on rows without labels", err=True)
     write_json(content, json_)
-    if log_to is not None:
-        settings = {"model": served_model or model, "file": data.name, "trained_on": trained_on or ELSEWHERE}
-        log_scores(log_to, settings["model"], scores, None, {"report": report}, settings)
 
 
 def _unlabelled_path(report: Path) -> Path:
     return report.with_name(f"{report.stem}.unlabelled.parquet")
-
-
-def _read_label_map(given: list[str] | None) -> dict[str, str]:
-    """Read pairs as typed, or from files with a pair a line."""
-    from shiftbench.baselines.models import parse_label_map
-
-    pairs: list[str] = []
-    for each in given or ():
-        path = Path(each)
-        lines = path.read_text(encoding="utf-8").splitlines() if "=" not in each and path.is_file() else [each]
-        pairs += [line for line in lines if line.strip()]
-    return parse_label_map(pairs)
-
-
-@dataclass(frozen=True)
-class _ModelOptions:
-    """The model, as it was asked for."""
-
-    spec: str
-    label_map: dict[str, str]
-    trust_pickle: bool
-    served_model: str | None
-    revision: str | None
-
-    def load(self, rows: "CheckData") -> "LoadedModel":
-        from shiftbench.baselines.models import load_model
-
-        return load_model(
-            self.spec,
-            kind=rows.info.kind,
-            inputs=rows.info.inputs,
-            labels=rows.info.labels,
-            label_map=self.label_map,
-            trust_pickle=self.trust_pickle,
-            served_model=self.served_model,
-            revision=self.revision,
-        )
 
 
 @dataclass(frozen=True)
@@ -230,7 +123,7 @@ class _CheckedModel:
 
     @classmethod
     def of(
-        cls, asked: _ModelOptions, rows: "CheckData", report: Path, probe_encoder: "Encoder | None"
+        cls, model: "LoadedModel", rows: "CheckData", report: Path, probe_encoder: "Encoder | None"
     ) -> "_CheckedModel":
         """Predict and score the rows with one model; with ``probe_encoder`` train probes, too."""
         from shiftbench.checking.check_predictions import model_warnings, predict_rows
@@ -239,8 +132,7 @@ class _CheckedModel:
         from shiftbench.scoring.scores.score import score_predictions, token_encoder
 
         place = report.with_name(f"{report.stem}.predictions.parquet")
-        model = asked.load(rows)
-        frame = predict_rows(model, asked.label_map, rows, place)
+        frame = predict_rows(model, rows, place)
         scores = score_predictions(frame, rows.folder, encoder=token_encoder(rows.folder)).scores
         probes = None
         if probe_encoder is not None:
@@ -255,7 +147,7 @@ class _CheckedModel:
         if rows.unlabelled is not None:
             from shiftbench.checking.check_forecasts import forecast_unlabelled
 
-            forecasts = forecast_unlabelled(model, asked.label_map, rows, frame, _unlabelled_path(report))
+            forecasts = forecast_unlabelled(model, rows, frame, _unlabelled_path(report))
         return cls(rows, check, scores, place, warnings, forecasts)
 
     def write(self, report: Path, data: str) -> None:

@@ -6,7 +6,6 @@ Everything heavier than typer is imported inside the commands, so that ``--help`
 import importlib
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,14 +13,13 @@ import typer
 import shiftbench
 from shiftbench.baselines.attack import commands as attack
 from shiftbench.baselines.grid.commands import grid
-from shiftbench.builders.building.commands import build
 from shiftbench.cli.archive_command import archive
+from shiftbench.cli.build_command import build_app
 from shiftbench.cli.card_command import card
 from shiftbench.cli.check_command import check
 from shiftbench.cli.compare_command import compare
 from shiftbench.cli.compare_logs_command import compare_logs
 from shiftbench.cli.demo_command import demo
-from shiftbench.cli.experiment_log import with_log_option
 from shiftbench.cli.export_command import export
 from shiftbench.cli.forecast_command import forecast, score_forecasts
 from shiftbench.cli.gate_command import gate
@@ -56,23 +54,8 @@ class _Programs(Group):
             return None
         program = importlib.import_module(f"shiftbench.baselines.{cmd_name.replace('-', '_')}")
         command = typer.Typer(**PLAIN)
-        command.command(cmd_name, cls=Command)(with_log_option(program.main, _files_of_training))
+        command.command(cmd_name, cls=Command)(program.main)
         return typer.main.get_command(command)
-
-
-def _files_of_training(given: Mapping[str, Any]) -> tuple[list[Path], Path]:
-    """Return the prediction file that a baseline program wrote, and its dataset folder."""
-    return [given["out"]], given["data"]
-
-
-def _files_of_grid(given: Mapping[str, Any]) -> tuple[list[Path], Path]:
-    """Return the prediction files that a grid wrote, one of each model on each task, and its dataset folder."""
-    from shiftbench.baselines.grid.plan import read_plan
-
-    plan = read_plan(given["file"], given["context"].find_root().command.commands["train"], given["task"])
-    out = given["out"] or plan.out
-    written = set() if given["dry_run"] else {out / each.task / f"{each.model}.parquet" for each in plan.trials}
-    return sorted(written), plan.data
 
 
 def _print_version(wanted: bool) -> None:
@@ -113,8 +96,8 @@ _TRAIN = typer.Typer(
 SECTIONS: dict[str, tuple[Callable[..., None], ...]] = {
     "A model and a file of your own": (check, gate, label, forecast),
     "Predictions": (score, compare, submit),
-    "Models": (predict, with_log_option(grid, _files_of_grid), plan),
-    "Data and pages": (build, serve, demo),
+    "Models": (predict, grid, plan),
+    "Data and pages": (serve, demo),
 }
 """The commands at the top, by the sections of ``--help``."""
 GROUPS = {
@@ -142,6 +125,7 @@ for section, commands in SECTIONS.items():
         app.command(cls=Command, rich_help_panel=section)(command)
     if section == "Models":
         app.add_typer(_TRAIN, name="train", rich_help_panel=section)
+app.add_typer(build_app, name="build", rich_help_panel="Data and pages")
 for name, group in GROUPS.items():
     app.add_typer(group, name=name, rich_help_panel="Groups of commands")
 

@@ -5,27 +5,33 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.checking.opened_data import OwnOptions, TableFormat, opened_data
-from shiftbench.cli.data_options import AnyDataOption, FormatOption, NamesOption, parse_names
+from shiftbench.cli.data_options import (
+    AnyDataOption,
+    FormatOption,
+    FormerSubsetOption,
+    NamesOption,
+    own_file,
+    parse_names,
+)
 from shiftbench.validation.command_line import (
+    ColumnsOption,
     JsonOption,
     MarginOption,
-    SubsetOption,
+    MinTextsOption,
+    TableFormat,
     as_fraction,
     console,
-    with_options,
     write_json,
 )
 
 
-@with_options
 def compare(
     a: Annotated[Path, typer.Argument(metavar="FILE_A", help="Prediction file of entry A.")],
     others: Annotated[
         list[Path], typer.Argument(metavar="FILE_B...", help="Prediction files that A is compared with, 1 to 3.")
     ],
     data: AnyDataOption,
-    subset: SubsetOption = "all",
+    subset: FormerSubsetOption = None,
     task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="Compare on this task alone.")] = None,
     names: NamesOption = None,
     format_: FormatOption = TableFormat.TABLE,
@@ -34,8 +40,8 @@ def compare(
     ] = 20_000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the swaps.", min=0)] = 0,
     margin: MarginOption = None,
-    *,
-    own: OwnOptions,
+    columns: ColumnsOption = None,
+    min_texts: MinTextsOption = None,
     json_: JsonOption = None,
 ) -> None:
     """Test whether prediction files differ, on every shift that A and the other file cover.
@@ -46,6 +52,7 @@ def compare(
 
     The JSON is a claim that 'shiftbench verify' checks: hypotheses, entries with checksums, data hash, all tests.
     """
+    from shiftbench.checking.opened_data import opened_data
     from shiftbench.scoring.reports.terminal import print_comparisons
     from shiftbench.scoring.reports.titles import with_comparison_titles
 
@@ -55,7 +62,7 @@ def compare(
     called = (
         parse_names(names, files) if names is not None or format_ is not TableFormat.TABLE else list(map(str, files))
     )
-    with opened_data(data, own, a, subset) as opened:
+    with opened_data(data, own_file(columns, min_texts), a, subset) as opened:
         if format_ is not TableFormat.TABLE and json_ != "-":
             from shiftbench.checking.paper import format_table, models_table
 

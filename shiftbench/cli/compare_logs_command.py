@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.checking.opened_data import TableFormat
 from shiftbench.cli.data_options import FormatOption, parse_names
-from shiftbench.validation.command_line import JsonOption, ReportOption, console, write_json, write_report
+from shiftbench.validation.command_line import JsonOption, ReportOption, TableFormat, console, write_json, write_report
 
 MAX_LOGS = 10
 """More logs make so many pairs that hardly a difference is left to be found."""

@@ -1,4 +1,4 @@
-"""Options that several commands share, about ``--data``, names and formats."""
+"""Options of commands, each declared once: about ``--data``, names and formats, stores, servers and Spaces."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.checking.opened_data import TableFormat
-from shiftbench.validation.command_line import require
+from shiftbench.validation.command_line import TableFormat, require
 from shiftbench.validation.report import InvalidInput, Problem, counted
 
 if TYPE_CHECKING:
     from shiftbench.builders.encoder import Encoder
+    from shiftbench.checking.opened_data import OwnFile
 
 FAILED = 3
 """Exit code of a gate or a claim that fails; 1 is refused input, 2 wrong usage."""
@@ -20,6 +20,18 @@ AnyDataOption = Annotated[
     Path, typer.Option("--data", metavar="DIR_OR_FILE", help="Dataset folder, or a file of your own.")
 ]
 
+FormerSubsetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--subset", metavar="NAME", hidden=True, help="goes in 0.4: the subset is found from the ids of the file"
+    ),
+]
+FormerEncoderOption = Annotated[
+    str | None,
+    typer.Option(
+        "--encoder", metavar="NAME", hidden=True, help="goes in 0.4: set SHIFTBENCH_ENCODER to the Hub id or path"
+    ),
+]
 FormatOption = Annotated[
     TableFormat,
     typer.Option(
@@ -33,6 +45,73 @@ StoreOption = Annotated[
 DataFoldersOption = Annotated[
     list[Path], typer.Option("--data", metavar="DIR", help="Dataset folder of the entries; may be given several times.")
 ]
+EntryArgument = Annotated[str, typer.Argument(metavar="ENTRY", help="The entry's id.")]
+EntryDataOption = Annotated[
+    list[Path] | None,
+    typer.Option("--data", metavar="DIR", help="Dataset folder (with a store). Default: where it was built."),
+]
+CardOption = Annotated[
+    Path | None, typer.Option("--card", metavar="FILE", help="Card of a file. Default: the one beside it.")
+]
+ToOption = Annotated[
+    str,
+    typer.Option("--to", metavar="URL_OR_STORE", help="A leaderboard's URL, a store folder, or hf://datasets/..."),
+]
+AnyTokenOption = Annotated[
+    bool, typer.Option("--any-token", help="Send the saved Hugging Face token even if it may write.")
+]
+ValidationRowsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--validation", metavar="FILE", help="What the same models predicted on validation rows: for forecasts."
+    ),
+]
+EntryTaskOption = Annotated[
+    str, typer.Option("--task", metavar="NAME", help="One of the entry's tasks; default: all of them.")
+]
+HostOption = Annotated[
+    str, typer.Option("--host", metavar="HOST", help="Address to listen on; the default is this machine only.")
+]
+SignInOption = Annotated[
+    bool,
+    typer.Option("--sign-in", help="Submitters sign in with Hugging Face; without, only this machine submits."),
+]
+_QUOTA = typer.Option(
+    "--quota", metavar="N", help="Entries a submitter may send a day (UTC); needed on withheld labels.", min=1
+)
+QuotaOption = Annotated[int | None, _QUOTA]
+SpaceQuotaOption = Annotated[int, _QUOTA]
+ProxiesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--proxy",
+        metavar="ADDRESS",
+        help="Address or network of a reverse proxy in front, whose X-Forwarded-For is believed; may be given "
+        "several times.",
+    ),
+]
+FromArchiveOption = Annotated[
+    Path | None,
+    typer.Option("--from-archive", metavar="DIR", help="First fill a new store with the entries of an archive."),
+]
+EveryEntryOption = Annotated[
+    bool, typer.Option("--all", help="Also score entries that have scores of this metric version.")
+]
+NewFolderOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write, empty or new.")]
+SpaceArgument = Annotated[str, typer.Argument(metavar="ORG/NAME", help="The Space.")]
+PublishedDataOption = Annotated[
+    list[str], typer.Option("--data", metavar="ORG/NAME", help="Published dataset; may be given several times.")
+]
+HubStoreOption = Annotated[str, typer.Option("--store", metavar="ORG/NAME", help="Dataset repository of the entries.")]
+TitleOption = Annotated[str, typer.Option("--title", metavar="TEXT", help="The Space's title.")]
+BertScoreOption = Annotated[
+    bool, typer.Option("--bert-score", help="Score generated text, too: the Space installs PyTorch.")
+]
+PrivateSpaceOption = Annotated[
+    bool,
+    typer.Option("--private", hidden=True, help="goes in 0.4: make the Space private on its page of the Hub"),
+]
+SpaceDryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print the Space's files, send nothing.")]
 NamesOption = Annotated[
     str | None, typer.Option("--names", metavar="A,B", help="Names of the files, in order. Default: their file names.")
 ]
@@ -54,12 +133,24 @@ def parse_names(typed: str | None, files: Sequence[Path]) -> list[str]:
     return names
 
 
+def own_file(columns: Sequence[str] | None, min_texts: int | None) -> "OwnFile":
+    """Return how a file of one's own is read, as ``--columns`` and ``--min-texts`` say it.
+
+    Raises: UnknownChoice when the columns cannot be parsed.
+    """
+    from shiftbench.builders.building.own import MIN_TEXTS
+    from shiftbench.builders.building.own_columns import parse_columns
+    from shiftbench.checking.opened_data import OwnFile
+
+    return OwnFile(*parse_columns(columns or ()), min_texts=MIN_TEXTS if min_texts is None else min_texts)
+
+
 def load_encoder(name: str | None = None) -> "Encoder":
-    """Load a sentence encoder, the default one without a name; its model is loaded when it is first used.
+    """Load a sentence encoder, the machine's without a name; its model is loaded when it is first used.
 
     Raises: InvalidInput when the extra 'encoder' is not installed, or the weights cannot be read or fetched.
     """
-    from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
+    from shiftbench.builders.encoder import Encoder
 
     require("sentence_transformers", "encoder")
-    return Encoder(name or DEFAULT_ENCODER)
+    return Encoder(name)

@@ -183,9 +183,9 @@ def _demo_check(run: Run, raw: list[Path], out: Path) -> None:
             str(trained),
         ]
     )
-    texts = [part for name in files.inputs for part in ("--text-column", name)]
-    check = ["check", str(models / f"{files.home}-0"), "--data", str(files.test), "--domain-column", "domain"]
-    check += ["--label-column", "label", *texts, "--trained-on", files.home, "--train-file", str(files.train)]
+    columns = ",".join(["domain=domain", "label=label", *(f"text={name}" for name in files.inputs)])
+    check = ["check", str(models / f"{files.home}-0"), "--data", str(files.test), "--columns", columns]
+    check += ["--trained-on", files.home, "--train-file", str(files.train)]
     check += ["--probes", "--report", str(place / "report.html")]
     _print_progress(f"3/3 shiftbench {' '.join(check)}")
     run(check)
@@ -219,7 +219,7 @@ def _build_real(data: Path, raw: list[Path], fetched: Path, encoder: "Encoder | 
             f"{step} no upstream files in {SHARED[-1]} (or give --raw): downloading MultiNLI's genres from the Hub"
         )
         try:
-            fetch_from_hub([NLI], [fetched], note=_print_progress)
+            fetch_from_hub([NLI], [fetched])
         except InvalidInput as error:
             if cause(error) is None and not is_transient(error):
                 raise

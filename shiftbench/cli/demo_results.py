@@ -16,7 +16,6 @@ from shiftbench.builders.building.build import build
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.store import Entry, Store
-from shiftbench.leaderboard.store.forecasts import forecast_again, kept_forecasts
 from shiftbench.scoring.scores.validation_rows import validation_file
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.report import InvalidInput, Problem
@@ -69,6 +68,6 @@ def stored_results(folders: list[DatasetFolder], out: Path) -> Iterator[tuple[En
             if file is not None:
                 card, held_out = read_card(file.with_suffix(".card.yaml")), validation_file(file)
                 entry, _ = store.submit(file, card, [folder], validation=held_out if held_out.is_file() else None)
-                if kept_forecasts(store, entry.id) is None:
-                    forecast_again(store, entry, folder)
+                if store.forecasts(entry.id) is None:
+                    store.forecast_again(entry, folder)
                 yield entry, folder

@@ -6,31 +6,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.checking.opened_data import OwnOptions
-from shiftbench.cli.data_options import AnyDataOption, load_encoder
+from shiftbench.cli.data_options import AnyDataOption, FormerEncoderOption, FormerSubsetOption, load_encoder, own_file
 from shiftbench.validation.command_line import (
+    ColumnsOption,
     JsonOption,
+    MinTextsOption,
     PredictionsArgument,
     ReportOption,
-    SubsetOption,
     console,
-    with_options,
     write_json,
     write_report,
 )
 
 if TYPE_CHECKING:
+    from shiftbench.builders.encoder import Encoder
     from shiftbench.scoring.forecasting.shape import Forecasts, MethodComparison
 
-TextEncoderOption = Annotated[
-    str | None,
-    typer.Option(
-        "--encoder", metavar="NAME", help="Sentence encoder of importance weighting and depth: Hub id or path."
-    ),
-]
 
-
-@with_options
 def forecast(
     predictions: PredictionsArgument,
     data: AnyDataOption,
@@ -44,10 +36,10 @@ def forecast(
             "--target", metavar="NAME", help="Show this domain alone; repeat. Default: all. Others set intervals."
         ),
     ] = None,
-    encoder: TextEncoderOption = None,
-    subset: SubsetOption = "all",
-    *,
-    own: OwnOptions,
+    encoder: FormerEncoderOption = None,
+    subset: FormerSubsetOption = None,
+    columns: ColumnsOption = None,
+    min_texts: MinTextsOption = None,
     report: ReportOption = None,
     json_: JsonOption = None,
 ) -> None:
@@ -67,7 +59,8 @@ def forecast(
     from shiftbench.scoring.reports.titles import with_forecast_titles
 
     chosen_methods(method)  # before any work
-    vectors = None if encoder is None else load_encoder(encoder)
+    vectors = _text_encoder(encoder, method)
+    own = own_file(columns, min_texts)
     with forecast_data(predictions, data, own, subset) as given, titled_problems(given.titles):
         found = forecast_predictions(
             predictions.name,
@@ -84,6 +77,15 @@ def forecast(
     if json_ != "-":
         print_forecasts(shown, console(), main)
     _write_results(report, lambda: forecast_html(shown, data.name, main), json_, shown)
+
+
+def _text_encoder(name: str | None, methods: list[str] | None) -> "Encoder | None":
+    """Load what embeds texts, where an encoder was named or set, or a method that needs it was; None otherwise."""
+    from shiftbench.builders.encoder import machine_encoder
+    from shiftbench.scoring.forecasting.methods import OF_TEXTS
+
+    is_wanted = name or (machine_encoder() if methods is None else set(OF_TEXTS) & set(methods))
+    return load_encoder(name) if is_wanted else None
 
 
 def _write_results(
@@ -121,7 +123,7 @@ def score_forecasts(
         list[str] | None,
         typer.Option("--method", metavar="NAME", help="Compare this method with the floors; repeat. Default: all."),
     ] = None,
-    encoder: TextEncoderOption = None,
+    encoder: FormerEncoderOption = None,
     set_on: Annotated[
         str | None,
         typer.Option(
@@ -167,7 +169,7 @@ def score_forecasts(
         folder.refuse_withheld()
     entrants, left_out = read_store(open_store(store), folders) if store else ([], [])
     entrants += read_files(predictions or [], folders)
-    found, more = forecast_entrants(entrants, chosen, None if encoder is None else load_encoder(encoder))
+    found, more = forecast_entrants(entrants, chosen, _text_encoder(encoder, method))
     levels = {}
     if forecasts is not None:
         levels[forecasts.stem] = level

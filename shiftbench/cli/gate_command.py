@@ -5,15 +5,14 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.checking.opened_data import OwnOptions
-from shiftbench.cli.data_options import FAILED, AnyDataOption
+from shiftbench.cli.data_options import FAILED, AnyDataOption, FormerSubsetOption, own_file
 from shiftbench.validation.command_line import (
+    ColumnsOption,
     JsonOption,
+    MinTextsOption,
     PredictionsArgument,
-    SubsetOption,
     as_fraction,
     console,
-    with_options,
     writable_file,
     write_json,
 )
@@ -29,7 +28,6 @@ def _read_settings(context: typer.Context, project: Path) -> Path:
     return project
 
 
-@with_options
 def gate(
     predictions: PredictionsArgument,
     data: AnyDataOption,
@@ -53,12 +51,12 @@ def gate(
         typer.Option("--trained-on", metavar="NAME", help="The home domain. Default: the predictions' one source."),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict/--no-strict", help="Fail also where the test cannot tell.")] = False,
-    subset: SubsetOption = "all",
+    subset: FormerSubsetOption = None,
     task: Annotated[
         str | None, typer.Option("--task", metavar="NAME", help="Task, where the data has several.")
     ] = None,
-    *,
-    own: OwnOptions,
+    columns: ColumnsOption = None,
+    min_texts: MinTextsOption = None,
     junit: Annotated[
         Path | None,
         typer.Option("--junit", metavar="FILE", help="Write the decision as JUnit XML.", callback=writable_file),
@@ -96,6 +94,7 @@ def gate(
 
     limits = Limits(as_fraction(max_drop), as_fraction(min_score), as_fraction(max_regression))
     more = {"baseline": baseline, "trained_on": trained_on, "subset": subset, "task": task}
+    own = own_file(columns, min_texts)
     report = run_gate(predictions, data, own, limits, strict=strict, **more)  # type: ignore[arg-type]
     if json_ != "-":
         print_gate(report, console())

@@ -13,9 +13,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from shiftbench.cli.former import GONE_COMMANDS, gone_option, note_of, todays_arguments, todays_command
+from shiftbench.validation.command_line import MODEL, OWN_FILE
 
-OWN_FILE = "A file of your own"
-MODEL = "Model"
 LIMITS = "Limits"
 OUTPUT = "Output"
 """Sections of options, in this order after those of the command itself."""
@@ -96,7 +95,7 @@ class Group(TyperGroup):
             typer.echo(note_of(f"{ctx.command_path} {args[0]}", " ".join([ctx.command_path, *today])), err=True)
             args = [*today, *args[1:]]
         if ctx.parent is None and args[0] in GONE_COMMANDS:
-            command = " ".join([GONE_COMMANDS[args[0]], *args[1:]])
+            command = " ".join([GONE_COMMANDS[args[0]], *(args[1:] or ["scores"] * (args[0] == "bench"))])
             ctx.fail(f"'{args[0]}' went; in a clone of the project: {command}")
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             ctx.fail(f"No such command '{args[0]}'.{_suggestions(args[0], self, ctx)}")

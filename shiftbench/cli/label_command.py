@@ -1,13 +1,11 @@
 """The command ``label``. Everything heavier than typer is imported inside it."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.checking.opened_data import OwnOptions
-from shiftbench.validation.command_line import PredictionsArgument, with_options, writable_file
+from shiftbench.validation.command_line import ColumnsOption, PredictionsArgument, writable_file
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 if TYPE_CHECKING:
@@ -16,7 +14,6 @@ if TYPE_CHECKING:
     from shiftbench.checking.label_draws import DomainDraw
 
 
-@with_options
 def label(
     predictions: PredictionsArgument,
     data: Annotated[Path, typer.Option("--data", metavar="FILE", help="File of your own; rows without labels.")],
@@ -34,13 +31,8 @@ def label(
         list[str] | None,
         typer.Option("--domain", metavar="NAME", help="Draw from this domain alone; repeat. Default: all, evenly."),
     ] = None,
-    group_column: Annotated[
-        str | None,
-        typer.Option("--group-column", metavar="NAME", help="Column of groups, such as documents, drawn as a whole."),
-    ] = None,
+    columns: ColumnsOption = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the draw.", min=0)] = 0,
-    *,
-    own: OwnOptions,
 ) -> None:
     """Choose which texts to label, so that a few labels give a model's accuracy on domains without labels.
 
@@ -48,6 +40,7 @@ def label(
 
     Then: shiftbench score preds.parquet --data mine.csv --id-column id --sampled to_label.csv
     """
+    from shiftbench.builders.building.own_columns import parse_columns
     from shiftbench.builders.building.own_tables import read_tables
     from shiftbench.checking.label_draws import draw_file, draw_texts, write_draw
     from shiftbench.checking.label_rows import join_predictions, read_rows
@@ -55,14 +48,15 @@ def label(
     if out.suffix.lower() != ".csv":
         raise typer.BadParameter("--out must end in .csv")
     (table,) = read_tables([data])
-    rows = read_rows(table, replace(own.columns, group=group_column))
+    own, kind = parse_columns(columns or ())
+    rows = read_rows(table, own, kind)
     frame = _select_unlabelled(join_predictions(rows, predictions), domain or [], data)
     n_domains = frame["domain"].n_unique()
     if not n_domains <= budget <= len(frame):
         what = "the budget does not fit the texts"
         cure = f"give {n_domains:,} (one a domain) to {len(frame):,} (all texts without a label)"
         raise InvalidInput(Problem(what, "--budget", f"{budget:,}", cure))
-    draw = draw_texts(frame, budget, seed, group_column)
+    draw = draw_texts(frame, budget, seed, own.group)
     write_draw(draw, rows, out)
     for each in draw.domains:
         typer.echo(_describe_draw(each))

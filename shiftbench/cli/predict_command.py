@@ -1,12 +1,11 @@
 """The command ``predict``: any model's predictions for a task of a dataset folder, as a file with its card."""
 
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shiftbench.baselines.models.options import ModelArgument, ModelOptions
+from shiftbench.baselines.models.settings import ModelArgument, ModelOptions
 from shiftbench.validation.command_line import DataOption, PredictionOut, SubsetOption, with_options
 from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, counted, did_you_mean
 from shiftbench.validation.vocabulary import ELSEWHERE, GOLD, NO_SOURCE, SPLITS, TaskKind
@@ -39,7 +38,9 @@ SeedOption = Annotated[
 ProbabilitiesOption = Annotated[
     bool,
     typer.Option(
-        "--probabilities/--no-probabilities", help="Write the probabilities of all labels, where the model has them."
+        "--probabilities/--no-probabilities",
+        help="goes in 0.4: probabilities are written where the model has them",
+        hidden=True,
     ),
 ]
 NameOption = Annotated[
@@ -80,7 +81,7 @@ def predict(
     task = task or _only_task(folder)
     info, source = folder.task(task), _check_source(folder, task, source)
     rows = _rows_to_predict(folder, task, split, subset, target)
-    prompt = TaskPrompt.of(folder, task, None, options.instruction)
+    prompt = TaskPrompt.of(folder, task, None, options.settings.instruction)
     loaded = options.load(model, kind=info.kind, inputs=info.inputs, labels=info.labels, prompt=prompt)
     for note in loaded.notes:
         typer.echo(f"note: {note}", err=True)
@@ -90,8 +91,7 @@ def predict(
         folder,
         loaded.libraries,
         rows=[task, split, subset, target],
-        model=[model, loaded.version],
-        options=asdict(options),
+        model=[model, options.served_model, loaded.version],
     )
     resumed = f"; continuing from the work saved in {work.path}" if work.path.is_dir() else ""
     typer.echo(f"predicting {counted(len(rows), 'row')} of task '{task}' with {loaded.name}{resumed}", err=True)

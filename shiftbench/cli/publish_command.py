@@ -20,7 +20,9 @@ def publish(
     revision: Annotated[str, typer.Option("--revision", metavar="BRANCH", help="Branch to publish to.")] = "main",
     tag: Annotated[
         str | None,
-        typer.Option("--tag", metavar="NAME", help="Tag of this version; default: named by format and content."),
+        typer.Option(
+            "--tag", metavar="NAME", help="goes in 0.4: versions are tagged by their format and content", hidden=True
+        ),
     ] = None,
     private_gold: Annotated[
         str | None,
@@ -29,15 +31,15 @@ def publish(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent, send nothing.")] = False,
     json_: JsonOption = None,
 ) -> None:
-    """Publish a dataset folder to the Hugging Face Hub in one commit; nothing is sent when nothing changed.
+    """Publish a dataset folder to the Hugging Face Hub.
 
-    Domains whose licence does not allow publishing their rows are left out and named. Tasks with labels get an
-    eval.yaml, by which the Hub knows a benchmark. Run again after a stop or an error, the command continues;
-    visitors of the Hub never see half a version.
+    It is sent in one commit; nothing is sent when nothing changed. Domains whose licence does not allow publishing
+    their rows are left out and named. Tasks with labels get an eval.yaml, by which the Hub knows a benchmark. Run
+    again after a stop or an error, the command continues; visitors of the Hub never see half a version.
 
-    Example: shiftbench publish build/dr --repo-id ORG/domain-robustness --dry-run
+    Example: shiftbench data publish build/dr --repo-id ORG/domain-robustness --dry-run
     """
-    from shiftbench.builders.publishing.publish_folders import publish_folders
+    from shiftbench.builders.publishing.publish import publish_folders
 
     content = publish_folders(
         folder,
@@ -47,7 +49,6 @@ def publish(
         private_gold=private_gold,
         dry_run=dry_run,
         describe=benchmark_file,
-        note=lambda line: typer.echo(line, err=True),
     )
     write_json(content, json_)
 

@@ -1,41 +1,50 @@
 """The command ``score``. Everything heavier than typer is imported inside it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.checking.opened_data import OwnOptions, TableFormat, is_own_file, opened_data, refuse_options
-from shiftbench.cli.data_options import AnyDataOption, FormatOption, NamesOption, load_encoder, parse_names
-from shiftbench.cli.experiment_log import LogToOption, Tracker, check_tracker, log_scores
+from shiftbench.cli.data_options import (
+    AnyDataOption,
+    FormatOption,
+    FormerEncoderOption,
+    FormerSubsetOption,
+    NamesOption,
+    load_encoder,
+    own_file,
+    parse_names,
+)
 from shiftbench.validation.command_line import (
+    ColumnsOption,
     JsonOption,
     LabelsByIndexOption,
     MarginOption,
+    MinTextsOption,
     ReportOption,
-    SubsetOption,
+    TableFormat,
     as_fraction,
     console,
     sound_card,
-    with_options,
     write_json,
     write_report,
 )
 
 if TYPE_CHECKING:
+    from shiftbench.builders.encoder import Encoder
+    from shiftbench.checking.opened_data import OwnFile
     from shiftbench.scoring.scores.shape import Scores
     from shiftbench.validation.prediction_files import PredictionInput
 
 
-@with_options
 def score(
     predictions: Annotated[
         list[Path],
         typer.Argument(metavar="FILE...", help="Prediction files: parquet, JSON lines or CSV, by content."),
     ],
     data: AnyDataOption,
-    subset: SubsetOption = "all",
+    subset: FormerSubsetOption = None,
     reference: Annotated[
         Path | None,
         typer.Option(
@@ -44,12 +53,9 @@ def score(
             help="Prediction file whose target in-domain scores (TT) fill those that are missing.",
         ),
     ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option("--encoder", metavar="NAME", help="Encoder of BERTScore; for a file, of depths: Hub id or path."),
-    ] = None,
-    *,
-    own: OwnOptions,
+    encoder: FormerEncoderOption = None,
+    columns: ColumnsOption = None,
+    min_texts: MinTextsOption = None,
     depth: Annotated[
         bool, typer.Option("--depth", help="For a file with train rows: score by depth, too (extra 'encoder').")
     ] = False,
@@ -68,7 +74,6 @@ def score(
     format_: FormatOption = TableFormat.TABLE,
     labels_by_index: LabelsByIndexOption = False,
     report: ReportOption = None,
-    log_to: LogToOption = None,
     json_: JsonOption = None,
 ) -> None:
     """Check and score prediction files, with 95% intervals where they can be computed.
@@ -82,14 +87,16 @@ def score(
     With --sampled: accuracy by domain from the few texts that were labelled, beside what a random sample of the same
     size would give.
     """
+    from shiftbench.checking.opened_data import is_own_file, refuse_own
     from shiftbench.scoring.reports.terminal import print_scores
     from shiftbench.scoring.reports.titles import with_titles
 
+    own = own_file(columns, min_texts)
     if sampled is not None:
         others = {
-            "--subset": subset != "all", "--reference": reference, "--encoder": encoder, "--depth": depth,
+            "--subset": subset, "--reference": reference, "--encoder": encoder, "--depth": depth,
             "--margin": margin is not None, "--names": names, "--format": format_ is not TableFormat.TABLE,
-            "--labels-by-index": labels_by_index, "--report": report, "--log-to": log_to,
+            "--labels-by-index": labels_by_index, "--report": report,
         }  # fmt: skip
         _score_sampled(
             predictions, data, own, sampled, labels, [name for name, given in others.items() if given], json_
@@ -98,10 +105,11 @@ def score(
     if labels is not None:
         raise typer.BadParameter("--labels needs --sampled")
     if not is_own_file(data):
-        refuse_options([*own.given, *(["--depth"] if depth else [])])
-    elif subset != "all" or reference is not None:
+        refuse_own(own)
+        if depth:
+            raise typer.BadParameter("--depth is for a file, but --data is a dataset folder")
+    elif subset not in (None, "all") or reference is not None:
         raise typer.BadParameter("--subset and --reference are for dataset folders, but --data is a file")
-    check_tracker(log_to)
     share = as_fraction(margin)
     from shiftbench.validation.prediction_files import PredictionInput
 
@@ -111,39 +119,29 @@ def score(
         given = [name for name, value in alone.items() if value]
         if given:
             raise typer.BadParameter(f"{given[0]} is for one file; several files, --names or --format give a table")
-        called = parse_names(names, predictions)
-        every = _score_several(files, called, data, own, subset, share, format_, json_)
-        _log_each(log_to, dict(zip(predictions, every.items(), strict=True)))
+        _score_several(files, parse_names(names, predictions), data, own, subset, share, format_, json_)
         return
     if is_own_file(data):
-        vectors = _depth_encoder_name(encoder, depth)
+        vectors = load_encoder(encoder) if encoder or depth else None
         scores, titles = _score_file(files[0], data, own, vectors, share, report)
     else:
         scores, titles = _score_folder(files[0], data, subset, encoder, reference, share, report)
     if json_ != "-":
         print_scores(with_titles(scores, titles), console())
     write_json(scores.model_dump(mode="json"), json_)
-    _log_each(log_to, {predictions[0]: (predictions[0].stem, scores)}, report)
-
-
-def _log_each(tracker: Tracker | None, scored: "Mapping[Path, tuple[str, Scores]]", report: Path | None = None) -> None:
-    """Log each file's scores as a run, with its card and the report, where a tracker was named."""
-    if tracker is None:
-        return
-    for path, (name, scores) in scored.items():
-        log_scores(tracker, name, scores, sound_card(path), {"report": report} if report is not None else {})
 
 
 def _score_sampled(
     files: Sequence[Path],
     data: Path,
-    options: OwnOptions,
+    own: "OwnFile",
     sampled: Path,
     labels: str | None,
     others: Sequence[str],
     json_: str | None,
 ) -> None:
     """Estimate one model's accuracy from labelled samples of a file of one's own, and print it."""
+    from shiftbench.checking.opened_data import is_own_file
     from shiftbench.checking.sampled_scores import print_sampled, score_sampled
 
     if others or len(files) > 1:
@@ -151,7 +149,7 @@ def _score_sampled(
     if not is_own_file(data):
         raise typer.BadParameter("--sampled is for a file, but --data is a dataset folder")
     more = [each.strip() for each in labels.split(",")] if labels else []
-    estimates = score_sampled(files[0], data, options.columns, sampled, more)
+    estimates = score_sampled(files[0], data, own.columns, sampled, more, own.kind)
     if json_ != "-":
         print_sampled(estimates, console())
     write_json({"sampled": [each.model_dump(mode="json") for each in estimates]}, json_)
@@ -161,30 +159,30 @@ def _score_several(
     files: "Sequence[PredictionInput]",
     names: Sequence[str],
     data: Path,
-    options: OwnOptions,
-    subset: str,
+    own: "OwnFile",
+    subset: str | None,
     margin: float | None,
     format_: TableFormat,
     json_: str | None,
-) -> "dict[str, Scores]":
-    """Score several files and print one table of them; returns their scores by name."""
+) -> None:
+    """Score several files and print one table of them."""
+    from shiftbench.checking.opened_data import opened_data
     from shiftbench.checking.paper import format_table, models_table
     from shiftbench.scoring.reports.paper_table import print_paper_table
 
-    with opened_data(data, options, files[0], subset) as opened:
+    with opened_data(data, own, files[0], subset) as opened:
         table, scores = models_table(opened, dict(zip(names, files, strict=True)), margin=margin)
     if json_ != "-" and format_ is TableFormat.TABLE:
         print_paper_table(table, console())
     elif json_ != "-":
         typer.echo(format_table(table, format_), nl=False)
     write_json({"scores": {name: each.model_dump(mode="json") for name, each in scores.items()}}, json_)
-    return dict(scores)
 
 
 def _score_folder(
     predictions: "PredictionInput",
     data: Path,
-    subset: str,
+    subset: str | None,
     encoder: str | None,
     reference: Path | None,
     margin: float | None,
@@ -194,17 +192,17 @@ def _score_folder(
 
     Returns: the scores, and titles of domains by their names.
     """
-    from shiftbench.builders.encoder import DEFAULT_ENCODER
     from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.checking.inputs import find_subset
     from shiftbench.scoring.reports.titles import domain_titles
     from shiftbench.scoring.scores.score import score_file, token_encoder
 
     folder = DatasetFolder.open(data)
-    tokens = token_encoder(folder, encoder or DEFAULT_ENCODER)
+    tokens = token_encoder(folder, encoder)
     scores = score_file(
         predictions,
         folder,
-        subset,
+        subset or find_subset(predictions, folder),
         encoder=tokens,
         reference=reference,
         margin=margin,
@@ -217,17 +215,11 @@ def _score_folder(
     return scores, domain_titles(folder)
 
 
-def _depth_encoder_name(encoder: str | None, depth: bool) -> str | None:
-    from shiftbench.builders.encoder import DEFAULT_ENCODER
-
-    return encoder or (DEFAULT_ENCODER if depth else None)
-
-
 def _score_file(
     predictions: "PredictionInput",
     csv: Path,
-    options: OwnOptions,
-    encoder: str | None,
+    own: "OwnFile",
+    encoder: "Encoder | None",
     margin: float | None,
     report: Path | None,
 ) -> "tuple[Scores, dict[str, str]]":
@@ -238,15 +230,13 @@ def _score_file(
     from shiftbench.checking.own_data import own_report, score_own_data
     from shiftbench.scoring.reports.titles import domain_titles
 
-    vectors = load_encoder(encoder) if encoder is not None else None
-    kind, least = options.task_kind, options.least_texts
     with score_own_data(
         predictions,
         csv,
-        options.columns,
-        kind=kind,
-        min_texts=least,
-        encoder=vectors,
+        own.columns,
+        kind=own.kind,
+        min_texts=own.min_texts,
+        encoder=encoder,
         margin=margin,
     ) as scored:
         if scored.repeats:

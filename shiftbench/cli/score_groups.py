@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
+from shiftbench.cli.data_options import FormerEncoderOption, FormerSubsetOption, load_encoder
 from shiftbench.validation.command_line import (
     JsonOption,
     LabelsByIndexOption,
-    SubsetOption,
     console,
     writable_file,
     write_json,
@@ -24,7 +24,7 @@ def validate(
     card: Annotated[
         Path | None, typer.Option("--card", metavar="FILE", help="Card to check with the predictions.")
     ] = None,
-    subset: SubsetOption = "all",
+    subset: FormerSubsetOption = None,
     labels_by_index: LabelsByIndexOption = False,
     json_: JsonOption = None,
 ) -> None:
@@ -33,6 +33,7 @@ def validate(
     Example: shiftbench validate preds.parquet --data build/dr --card preds.card.yaml
     """
     from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.checking.inputs import find_subset
     from shiftbench.leaderboard.pages.contents import (
         coverage_of,
         folder_lines,
@@ -60,10 +61,11 @@ def validate(
         checked = read_card(card)
         folder_of(checked, [folder])
         subset = checked.subset
+    subset = subset or find_subset(path, folder)
     frame = checked_predictions(PredictionInput(path, labels_by_index), folder, subset)
     runs = frame.select("task", "source", "target", "seed").n_unique()
     typer.echo(f"{path}: {len(frame):,} predictions of {runs} runs on targets, all valid", err=True)
-    for line in (*prediction_lines(frame, folder, subset), next_for_predictions(path, data, card, subset)):
+    for line in (*prediction_lines(frame, folder, subset), next_for_predictions(path, data, card)):
         typer.echo(line, err=True)
     write_json({"ok": True, "predictions": len(frame), "runs": runs, "tasks": coverage_of(frame)}, json_)
 
@@ -76,10 +78,7 @@ def protocol(
     data: Annotated[
         Path | None, typer.Option("--data", metavar="DIR", help="Choose from the domains of a dataset folder.")
     ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option("--encoder", metavar="NAME", help="Sentence encoder for similarity: Hub id or path (--data)."),
-    ] = None,
+    encoder: FormerEncoderOption = None,
     predictions: Annotated[
         Path | None,
         typer.Option("--predictions", metavar="FILE", help="Predictions of models trained on the ID (--data)."),
@@ -112,10 +111,11 @@ def protocol(
     if data is None:
         choice = choose_reported(task, n_ood, id_)
     else:
-        from shiftbench.builders.encoder import Encoder
+        from shiftbench.builders.encoder import machine_encoder
         from shiftbench.builders.folder.reader import DatasetFolder
 
-        folder, sentences = DatasetFolder.open(data), Encoder(encoder) if encoder else None
+        is_embedded = encoder or machine_encoder() or (picture and not predictions)
+        folder, sentences = DatasetFolder.open(data), load_encoder(encoder) if is_embedded else None
         choice = choose_measured(folder, task, n_ood, id_=id_, encoder=sentences, predictions=predictions)
     if picture is not None:
         picture.write_bytes(choice_picture(choice))

@@ -2,17 +2,40 @@
 
 import gc
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from shiftbench.cli.data_options import DataFoldersOption, StoreOption
+from shiftbench.cli.data_options import (
+    AnyTokenOption,
+    BertScoreOption,
+    CardOption,
+    DataFoldersOption,
+    EntryArgument,
+    EntryDataOption,
+    EveryEntryOption,
+    FromArchiveOption,
+    HostOption,
+    HubStoreOption,
+    PrivateSpaceOption,
+    ProxiesOption,
+    PublishedDataOption,
+    QuotaOption,
+    SignInOption,
+    SpaceArgument,
+    SpaceDryRunOption,
+    SpaceQuotaOption,
+    StoreOption,
+    TitleOption,
+    ToOption,
+    ValidationRowsOption,
+)
 from shiftbench.validation.command_line import (
     JsonOption,
     LabelsByIndexOption,
     PortOption,
     PredictionsArgument,
-    console,
+    answer,
     require,
     write_json,
 )
@@ -24,71 +47,44 @@ if TYPE_CHECKING:
 
 def submit(
     predictions: PredictionsArgument,
-    card: Annotated[
-        Path, typer.Option("--card", metavar="FILE", help="Card of the predictions; 'train' writes one beside them.")
-    ],
-    to: Annotated[
-        str,
-        typer.Option("--to", metavar="URL_OR_STORE", help="A leaderboard's URL, a store folder, or hf://datasets/..."),
-    ],
-    data: Annotated[
-        list[Path] | None,
-        typer.Option("--data", metavar="DIR", help="Dataset folder (with a store; default: where it was built)."),
-    ] = None,
-    any_token: Annotated[
-        bool, typer.Option("--any-token", help="Send the saved Hugging Face token even if it may write.")
-    ] = False,
+    to: ToOption,
+    card: CardOption = None,
+    data: EntryDataOption = None,
+    any_token: AnyTokenOption = False,
     labels_by_index: LabelsByIndexOption = False,
-    validation: Annotated[
-        Path | None,
-        typer.Option(
-            "--validation", metavar="FILE", help="What the same models predicted on validation rows: for forecasts."
-        ),
-    ] = None,
+    validation: ValidationRowsOption = None,
     json_: JsonOption = None,
 ) -> None:
     """Submit a prediction file and its card to a leaderboard.
 
     A leaderboard with sign-in knows you by your Hugging Face token (HF_TOKEN, or 'hf auth login').
 
-    Example: shiftbench submit preds.parquet --card preds.card.yaml --to http://127.0.0.1:7860
+    Example: shiftbench submit preds.parquet --to http://127.0.0.1:7860
     """
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.leaderboard.app.client import is_url, send
-    from shiftbench.leaderboard.pages.answer import answer_lines
-    from shiftbench.validation.cards import read_card
+    from shiftbench.leaderboard.pages.submit_page import answer_lines
+    from shiftbench.validation.cards import find_card, read_card
     from shiftbench.validation.prediction_files import PredictionInput
 
     over_http = is_url(to)  # before the card is read
     folders = [] if over_http else [DatasetFolder.open(place) for place in data or ()]
-    answer = send(
-        PredictionInput(predictions, labels_by_index),
-        read_card(card),
-        to,
-        folders,
-        any_token=any_token,
-        validation=validation,
-    )
+    given, checked = PredictionInput(predictions, labels_by_index), read_card(card or find_card(predictions))
+    sent = send(given, checked, to, folders, any_token=any_token, validation=validation)
     where = f"at {to}" if over_http else f"in store {to}"
-    said = f"accepted {where}" if answer["new"] else f"already {where}: the same file with the same card is one entry"
-    typer.echo(f"entry {answer['entry']}: {said}", err=True)
-    for line in answer_lines(answer, to, over_http=over_http):
+    said = f"accepted {where}" if sent["new"] else f"already {where}: the same file with the same card is one entry"
+    typer.echo(f"entry {sent['entry']}: {said}", err=True)
+    for line in answer_lines(sent, to, over_http=over_http):
         typer.echo(line, err=True)
-    write_json(answer, json_)
+    write_json(sent, json_)
 
 
-def withdraw(
-    entry: Annotated[str, typer.Argument(metavar="ENTRY", help="The entry's id.")],
-    to: Annotated[
-        str, typer.Option("--to", metavar="URL_OR_STORE", help="The leaderboard's URL, or the store that it is in.")
-    ],
-    any_token: Annotated[
-        bool, typer.Option("--any-token", help="Send the saved Hugging Face token even if it may write.")
-    ] = False,
-) -> None:
-    """Withdraw an entry of yours. It leaves the boards; the host of the leaderboard still has its files.
+def withdraw(entry: EntryArgument, to: ToOption, any_token: AnyTokenOption = False) -> None:
+    """Withdraw an entry of yours.
 
-    Example: shiftbench withdraw 0123456789abcdef --to http://127.0.0.1:7860
+    It leaves the boards; the host of the leaderboard still has its files.
+
+    Example: shiftbench board withdraw 0123456789abcdef --to http://127.0.0.1:7860
     """
     from shiftbench.leaderboard.app.client import is_url, withdraw_at_url
     from shiftbench.leaderboard.store import LOCAL_SUBMITTER, open_store
@@ -101,35 +97,17 @@ def withdraw(
 
 
 def serve(
-    data: Annotated[
-        list[Path], typer.Option("--data", metavar="DIR", help="Dataset folder; may be given several times.")
-    ],
+    data: DataFoldersOption,
     store: StoreOption,
     port: PortOption = 7860,
-    host: Annotated[
-        str, typer.Option("--host", metavar="HOST", help="Address to listen on; the default is this machine only.")
-    ] = "127.0.0.1",
-    sign_in: Annotated[
-        bool,
-        typer.Option("--sign-in", help="Submitters sign in with Hugging Face; without, only this machine submits."),
-    ] = False,
-    quota: Annotated[
-        int | None,
-        typer.Option(
-            "--quota", metavar="N", help="Entries a submitter may send a day (UTC); needed on withheld labels.", min=1
-        ),
-    ] = None,
-    proxy: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--proxy",
-            metavar="ADDRESS",
-            help="Address or network of a reverse proxy in front, whose X-Forwarded-For is believed; may be given "
-            "several times.",
-        ),
-    ] = None,
+    host: HostOption = "127.0.0.1",
+    sign_in: SignInOption = False,
+    quota: QuotaOption = None,
+    proxy: ProxiesOption = None,
 ) -> None:
-    """Serve the leaderboard as a web page on this machine. Ctrl-C stops it.
+    """Serve the leaderboard as a web page on this machine.
+
+    Ctrl-C stops it.
 
     Example: shiftbench serve --data build/dr --store store --port 7860
     """
@@ -161,39 +139,29 @@ def _serve(
 def rescore(
     store: StoreOption,
     data: DataFoldersOption,
-    archive: Annotated[
-        Path | None,
-        typer.Option("--from-archive", metavar="DIR", help="First fill a new store with the entries of an archive."),
-    ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="Also score entries that have scores of this metric version.")
-    ] = False,
+    archive: FromArchiveOption = None,
+    every: EveryEntryOption = False,
     json_: JsonOption = None,
 ) -> None:
-    """Score the entries of a store again, and show how ranks differ from the previous metric version.
+    """Score a store's entries again, and show how ranks moved.
 
-    Example: shiftbench rescore --store store --data build/dr
+    Ranks are compared with those of the newest other metric version.
+
+    Example: shiftbench board rescore --store store --data build/dr
     """
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.leaderboard.store import open_store
     from shiftbench.leaderboard.store.rescore import rescore as rescore_store
-    from shiftbench.leaderboard.store.rescored_table import print_rescored
-    from shiftbench.validation.report import InvalidInput, Problem
+    from shiftbench.leaderboard.store.rescore import rescored_lines
 
     folders = [DatasetFolder.open(folder) for folder in data]
     for folder in folders:
         folder.refuse_withheld()
-    opened = open_store(store)
+    opened = open_store(store, must_exist=archive is None)
     if archive is not None:
         _fill(opened, archive, folders)
-    if not opened.root.is_dir():
-        raise InvalidInput(
-            Problem("there is no such store", store, cure="give the folder of 'shiftbench serve --store'")
-        )
     rescored = rescore_store(opened, folders, every=every)
-    if json_ != "-":
-        print_rescored(rescored, console())
-    write_json(rescored.as_dict(), json_)
+    answer(rescored_lines(rescored), rescored.as_dict(), json_)
 
 
 def _fill(store: "Store", archive: Path, folders: "list[DatasetFolder]") -> None:
@@ -210,28 +178,21 @@ def _fill(store: "Store", archive: Path, folders: "list[DatasetFolder]") -> None
 
 
 def publish_space(
-    repo_id: Annotated[str, typer.Argument(metavar="ORG/NAME", help="The Space.")],
-    data: Annotated[
-        list[str],
-        typer.Option("--data", metavar="ORG/NAME", help="Published dataset; may be given several times."),
-    ],
-    store: Annotated[str, typer.Option("--store", metavar="ORG/NAME", help="Dataset repository of the entries.")],
-    title: Annotated[
-        str, typer.Option("--title", metavar="TEXT", help="The Space's title.")
-    ] = "shiftbench leaderboard",
-    quota: Annotated[int, typer.Option("--quota", metavar="N", help="Entries a submitter may send a day.", min=1)] = 10,
-    bert_score: Annotated[
-        bool, typer.Option("--bert-score", help="Score generated text, too: the Space installs PyTorch.")
-    ] = False,
-    private: Annotated[bool, typer.Option("--private", help="Only the organisation sees the Space.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the Space's files, send nothing.")] = False,
+    repo_id: SpaceArgument,
+    data: PublishedDataOption,
+    store: HubStoreOption,
+    title: TitleOption = "shiftbench leaderboard",
+    quota: SpaceQuotaOption = 10,
+    bert_score: BertScoreOption = False,
+    private: PrivateSpaceOption = False,
+    dry_run: SpaceDryRunOption = False,
     json_: JsonOption = None,
 ) -> None:
-    """Create or update the leaderboard's Space on the Hugging Face Hub, in one commit.
+    """Create or update a leaderboard's Space on the Hub.
 
-    The Space needs a secret HF_TOKEN that may write to the entries' repository.
+    It is one commit. The Space needs a secret HF_TOKEN that may write to the entries' repository.
 
-    Example: shiftbench publish-space ORG/leaderboard --data ORG/domain-robustness --store ORG/entries --dry-run
+    Example: shiftbench board publish-space ORG/leaderboard --data ORG/domain-robustness --store ORG/entries --dry-run
     """
     from shiftbench.leaderboard.app.space import SpaceConfig, check_names, space_files
     from shiftbench.leaderboard.app.space import publish_space as create

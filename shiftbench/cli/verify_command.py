@@ -5,12 +5,10 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.checking.opened_data import OwnOptions, opened_data
-from shiftbench.cli.data_options import FAILED
-from shiftbench.validation.command_line import JsonOption, console, with_options, write_json
+from shiftbench.cli.data_options import FAILED, own_file
+from shiftbench.validation.command_line import ColumnsOption, JsonOption, MinTextsOption, console, write_json
 
 
-@with_options
 def verify(
     claim: Annotated[Path, typer.Argument(metavar="CLAIM", help="What 'shiftbench compare --json' wrote.")],
     data: Annotated[
@@ -29,8 +27,8 @@ def verify(
         str | None,
         typer.Option("--store", metavar="S", help="Store of the entries: a folder, or hf://datasets/ORG/NAME."),
     ] = None,
-    *,
-    own: OwnOptions,
+    columns: ColumnsOption = None,
+    min_texts: MinTextsOption = None,
     json_: JsonOption = None,
 ) -> None:
     """Check a claim: find its files, repeat the tests with its seeds, and compare every figure.
@@ -40,6 +38,7 @@ def verify(
     Exit code 0: it holds; 3: a figure differs, or a conclusion falls with other metrics; 1: it cannot be checked.
     """
     from shiftbench.checking.claims import find_files, find_inside, read_recorded_values, repeat_claim
+    from shiftbench.checking.opened_data import opened_data
     from shiftbench.leaderboard.store import open_store
     from shiftbench.scoring.comparing.claims import check_against_scores, check_claim, read_claim
     from shiftbench.scoring.reports.claims import print_claim_check
@@ -50,6 +49,7 @@ def verify(
         raise typer.BadParameter("the claim names no data in its own folder: give --data")
     opened_store = open_store(store) if store is not None else None
     found_files = find_files(claimed, claim, files, opened_store)
+    own = own_file(columns, min_texts)
     with opened_data(data, own, found_files[0].path, claimed.comparisons[0].subset) as opened:
         result = check_claim(claimed, repeat_claim(claimed, opened, found_files))
     if opened_store is not None and result.moved_by:

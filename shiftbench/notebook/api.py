@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shiftbench.builders.cache import cache_folder
-from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder
+from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.checking.inputs import as_card, as_folder, as_path, own_tables, prediction_file
+from shiftbench.checking.inputs import as_card, as_folder, as_path, find_subset, own_tables, prediction_file
 from shiftbench.leaderboard.store import folder_of
 from shiftbench.metrics.comparison import N_SWAPS
 from shiftbench.notebook.results import ComparisonResult, ScoreResult
@@ -43,7 +43,7 @@ def open_dataset(place: str | Path, *, revision: str = "main") -> DatasetFolder:
 def score(
     predictions: "str | Path | Table",
     data: str | Path | DatasetFolder,
-    subset: str = "all",
+    subset: str | None = None,
     *,
     reference: "str | Path | Table | None" = None,
     encoder: str | None = None,
@@ -59,9 +59,10 @@ def score(
             number, one a run), ``confidence`` (0 to 1) and ``probabilities`` (a list, one for each label). For each
             source, target and seed all test ids must be there.
         data: the dataset: what ``open_dataset`` returned, a folder's path, or ``ORG/NAME`` on the Hub.
-        subset: the subset of test ids that the predictions cover.
+        subset: the subset of test ids that the predictions cover; by default it is found from their ids.
         reference: predictions whose TT stands in where these have none.
-        encoder: encoder of BERTScore's tokens, Hub id or path; other metrics need none.
+        encoder: encoder of BERTScore's tokens, Hub id or path, by default the machine's (``SHIFTBENCH_ENCODER``); other
+            metrics need none.
         n_draws: bootstrap replicates behind the 95% intervals, at least 0; 0 leaves the intervals out.
         margin: test whether no drop is above this fraction (0.02 is 2 points), fixed before the scores were seen.
         labels_by_index: whole numbers stand for labels: their place, from 0, in the task's list.
@@ -80,14 +81,14 @@ def score(
     >>> out.cleanup()
     """
     folder = as_folder(data)
-    tokens = token_encoder(folder, encoder or DEFAULT_ENCODER)
+    tokens = token_encoder(folder, encoder)
     with ExitStack() as stack:
         path = stack.enter_context(prediction_file(predictions))
         pinned = stack.enter_context(prediction_file(reference, "reference")) if reference is not None else None
         scores = score_file(
             PredictionInput(path, labels_by_index),
             folder,
-            subset,
+            subset or find_subset(path, folder),
             encoder=tokens,
             n_draws=n_draws,
             reference=pinned,
@@ -99,7 +100,7 @@ def score(
 def compare(
     entries: "Mapping[str, str | Path | Table]",
     data: str | Path | DatasetFolder,
-    subset: str = "all",
+    subset: str | None = None,
     *,
     task: str | None = None,
     n_swaps: int = N_SWAPS,
@@ -112,7 +113,7 @@ def compare(
         entries: 2 to 4 names with their predictions, each as ``score`` takes them. Cards beside files say how many
             settings were tried, and entries that were not tuned alike are flagged.
         data: the dataset, as ``score`` takes it.
-        subset: the subset of test ids that the predictions cover.
+        subset: the subset of test ids that the predictions cover; by default it is found from their ids.
         task: compare on this task alone; by default on all that they share.
         n_swaps: random swaps of each test set.
         seed: seed of the swaps.
@@ -136,6 +137,7 @@ def compare(
             file = stack.enter_context(prediction_file(each, str(name)))
             card, _ = card_beside(file)
             trials = card.tuning_trials if card else None
+            subset = subset or find_subset(file, folder)
             entrants.append(Entrant(file, folder, subset, encoder, str(name), tuning_trials=trials))
         return ComparisonResult(compare_first(entrants, task=task, n_swaps=n_swaps, seed=seed, margin=margin))
 
@@ -143,7 +145,7 @@ def compare(
 def validate(
     predictions: "str | Path | Table",
     data: str | Path | DatasetFolder,
-    subset: str = "all",
+    subset: str | None = None,
     *,
     card: Card | Mapping[str, Any] | str | Path | None = None,
     labels_by_index: bool = False,
@@ -153,7 +155,7 @@ def validate(
     Args:
         predictions: as ``score`` takes them.
         data: the dataset, as ``score`` takes it.
-        subset: the subset of test ids that they cover; the card's, where one is given.
+        subset: the subset of test ids that they cover; by default the card's, or found from their ids.
         card: the card, a dict of its keys, or its file.
         labels_by_index: as for ``score``.
     Returns: a row for each run that was found sound: task, source, target, seed, n (predictions), unparsed (of them).
@@ -165,7 +167,7 @@ def validate(
         folder_of(checked, [folder])
         subset = checked.subset
     with prediction_file(predictions) as path:
-        frame = checked_predictions(PredictionInput(path, labels_by_index), folder, subset)
+        frame = checked_predictions(PredictionInput(path, labels_by_index), folder, subset or find_subset(path, folder))
     counts = {"n": pl.len().cast(pl.Int64), "unparsed": (pl.col("prediction") == UNPARSED).sum().cast(pl.Int64)}
     return frame.group_by("task", "source", "target", "seed", maintain_order=True).agg(**counts)
 

@@ -10,6 +10,7 @@ import pytest
 
 from shiftbench.baselines import finetune_classifier
 from shiftbench.baselines.models import load_model
+from shiftbench.baselines.models.settings import ModelSettings
 from shiftbench.baselines.robust.method import Method
 from shiftbench.baselines.robust.synonyms import SynonymSource
 from shiftbench.baselines.training import trainer
@@ -122,7 +123,9 @@ def test_a_trained_model_is_saved_as_transformers_reads_it(
     frame = run(tmp_path / "p.parquet", synthetic, encoder, **options)
     info = synthetic.task("sa")
     place = str(tmp_path / "models" / "lamps-0")
-    model = load_model(place, kind=info.kind, inputs=info.inputs, labels=info.labels, max_length=64)
+    model = load_model(
+        place, kind=info.kind, inputs=info.inputs, labels=info.labels, settings=ModelSettings(max_length=64)
+    )
     rows = synthetic.split("sa", "lamps", "test")
     again = rows.select("id").with_columns(model.predict(rows))
     both = frame.filter(source="lamps").join(again, on="id", suffix="_again")

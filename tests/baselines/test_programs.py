@@ -9,12 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shiftbench.baselines import depth_f1_pairings, majority, sbert_lr, tfidf_lr
+from shiftbench.baselines import majority, sbert_lr, tfidf_lr
 from shiftbench.baselines.runs import Run, train_and_predict
 from shiftbench.builders.building.own import build_own
-from shiftbench.builders.encoder import encoder_texts
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.metrics.depth import depth_weights, tte_depth
 from shiftbench.scoring.scores.score import checked_predictions, score_file
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.report import InvalidInput
@@ -37,7 +35,7 @@ def run(synthetic: DatasetFolder, word_encoder: Any, tmp_path_factory: pytest.Te
 
 
 def test_the_example_of_an_own_baseline_predicts(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    page = Path(depth_f1_pairings.__file__).with_name("README.md").read_text(encoding="utf-8")
+    page = Path(majority.__file__).with_name("README.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"^```python\n(.*?)^```", page, flags=re.M | re.S)
     own: dict[str, Any] = {"__name__": "length"}
     exec(compile(code, "length.py", "exec"), own)
@@ -192,25 +190,3 @@ def test_rows_that_nothing_can_be_learnt_from_are_refused(rows: str, words: str,
     with pytest.raises(InvalidInput) as refused:
         train_and_predict(tfidf_lr.fit_on(("text",)), folder, "t", sources=None, targets=None, seeds=None)
     assert str(refused.value) == words
-
-
-def test_a_pairing_weights_each_target_text_by_its_depth(synthetic: DatasetFolder, word_encoder: Any) -> None:
-    pairing = depth_f1_pairings.PaperPairing("t", ("harbour", "kitchen"), "orchard", 10_000, 0.0, 0.0, (None,) * 5)
-    q, micro_f1, depth_f1 = depth_f1_pairings.redo_pairing(pairing, synthetic, word_encoder, seed=0)
-    # Sizes beyond what there is take every row: Depth F1 at lambda 0 by hand, from the same model.
-    inputs = synthetic.task("nli").inputs
-    train = pl.concat([synthetic.split("nli", source, "train") for source in pairing.sources])
-    test = synthetic.split("nli", "orchard", "test")
-    codes, _ = sbert_lr.classifier(train, word_encoder, inputs, 0).predict(test)
-    correct = codes == test["label"].to_numpy()
-    x, y = (word_encoder.encode(encoder_texts(rows, inputs)) for rows in (train, test))
-    weights = depth_weights(tte_depth(x, y), tte_depth(x))
-    assert micro_f1 == pytest.approx(correct.mean())
-    assert depth_f1[0] == pytest.approx(float(weights @ correct))
-    assert depth_f1.shape == (5,)
-    assert 0 < q < 1
-    small = depth_f1_pairings.PaperPairing("t", ("harbour",), "orchard", 40, 0.0, 0.0, (None,) * 5)
-    first, again, other = (
-        depth_f1_pairings.redo_pairing(small, synthetic, word_encoder, seed)[0] for seed in (1, 1, 2)
-    )
-    assert first == again != other

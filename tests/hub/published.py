@@ -5,20 +5,20 @@ from typing import Any
 from huggingface_hub import HfApi
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.builders.publishing.publish import default_tag
-from shiftbench.builders.publishing.publish_folders import publish_folders
+from shiftbench.builders.publishing.publish import default_tag, publish_folders
 from shiftbench.cli.publish_command import benchmark_file
+from tests.heard import heard
 from tests.hub.server import WRITE, LoopbackHub
 
 REPO = "org/demo"
 
 
 def publish(hub: LoopbackHub, folder: DatasetFolder, token: str | bool = WRITE, **options: Any) -> list[str]:
-    """Publish in this process; returns what it printed."""
-    told: list[str] = []
+    """Publish in this process; returns the lines that it logged."""
     api = HfApi(endpoint=hub.url, token=token)
-    how: dict[str, Any] = {"describe": benchmark_file, "note": told.append, "api": api, **options}
-    publish_folders(folder.path, how.pop("repo_id", REPO), **how)
+    how: dict[str, Any] = {"describe": benchmark_file, "api": api, **options}
+    with heard() as told:
+        publish_folders(folder.path, how.pop("repo_id", REPO), **how)
     return told
 
 

@@ -50,8 +50,10 @@ def test_models_without_a_source_and_files_of_a_subset_are_recognised(synthetic:
     assert run("card", path, "--data", synthetic.path, "--out", out).returncode == 0
     assert (read_card(out).paradigm, read_card(out).subset) == ("zero-shot", "fewshot")
     assert run("validate", path, "--data", synthetic.path, "--card", out).returncode == 0
-    told = run("validate", path, "--data", synthetic.path)
-    assert "cover the subset 'fewshot', not all test ids; add --subset fewshot" in told.stderr
+    assert run("validate", path, "--data", synthetic.path).returncode == 0
+    told = run("validate", path, "--data", synthetic.path, "--subset", "all")
+    assert "cover the subset 'fewshot', not all test ids; write 'subset: fewshot' in the card" in told.stderr
+    assert "--subset: goes in 0.4: the subset is found from the ids of the file" in told.stderr
 
 
 def test_a_file_for_other_data_gets_no_card(synthetic: DatasetFolder, predictions: Path) -> None:

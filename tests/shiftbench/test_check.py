@@ -10,8 +10,9 @@ from sklearn.metrics import f1_score
 from typer.testing import CliRunner
 
 from shiftbench.builders.building.own_columns import Columns
-from shiftbench.checking.check_data import DataOptions, check_data
+from shiftbench.checking.check_data import check_data
 from shiftbench.checking.check_probes import run_probes
+from shiftbench.checking.opened_data import OwnFile
 from shiftbench.cli.command import app
 from shiftbench.scoring.reports.check_words import ONE_MODEL
 from shiftbench.validation.report import InvalidInput
@@ -19,7 +20,7 @@ from tests.leaderboard.conftest import Visible
 from tests.shiftbench.checked import N_TINY, rows, write_model
 
 COLUMNS = Columns(domain="site", label="verdict", text=("body",), id="key")
-OPTIONS = ["--domain-column", "site", "--label-column", "verdict", "--text-column", "body", "--id-column", "key"]
+OPTIONS = ["--columns", "domain=site,label=verdict,text=body,id=key"]
 
 
 @pytest.fixture
@@ -138,7 +139,7 @@ def test_leaked_texts_are_left_out_and_counted(place: Path) -> None:
 
 
 def test_probes_are_trained_at_equal_sizes_and_part_the_drop(place: Path, word_encoder: Any) -> None:
-    with check_data(place / "mine.csv", "Sci Fi", None, DataOptions(COLUMNS, None, 30)) as data:
+    with check_data(place / "mine.csv", "Sci Fi", None, OwnFile(COLUMNS)) as data:
         probes = run_probes(data, word_encoder)
         again = run_probes(data, word_encoder)
         tested = data.folder.test(data.task, columns=["id", "domain"])
@@ -167,7 +168,7 @@ def test_what_cannot_be_checked_is_refused(place: Path, arguments: list[str], wo
 
 def test_ids_as_domains_are_told(place: Path) -> None:
     rows(600).write_csv(place / "mine.csv")
-    options = ["--domain-column", "key", "--label-column", "verdict", "--text-column", "body"]
+    options = ["--columns", "domain=key,label=verdict,text=body"]
     result = CliRunner().invoke(app, ["check", "own_words_model:classify", "--data", "mine.csv", *options])
     assert "these look like ids" in refusal(result)
     assert "columns with few values are 'site' (4)" in refusal(result)
@@ -200,6 +201,6 @@ def test_a_dataset_folder_may_be_the_data(place: Path, synthetic: Any) -> None:
     assert done.exit_code == 0, done.exception
     content = json.loads((place / "out.json").read_text())
     assert all(each["at_floor"] for each in content["domains"])
-    own = CliRunner().invoke(app, [*arguments, "--task", "nli", "--domain-column", "site", "--train-file", "t.csv"])
+    own = CliRunner().invoke(app, [*arguments, "--task", "nli", "--columns", "domain=site", "--train-file", "t.csv"])
     assert "--train-file: this option is for a file, not for a dataset folder" in refusal(own)
-    assert "--domain-column: this option is for a file, not for a dataset folder" in refusal(own)
+    assert "--columns: this option is for a file, not for a dataset folder" in refusal(own)

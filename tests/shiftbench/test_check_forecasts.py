@@ -13,7 +13,7 @@ from shiftbench.cli.command import app
 from shiftbench.validation.report import InvalidInput
 
 SITES = ("books", "films", "games", "music", "tools", "north")
-OPTIONS = ["--domain-column", "site", "--label-column", "verdict", "--text-column", "body", "--data", "mine.csv"]
+OPTIONS = ["--columns", "domain=site,label=verdict,text=body", "--data", "mine.csv"]
 
 
 @pytest.fixture

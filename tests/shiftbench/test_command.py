@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -15,12 +16,9 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from tests.command_line import COMMAND, run, run_process
+from tests.listed_options import listed_commands
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = (
-    *("build", "validate", "train", "score", "submit", "serve", "publish", "compare", "label"),
-    *("attack", "protocol", "demo", "grid", "analyse", "plan", "predict", "gate", "forecast", "score-forecasts"),
-)
 
 
 @pytest.fixture(scope="module")
@@ -31,13 +29,6 @@ def predicted(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory
     return out
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_shows_an_example(command: str) -> None:
-    result = run(command, "--help")
-    assert result.returncode == 0
-    assert f"Example: shiftbench {command}" in result.stdout
-
-
 @pytest.mark.parametrize("arguments", [("build", "--help"), ("score", "missing.csv", "--data", "."), ("frobnicate",)])
 def test_a_process_answers_as_this_one_does(arguments: tuple[str, ...], tmp_path: Path) -> None:
     """Help, refused input and wrong usage: what is asked in this process stands for the installed command."""
@@ -46,10 +37,14 @@ def test_a_process_answers_as_this_one_does(arguments: tuple[str, ...], tmp_path
 
 
 def test_list_prints_one_domain_a_line() -> None:
-    lines = run("build", "--list").stdout.splitlines()
+    lines = run("build", "list").stdout.splitlines()
     assert "dr/nli.fiction" in lines
     assert all(line.count("/") == 1 and line.count(".") == 1 for line in lines)
-    assert run("build", "dr", "--list").stdout.splitlines() == [line for line in lines if line.startswith("dr/")]
+    of_dr = run("build", "list", "dr").stdout
+    assert of_dr.splitlines() == [line for line in lines if line.startswith("dr/")]
+    former = run("build", "dr", "--list")
+    assert former.stdout == of_dr
+    assert former.stderr.startswith("'shiftbench build dr --list' is now 'shiftbench build list dr'; ")
 
 
 def test_score_as_json(synthetic: DatasetFolder, predicted: Path) -> None:
@@ -80,7 +75,7 @@ def test_no_progress_bar_where_output_is_piped(synthetic: DatasetFolder, tmp_pat
 
 
 def test_submit_to_a_store(synthetic: DatasetFolder, predicted: Path, tmp_path: Path) -> None:
-    arguments = ("submit", predicted, "--card", predicted.with_name("preds.card.yaml"), "--to", tmp_path / "store")
+    arguments = ("submit", predicted, "--to", tmp_path / "store")
     without = run(*arguments, "--data", synthetic.path, "--json", "-")
     assert without.returncode == 0, without.stderr
     assert json.loads(without.stdout)["new"] is True
@@ -92,6 +87,14 @@ def test_submit_to_a_store(synthetic: DatasetFolder, predicted: Path, tmp_path: 
     assert "ranked on the board synthetic/nli" in again.stderr
     # The card alone leads to a dataset that was built on this machine.
     assert run(*arguments).returncode == 0
+
+
+def test_submit_names_the_card_that_it_looked_for(predicted: Path, tmp_path: Path) -> None:
+    alone = shutil.copy(predicted, tmp_path / "alone.parquet")
+    refused = run("submit", alone, "--to", tmp_path / "store")
+    assert_refused(refused, f"{alone}: this prediction file has no card", "alone.card.yaml", "'shiftbench board card'")
+    card = predicted.with_name("preds.card.yaml")
+    assert run("submit", alone, "--card", card, "--to", tmp_path / "store").returncode == 0
 
 
 def test_validate(synthetic: DatasetFolder, predicted: Path) -> None:
@@ -183,7 +186,7 @@ def test_a_file_in_the_way_of_a_folder_is_one_line(synthetic: DatasetFolder, pre
 def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("SHIFTBENCH_CACHE", str(tmp_path / "file" / "cache"))
-    result = run("build", "synthetic", "--out", tmp_path / "out", "--no-depth")
+    result = run("build", "synthetic", "--out", tmp_path / "out", "--encoder", "none")
     assert_refused(result, str(tmp_path / "file" / "cache"), "SHIFTBENCH_CACHE")
     assert not (tmp_path / "out").exists()
 
@@ -215,7 +218,7 @@ def test_serve_says_where_and_stops_with_130(synthetic: DatasetFolder, tmp_path:
 
 
 def test_rescoring_needs_a_store(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    result = run("rescore", "--store", tmp_path / "nowhere", "--data", synthetic.path)
+    result = run("board", "rescore", "--store", tmp_path / "nowhere", "--data", synthetic.path)
     assert_refused(result, "there is no such store")
 
 
@@ -228,7 +231,13 @@ def test_a_file_of_no_known_kind(synthetic: DatasetFolder, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     "arguments",
-    [("frobnicate",), ("score",), ("build", "dr"), ("build", "dr", "nli", "--out", "x"), ("train", "magic", "nli")],
+    [
+        ("frobnicate",),
+        ("score",),
+        ("build", "dr", "--raw", "x"),
+        ("build", "dr", "--out", "x"),
+        ("train", "magic", "nli"),
+    ],
     ids="-".join,
 )
 def test_wrong_usage(arguments: tuple[str, ...], tmp_path: Path) -> None:
@@ -238,19 +247,20 @@ def test_wrong_usage(arguments: tuple[str, ...], tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("arguments", [(), *((command,) for command in COMMANDS), ("bench",), ("coverage",)])
-def test_help_says_what_to_put(arguments: tuple[str, ...]) -> None:
-    text = run(*arguments, "--help").stdout
+@pytest.mark.parametrize("words", [each.words for each in listed_commands() if "train" not in each.words])
+def test_help_says_what_to_put(words: str) -> None:
+    text = run(*words.split(), "--help").stdout
     assert not re.findall(r"^ +--.*(<.*>|list\[)|\{[a-z][^}]*\||range", text, flags=re.M)
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("synthetic", "nli"), "do not apply to 'synthetic': a task"),
-        (("synthetic", "--raw", "x", "--partial"), "do not apply to 'synthetic': --raw, --partial"),
-        (("own", "tickets", "--raw", "x.csv", "--partial"), "do not apply to 'own': --partial"),
-        (("synthetic", "--no-depth", "--encoder", "x"), "give --encoder or --no-depth, not both"),
+        (("synthetic", "nli"), "unexpected extra argument (nli)"),
+        (("synthetic", "--partial"), "No such option: --partial"),
+        (("own", "tickets", "--raw", "x.csv", "--partial"), "No such option: --partial"),
+        (("df1", "--raw", "x", "--withhold-labels"), "No such option: --withhold-labels"),
+        (("own", "tickets", "--raw", "x.csv", "--columns", "topic=site"), "found 'topic'"),
     ],
 )
 def test_build_refuses_what_does_not_apply(arguments: tuple[str, ...], words: str, tmp_path: Path) -> None:
@@ -261,10 +271,32 @@ def test_build_refuses_what_does_not_apply(arguments: tuple[str, ...], words: st
 
 
 def test_build_names_the_benchmarks_there_are() -> None:
-    assert_refused(run("build", "foo", "--out", "y"), "use one of 'dr', 'boss', 'df1', 'synthetic', 'own'", code=2)
-    assert_refused(run("build", "wilds", "--list"), "use one of 'dr', 'boss', 'df1', 'synthetic', 'own'", code=2)
-    assert_refused(run("build", "synthetik", "--out", "y"), "did you mean 'synthetic'?", code=2)
-    assert_refused(run("build", "own", "--list"), "those that are: dr, boss, df1")
+    assert "No such command 'synthetik'. Did you mean 'synthetic'?" in run("build", "synthetik", "--out", "y").stderr
+    for other in ("wilds", "own"):
+        assert_refused(run("build", "list", other), f"found '{other}'; use one of 'dr', 'boss', 'df1'", code=2)
+
+
+def test_former_options_of_build_work_and_say_those_of_today(tmp_path: Path) -> None:
+    rows = [f"text {number} of {site},{site},{number % 2}" for site in ("a", "b") for number in range(40)]
+    (tmp_path / "mine.csv").write_text("\n".join(["body,site,mark", *rows]), encoding="utf-8")
+    of_file = ("own", "mine", "--raw", "mine.csv")
+    named = ("--text-column", "body", "--domain-column", "site", "--label-column", "mark", "--kind", "labels")
+    former = run("build", *of_file, "--out", "former", *named, "--no-depth", cwd=tmp_path)
+    assert former.returncode == 0, former.stderr
+    today = f"{' '.join(of_file)} --out former --columns text=body --columns domain=site --columns labels=mark"
+    assert f"is now 'shiftbench build {today} --encoder none'; " in former.stderr
+    columns = ("--columns", "text=body,domain=site,labels=mark", "--encoder", "none")
+    assert run("build", *of_file, "--out", "today", *columns, cwd=tmp_path).returncode == 0
+    then, now = (DatasetFolder.open(tmp_path / name) for name in ("former", "today"))
+    assert then.content_hash == now.content_hash
+
+
+def test_check_of_all_benchmarks_is_that_of_each(tmp_path: Path) -> None:
+    checked = run("build", "--check", "--raw", tmp_path, "--json", "-")
+    each = [run("build", name, "--check", "--raw", tmp_path, "--json", "-") for name in ("dr", "boss", "df1")]
+    assert "is now 'shiftbench build dr --check --raw" in checked.stderr
+    paths = {row["path"] for done in each for row in json.loads(done.stdout)}
+    assert {row["path"] for row in json.loads(checked.stdout)} == paths
 
 
 def test_metrics_are_light() -> None:
@@ -278,7 +310,7 @@ def test_metrics_are_light() -> None:
 
 def test_ctrl_c_while_libraries_are_loaded_prints_one_line(tmp_path: Path) -> None:
     (tmp_path / "typer.py").write_text("import time\nprint('loading', flush=True)\ntime.sleep(60)\n")
-    command = [sys.executable, "-m", "shiftbench", "build", "--list"]
+    command = [sys.executable, "-m", "shiftbench", "build", "list"]
     environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment, cwd=tmp_path) as process:
@@ -292,11 +324,11 @@ def test_ctrl_c_while_libraries_are_loaded_prints_one_line(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("score", "p.csv", "--data", "mine.csv", "--kind", "label"),
+        ("score", "p.csv", "--data", "mine.csv", "--columns", "label"),
         ("score", "p.csv", "--data", "mine.csv", "--format", "word"),
         ("forecast", "p.csv", "--data", "mine.csv", "--method", "guess"),
         ("import", "lm_eval", "log.jsonl", "--data", "data", "--out", "p.csv"),
-        ("build", "rd"),
+        ("build", "list", "rd"),
         ("analyse", "p.csv", "--data", "data", "--figure", "scenario"),
     ],
 )

@@ -10,7 +10,6 @@ from shiftbench.baselines.grid.trial import Trial
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.cli import demo_results
 from shiftbench.leaderboard.store import Store
-from shiftbench.leaderboard.store.forecasts import kept_forecasts
 from shiftbench.scoring.forecasting.samples import ONE_LABEL
 from shiftbench.validation.report import InvalidInput
 
@@ -36,7 +35,7 @@ def test_trials_become_entries_of_a_store(
     assert (entry.card.name, folder) == ("Majority", synthetic)
     assert entry.has_validation
     assert (tmp_path / f"out/store/entries/{entry.id}/validation.parquet").is_file()
-    kept = kept_forecasts(Store(tmp_path / "out/store"), entry.id)
+    kept = Store(tmp_path / "out/store").forecasts(entry.id)
     assert kept is not None
     assert kept.reasons == {"sa": ONE_LABEL}
     assert (tmp_path / "out/synthetic-sa/sa/most.parquet").is_file()

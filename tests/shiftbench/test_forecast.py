@@ -56,7 +56,7 @@ def own(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *options: str, data: str = "mine.csv", file: str = "preds.parquet") -> dict:
-    columns = ["--id-column", "id", "--domain-column", "site", "--label-column", "label"] if data == "mine.csv" else []
+    columns = ["--columns", "id=id,domain=site,label=label"] if data == "mine.csv" else []
     command = ["forecast", str(folder / file), "--data", str(folder / data), *columns, *options]
     result = CliRunner().invoke(app, [*command, "--json", "-"], catch_exceptions=False)
     assert result.exit_code == 0, result.output
@@ -115,7 +115,7 @@ def test_labels_of_the_forecast_site_change_nothing_of_its_forecasts(own: Path) 
 
 
 def test_the_terminal_says_what_may_be_believed(own: Path) -> None:
-    columns = ["--id-column", "id", "--domain-column", "site", "--label-column", "label"]
+    columns = ["--columns", "id=id,domain=site,label=label"]
     command = ["forecast", str(own / "preds.parquet"), "--data", str(own / "mine.csv"), *columns]
     first = CliRunner().invoke(app, command, catch_exceptions=False).output
     print("\n" + next(line for line in first.splitlines() if "80% interval" in line))
@@ -192,7 +192,7 @@ def test_test_texts_that_stand_in_the_train_texts_are_named(own: Path) -> None:
     splits = [rows.with_columns(split=pl.lit("test")), train]
     pl.concat(splits).write_csv(own / "mine.csv")
     predictions.write_parquet(own / "preds.parquet")
-    (task,) = run(own, "--split-column", "split", "--method", "doc")["tasks"]
+    (task,) = run(own, "--columns", "split=split", "--method", "doc")["tasks"]
     assert any("3 test texts of 'Site B' stand in the train texts of 'Site A'" in note for note in task["notes"])
     assert any("2 test texts of 'Site F' stand in the train texts of 'Site A'" in note for note in task["notes"])
 
@@ -265,9 +265,9 @@ def test_what_has_no_accuracy_is_refused(tmp_path: Path) -> None:
     pl.DataFrame(rows).write_csv(tmp_path / "tags.csv")
     predictions = [{"source": "a", "id": row["id"], "prediction": row["tags"]} for row in rows]
     pl.DataFrame(predictions).write_csv(tmp_path / "preds.csv")
-    command = ["forecast", str(tmp_path / "preds.csv"), "--data", str(tmp_path / "tags.csv"), "--id-column", "id"]
+    command = ["forecast", str(tmp_path / "preds.csv"), "--data", str(tmp_path / "tags.csv"), "--columns", "id=id"]
     with pytest.raises(InvalidInput, match="what is forecast is a mean over texts, and span F1 is none"):
-        CliRunner().invoke(app, [*command, "--domain-column", "site"], catch_exceptions=False)
+        CliRunner().invoke(app, [*command, "--columns", "domain=site"], catch_exceptions=False)
 
 
 def test_methods_are_compared_on_files_and_on_a_store(folder: Path, tmp_path: Path) -> None:
@@ -354,7 +354,7 @@ def test_answers_have_the_methods_that_need_no_labels(tmp_path: Path) -> None:
     columns = ["id", "domain", "context", "question", "answer"]
     pl.DataFrame(rows, schema=columns, orient="row").write_csv(tmp_path / "qa.csv")
     pl.DataFrame(predictions).write_csv(tmp_path / "preds.csv")
-    command = ["forecast", str(tmp_path / "preds.csv"), "--data", str(tmp_path / "qa.csv"), "--id-column", "id"]
+    command = ["forecast", str(tmp_path / "preds.csv"), "--data", str(tmp_path / "qa.csv"), "--columns", "id=id"]
     result = CliRunner().invoke(app, [*command, "--json", "-"], catch_exceptions=False)
     (task,) = json.loads(result.stdout)["tasks"]
     assert task["metric"] == "token_f1"
@@ -366,3 +366,26 @@ def test_answers_have_the_methods_that_need_no_labels(tmp_path: Path) -> None:
         "the task's outputs are no labels"
     }
     assert any("Outputs are no labels" in note for note in task["notes"])
+
+
+def test_texts_are_embedded_where_a_method_or_the_machine_says_so(
+    folder: Path, word_encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SHIFTBENCH_ENCODER", raising=False)
+    asked: list[str | None] = []
+    monkeypatch.setattr(
+        "shiftbench.cli.forecast_command.load_encoder", lambda name=None: asked.append(name) or word_encoder
+    )
+
+    def by_importance(*options: str) -> set[str | None]:
+        (task,) = run(folder, *options, data="data")["tasks"]
+        made = [each for shift in task["shifts"] for each in shift["forecasts"] if each["method"] == "importance"]
+        return {each["reason"] for each in made}
+
+    assert by_importance() == {"texts were not embedded (set SHIFTBENCH_ENCODER, or name the method)"}
+    assert by_importance("--method", "doc") == set()
+    assert asked == []
+    assert None in by_importance("--method", "importance")
+    monkeypatch.setenv("SHIFTBENCH_ENCODER", "org/model")
+    assert None in by_importance()
+    assert asked == [None, None]

@@ -16,7 +16,7 @@ from shiftbench.validation.report import InvalidInput
 Run = Callable[..., tuple[int, dict[str, object], str]]
 HOME, FAR, NEAR, TINY = "Home & Co", "far <b>", "near", "tiny"
 SHARES = {HOME: 0.92, FAR: 0.65, NEAR: 0.91, TINY: 0.5}
-COLUMNS = ("--domain-column", "site", "--label-column", "mark", "--id-column", "key")
+COLUMNS = ("--columns", "domain=site,label=mark,id=key")
 
 
 @pytest.fixture(scope="module")

@@ -1,15 +1,20 @@
 """What the functions take: wrong types are told what would be right, and strings work wherever paths do."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import polars as pl
 import pytest
+from shiftbench.builders.folder.paths import subset_path
 
 import shiftbench as sb
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.checking.inputs import find_subset
 from shiftbench.leaderboard.store import Store
 from shiftbench.validation.report import InvalidInput
+from tests.changed_folders import open_changed
 from tests.leaderboard.conftest import Filled
 
 WRONG: list[Any] = [7, None, ["a.parquet"], object()]
@@ -76,3 +81,53 @@ def test_a_dict_may_be_a_card(filled: Filled) -> None:
     said = [str(problem) for problem in refused.value.problems]
     assert any("unknown key; found 'paradgm'; did you mean 'paradigm'?" in line for line in said)
     assert any("key 'data'" in line and "required key is missing" in line for line in said)
+
+
+@pytest.fixture(scope="module")
+def few_folder(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
+    """A folder whose subset ``fewshot`` has a third of the test texts of its domains, but all of one domain's."""
+    out = tmp_path_factory.mktemp("few") / "data"
+    shutil.copytree(synthetic.path, out)
+    whole = synthetic.test("nli", "fewshot")["domain"][0]
+    tests = synthetic.test("nli", "fewshot")
+    few = pl.concat([tests.filter(domain=whole), tests.filter(pl.col("domain") != whole)[::3]]).select("id").sort("id")
+    few.write_parquet(out / subset_path("nli", "fewshot"))
+    return open_changed(out)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
+def test_the_subset_is_found_from_the_ids(few_folder: DatasetFolder, ending: str, tmp_path: Path) -> None:
+    few = few_folder.test("nli", "fewshot")
+    of_all, of_sa = few_folder.test("nli"), few_folder.test("sa")
+    first = few["domain"][0]
+    covered = {
+        "fewshot": few["id"],
+        "fewshot of one domain": few.filter(pl.col("domain") != first)["id"],
+        "all": of_all["id"],
+        "all but the first": of_all["id"][1:],
+        "all of two tasks": pl.concat([few["id"], of_sa["id"]]),
+        "all of a whole domain": few.filter(domain=first)["id"],
+        "all, as of other data": pl.Series(["other/nli/a/test/0"]),
+        "all, as of unknown ids at the end": pl.concat([few["id"], pl.Series(["other/nli/a/test/0"])]),
+    }
+    file = tmp_path / f"p.{ending}"
+    for wanted, ids in covered.items():
+        frame = pl.DataFrame({"id": ids}).with_columns(source=pl.lit("none"), prediction=pl.lit("x"))
+        {"parquet": frame.write_parquet, "csv": frame.write_csv, "jsonl": frame.write_ndjson}[ending](file)
+        assert find_subset(file, few_folder) == wanted.split()[0].rstrip(","), wanted
+
+
+def test_a_folder_without_named_subsets_costs_no_reading(tmp_path: Path) -> None:
+    rows = {"domain": ["a", "b"] * 40, "label": ["x", "x", "y", "y"] * 20, "text": [f"text {n}" for n in range(80)]}
+    folder = sb.build_own(rows, out=tmp_path / "data")
+    assert find_subset(tmp_path / "no such file", folder) == "all"
+
+
+def test_python_scores_what_the_file_covers(few_folder: DatasetFolder) -> None:
+    few, label = few_folder.test("nli", "fewshot"), few_folder.task("nli").labels[0]
+    first = few["domain"][0]
+    rows = {"source": first, "id": few["id"], "prediction": [label] * len(few)}
+    assert sb.score(rows, few_folder, n_draws=0).scores.subset == "fewshot"
+    assert sb.validate(rows, few_folder)["n"].sum() == len(few)
+    with pytest.raises(InvalidInput, match="cover the subset 'fewshot', not all test ids"):
+        sb.score(rows, few_folder, "all", n_draws=0)

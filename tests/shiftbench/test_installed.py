@@ -70,7 +70,7 @@ from shiftbench.cli.command import app
 
 print(shiftbench.__file__)
 for words in (
-    "build synthetic --out data --no-depth",
+    "build synthetic --out data --encoder none",
     "train majority nli --data data --out preds.parquet",
     "score preds.parquet --data data --report report.html",
 ):

@@ -9,7 +9,7 @@ import pytest
 
 from tests.command_line import run
 
-COLUMNS = ("--id-column", "key", "--domain-column", "site", "--text-column", "body", "--label-column", "verdict")
+COLUMNS = ("--columns", "id=key,domain=site,text=body,label=verdict")
 OTHER = {"pos": "neg", "neg": "pos"}
 N, N_TINY = 300, 12
 
@@ -108,7 +108,7 @@ def test_labels_that_the_data_has_by_now_change_nothing(drawn: Path) -> None:
 def test_one_domain_and_groups(tmp_path: Path) -> None:
     write_rows(tmp_path)
     edit(tmp_path, (pl.col("number") // 3).cast(pl.String).alias("document"), "mine.csv")
-    draw(tmp_path, "--domain", "shop", "--group-column", "document", budget=60)
+    draw(tmp_path, "--domain", "shop", "--columns", "group=document", budget=60)
     frame = pl.read_csv(tmp_path / "to_label.csv", infer_schema=False)
     assert frame["site"].unique().to_list() == ["shop"]
     numbers = frame["key"].str.strip_prefix("shop").cast(pl.Int64)
@@ -120,7 +120,7 @@ def test_one_domain_and_groups(tmp_path: Path) -> None:
 def test_a_file_without_labels_or_domains_is_one_domain(tmp_path: Path) -> None:
     write_rows(tmp_path)
     pl.read_csv(tmp_path / "mine.csv").drop("site", "verdict").write_csv(tmp_path / "mine.csv")
-    files = (tmp_path / "preds.csv", "--data", tmp_path / "mine.csv", "--id-column", "key", "--text-column", "body")
+    files = (tmp_path / "preds.csv", "--data", tmp_path / "mine.csv", "--columns", "id=key,text=body")
     result = run("label", *files, "--budget", 150, "--out", tmp_path / "to_label.csv")
     assert "mine: 150 of 912 texts, by confidence" in result.stdout, result.stderr
 

@@ -13,7 +13,7 @@ from shiftbench.builders.building.own_columns import Columns
 from shiftbench.checking.own_data import score_own_data
 from shiftbench.cli.command import app
 from shiftbench.scoring.scores.score import score_file
-from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.report import InvalidInput, UnknownChoice
 from tests.leaderboard.conftest import SCRIPT, Visible
 
 COLUMNS = Columns(domain="topic", label="verdict", text=("body",), id="key")
@@ -132,7 +132,7 @@ def test_without_an_id_column_ids_are_those_of_a_build(tmp_path: Path) -> None:
         (Columns("topc", "verdict", ("body",), "key"), "the column named for domains is not there"),
         (Columns("topc", "verdict", ("body",), "key"), "did you mean 'topic'?"),
         (Columns("topic", "verdict", "body", "ky"), "did you mean 'key'?"),
-        (Columns("topic", "verdict", (), "key"), "or give --text-column"),
+        (Columns("topic", "verdict", (), "key"), "or give --columns text=NAME"),
         (Columns("topic", "topic", ("body",), "key"), "one column is named for two purposes"),
     ],
 )
@@ -169,7 +169,10 @@ def test_the_command_writes_a_report_that_needs_nothing_else(tmp_path: Path, mon
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     frame = rows()
     csv, preds = write(tmp_path, frame, predictions(frame))
-    options = ["--domain-column", "topic", "--label-column", "verdict", "--text-column", "body", "--id-column", "key"]
+    options = [
+        "--columns",
+        "domain=topic,label=verdict,text=body,id=key",
+    ]
     report = tmp_path / "report.html"
     command = ["score", str(preds), "--data", str(csv), *options, "--report", str(report), "--json", "-"]
     result = CliRunner().invoke(app, command)
@@ -187,9 +190,11 @@ def test_the_command_writes_a_report_that_needs_nothing_else(tmp_path: Path, mon
 
 
 def test_options_of_a_csv_are_refused_for_a_folder(tmp_path: Path) -> None:
-    command = ["score", "p.csv", "--data", str(tmp_path), "--id-column", "key"]
-    result = CliRunner().invoke(app, command)
-    assert result.exit_code == 2
+    command = ["score", "p.csv", "--data", str(tmp_path), "--columns", "id=key"]
+    with pytest.raises(UnknownChoice, match="--columns: this is for a file"):
+        CliRunner().invoke(app, command, catch_exceptions=False)
+    with pytest.raises(UnknownChoice, match="--min-texts: this is for a file"):
+        CliRunner().invoke(app, [*command[:-2], "--min-texts", "5"], catch_exceptions=False)
     csv, preds = write(tmp_path, rows(), predictions(rows()))
-    with pytest.raises(InvalidInput, match="add 'domain', or give --domain-column"):
+    with pytest.raises(InvalidInput, match="add 'domain', or give --columns domain=NAME"):
         CliRunner().invoke(app, ["score", str(preds), "--data", str(csv)], catch_exceptions=False)

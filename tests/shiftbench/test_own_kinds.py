@@ -183,8 +183,8 @@ def test_from_a_file_to_a_report(kind: str, tmp_path: Path) -> None:
     """The commands alone: build own, then score with a report."""
     csv = as_csv(tmp_path, rows(kind))
     out = tmp_path / "out"
-    command = ["build", "own", "mine", "--raw", str(csv), "--out", str(out), "--no-depth", "--min-texts", "5"]
-    result = CliRunner().invoke(app, [*command, "--id-column", "key"], catch_exceptions=False)
+    command = ["build", "own", "mine", "--raw", str(csv), "--out", str(out), "--encoder", "none", "--min-texts", "5"]
+    result = CliRunner().invoke(app, [*command, "--columns", "id=key"], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     folder = DatasetFolder.open(out)
     predicted(folder, "mine").write_parquet(tmp_path / "preds.parquet")

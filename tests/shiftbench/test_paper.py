@@ -13,7 +13,7 @@ from shiftbench.cli.command import app
 from shiftbench.validation.report import InvalidInput
 
 DOMAINS = ("a_1", "b", "c", "tiny")
-COLUMNS = ("--data", "mine.csv", "--id-column", "key")
+COLUMNS = ("--data", "mine.csv", "--columns", "id=key")
 
 
 @pytest.fixture(scope="module")

@@ -83,7 +83,7 @@ def test_a_stopped_command_goes_on_with_the_parts_it_has(
     asked.clear()
     with pytest.raises(KeyboardInterrupt):
         predict(classifier, synthetic, out, task="sa")
-    predict(classifier, synthetic, out, task="sa", max_length=16)  # what was kept is of another setting
+    predict(classifier, synthetic, out, task="sa", model_arg=["max_length=16"])  # what was kept is of another setting
     assert asked[2:] == [100, 100, 40]
 
 
@@ -123,7 +123,7 @@ def test_texts_that_are_cut_are_told(
     synthetic: DatasetFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = save_classifier(tmp_path / "judge", "positive", "negative")
-    predict(model, synthetic, tmp_path / "p.parquet", task="sa", max_length=8)
+    predict(model, synthetic, tmp_path / "p.parquet", task="sa", model_arg=["max_length=8"])
     assert "texts are longer than the model reads: their ends were cut" in capsys.readouterr().err
 
 

@@ -1,10 +1,8 @@
 """No message shows the password of an address."""
 
-import io
-
 import pytest
 
-from shiftbench.validation.credentials import WithoutCredentials, without_credentials
+from shiftbench.validation.credentials import without_credentials
 from shiftbench.validation.report import InvalidInput, Problem
 
 SECRET = "s3cret"
@@ -26,7 +24,3 @@ def test_a_password_is_left_out_wherever_an_address_stands(address: str) -> None
     assert host in without_credentials(address)
     problem = Problem("it does not answer", address, f"Client error for url '{address}'", f"start {address}")
     assert SECRET not in str(problem) + str(InvalidInput(problem))
-    stream = io.StringIO()
-    print("View run at:", address, file=WithoutCredentials(stream))
-    assert SECRET not in stream.getvalue()
-    assert host in stream.getvalue()

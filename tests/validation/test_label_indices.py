@@ -97,7 +97,7 @@ def test_a_file_that_covers_a_subset_is_recognised() -> None:
     task = replace(build_task(), subsets={"fewshot": few})
     frame = grid(build_task()).filter(pl.col("id").is_in(few.implode()))
     assert refusal(frame, task) == (
-        "p.csv, column 'id': the predictions of 'nli' cover the subset 'fewshot', not all test ids; add --subset "
-        "fewshot, or 'subset: fewshot' to the card; predict the other test ids otherwise"
+        "p.csv, column 'id': the predictions of 'nli' cover the subset 'fewshot', not all test ids; write "
+        "'subset: fewshot' in the card; predict the other test ids otherwise"
     )
     assert "cover the subset" not in refusal(frame.head(-1).vstack(grid(build_task()).tail(1)), task)

@@ -36,7 +36,10 @@ def choice_picture(choice: DatasetChoice) -> bytes:
     if choice.model is not None:
         panels.append(lambda axis: _bars(axis, choice))
     if not panels:
-        what, cure = "there is nothing to draw", "give --encoder for similarity, --predictions for scores, or both"
+        what, cure = (
+            "there is nothing to draw",
+            "set SHIFTBENCH_ENCODER for similarity, give --predictions for scores, or both",
+        )
         raise InvalidInput(Problem(what, "--picture", cure=cure))
     height = 1.7 + 0.36 * len(choice.candidates)
     return draw_panels(panels, columns=len(panels), width=_WIDTH * len(panels), heights=[height])

@@ -298,7 +298,7 @@ def test_what_people_keep_becomes_the_authors_form(
 def test_a_table_people_worked_on_is_not_replaced(make: Callable[..., Path]) -> None:
     path = make(n=4)
     before = path.read_bytes()
-    with pytest.raises(InvalidInput, match="people may have filled it in; give --overwrite or another file"):
+    with pytest.raises(InvalidInput, match="people may have filled it in; give another file, or delete this one first"):
         make(n=4)
     assert path.read_bytes() == before
     make(n=4, overwrite=True)

@@ -51,7 +51,7 @@ def finish(process: "subprocess.Popen[str]") -> tuple[int, str]:
 
 def test_ray_gives_the_files_of_this_machine(synthetic: DatasetFolder, tmp_path: Path) -> None:
     grid_file(tmp_path, synthetic, "sources = ['lamps']\n[[models]]\nname = 'm'\nprogram = 'majority'\n")
-    both = [start(tmp_path, *words) for words in (("--engine=ray", "--out=ray"), ("--out=local",))]
+    both = [start(tmp_path, *words) for words in (("--ray=local", "--out=ray"), ("--out=local",))]
     for process in both:
         code, told = finish(process)
         assert code == 0, told
@@ -75,7 +75,7 @@ def test_a_node_killed_in_the_middle_changes_nothing(cluster: Any, synthetic: Da
     grid_file(tmp_path, synthetic, "seeds = [0, 1]\n[[models]]\nname = 't'\nprogram = 'tfidf-lr'\n")
     code, told = finish(start(tmp_path, "--out=local"))
     assert code == 0, told
-    process = start(tmp_path, "--engine=ray", f"--address={cluster.address}", "--out=ray")
+    process = start(tmp_path, f"--ray={cluster.address}", "--out=ray")
     until = time.monotonic() + 120
     while len(list((tmp_path / "ray").rglob("*.card.yaml"))) < 2 and time.monotonic() < until:
         time.sleep(0.05)
@@ -127,21 +127,9 @@ def test_a_trial_takes_a_gpu_or_its_threads() -> None:
         _resources_of_trial(Machines({"CPU": 4.0}, {"CPU": 8.0}), 9)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--address=auto"], "only a Ray cluster has an address; found 'auto'; add --engine ray, or leave it out"),
-        (
-            ["--engine=ray", "--address=127.0.0.1:1"],
-            "there is no such Ray cluster; found '127.0.0.1:1'; start one with 'ray start --head', or leave --address "
-            "out",
-        ),
-    ],
-)
-def test_an_address_without_a_cluster_is_refused(
-    arguments: list[str], words: str, synthetic: DatasetFolder, tmp_path: Path
-) -> None:
+def test_an_address_without_a_cluster_is_refused(synthetic: DatasetFolder, tmp_path: Path) -> None:
     grid_file(tmp_path, synthetic, "[[models]]\nname = 'm'\nprogram = 'majority'\n")
-    result = CliRunner().invoke(app, ["grid", str(tmp_path / "grid.toml"), *arguments])
+    result = CliRunner().invoke(app, ["grid", str(tmp_path / "grid.toml"), "--ray=127.0.0.1:1"])
     assert isinstance(result.exception, InvalidInput)
-    assert str(result.exception) == f"--address: {words}"
+    words = "there is no such Ray cluster; found '127.0.0.1:1'; start one with 'ray start --head', or write --ray local"
+    assert str(result.exception) == f"--ray: {words}"

@@ -151,10 +151,7 @@ def test_processes_that_the_system_ends_are_told_apart(
     for deed in ("kill -KILL $$", "kill -SEGV $$", "exit 0"):
         script.write_text(f"#!/bin/sh\n{deed}\n")
         script.chmod(0o700)
-        errors += [
-            ended.error
-            for ended in run_local([a_trial()], synthetic.path, tmp_path, slots=1, threads=1, watch=lambda _: None)
-        ]
+        errors += [ended.error for ended in run_local([a_trial()], synthetic.path, tmp_path, slots=1, threads=1)]
     assert errors == [
         "killed by SIGKILL, probably because memory ran out",
         "ended by SIGSEGV",
@@ -171,7 +168,7 @@ def test_each_slot_has_its_threads_and_its_gpu(
     monkeypatch.setattr(sys, "executable", str(script))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4, 6")
     trials = [Trial("m", "majority", (), "sa", "x", seed, "0" * 64, ()) for seed in range(4)]
-    ended = list(run_local(trials, synthetic.path, tmp_path, slots=2, threads=3, watch=lambda _: None))
+    ended = list(run_local(trials, synthetic.path, tmp_path, slots=2, threads=3))
     assert sorted(str(each.error) for each in ended) == ["3 on 4", "3 on 4", "3 on 6", "3 on 6"]
 
 

@@ -2,7 +2,7 @@
 
 import errno
 import json
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +19,13 @@ from shiftbench.validation.report import InvalidInput
 HASH = "0" * 64
 
 
+@pytest.fixture
+def heard(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    """Return the notes that a command would write on standard error."""
+    caplog.set_level("INFO", logger="shiftbench")
+    return caplog
+
+
 def trial(source: str, seed: int = 0, model: str = "m", version: str = "polars 2") -> Trial:
     return Trial(model, "majority", (), "nli", source, seed, HASH, (version,))
 
@@ -33,9 +40,7 @@ class Invented:
         self.fails, self.card = fails or {}, card
         self.ran: list[Trial] = []
 
-    def __call__(
-        self, trials: Sequence[Trial], runs: Path, watch: Callable[[str], None]
-    ) -> Generator[EndedTrial, None, None]:
+    def __call__(self, trials: Sequence[Trial], runs: Path) -> Generator[EndedTrial, None, None]:
         for each in reversed(trials):
             self.ran.append(each)
             (runs / each.folder).mkdir(parents=True, exist_ok=True)
@@ -60,7 +65,7 @@ def test_trials_are_put_together_in_the_order_of_the_grid(tmp_path: Path, monkey
 
 
 def test_what_is_done_is_not_run_again_and_files_stay_as_they_are(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, heard: pytest.LogCaptureFixture
 ) -> None:
     run_grid(GRID[:3], tmp_path, Invented())
     before = (tmp_path / "nli/m.parquet").stat()
@@ -70,7 +75,19 @@ def test_what_is_done_is_not_run_again_and_files_stay_as_they_are(
     run_grid(GRID, tmp_path, again)
     assert again.ran == [GRID[3]]
     assert len(runs_in(tmp_path / "nli/m.parquet")) == 4
-    assert "4 trials: 3 done, 1 to run" in capsys.readouterr().err
+    assert "4 trials: 3 done, 1 to run" in heard.text
+
+
+def test_each_trial_that_ends_has_a_line_with_the_count_so_far(tmp_path: Path, heard: pytest.LogCaptureFixture) -> None:
+    run_grid(GRID[:1], tmp_path, Invented())
+    with pytest.raises(InvalidInput):
+        run_grid(GRID[:3], tmp_path, Invented({("harbour", 2): "it broke"}))
+    lines = [line for line in heard.messages if line.startswith(("done", "failed"))]
+    assert lines == [
+        "done: m on nli (harbour, seed 5) (1 of 1 trial; 0 s so far)",
+        "failed: m on nli (harbour, seed 2): it broke (2 of 3 trials; 0 s so far)",
+        "done: m on nli (kitchen, seed 5) (3 of 3 trials; 0 s so far)",
+    ]
 
 
 def test_seeds_come_one_after_the_other_in_the_grids_order(tmp_path: Path) -> None:
@@ -95,23 +112,23 @@ def test_of_a_grid_of_which_nothing_is_done_nothing_is_written(tmp_path: Path) -
 
 
 def test_what_is_done_of_a_stopped_grid_is_written_without_running_anything(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, heard: pytest.LogCaptureFixture
 ) -> None:
     with pytest.raises(InvalidInput):
         run_grid(GRID, tmp_path, Invented(dict.fromkeys([("harbour", 2), ("kitchen", 2)], "it broke")))
     (tmp_path / "nli/m.parquet").unlink()
     collect_done(GRID, tmp_path)
     assert runs_in(tmp_path / "nli/m.parquet") == [("harbour", 5), ("kitchen", 5)]
-    assert "4 trials: 2 done, 2 to run" in capsys.readouterr().err
+    assert "4 trials: 2 done, 2 to run" in heard.text
 
 
 def test_an_entry_is_written_as_soon_as_its_last_trial_is_done(tmp_path: Path) -> None:
     other = trial("harbour", model="n")
 
-    def engine(trials: Sequence[Trial], runs: Path, watch: Callable[[str], None]) -> Generator[EndedTrial, None, None]:
-        yield from Invented()([other], runs, watch)
+    def engine(trials: Sequence[Trial], runs: Path) -> Generator[EndedTrial, None, None]:
+        yield from Invented()([other], runs)
         assert (tmp_path / "nli/n.parquet").is_file()
-        yield from Invented()(GRID, runs, watch)
+        yield from Invented()(GRID, runs)
 
     run_grid([*GRID, other], tmp_path, engine)
     assert (tmp_path / "nli/m.parquet").is_file()
@@ -126,21 +143,19 @@ def test_a_damaged_file_is_made_again(tmp_path: Path) -> None:
     assert again.ran == [GRID[1]]
 
 
-def test_other_versions_are_other_trials_and_earlier_ones_stay(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_versions_are_other_trials_and_earlier_ones_stay(tmp_path: Path, heard: pytest.LogCaptureFixture) -> None:
     run_grid([trial("harbour")], tmp_path, Invented())
     newer = Invented()
     run_grid([trial("harbour", version="polars 3")], tmp_path, newer)
     assert len(newer.ran) == 1
-    assert "1 trial of these models" in capsys.readouterr().err
+    assert "1 trial of these models" in heard.text
     back = Invented()
     run_grid([trial("harbour")], tmp_path, back)
     assert back.ran == []
 
 
 def test_a_failed_trial_costs_no_other_and_is_told_and_tried_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, heard: pytest.LogCaptureFixture
 ) -> None:
     with pytest.raises(InvalidInput) as refused:
         run_grid(GRID, tmp_path, Invented({("kitchen", 5): "it broke"}))
@@ -148,7 +163,7 @@ def test_a_failed_trial_costs_no_other_and_is_told_and_tried_again(
     assert str(refused.value) == (
         f"{log}: m on nli (kitchen, seed 5) failed; found it broke; the same command tries it again"
     )
-    assert "nli/m.parquet will lack 1 of 4 trials" in capsys.readouterr().err
+    assert "nli/m.parquet will lack 1 of 4 trials" in heard.text
     assert runs_in(tmp_path / "nli/m.parquet") == [("harbour", 5), ("harbour", 2), ("kitchen", 2)]
     again = Invented()
     run_grid(GRID, tmp_path, again)
@@ -172,7 +187,7 @@ def test_a_full_disk_stops_the_grid_with_one_message(tmp_path: Path) -> None:
     assert len(refused.value.problems) == 1
     assert engine.ran == [GRID[3], GRID[1], GRID[2]]
 
-    def own(trials: Sequence[Trial], runs: Path, watch: Callable[[str], None]) -> Generator[EndedTrial, None, None]:
+    def own(trials: Sequence[Trial], runs: Path) -> Generator[EndedTrial, None, None]:
         raise OSError(errno.ENOSPC, "No space left on device")
         yield
 
@@ -191,8 +206,8 @@ def test_what_trials_spent_is_added_up_and_what_they_disagree_on_left_out(tmp_pa
 
 
 def test_states_and_what_trainings_tell_are_put_together_too(tmp_path: Path) -> None:
-    def engine(trials: Sequence[Trial], runs: Path, watch: Callable[[str], None]) -> Generator[EndedTrial, None, None]:
-        for ended in Invented()(trials, runs, watch):
+    def engine(trials: Sequence[Trial], runs: Path) -> Generator[EndedTrial, None, None]:
+        for ended in Invented()(trials, runs):
             folder = runs / ended.trial.folder
             rows, card = pl.read_parquet(folder / PREDICTIONS), read_card(folder / "predictions.card.yaml")
             if ended.trial.seed == 2:

@@ -113,6 +113,8 @@ def _is_running(number: int) -> bool:
 def test_a_hostile_file_is_refused_by_name_with_the_cure(tmp_path: Path) -> None:
     command = node("ConstructorFromReduceNode", "numpy.memmap", content=value(str(tmp_path / "gone")))
     (tmp_path / "m.skops").write_bytes(save(command))
-    with pytest.raises(InvalidInput, match=r"not on the list .*numpy\.memmap \(ConstructorFrom.*--trust-pickle"):
+    with pytest.raises(
+        InvalidInput, match=r"not on the list .*numpy\.memmap \(ConstructorFrom.*--model-arg trust_pickle=yes"
+    ):
         IsolatedClassifier(tmp_path / "m.skops")
     assert [path.name for path in tmp_path.iterdir()] == ["m.skops"]

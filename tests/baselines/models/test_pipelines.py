@@ -20,6 +20,7 @@ from sklearn.preprocessing import FunctionTransformer
 from skops import io
 
 from shiftbench.baselines.models import load_model
+from shiftbench.baselines.models.settings import ModelSettings
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind
 from tests.baselines.models.saved import WORDS
@@ -27,6 +28,8 @@ from tests.baselines.tiny import save_bert
 
 TEXTS = ["red cup", "blue cup", "green boat", "white boat"] * 5
 ROWS = pl.DataFrame({"text": ["red cup", "the boat"]})
+
+TRUSTED = ModelSettings(trust_pickle=True)
 
 
 def fitted(labels: list[Any], classifier: Any = None) -> Pipeline:
@@ -74,18 +77,19 @@ def test_a_pickle_is_code_and_is_loaded_where_it_is_trusted(tmp_path: Path) -> N
     path = tmp_path / "p.pkl"
     path.write_bytes(pickle.dumps(fitted(["land", "land", "sea", "sea"])))
     with pytest.raises(
-        InvalidInput, match=r"a pickle can run any code on this machine when it is loaded; .*--trust-pickle"
+        InvalidInput,
+        match=r"a pickle can run any code on this machine when it is loaded; .*--model-arg trust_pickle=yes",
     ):
         load(path)
-    assert load(path, trust_pickle=True).predict(ROWS)["prediction"].to_list() == ["land", "sea"]
+    assert load(path, settings=TRUSTED).predict(ROWS)["prediction"].to_list() == ["land", "sea"]
     path.write_bytes(pickle.dumps([1, 2]))
     with pytest.raises(InvalidInput, match="this is no fitted classifier; found list"):
-        load(path, trust_pickle=True)
+        load(path, settings=TRUSTED)
     path.write_bytes(b"\x80nothing")
     with pytest.raises(InvalidInput, match="the pickle cannot be loaded"):
-        load(path, trust_pickle=True)
+        load(path, settings=TRUSTED)
     with pytest.raises(InvalidInput, match="there is no such file"):
-        load(tmp_path / "none.joblib", trust_pickle=True)
+        load(tmp_path / "none.joblib", settings=TRUSTED)
 
 
 def test_several_columns_are_a_frame(tmp_path: Path) -> None:
@@ -122,7 +126,7 @@ def test_a_setfit_folder(body: Path) -> None:
     with pytest.raises(InvalidInput, match="a pickle can run any code"):
         load(body)
     rows = pl.DataFrame({"text": [*TEXTS[:4], "red " * 40]})
-    pickled = load(body, trust_pickle=True)
+    pickled = load(body, settings=TRUSTED)
     found = pickled.predict(rows)
     assert found["prediction"].to_list()[:4] == ["land", "land", "sea", "sea"]
     assert pickled.truncated == pytest.approx(1 / 5)
@@ -166,7 +170,7 @@ def test_a_setfit_folder_with_a_differentiable_head(body: Path, monkeypatch: pyt
     (body / "config_setfit.json").write_text(json.dumps({"normalize_embeddings": False, "labels": ["sea", "land"]}))
     with pytest.raises(InvalidInput, match="a pickle can run any code"):
         load(body)
-    found = load(body, trust_pickle=True).predict(pl.DataFrame({"text": TEXTS}))
+    found = load(body, settings=TRUSTED).predict(pl.DataFrame({"text": TEXTS}))
     by_label = [row[::-1] for row in found["probabilities"].to_list()]  # the task's labels are land, sea
     assert np.array(by_label) == pytest.approx(expected, abs=1e-5)
     with monkeypatch.context() as installed:
@@ -174,4 +178,4 @@ def test_a_setfit_folder_with_a_differentiable_head(body: Path, monkeypatch: pyt
             installed.setitem(sys.modules, name, types.SimpleNamespace(SetFitHead=SetFitHead))
         joblib.dump(SetFitHead(1.0, multitarget=True), body / "model_head.pkl")
     with pytest.raises(InvalidInput, match="the head gives several labels a text"):
-        load(body, trust_pickle=True)
+        load(body, settings=TRUSTED)

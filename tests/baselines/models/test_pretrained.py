@@ -8,6 +8,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from shiftbench.baselines.models import RowFailure, load_model
+from shiftbench.baselines.models.settings import ModelSettings
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind
 from tests.baselines.models.saved import save_classifier, save_with_head
@@ -92,7 +93,7 @@ def test_answers_are_spans_and_none_where_the_model_may_abstain(tmp_path: Path) 
     answers = model.predict(rows)["prediction"].to_list()
     assert all(answer and answer in context for answer, context in zip(answers, rows["context"], strict=True))
     assert model.truncated == 0.5  # a question of more than a quarter of a window
-    load(spec, TaskKind.EXTRACTIVE_QA, **options, may_abstain=True).predict(rows)
+    load(spec, TaskKind.EXTRACTIVE_QA, **options, settings=ModelSettings(may_abstain=True)).predict(rows)
 
 
 def test_an_encoder_decoder_writes_texts_and_labels(tmp_path: Path) -> None:
@@ -101,14 +102,19 @@ def test_an_encoder_decoder_writes_texts_and_labels(tmp_path: Path) -> None:
     folder = save_t5(tmp_path / "t5", ["yes", "no", "maybe"])
     T5ForConditionalGeneration(AutoConfig.from_pretrained(folder)).save_pretrained(folder)
     rows = pl.DataFrame({"text": ["abc", "abc " * 300]})
-    model = load(folder, TaskKind.GENERATION, labels=[], form="summarize: {text}", max_target=4)
+    model = load(folder, TaskKind.GENERATION, labels=[], settings=ModelSettings(form="summarize: {text}", max_target=4))
     written = model.predict(rows)["prediction"].to_list()
     tokenizer = AutoTokenizer.from_pretrained(folder)
     assert all(len(tokenizer(text)["input_ids"]) <= 10 for text in written)
     assert model.truncated == 0.5
-    assert set(load(folder, max_target=2).predict(rows)["prediction"]) <= {"yes", "no", "maybe", "__unparsed__"}
-    with pytest.raises(InvalidInput, match="--form: the form names no input column"):
-        load(folder, TaskKind.GENERATION, labels=[], form="summarize:")
+    assert set(load(folder, settings=ModelSettings(max_target=2)).predict(rows)["prediction"]) <= {
+        "yes",
+        "no",
+        "maybe",
+        "__unparsed__",
+    }
+    with pytest.raises(InvalidInput, match="--model-arg form: the form names no input column"):
+        load(folder, TaskKind.GENERATION, labels=[], settings=ModelSettings(form="summarize:"))
 
 
 def test_what_cannot_be_used_is_told_with_its_cure(classifier: str, tmp_path: Path) -> None:

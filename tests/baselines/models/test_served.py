@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from shiftbench.baselines.models import load_model
+from shiftbench.baselines.models.settings import ModelSettings
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind
 from tests.baselines.prompting.chat_server import ChatServer, running_chat_server
@@ -34,7 +35,7 @@ def test_rows_are_asked_once_and_answers_parsed(server: ChatServer) -> None:
     assert len(server.asked) == 3
     assert "negative, positive" in server.asked[0]["messages"][0]["content"]
     assert (model.name, model.facts["paradigm"], model.counts.empty) == ("chatty", "zero-shot", 1)
-    own = load(server.url, instruction="Is it good? Say one of {labels}").predict(rows[:1])
+    own = load(server.url, settings=ModelSettings(instruction="Is it good? Say one of {labels}")).predict(rows[:1])
     assert own["prediction"].to_list() == ["positive"]
     assert server.asked[-1]["messages"][0]["content"] == "Is it good? Say one of negative, positive"
 

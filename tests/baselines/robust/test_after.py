@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 import torch
 from scipy.special import softmax
-from torch import Tensor
 
 from shiftbench.baselines.robust.averages import copy_state, greedy_soup, mean_state, wise_ft
 from shiftbench.baselines.robust.dapt import mask_pieces
 from shiftbench.baselines.robust.dfr import fit_balanced_layer
 from shiftbench.baselines.robust.last_layer import fit_layer, set_last_layer
-from shiftbench.baselines.robust.losses import IGNORED, logits_of
+from shiftbench.baselines.robust.losses import IGNORED
 from shiftbench.baselines.robust.swad import Stretches, find_valley
 from shiftbench.baselines.robust.temperature import fit_temperature
-from shiftbench.baselines.robust.tent import adapt_and_predict, mean_entropy, norm_weights
 from shiftbench.validation.report import InvalidInput
 
 
@@ -183,35 +181,3 @@ def test_the_temperature_is_the_one_that_made_the_labels() -> None:
     assert found == pytest.approx(2.5, rel=0.06)
     p = softmax(logits / found, axis=1)
     assert ((p * logits).sum(axis=1) - logits[np.arange(4000), labels]).mean() == pytest.approx(0, abs=1e-3)
-
-
-def test_entropy_is_that_of_the_authors_code() -> None:
-    """``softmax_entropy(x).mean(0)`` of DequanWang/tent on the same tensor."""
-    rng = np.random.default_rng(7)
-    rng.normal(size=(9, 4))
-    assert mean_entropy(torch.tensor(rng.normal(size=(9, 3)) * 2)).item() == pytest.approx(0.6352624014580944, rel=1e-6)
-
-
-def test_tent_moves_the_norms_alone_and_leaves_the_model_as_it_was(bert: Any) -> None:
-    generator = torch.Generator().manual_seed(0)
-    ids = torch.randint(1, 50, (3, 8, 6), generator=generator)
-    batches = [{"input_ids": part, "attention_mask": torch.ones_like(part)} for part in ids]
-    before = copy_state(bert)
-    moved: list[dict[str, Tensor]] = []
-
-    def read(output: Any) -> Tensor:
-        moved.append(copy_state(bert))
-        return logits_of(output)
-
-    found = adapt_and_predict(bert, batches, read)
-    changed = {name for name in before if not torch.equal(before[name], moved[2][name])}
-    assert changed == {name for name in before if "LayerNorm" in name}
-    assert all(torch.equal(before[name], value) for name, value in bert.state_dict().items() if name in before)
-    assert all(parameter.requires_grad and parameter.grad is None for parameter in bert.parameters())
-    plain = bert(**batches[0]).logits.detach()
-    torch.testing.assert_close(found[0], plain)  # predicted before the first step
-    assert mean_entropy(found[2]) < mean_entropy(bert(**batches[2]).logits)
-    assert [torch.equal(a, b) for a, b in zip(adapt_and_predict(bert, batches, logits_of), found, strict=True)] == [
-        True
-    ] * 3
-    assert len(norm_weights(bert)) == 6

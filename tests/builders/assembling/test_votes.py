@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from shiftbench.builders.assembling.assemble import AssembledTask, assemble
-from shiftbench.builders.assembling.votes import count_annotators, upstream_votes
+from shiftbench.builders.assembling.assemble import AssembledTask, assemble, count_annotators, upstream_votes
 from shiftbench.builders.boss.inference import NLI_CANDIDATES
 from shiftbench.builders.dr.inference import NLI
 from shiftbench.builders.folder.manifest import SourceFacts

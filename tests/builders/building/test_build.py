@@ -286,7 +286,7 @@ def test_a_bad_line_is_named_and_nothing_written(raw: Path, facts: Upstream, tmp
 @pytest.mark.parametrize(
     ("benchmark", "task", "words"),
     [
-        ("rd", None, "there is no such benchmark; found 'rd'; use one of 'dr', 'boss', 'df1', 'synthetic', 'own'"),
+        ("rd", None, "there is no such benchmark of upstream files; found 'rd'; use one of 'dr', 'boss', 'df1'"),
         ("dr", "nil", "there is no such task of dr; found 'nil'; did you mean 'nli'?"),
     ],
 )
@@ -296,7 +296,7 @@ def test_unknown_names(benchmark: str, task: str | None, words: str, tmp_path: P
     assert str(refused.value) == f"command line: {words}"
     with pytest.raises(InvalidInput, match="no such benchmark"):
         list_domains("rd")
-    with pytest.raises(InvalidInput, match="not built from upstream files; found 'own'; those that are: dr"):
+    with pytest.raises(InvalidInput, match="no such benchmark of upstream files; found 'own'; use one of 'dr'"):
         list_domains("own")
 
 

@@ -16,6 +16,7 @@ from shiftbench.builders.dr.inference import NLI
 from shiftbench.builders.specs.spec import FileFacts, Upstream
 from shiftbench.cli import demo_command
 from shiftbench.validation.report import InvalidInput
+from tests.heard import heard
 from tests.hub.server import WRITE, LoopbackHub
 
 pytestmark = [pytest.mark.xdist_group("publish_http"), pytest.mark.usefixtures("basic_uploads")]
@@ -57,8 +58,9 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rows_come_in_the_releases_own_form_at_one_revision(api: HfApi, hub: LoopbackHub, tmp_path: Path) -> None:
-    raw, told = tmp_path / "raw", []
-    found = fetch_from_hub([NLI], [raw], api=api, note=told.append)
+    raw = tmp_path / "raw"
+    with heard() as told:
+        found = fetch_from_hub([NLI], [raw], api=api)
     first = hub.stored.by_name[REPO].branches["main"]
     assert [(one.place, one.rows, one.agrees) for one in found] == [(TRAIN, 150, True), (DEV, 30, False)]
     assert {one.revision for one in found} == {first}

@@ -13,7 +13,7 @@ import pytest
 
 from shiftbench.builders import boss
 from shiftbench.builders.building import build as build_module
-from shiftbench.builders.building import reading as reading_module
+from shiftbench.builders.building import read_tasks as reading_module
 from shiftbench.builders.building.build import BENCHMARKS, build, list_domains
 from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -94,7 +94,7 @@ def built_from(name: str, change: Callable[[DomainSpec], DomainSpec]) -> Iterato
 
 
 def command(domain: str, raw: Path, out: Path, *options: str) -> tuple[int, str]:
-    ended = run("build", "boss", f"sa_candidates.{domain}", "--raw", raw, "--out", out, "--no-depth", *options)
+    ended = run("build", "boss", f"sa_candidates.{domain}", "--raw", raw, "--out", out, "--encoder", "none", *options)
     return ended.returncode, ended.stderr
 
 

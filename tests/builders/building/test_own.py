@@ -139,7 +139,7 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
         (
             "domain,label,body\na,x,one\n",
             "c.csv, column 'text': the text column is missing; found columns domain, label, body; "
-            "name it 'text', or 'premise' and 'hypothesis', or give --text-column",
+            "name it 'text', or 'premise' and 'hypothesis', or give --columns text=NAME",
         ),
         (
             "text,domain\none,a\n",

@@ -59,7 +59,7 @@ def test_predictions_in_another_spelling_are_of_the_same_label(tmp_path: Path) -
     frame = pl.DataFrame(ROWS | {"label": ["1", "0", "0", "1.0"] * (N // 4), "key": [f"k{n}" for n in range(N)]})
     frame.write_csv(tmp_path / "own.csv")
     frame.select(source=pl.lit("pub"), id="key", prediction=pl.Series(BINARY) + ".0").write_csv(tmp_path / "p.csv")
-    command = ["score", str(tmp_path / "p.csv"), "--data", str(tmp_path / "own.csv"), "--id-column", "key"]
+    command = ["score", str(tmp_path / "p.csv"), "--data", str(tmp_path / "own.csv"), "--columns", "id=key"]
     result = CliRunner().invoke(app, [*command, "--json", str(tmp_path / "scores.json")])
     assert result.exception is None, result.output
 
@@ -70,7 +70,7 @@ def test_as_many_labels_as_rows_ask_for_the_kind(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as refused:
         sb.build_own(every, out=tmp_path / "out")
     assert "column 'label': the labels nearly all differ; found 900 different labels on 900 rows" in str(refused.value)
-    assert "give --kind texts" in str(refused.value)
+    assert "give --columns texts=NAME where" in str(refused.value)
     assert len(sb.build_own(every, kind="labels", out=tmp_path / "out").task("own").labels) == 900
 
 
@@ -100,7 +100,7 @@ def test_who_splits_says_so_first_with_counts(
         assert (train + validation + test, test) == (N, len(folder.test("own")))
     pl.DataFrame(ROWS | {"label": BINARY}).write_csv(tmp_path / "own.csv")
     command = ["build", "own", "visits", "--raw", str(tmp_path / "own.csv"), "--out", str(tmp_path / "out")]
-    result = CliRunner().invoke(app, [*command, "--no-depth"])
+    result = CliRunner().invoke(app, [*command, "--encoder", "none"])
     assert re.match(f"note: {SPLIT}", " ".join(result.stderr.split()))
     sb.build_own(ROWS | {"label": BINARY, "split": ["test"] * N})
     assert capsys.readouterr().err == ""

@@ -12,7 +12,7 @@ from shiftbench.builders import dr
 from shiftbench.builders.building.build import build, list_domains
 from shiftbench.builders.folder.manifest import TransformCount
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.builders.specs.words import words
+from shiftbench.builders.specs.transforms import words
 from shiftbench.builders.tables import squad_titles, subreddits
 from shiftbench.metrics.divergence import js_divergence
 from shiftbench.validation.report import InvalidInput

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from shiftbench.builders.folder.paths import repeats_path
+from shiftbench.builders.folder.configs import repeats_path
 from shiftbench.builders.folder.reader import REPEATED_TESTS, DatasetFolder
 from shiftbench.builders.folder.statistics import read_statistics
 from shiftbench.builders.publishing.public import public_copy

@@ -138,7 +138,7 @@ def test_the_card_of_the_full_folder_marks_what_is_for_own_use(mixed: DatasetFol
     assert "nli.harbour" in configs(mixed)
     text = text_of_card(mixed)
     assert (
-        "In this folder for your own use; `shiftbench publish` leaves it out:\n\n"
+        "In this folder for your own use; `shiftbench data publish` leaves it out:\n\n"
         "- harbour: rebuild only: Closed texts, licence: research use only\n"
     ) in text
     assert "Not in this folder" not in text

@@ -12,8 +12,7 @@ from huggingface_hub.errors import RepositoryNotFoundError
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.publishing.public import public_copy
-from shiftbench.builders.publishing.publish import plan_publishing
-from shiftbench.builders.publishing.repository import Target
+from shiftbench.builders.publishing.publish import Target, plan_publishing
 from shiftbench.cli import publish_command
 from shiftbench.validation.report import InvalidInput
 

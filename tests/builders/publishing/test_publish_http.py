@@ -13,8 +13,7 @@ import pytest
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.hashes import content_hash, rows_sha256
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.builders.publishing.publish import default_tag
-from shiftbench.builders.publishing.publish_folders import publish_folders
+from shiftbench.builders.publishing.publish import default_tag, publish_folders
 from shiftbench.validation.report import InvalidInput
 from tests.changed_folders import open_changed
 from tests.hub.clients import finish, load, start_publish

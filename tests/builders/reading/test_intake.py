@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import io
 import json
 import os
 import signal
@@ -21,6 +22,7 @@ from shiftbench.builders.specs.spec import Reader, Transform
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind
+from tests.heard import heard
 
 N_ROWS = 60
 READ = json_lines("text", "kind")
@@ -99,19 +101,20 @@ def test_each_consumer_gets_its_rows_and_counts(path: Path) -> None:
 @pytest.mark.parametrize("every", [0, 1e9], ids=["kept-often", "kept-when-stopped"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_stopped_after_any_block_it_goes_on_to_the_same_end(
-    every: float, error: type[BaseException], path: Path, capsys: pytest.CaptureFixture[str]
+    every: float, error: type[BaseException], path: Path
 ) -> None:
     expected = read_file(path, READ, CONSUMERS, cache=None)
     n_stops = 0
-    while True:
-        try:
-            found = read(path, Stopping(READ, 1, error), every=every)
-            break
-        except error:
-            n_stops += 1
+    with heard() as lines:
+        while True:
+            try:
+                found = read(path, Stopping(READ, 1, error), every=every)
+                break
+            except error:
+                n_stops += 1
     assert n_stops > 10
     same(found, expected)
-    assert capsys.readouterr().err.count("rows.jsonl.gz: reading resumes at line ") == n_stops
+    assert sum(line.startswith("rows.jsonl.gz: reading resumes at line ") for line in lines) == n_stops
 
 
 def test_what_a_step_failed_on_is_read_again(path: Path) -> None:
@@ -142,19 +145,20 @@ def unread(file: UpstreamFile) -> Iterator[pl.DataFrame]:
     raise AssertionError(f"{file.path} is read")
 
 
-def test_a_file_that_was_read_is_not_read_again(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_was_read_is_not_read_again(path: Path) -> None:
     class Unread(JsonLines):
         __call__ = staticmethod(unread)  # type: ignore[assignment]
         __repr__ = JsonLines.__repr__
 
     Unread.__qualname__ = "JsonLines"
     expected = read(path)
-    same(read(path, Unread(READ.keys)), expected)
-    assert "rows.jsonl.gz: was read before" in capsys.readouterr().err
+    with heard() as lines:
+        same(read(path, Unread(READ.keys)), expected)
+    assert lines == ["rows.jsonl.gz: was read before"]
 
 
 @pytest.mark.parametrize("what", ["time", "reader", "step", "size", "stratum", "key", "identity"])
-def test_another_file_or_request_is_read_anew(what: str, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_file_or_request_is_read_anew(what: str, path: Path) -> None:
     read(path)
     consumers, reader = CONSUMERS, READ
     changed = {
@@ -171,12 +175,13 @@ def test_another_file_or_request_is_read_anew(what: str, path: Path, capsys: pyt
         consumers = (*CONSUMERS[:3], Consumer("some", (keep("b"),), SAMPLE))
     else:
         consumers = (*CONSUMERS[:3], Consumer("some", (keep("a"),), changed[what]))
-    same(read(path, reader, consumers), read_file(path, reader, consumers, cache=None))
-    assert "read before" not in capsys.readouterr().err
+    with heard() as lines:
+        same(read(path, reader, consumers), read_file(path, reader, consumers, cache=None))
+    assert lines == []
 
 
 @pytest.mark.parametrize("harm", ["state", "part", "missing part"])
-def test_a_damaged_checkpoint_is_set_aside(harm: str, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_checkpoint_is_set_aside(harm: str, path: Path) -> None:
     expected = read(path)
     reads = path.parent / "cache" / "reads"
     (folder,) = (place for place in reads.iterdir() if place.is_dir())
@@ -187,16 +192,14 @@ def test_a_damaged_checkpoint_is_set_aside(harm: str, path: Path, capsys: pytest
         part.write_bytes(part.read_bytes()[:-1] + b"x")
     else:
         part.unlink()
-    same(read(path), expected)
-    message = capsys.readouterr().err
-    assert f"{folder}: a damaged checkpoint (" in message
-    assert f"was moved to {folder.name}.damaged; reading starts again" in message
+    with heard() as lines:
+        same(read(path), expected)
+    assert lines[0].startswith(f"{folder}: a damaged checkpoint (")
+    assert lines[0].endswith(f"was moved to {folder.name}.damaged; reading starts again")
     assert {place.name for place in reads.iterdir() if place.is_dir()} == {folder.name, folder.name + ".damaged"}
 
 
-def test_ctrl_c_waits_for_the_frame_at_hand_and_what_was_read_is_kept(
-    path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_waits_for_the_frame_at_hand_and_what_was_read_is_kept(path: Path) -> None:
     interrupting = True
 
     def interrupt(frame: pl.DataFrame) -> pl.DataFrame:
@@ -206,13 +209,14 @@ def test_ctrl_c_waits_for_the_frame_at_hand_and_what_was_read_is_kept(
 
     consumers = (*CONSUMERS[:2], Consumer("interrupting", (Transform("interrupt", interrupt),)), *CONSUMERS[2:])
     before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
+    with heard() as lines, pytest.raises(KeyboardInterrupt):
         read(path, consumers=consumers, every=1e9)
     assert signal.getsignal(signal.SIGINT) is before
-    assert "rows read so far are kept; run the same command again to resume" in capsys.readouterr().err
+    assert lines[-1].endswith("rows read so far are kept; run the same command again to resume")
     interrupting = False
-    same(read(path, consumers=consumers), read_file(path, READ, consumers, cache=None))
-    assert "reading resumes at line 4" in capsys.readouterr().err
+    with heard() as lines:
+        same(read(path, consumers=consumers), read_file(path, READ, consumers, cache=None))
+    assert lines[0].startswith("rows.jsonl.gz: reading resumes at line 4")
 
 
 def test_two_that_read_the_same_do_so_one_after_the_other(path: Path) -> None:
@@ -257,6 +261,18 @@ def test_a_reader_of_whole_texts_is_never_gone_on_with(path: Path) -> None:
     same(read(path, WholeTexts()), read_file(path, READ, CONSUMERS, cache=None))
 
 
-def test_progress_of_a_large_file_is_shown(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+class Terminal(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_is_shown_where_it_is_heard(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
     read(path)
-    assert "rows.jsonl.gz:" in capsys.readouterr().err
+    assert shown.getvalue() == ""
+    with heard():
+        read_file(path, READ, CONSUMERS, cache=None)
+    assert "rows.jsonl.gz:" in shown.getvalue()

@@ -11,8 +11,7 @@ import pytest
 
 import shiftbench.builders.specs
 from shiftbench.builders.building.build import BENCHMARKS
-from shiftbench.builders.folder.citations import read_citations
-from shiftbench.builders.folder.papers import DEPTH_F1, GENBENCH, PAPERS
+from shiftbench.builders.folder.citations import DEPTH_F1, GENBENCH, PAPERS, read_citations
 from shiftbench.builders.specs.sources import find_source, parse_sources, read_sources
 from shiftbench.validation.report import InvalidInput
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from shiftbench.builders.statistics.leaks import find_leaks
+from shiftbench.builders.statistics.near_pairs import find_leaks
 
 LONG = "the parcel came two days late and the box was torn open on one side but all parts were there and in order"
 

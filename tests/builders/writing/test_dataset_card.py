@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import yaml
 
+from shiftbench.builders.folder.citations import READ_OFF, TAXONOMY
 from shiftbench.builders.folder.manifest import Manifest
-from shiftbench.builders.folder.papers import READ_OFF, TAXONOMY
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.writing.dataset_card import dataset_card
 from shiftbench.validation.cards import Card

@@ -272,7 +272,7 @@ def test_every_kind_has_a_gold_column_here() -> None:
 @pytest.mark.long
 def test_the_commands_from_build_to_board(tmp_path: Path) -> None:
     out, preds, store = tmp_path / "out", tmp_path / "preds.parquet", tmp_path / "store"
-    built = run("build", "synthetic", "--out", out, "--withhold-labels", "--no-depth", "--json", "-")
+    built = run("build", "synthetic", "--out", out, "--withhold-labels", "--encoder", "none", "--json", "-")
     assert built.returncode == 0, built.stderr
     assert f"wrote {out}/public: the same without test labels; keep {out}/gold to yourself" in built.stderr
     assert "label_key" not in json.loads(built.stdout)
@@ -283,9 +283,12 @@ def test_the_commands_from_build_to_board(tmp_path: Path) -> None:
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "test labels are withheld in this folder; score with the gold folder" in refused.stderr
     assert run("submit", preds, "--card", card, "--to", store, "--data", out / "public").returncode == 1
-    sent = run("submit", preds, "--card", card, "--to", store, "--data", out / "gold")
+    sent = run("submit", preds, "--to", store, "--data", out / "gold")
     assert sent.returncode == 0, sent.stderr
-    assert len(Store(store).entries()) == 1
+    (entry,) = Store(store).entries()
+    # The card alone leads to the gold folder that was built on this machine.
+    nominated = run("board", "nominate", entry.id, "--to", store)
+    assert nominated.stderr == f"entry {entry.id} is nominated for synthetic/sa\n"
     assert "test labels are withheld" in run("protocol", "sa", "--data", out / "public").stderr
     assert "test labels are withheld" in run("serve", "--data", out / "public", "--store", store).stderr
 

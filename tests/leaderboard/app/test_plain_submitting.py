@@ -26,7 +26,7 @@ from shiftbench.leaderboard.app.plain_submitting import plain_submit_routes
 from shiftbench.leaderboard.app.server import ServerSettings, create_app
 from shiftbench.leaderboard.app.uploads import Uploads
 from shiftbench.leaderboard.board import Index
-from shiftbench.leaderboard.pages.plain_submit_page import Access, plain_submit_html
+from shiftbench.leaderboard.pages.submit_page import Access, plain_submit_html
 from shiftbench.scoring.scores.score import IN_THIS_PROCESS
 from tests.leaderboard.app.waiting import last_answer
 from tests.leaderboard.conftest import Filled, fill

@@ -19,7 +19,7 @@ from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.limits import MAX_BODY_BYTES
 from shiftbench.leaderboard.app.server import Server, serve
 from shiftbench.leaderboard.board import Index
-from shiftbench.leaderboard.pages.answer import answer_lines
+from shiftbench.leaderboard.pages.submit_page import answer_lines
 from shiftbench.leaderboard.store import Store
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard import attacks

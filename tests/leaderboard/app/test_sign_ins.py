@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from shiftbench.leaderboard.app import sign_ins
-from shiftbench.leaderboard.app.sign_ins import SignIns
+from shiftbench.leaderboard.app import signing_in
+from shiftbench.leaderboard.app.signing_in import SignIns
 
 
 def begun(server: SignIns, seconds: float = 60.0) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def test_a_sign_in_counts_until_it_ends_or_expires() -> None:
 
 
 def test_a_forgotten_one_does_not_count_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sign_ins, "MAX_ENDED", 5)
+    monkeypatch.setattr(signing_in, "MAX_ENDED", 5)
     server = SignIns()
     copies = [begun(server) for _ in range(20)]
     newest = begun(server)

@@ -11,8 +11,8 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index, find_board
+from shiftbench.leaderboard.board.boards import skeleton
 from shiftbench.leaderboard.board.copies import N_NEIGHBOURS, Copies
-from shiftbench.leaderboard.board.look_alikes import skeleton
 from shiftbench.leaderboard.pages.board_fragment import rows_fragment
 from shiftbench.leaderboard.store import Store
 from shiftbench.validation.cards import Card

@@ -7,7 +7,7 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.app.keeper import Keeper
-from shiftbench.leaderboard.board import Index, forecasts
+from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.board.forecasts import ANOTHER_ENTRY, FAILED, ForecastIndex, forecast_rows
 from shiftbench.leaderboard.store import Entry, Store
 from shiftbench.validation.cards import Card
@@ -95,10 +95,10 @@ def test_a_fault_costs_no_entry_and_is_shown(sent: tuple[Index, Entry, Entry], m
         raise InvalidInput(Problem("the store cannot be written", str(index.store.root)))
 
     found = ForecastIndex(index)
-    monkeypatch.setattr(forecasts, "forecast_again", fail)
+    monkeypatch.setattr(index.store, "forecast_again", fail)
     with pytest.raises(RuntimeError):
         found.compute(sure.id)
-    monkeypatch.setattr(forecasts, "forecast_again", refuse)
+    monkeypatch.setattr(index.store, "forecast_again", refuse)
     found.compute(bare.id)
     assert found.waiting() == []  # nothing is tried for ever
     board = next(board for board in index.boards() if board.task == TASK)

@@ -264,7 +264,7 @@ def test_entries_that_cannot_be_scored_keep_their_place(filled: Filled, store: S
 
 
 def test_a_fault_of_ours_in_one_entry_leaves_the_others_on_the_board(
-    filled: Filled, store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    filled: Filled, store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     bad, scores = filled.entries["poor"].id, store.scores
 
@@ -275,7 +275,7 @@ def test_a_fault_of_ours_in_one_entry_leaves_the_others_on_the_board(
     index = Index([filled.folder], store)
     assert index.frame(board_of(index)).height == 4
     assert index.reasons(bad) == ("its scoring failed on this server",)
-    assert "KeyError" in capsys.readouterr().err
+    assert "KeyError" in caplog.text
 
 
 def test_who_asks_for_scores_of_a_waiting_entry_does_not_score_it(filled: Filled, store: Store) -> None:

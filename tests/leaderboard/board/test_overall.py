@@ -8,8 +8,15 @@ import polars as pl
 import pytest
 
 from shiftbench.leaderboard.board import Benchmark, Board
-from shiftbench.leaderboard.board.overall import NO_RANKS, benchmarks_of, find_benchmark, line_key, overall_frame
-from shiftbench.leaderboard.board.overall_ranks import OverallRanks, mean_over_tasks
+from shiftbench.leaderboard.board.overall import (
+    NO_RANKS,
+    OverallRanks,
+    benchmarks_of,
+    find_benchmark,
+    line_key,
+    mean_over_tasks,
+    overall_frame,
+)
 from shiftbench.leaderboard.board.ranks import Replicates
 from shiftbench.leaderboard.board.rows import CARD_LINKS
 from shiftbench.validation.report import InvalidInput

@@ -3,7 +3,7 @@
 import polars as pl
 
 from shiftbench.leaderboard.board.places import BoardPlace, place_of
-from shiftbench.leaderboard.pages.place_part import place_part, place_words
+from shiftbench.leaderboard.pages.entry_page import place_part, place_words
 from tests.leaderboard.conftest import Visible
 
 

@@ -19,7 +19,7 @@ from shiftbench.leaderboard.board.submission import (
     submit,
     withdraw,
 )
-from shiftbench.leaderboard.pages.answer import answer_html, answer_lines
+from shiftbench.leaderboard.pages.submit_page import answer_html, answer_lines
 from shiftbench.leaderboard.store import Store
 from shiftbench.validation.report import InvalidInput, Problem
 from tests.leaderboard.conftest import Filled, Visible, predict

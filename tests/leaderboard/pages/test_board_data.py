@@ -11,8 +11,8 @@ import pytest
 
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.pages.board_data import board_csv, board_rows, overall_csv
-from shiftbench.leaderboard.pages.board_notes import about_data
-from shiftbench.leaderboard.pages.overall_query import OverallQuery
+from shiftbench.leaderboard.pages.board_page import about_data
+from shiftbench.leaderboard.pages.board_query import OverallQuery
 from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from tests.leaderboard.conftest import Filled

@@ -19,8 +19,7 @@ from shiftbench.leaderboard.pages.board_columns import columns_of
 from shiftbench.leaderboard.pages.board_data import board_csv
 from shiftbench.leaderboard.pages.board_fragment import rows_fragment
 from shiftbench.leaderboard.pages.board_page import board_page
-from shiftbench.leaderboard.pages.board_query import BoardQuery, matching, whole_table
-from shiftbench.leaderboard.pages.query import PAGE_ROWS
+from shiftbench.leaderboard.pages.board_query import PAGE_ROWS, BoardQuery, matching, whole_table
 from shiftbench.leaderboard.pages.shell import script
 from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.reports.intervals import HEIGHT, WIDTH, Scale, picture

@@ -9,8 +9,8 @@ import pytest
 
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.board.forecasts import ForecastsFound
+from shiftbench.leaderboard.pages.entry_page import EntryForecast, forecast_part
 from shiftbench.leaderboard.pages.forecast_board import Shown, forecast_csv, forecast_page
-from shiftbench.leaderboard.pages.forecast_part import EntryForecast, forecast_part
 from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.forecasting import CONCEPT_SHIFT
 from shiftbench.scoring.forecasting.comparison import Forecasted, compare_methods

@@ -7,9 +7,9 @@ import pytest
 
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.pages.board_fragment import rows_fragment
+from shiftbench.leaderboard.pages.board_query import OverallQuery
 from shiftbench.leaderboard.pages.links import icon_links, named_links
 from shiftbench.leaderboard.pages.overall_page import overall_fragment
-from shiftbench.leaderboard.pages.overall_query import OverallQuery
 from shiftbench.leaderboard.store import Store
 from shiftbench.validation.cards import Card
 from tests.leaderboard.conftest import Filled, Visible

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftbench.leaderboard.release.ladder import MIN_STEP, Measured
+from shiftbench.leaderboard.release.ranking import leading_set, places, steps_between
 from shiftbench.leaderboard.release.releases import Released
-from shiftbench.leaderboard.release.ties import leading_set, places, steps_between
 
 scores_and_steps = st.lists(st.integers(0, 60), min_size=1, max_size=9).flatmap(
     lambda scores: st.tuples(st.just([score / 1000 for score in scores]), st.integers(1, 20).map(lambda s: s / 1000))

@@ -13,7 +13,6 @@ from shiftbench.leaderboard.archive.from_archive import fill_store
 from shiftbench.leaderboard.archive.open_archive import archive_configs, write_archive
 from shiftbench.leaderboard.store import Entry, Store
 from shiftbench.leaderboard.store.entries import entry_id
-from shiftbench.leaderboard.store.forecasts import forecast_again, kept_forecasts
 from shiftbench.leaderboard.store.rescore import rescore
 from shiftbench.scoring.forecasting import entries as entry_forecasts
 from shiftbench.scoring.forecasting.entries import NO_CACHED_VECTORS, NO_PROBABILITIES, forecast_entry
@@ -40,7 +39,7 @@ class Sent:
 @pytest.fixture(scope="module")
 def kept(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Sent:
     found = Sent(synthetic, tmp_path_factory.mktemp("sent"))
-    forecast_again(found.store, found.entry, synthetic)
+    found.store.forecast_again(found.entry, synthetic)
     return found
 
 
@@ -53,7 +52,7 @@ def test_validation_rows_lie_beside_the_predictions_and_other_ids_stay(kept: Sen
     place = kept.store.root / "entries" / kept.entry.id
     assert sorted(path.name for path in place.iterdir()) == ["card.json", "predictions.parquet", "validation.parquet"]
     assert kept.store.entry(kept.entry.id).has_validation
-    rows = kept.store.validation_rows(kept.entry, kept.folder)
+    rows = kept.store.checked_files(kept.entry.id, kept.folder).validation
     assert rows is not None
     assert len(rows) == len(pl.read_parquet(kept.held_out))
     without = kept.send(None)
@@ -61,11 +60,11 @@ def test_validation_rows_lie_beside_the_predictions_and_other_ids_stay(kept: Sen
     assert without.id == entry_id("local", kept.card, stored) != kept.entry.id
     card = json.loads((kept.store.root / "entries" / without.id / "card.json").read_text())
     assert sorted(card) == ["card", "id", "submitted_at", "submitter"]
-    assert kept.store.validation_rows(without, kept.folder) is None
+    assert kept.store.checked_files(without.id, kept.folder).validation is None
 
 
 def test_forecasts_are_made_of_the_rows_that_were_sent(kept: Sent) -> None:
-    found = kept_forecasts(kept.store, kept.entry.id)
+    found = kept.store.forecasts(kept.entry.id)
     assert found is not None
     task = found.of(TASK)
     assert task is not None
@@ -118,7 +117,7 @@ def test_withheld_labels_take_no_validation_rows_and_are_not_forecast(tmp_path: 
         store.submit(tmp_path / "p.parquet", card, [gold], validation=tmp_path / "p.parquet")
     entry, _ = store.submit(tmp_path / "p.parquet", card, [gold])
     with pytest.raises(InvalidInput, match="nothing is forecast where labels are withheld"):
-        forecast_again(store, entry, gold)
+        store.forecast_again(entry, gold)
     assert rescore(store, [gold]).forecast == ()
     assert not list(store.root.rglob("*.forecasts.json"))
 
@@ -138,7 +137,7 @@ def test_what_a_kill_left_is_made_again_and_damage_never_costs_the_entry(sent: S
     (file,) = sent.store.root.rglob("*.forecasts.json")
     whole = file.read_bytes()
     file.write_bytes(whole[: len(whole) // 2])
-    assert kept_forecasts(sent.store, sent.entry.id) is None
+    assert sent.store.forecasts(sent.entry.id) is None
     assert rescore(sent.store, [sent.folder]).forecast == (sent.entry.id,)
     assert file.read_bytes() == whole
     file.unlink()
@@ -166,7 +165,7 @@ def test_validation_rows_of_another_entry_are_not_those_that_were_sent(sent: Sen
     file = sent.store.entry_files(sent.entry.id).validation
     pl.read_parquet(file).with_columns(confidence=pl.lit(0.5)).write_parquet(file)
     with pytest.raises(InvalidInput, match="card, predictions or validation rows have changed since"):
-        sent.store.validation_rows(sent.entry, sent.folder)
+        sent.store.checked_files(sent.entry.id, sent.folder).refuse_lost_validation()
     entrants, left_out = read_store(sent.store, [sent.folder])
     assert entrants == []
     assert "validation rows have changed since they were submitted" in left_out[0]
@@ -188,5 +187,5 @@ def test_an_archive_carries_validation_rows(kept: Sent, tmp_path: Path) -> None:
     n_filled, failed = fill_store(new, tmp_path / "archive", [kept.folder])
     assert (n_filled, failed) == (len(kept.store.ids()), {})
     (again,) = [entry for entry in new.entries() if entry.has_validation]
-    assert new.validation_rows(again, kept.folder) is not None
-    assert forecast_again(new, again, kept.folder) == kept_forecasts(kept.store, kept.entry.id)
+    assert new.checked_files(again.id, kept.folder).validation is not None
+    assert new.forecast_again(again, kept.folder) == kept.store.forecasts(kept.entry.id)

@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 from shiftbench.cli.command import app
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.store import Store, open_store
-from shiftbench.leaderboard.store.interval_changes import interval_changes
-from shiftbench.leaderboard.store.rescore import Change, rescore
+from shiftbench.leaderboard.store.rescore import Change, interval_changes, rescore
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from tests.hub.server import WRITE, running_hub
 from tests.leaderboard.conftest import Filled

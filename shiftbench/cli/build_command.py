@@ -1,0 +1,351 @@
+"""The commands ``build``. Everything heavier than typer is imported inside them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shiftbench.cli.former import note_of
+from shiftbench.cli.help import OUTPUT, PLAIN, Command, Group
+from shiftbench.validation.command_line import (
+    ColumnsOption,
+    JsonOption,
+    MinTextsOption,
+    console,
+    with_options,
+    writable_file,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from shiftbench.builders.encoder import Encoder
+    from shiftbench.builders.folder.manifest import Manifest
+
+_BENCHMARKS = ("dr", "boss", "df1")
+_NO_ENCODER = "none"
+
+_Raw = Annotated[
+    list[Path],
+    typer.Option("--raw", metavar="DIR", help="Folder of upstream files; of several, they are searched in order."),
+]
+_OUT = typer.Option("--out", metavar="DIR", help="Dataset folder to write.", rich_help_panel=OUTPUT)
+_Overwrite = Annotated[
+    bool,
+    typer.Option("--overwrite", help="Replace a dataset that is already at --out.", rich_help_panel=OUTPUT),
+]
+_WithholdLabels = Annotated[
+    bool,
+    typer.Option(
+        "--withhold-labels",
+        help="Write two dataset folders, DIR/public without test labels and DIR/gold with them.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+_EncoderName = Annotated[
+    str | None,
+    typer.Option(
+        "--encoder",
+        metavar="NAME",
+        help="Sentence encoder of the depths (how far texts lie from a source): Hub id, path, or 'wordllama'; 'none' "
+        "computes no depths.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class _FromUpstream:
+    """Options of the benchmarks that are built from upstream files."""
+
+    raw: _Raw
+    out: Annotated[Path | None, _OUT] = None
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed",
+            metavar="N",
+            help="Decides which groups become test and validation, which rows are drawn or fill a size, the subset "
+            "fewshot, and the deal of placebo tasks.",
+            min=0,
+        ),
+    ] = 0
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Build from incomplete upstream files; marked partial.")
+    ] = False
+    from_hub: Annotated[
+        bool,
+        typer.Option("--from-hub", help="Download missing files with open licences from the Hub into --raw."),
+    ] = False
+    overwrite: _Overwrite = False
+    encoder: _EncoderName = None
+    no_placebo: Annotated[
+        bool,
+        typer.Option("--no-placebo", help="goes in 0.4: placebo tasks may be left unread", hidden=True),
+    ] = False
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            "--record",
+            metavar="FILE",
+            help="for those who add a benchmark: what is measured of the files read",
+            callback=writable_file,
+            hidden=True,
+        ),
+    ] = None
+    other_revisions: Annotated[
+        bool,
+        typer.Option(
+            "--other-revisions",
+            help="Take files whose checksum is not the recorded one, but whose row count is; marks the dataset "
+            "unverified.",
+        ),
+    ] = False
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Build nothing: print for every file whether it is there and agrees with its record."
+        ),
+    ] = False
+    json_: JsonOption = None
+
+
+@dataclass(frozen=True)
+class _Withholdable(_FromUpstream):
+    """Options of those whose test labels can be withheld, which those of pairings cannot."""
+
+    withhold_labels: _WithholdLabels = False
+
+
+class _Builds(Group):
+    """The group ``build``, which understands ``--list`` and ``--check`` of the former version."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the name of today in place of the former option; it costs a line on standard error."""
+        typed = list(args)
+        others = [word for word in args if word not in ("--list", "--check")]
+        if "--list" in args:
+            args = today = ["list", *others]
+        elif "--check" in args and not {*_BENCHMARKS} & {*args}:
+            args, today = ["check", *others], ["dr --check", *others, "(and with boss, df1)"]
+        if args != typed:
+            typer.echo(note_of(" ".join([ctx.command_path, *typed]), " ".join([ctx.command_path, *today])), err=True)
+        rest: list[str] = super().parse_args(ctx, args)
+        return rest
+
+
+@with_options
+def dr(
+    task: Annotated[
+        str | None,
+        typer.Argument(metavar="TASK", help="One task, such as 'nli', or one domain, as 'sa.books'; default all."),
+    ] = None,
+    *,
+    options: _Withholdable,
+) -> None:
+    """Build Domain Robustness from its upstream files.
+
+    Example: shiftbench build dr nli --raw raw --out build/dr
+    """
+    _build_from_upstream("dr", task, options, withhold_labels=options.withhold_labels)
+
+
+@with_options
+def boss(
+    task: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TASK",
+            help="One task, such as 'ner', or one domain, as 'sa.sst'; 'candidates' are the data sets that it might "
+            "have been made of; default all.",
+        ),
+    ] = None,
+    *,
+    options: _Withholdable,
+) -> None:
+    """Build BOSS from its upstream files.
+
+    Example: shiftbench build boss sa --raw raw --out build/boss
+    """
+    _build_from_upstream("boss", task, options, withhold_labels=options.withhold_labels)
+
+
+@with_options
+def df1(
+    pairing: Annotated[
+        str | None, typer.Argument(metavar="PAIRING", help="One pairing, such as 'SiS-3'; default all.")
+    ] = None,
+    *,
+    options: _FromUpstream,
+) -> None:
+    """Build the pairings of the Depth F1 paper.
+
+    Example: shiftbench build df1 SiS-3 --raw raw --out build/df1
+    """
+    _build_from_upstream("df1", pairing, options, withhold_labels=False)
+
+
+def own(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What the task is to be called.")],
+    raw: Annotated[
+        list[Path],
+        typer.Option(
+            "--raw",
+            metavar="FILE_OR_DIR",
+            help="CSV, JSON lines, Parquet or lines of tokens; several, or a folder of them: a domain each.",
+        ),
+    ],
+    out: Annotated[Path, _OUT],
+    columns: ColumnsOption = None,
+    min_texts: MinTextsOption = None,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Decides which groups go to which split.", min=0)
+    ] = 0,
+    overwrite: _Overwrite = False,
+    encoder: _EncoderName = None,
+    withhold_labels: _WithholdLabels = False,
+    json_: JsonOption = None,
+) -> None:
+    """Build a dataset folder from a file of your own.
+
+    Example: shiftbench build own tickets --raw tickets.csv --columns domain=site --out build/tickets
+    """
+    from shiftbench.builders.building.own import MIN_TEXTS, build_own
+    from shiftbench.builders.building.own_columns import parse_columns
+
+    named, kind = parse_columns(columns or [])
+    manifest = build_own(
+        name,
+        raw,
+        out,
+        columns=named,
+        kind=kind,
+        min_texts=MIN_TEXTS if min_texts is None else min_texts,
+        seed=seed,
+        overwrite=overwrite,
+        encoder=_open_encoder(encoder),
+        withhold_labels=withhold_labels,
+    )
+    _print_built(out, manifest, (), json_, withhold_labels=withhold_labels)
+
+
+def synthetic(
+    out: Annotated[Path, _OUT],
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Decides the texts and the splits.", min=0)] = 0,
+    overwrite: _Overwrite = False,
+    encoder: _EncoderName = None,
+    withhold_labels: _WithholdLabels = False,
+    json_: JsonOption = None,
+) -> None:
+    """Build a small corpus of invented texts, offline.
+
+    Example: shiftbench build synthetic --out build/synthetic
+    """
+    from shiftbench.builders.building.synthetic import build_synthetic
+
+    opened = _open_encoder(encoder)
+    manifest = build_synthetic(out, seed=seed, overwrite=overwrite, encoder=opened, withhold_labels=withhold_labels)
+    _print_built(out, manifest, (), json_, withhold_labels=withhold_labels)
+
+
+def list_(
+    benchmark: Annotated[
+        str | None, typer.Argument(metavar="BENCHMARK", help="'dr', 'boss' or 'df1'; default all.")
+    ] = None,
+) -> None:
+    """List what can be built from upstream files.
+
+    Example: shiftbench build list dr
+    """
+    from shiftbench.builders.building.build import list_domains
+
+    typer.echo("\n".join(list_domains(benchmark)))
+
+
+def check(raw: _Raw, json_: JsonOption = None) -> None:
+    """Check the upstream files of all benchmarks, as ``build --check`` did in the former version.
+
+    Example: shiftbench build dr --check --raw raw
+    """
+    _check_files(None, None, raw, json_)
+
+
+def _build_from_upstream(benchmark: str, task: str | None, options: _FromUpstream, *, withhold_labels: bool) -> None:
+    """Build a benchmark, or check its files."""
+    from shiftbench.builders.building.build import build as build_benchmark
+    from shiftbench.validation.report import InvalidInput
+
+    if options.check:
+        unread = {"--out": options.out, "--partial": options.partial, "--record": options.record,
+                  "--other-revisions": options.other_revisions}  # fmt: skip
+        if given := [name for name, value in unread.items() if value]:
+            raise typer.BadParameter(f"these do not apply to --check: {', '.join(given)}")
+        _check_files(benchmark, task, options.raw, options.json_)
+        return
+    if options.out is None:
+        raise typer.BadParameter("give --out, the folder to write, or --check")
+    manifest, failed, without_files = build_benchmark(
+        benchmark,
+        task,
+        options.raw,
+        options.out,
+        seed=options.seed,
+        partial=options.partial,
+        overwrite=options.overwrite,
+        encoder=_open_encoder(options.encoder),
+        placebo=not options.no_placebo,
+        record=options.record,
+        withhold_labels=withhold_labels,
+        other_revisions=options.other_revisions,
+        from_hub=options.from_hub,
+    )
+    _print_built(options.out, manifest, without_files, options.json_, withhold_labels=withhold_labels)
+    if failed:
+        typer.echo(f"not built, or built without all rows: {', '.join(failed)}", err=True)
+        raise InvalidInput(dict.fromkeys(problem for problems in failed.values() for problem in problems))
+
+
+def _open_encoder(name: str | None) -> "Encoder | None":
+    """Open the encoder of depths; None for 'none'. A cache that cannot be written is refused here, before any work."""
+    from shiftbench.builders.cache import check_cache
+    from shiftbench.builders.encoder import Encoder
+
+    check_cache()
+    return None if name == _NO_ENCODER else Encoder(name)
+
+
+def _print_built(
+    out: Path, manifest: "Manifest", without_files: Iterable[str], json_: str | None, *, withhold_labels: bool
+) -> None:
+    """Print what was built, and write its manifest as JSON."""
+    from shiftbench.builders.building.report import print_build
+    from shiftbench.builders.folder.manifest import GOLD_FOLDER, PUBLIC_FOLDER
+
+    whole = out / GOLD_FOLDER if withhold_labels else out
+    print_build(whole, manifest, tuple(without_files), console(stderr=True))
+    if withhold_labels:
+        typer.echo(f"wrote {out / PUBLIC_FOLDER}: the same without test labels; keep {whole} to yourself", err=True)
+    write_json(manifest.model_dump(mode="json", exclude={"label_key"}), json_)
+
+
+def _check_files(benchmark: str | None, task: str | None, raw: list[Path], json_: str | None) -> None:
+    """Print the table of upstream files; the exit status is 1 where one is there and not as recorded."""
+    from shiftbench.builders.building.check import check_files, print_check
+
+    files = check_files(benchmark, task, raw)
+    print_check(files, console(stderr=True))
+    write_json([file._asdict() for file in files], json_)
+    if any(file.state == "there" for file in files):
+        raise typer.Exit(1)
+
+
+build_app = typer.Typer(
+    cls=_Builds,
+    help="Build a dataset folder: a benchmark, or data of your own.\n\n"
+    "Example: shiftbench build dr nli --raw raw --out build/dr",
+    no_args_is_help=True,
+    **PLAIN,
+)
+for _name, _command in {"dr": dr, "boss": boss, "df1": df1, "own": own, "synthetic": synthetic, "list": list_}.items():
+    build_app.command(_name, cls=Command)(_command)
+build_app.command("check", cls=Command, hidden=True)(check)

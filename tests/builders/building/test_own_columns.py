@@ -1,0 +1,55 @@
+"""Columns of one's own file, as they are typed after ``--columns``."""
+
+import pytest
+
+from shiftbench.builders.building.own_columns import ROLES, Columns, parse_columns
+from shiftbench.validation.report import UnknownChoice
+from shiftbench.validation.vocabulary import TaskKind
+
+
+@pytest.mark.parametrize(
+    ("typed", "columns", "kind"),
+    [
+        ([], Columns(), None),
+        (["domain=site,label=stars"], Columns(domain="site", label="stars"), None),
+        (["domain=site", "label=stars"], Columns(domain="site", label="stars"), None),
+        (["id=key , split = part,group=page"], Columns(id="key", split="part", group="page"), None),
+        (["text=premise,text=hypothesis"], Columns(text=("premise", "hypothesis")), None),
+        (["month=date"], Columns(domain="date", domain_by="month"), None),
+        (["quarter=d,labels=stars"], Columns(domain="d", label="stars", domain_by="quarter"), TaskKind.CLASSIFICATION),
+        (["year=date"], Columns(domain="date", domain_by="year"), None),
+        (["tags=bio"], Columns(label="bio"), TaskKind.TAGGING),
+        (["answers=spans"], Columns(label="spans"), TaskKind.EXTRACTIVE_QA),
+        (["texts="], Columns(), TaskKind.GENERATION),
+        (["domain=City, state,id=a=b"], Columns(domain="City, state", id="a=b"), None),
+        (["text=Body text"], Columns(text=("Body text",)), None),
+    ],
+)  # fmt: skip
+def test_roles_are_parsed(typed: list[str], columns: Columns, kind: TaskKind | None) -> None:
+    assert parse_columns(typed) == (columns, kind)
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (["site"], "a column is named without its role; found 'site'"),
+        (["lable=stars"], "there is no such role of a column; found 'lable'"),
+        (["domain=site,lable=stars"], "there is no such role of a column; found 'lable'"),
+        (["domain="], "no column is named; found 'domain='; give domain=COLUMN"),
+        (["domain=a", "domain=b"], "one role is given to several columns; found domain=a, domain=b"),
+        (["domain=site,month=date"], "found domain=site, month=date; give one of them"),
+        (["label=stars,tags=bio"], "found label=stars, tags=bio"),
+        (["id=a,id=b"], "found id=a, id=b"),
+    ],
+)
+def test_what_cannot_be_parsed_is_refused(typed: list[str], words: str) -> None:
+    with pytest.raises(UnknownChoice) as refused:
+        parse_columns(typed)
+    assert words in str(refused.value)
+    assert "--columns" in str(refused.value)
+
+
+def test_an_unknown_role_lists_the_roles() -> None:
+    with pytest.raises(UnknownChoice) as refused:
+        parse_columns(["lable=stars"])
+    assert str(refused.value).endswith(f"with a role of {', '.join(ROLES)}")

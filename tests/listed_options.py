@@ -1,0 +1,68 @@
+"""Commands and their options as they are shown: ``python -m tests.listed_options`` prints the counts.
+
+The train programs are counted apart. A function that stands under several names is counted once.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from shiftbench.cli.command import app
+
+MOST_OPTIONS = 230
+"""Options over all commands but the train programs, as 0.3 began."""
+
+
+class Listed(NamedTuple):
+    """A command that ``--help`` shows: its words, the command, its options that are shown."""
+
+    words: str
+    command: Any
+    options: dict[str, Any]
+
+
+def listed_commands(group: Any = None, words: str = "") -> Iterator[Listed]:
+    """List the commands of the program, groups entered, hidden ones left out."""
+    group = get_command(app) if group is None else group
+    context = typer.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command.hidden:
+            continue
+        if isinstance(command, TyperGroup):
+            yield from listed_commands(command, f"{words} {name}".strip())
+        else:
+            shown = {max(p.opts, key=len): p for p in command.params if p.param_type_name == "option" and not p.hidden}
+            yield Listed(f"{words} {name}".strip(), command, shown)
+
+
+def counted_options() -> dict[str, int]:
+    """Count the options of each command but the train programs; names of one function stand together."""
+    by_function: dict[Any, tuple[list[str], int]] = {}
+    for words, command, options in listed_commands():
+        if not words.startswith("train "):
+            names, _ = by_function.setdefault(_code(command), ([], len(options)))
+            names.append(words)
+    return {", ".join(names): n for names, n in by_function.values()}
+
+
+def _code(command: Any) -> Any:
+    """Return what identifies the function that a command runs, beneath what typer wrapped it in."""
+    inner = command.callback
+    while hasattr(inner, "__wrapped__"):
+        inner = inner.__wrapped__
+    return inner
+
+
+if __name__ == "__main__":
+    counts = counted_options()
+    for names, n in counts.items():
+        print(f"{n:4}  {names}")
+    programs = [each for each in listed_commands() if each.words.startswith("train ")]
+    once = Counter(name for each in listed_commands() for name in each.options)
+    print(f"{sum(counts.values())} options over {len(counts)} commands; {len(once)} names of options")
+    print(f"{sum(len(each.options) for each in programs)} options over {len(programs)} train programs")

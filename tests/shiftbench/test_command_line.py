@@ -1,0 +1,153 @@
+"""What the commands are called, what their help shows, and how names of the former version are understood."""
+
+import os
+import re
+import subprocess
+from collections import defaultdict
+
+import pytest
+
+from shiftbench.cli.former import COMMANDS, OPTIONS, todays_arguments, todays_command
+from tests.command_line import COMMAND, run
+from tests.listed_options import MOST_OPTIONS, counted_options, listed_commands
+
+LISTED = {each.words: each for each in listed_commands()}
+TOP = (
+    *("check", "score", "compare", "gate", "forecast", "label", "predict"),
+    *("train", "grid", "plan", "demo", "build", "serve", "submit"),
+)
+GROUPS = ("data", "board", "logs", "study")
+OWN_WORDS = {
+    "--out", "--data", "--raw", "--seed", "--task", "--target", "--name", "--report", "--picture", "--store", "--to",
+    "--id", "--source", "--revision", "--dry-run", "--card", "--trained-on",
+}  # fmt: skip
+"""Options whose words say what the command does with them."""
+
+
+def help_of(*words: str) -> str:
+    environment = os.environ | {"COLUMNS": "80"}
+    done = subprocess.run([str(COMMAND), *words, "--help"], capture_output=True, text=True, check=True, env=environment)
+    return done.stdout
+
+
+def test_fourteen_commands_and_four_groups() -> None:
+    assert {words.split()[0] for words in LISTED} == {*TOP, *GROUPS}
+    text = help_of()
+    for name in (*TOP, *GROUPS):
+        assert re.search(rf"^  {name} +\S", text, flags=re.M), name
+
+
+def test_options_are_few() -> None:
+    assert sum(counted_options().values()) <= MOST_OPTIONS
+
+
+@pytest.mark.parametrize("group", [(), *((name,) for name in GROUPS), ("train",), ("build",), ("study", "attack")])
+def test_no_line_of_a_list_is_cut(group: tuple[str, ...]) -> None:
+    text = help_of(*group)
+    assert max(map(len, text.splitlines())) <= 80
+    listed = re.findall(r"^  ([a-z][a-z0-9-]+)  +(\S.*)$", text, flags=re.M)
+    assert listed
+    for name, about in listed:
+        assert not about.endswith("..."), (name, about)
+        assert re.search(rf"^  {name}  +.*\n(?:  \S|\n|\Z)", text, flags=re.M), f"{name}: its line is wrapped"
+
+
+@pytest.mark.parametrize("words", [words for words in LISTED if not words.startswith("train ")])
+def test_help_shows_an_example(words: str) -> None:
+    typed = f"shiftbench {words}"
+    help_text = " ".join((LISTED[words].command.help or "").split())
+    assert f"Example: {typed}" in help_text or f"Example: {typed.rsplit(' ', 1)[0]} " in help_text, words
+
+
+def test_a_shared_option_is_the_same_everywhere() -> None:
+    """Same words, same placeholder: what differs has a name of its own, or says what the command does with it."""
+    texts: dict[str, dict[tuple[str, str], list[str]]] = defaultdict(lambda: defaultdict(list))
+    for words, _, options in LISTED.values():
+        if not words.startswith("train "):
+            for name, option in options.items():
+                texts[name][option.help, option.metavar].append(words)
+    differing = {name: dict(each) for name, each in texts.items() if len(each) > 1 and name not in OWN_WORDS}
+    assert differing == {}
+
+
+def test_every_former_option_has_one_of_today() -> None:
+    """A table that names an option no command has would rewrite nothing."""
+    known = {name for _, command, _ in LISTED.values() for option in command.params for name in option.opts}
+    for former, today in OPTIONS.items():
+        assert today.option in known, former
+
+
+@pytest.mark.parametrize("former", COMMANDS)
+def test_a_former_command_runs_with_one_line(former: str) -> None:
+    today = todays_command(former)
+    assert today is not None
+    done = run(former, "--help")
+    assert (done.returncode, done.stdout) == (0, run(*today, "--help").stdout)
+    assert done.stderr == (
+        f"'shiftbench {former}' is now 'shiftbench {' '.join(today)}'; the former name ends with 0.4\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("typed", "today"),
+    [
+        (["--label-column", "stars", "--id-column=key"], ["--columns", "label=stars", "--columns", "id=key"]),
+        (["--text-column", "a", "--text-column", "b"], ["--columns", "text=a", "--columns", "text=b"]),
+        (["--domain-by", "month", "--domain-column", "day"], ["--columns", "month=day"]),
+        (["--domain-by", "year"], ["--columns", "year=domain"]),
+        (["--kind", "tags"], ["--columns", "tags=tags"]),
+        (["--label-column", "gold", "--kind", "texts"], ["--columns", "texts=gold"]),
+        (["--trust-pickle", "x"], ["x", "--model-arg", "trust_pickle=yes"]),
+        (["--engine", "local"], []),
+        (["--engine", "ray"], ["--ray", "local"]),
+        (["--engine", "ray", "--address", "auto"], ["--ray", "auto"]),
+        (["--no-depth", "--", "--kind"], ["--encoder", "none", "--", "--kind"]),
+    ],
+    ids=lambda words: " ".join(words) or "nothing",
+)
+def test_former_options_are_rewritten(typed: list[str], today: list[str]) -> None:
+    known = {"--columns", "--model-arg", "--ray", "--encoder"}
+    assert todays_arguments(typed, known)[0] == today
+    assert todays_arguments(typed, known | set(OPTIONS))[0] == typed
+    assert todays_arguments(typed, {"--out"})[0] == typed
+
+
+@pytest.mark.parametrize(
+    ("typed", "like"),
+    [
+        (("scroe",), "'score'"),
+        (("pubish",), "'data publish'"),
+        (("board", "witdraw"), "'withdraw'"),
+        (("compare-log",), "'logs compare'"),
+    ],
+)
+def test_a_typo_gets_a_suggestion(typed: tuple[str, ...], like: str) -> None:
+    done = run(*typed)
+    assert done.returncode == 2
+    assert like in done.stderr.splitlines()[-1]
+
+
+def test_a_typo_in_an_option_gets_a_suggestion() -> None:
+    done = run("score", "p.csv", "--data", "x", "--reprot", "r.html")
+    assert done.returncode == 2
+    assert "--report" in done.stderr
+
+
+def test_the_shell_completes_commands_and_options() -> None:
+    def completed(line: str) -> list[str]:
+        words = line.split(" ")
+        environment = os.environ | {
+            "_SHIFTBENCH_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)
+        }  # fmt: skip
+        done = subprocess.run([str(COMMAND)], capture_output=True, text=True, check=False, env=environment)
+        return done.stdout.split()
+
+    assert completed("shiftbench bo") == ["board"]
+    assert completed("shiftbench board rel") == ["release-round"]
+    assert completed("shiftbench score --marg") == ["--margin"]
+    assert "compare-logs" not in completed("shiftbench com")
+
+
+def test_exit_codes_stand_in_one_table() -> None:
+    text = help_of()
+    assert re.findall(r"^  (\d+) +\S", text, flags=re.M) == ["0", "1", "2", "3", "130"]
