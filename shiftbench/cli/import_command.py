@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.validation.command_line import DataOption, LabelMap, PredictionOut, SubsetOption
+from shiftbench.cli.data_options import FormerSubsetOption
+from shiftbench.validation.command_line import DataOption, LabelMap, PredictionOut
 from shiftbench.validation.notices import DataWarning
 from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE, TOKENS, ExampleId, TaskKind
@@ -49,7 +50,7 @@ def import_logs(
         ),
     ] = None,
     label_map: LabelMap = None,
-    subset: SubsetOption = "all",
+    subset: FormerSubsetOption = None,
     name: Annotated[
         str | None, typer.Option("--name", metavar="TEXT", help="The entry's name in the card. Default: the model's.")
     ] = None,
@@ -64,6 +65,7 @@ def import_logs(
     """
     from shiftbench.baselines.program import check_out_path, make_card, write_outputs
     from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.checking.inputs import find_subset, prediction_file
     from shiftbench.scoring.interchange.log import TOOLS
     from shiftbench.scoring.interchange.predictions import (
         joined_predictions,
@@ -79,17 +81,24 @@ def import_logs(
     check_out_path(out)
     folder = DatasetFolder.open(data)
     logs, parts = [], []
-    tests: set[str] = set()
+    tasks: set[str] = set()
     for file in files:
         log = read_log(file, tool=tool, filter_name=filter_)
         task = _find_task(log, folder)
-        rows, (parse, match) = _test_rows(folder, task, subset), _answer_rules(folder, task, log, label_map or ())
+        rows, (parse, match) = (
+            _test_rows(folder, task, subset or "all"),
+            _answer_rules(folder, task, log, label_map or ()),
+        )
         predictions = log_predictions(log, rows, parse, match, _log_source(source, log, folder, task))
         typer.echo(reading_notes(log, predictions), err=True)
-        tests.update(rows["id"])
+        tasks.add(task)
         logs.append(log)
         parts.append(predictions)
     joined = joined_predictions(parts, logs)
+    if subset is None:
+        with prediction_file(joined) as path:
+            subset = find_subset(path, folder)
+    tests = {str(id_) for task in tasks for id_ in _test_rows(folder, task, subset)["id"]}
     _warn_of_partial_domains(set(joined["id"]), tests)
     facts = run_facts(logs)
     sources = set(joined["source"])
