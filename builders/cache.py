@@ -55,7 +55,6 @@ def remember_folder(content_hash: str, folder: Path) -> None:
     """Record where the dataset with a content hash lies, so that a card alone leads to it.
 
     Args:
-        content_hash: of the dataset, 64 hex digits.
         folder: where it lies; noted as an absolute path.
     """
     note = cache_folder() / "folders" / content_hash
@@ -66,8 +65,6 @@ def remember_folder(content_hash: str, folder: Path) -> None:
 def recall_folder(content_hash: str) -> Path | None:
     """Find where a dataset was built.
 
-    Args:
-        content_hash: of the dataset, 64 hex digits.
     Returns: the folder; None when that is not known or it is no longer there.
     """
     note = cache_folder() / "folders" / content_hash
@@ -79,7 +76,6 @@ def remember_model(folder: Path, state: str, digest: str) -> None:
     """Record the hash of a model's files, which takes half a second to compute.
 
     Args:
-        folder: of the model.
         state: changes whenever one of its files does.
         digest: of their content, 64 hex digits.
     """
@@ -89,9 +85,6 @@ def remember_model(folder: Path, state: str, digest: str) -> None:
 def recall_model(folder: Path, state: str) -> str | None:
     """Find the hash of a model's files.
 
-    Args:
-        folder: of the model.
-        state: of its files now.
     Returns: the hash; None when it was not noted, or a file has changed since.
     """
     try:
@@ -109,7 +102,6 @@ def remember_files(folder: Path, checksums: Mapping[str, tuple[list[int], str]])
     """Record the checksums of a dataset folder's files, so that opening it again need not read them.
 
     Args:
-        folder: the folder.
         checksums: by path inside the folder, the file's state and its SHA-256.
     """
     _write_note(_files_note(folder), json.dumps(checksums))
@@ -118,8 +110,6 @@ def remember_files(folder: Path, checksums: Mapping[str, tuple[list[int], str]])
 def recall_files(folder: Path) -> dict[str, tuple[list[int], str]]:
     """Find the checksums of a dataset folder's files; each holds for as long as its file is in the recorded state.
 
-    Args:
-        folder: the folder.
     Returns: as ``remember_files`` takes them; empty when none were noted.
     """
     try:

@@ -8,8 +8,6 @@ from pathlib import Path
 def file_sha256(path: Path) -> str:
     """Hash a file's bytes.
 
-    Args:
-        path: the file; it is read in parts.
     Returns: its SHA-256, 64 hex digits.
     """
     with path.open("rb") as stream:
@@ -33,7 +31,6 @@ def folder_state(folder: Path, paths: Iterable[Path] | None = None) -> dict[str,
     """Return the states of files below a folder.
 
     Args:
-        folder: the folder.
         paths: the files; all by default.
     Returns: by path inside the folder, with slashes.
     """

@@ -12,7 +12,6 @@ from dataclasses import replace
 from shiftbench.builders.dr import inference
 from shiftbench.builders.folder.manifest import Pairing
 from shiftbench.builders.readers.aligned_lines import rated_texts
-from shiftbench.builders.specs.sources import find_source
 from shiftbench.builders.specs.spec import DomainSpec, FileSpec, TaskSpec
 from shiftbench.builders.specs.transforms import group_by_text, keep_filled, label_from, rename
 from shiftbench.validation.vocabulary import TaskKind
@@ -21,7 +20,6 @@ _Part = Callable[[str, str], DomainSpec]
 """Name and split of a domain -> what of it is read."""
 
 TITLE = "Source-target pairings of the Depth F1 paper"
-DAS = find_source("das")
 _TEXT = (keep_filled("text"), group_by_text("text"))
 _FIVE = (rename({"text": "text", "rating": "label"}), *_TEXT)
 _TEN = (
@@ -57,9 +55,7 @@ def _genre(name: str, split: str) -> DomainSpec:
 
 def _reviews(name: str, split: str) -> DomainSpec:
     highest, transforms = (10, _TEN) if name == "imdb" else (5, _FIVE)
-    file = FileSpec(
-        DAS, f"das/large/{_FOLDERS[name]}/text.txt", rated_texts("label.txt", highest), beside=("label.txt",)
-    )
+    file = FileSpec(f"das/large/{_FOLDERS[name]}/text.txt", rated_texts("label.txt", highest), beside=("label.txt",))
     return DomainSpec(name=name, files={split: (file,)}, transforms=transforms)
 
 

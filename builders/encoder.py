@@ -41,8 +41,6 @@ ChunkEncoder = Callable[[list[str]], Sequence[Vectors] | Vectors]
 def offline_weights(encoder: str) -> Path | None:
     """Find the default encoder's weights in the ``offline`` extra.
 
-    Args:
-        encoder: name of an encoder.
     Returns: the folder of its weights; None for other encoders, or where the extra is not installed.
     """
     from importlib.util import find_spec
@@ -104,7 +102,6 @@ def encoder_texts(frame: pl.DataFrame, inputs: Sequence[str]) -> list[str]:
     """Join each row's inputs to the text that an encoder encodes (Depth F1 paper, sec. 4.1).
 
     Args:
-        frame: rows with the input columns.
         inputs: their names. Of a question, question and context are joined, in this order; of generation the source
             text alone is taken; tokens are joined by spaces.
     Returns: a text for each row, its parts joined by a newline.

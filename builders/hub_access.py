@@ -116,7 +116,6 @@ def retry(attempt: Callable[[int], T], *, overtaken_tries: int = TRIES) -> T:
     Args:
         attempt: gets the number of this try, from 1.
         overtaken_tries: how often it is made where others got ahead of it: each time, one of them was done.
-    Returns: what the attempt returns.
     """
     tries = failures = overtaken = 0
     while True:

@@ -20,8 +20,6 @@ _ANY_LENGTH = 1_000_000
 def static_folder(encoder: str) -> Path | None:
     """Find the files of the static encoder.
 
-    Args:
-        encoder: name of an encoder.
     Returns: the folder of the package; None for other encoders.
     Raises: InvalidInput when the package is not installed.
     """

@@ -3,9 +3,9 @@
 SST and DynaSent come from a folder of ``boss``, whose shares of the labels they keep. Of MAMS each sentence is taken
 once, with one of its aspects, drawn by a fixed seed, named behind it: "... (about: food)".
 
-    shiftbench build boss sa --raw RAW --partial --no-depth --out build/boss-sa
+    shiftbench build boss sa --raw RAW --partial --encoder none --out build/boss-sa
     python baselines/results/sentiment_rows.py build/boss-sa RAW build/sentiment.csv
-    shiftbench build own sentiment --raw build/sentiment.csv --no-depth --out build/sentiment
+    shiftbench build own sentiment --raw build/sentiment.csv --encoder none --out build/sentiment
 """
 
 import xml.etree.ElementTree as ET

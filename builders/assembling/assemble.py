@@ -69,7 +69,6 @@ def assemble(
     """Turn labelled rows into finished splits.
 
     Args:
-        spec: the task.
         rows: by domain and upstream split, frames with the task's inputs, its gold column (labels and tags by
             name) and ``group``.
         sources: by domain, the sources its rows came from.
@@ -273,10 +272,6 @@ def finish_rows(
     """Add ids, domain and label codes, as ``with_ids`` does, to rows that may lie on disk.
 
     Args:
-        rows: a split's rows.
-        spec: the task.
-        domain: its domain.
-        split: its split.
         store: a folder for the finished rows; None returns a frame.
         step: what to put in place of columns beforehand, such as codes for labels.
     Returns: the rows with ids, sorted by id.
@@ -387,7 +382,6 @@ def upstream_votes(spec: TaskSpec, splits: Mapping[str, Rows]) -> pl.DataFrame |
     """Collect the votes on a domain's test texts, where a step has read them.
 
     Args:
-        spec: the task.
         splits: by upstream split, rows with the label's name and maybe ``VOTES``.
     Returns: the inputs, ``label`` and ``VOTES``, one row for each two that agree in the former; None without votes.
     """

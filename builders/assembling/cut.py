@@ -92,7 +92,6 @@ def fill_to_sizes(
     """Draw splits of a size: the paper's, or what the smallest domain has.
 
     Args:
-        spec: the task, with its sizes and its balance.
         domains: by domain, the rows of each split.
         cut: by domain, the splits to fill; others stay as they are.
         seed: decides which rows fill a size.

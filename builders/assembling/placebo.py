@@ -27,7 +27,6 @@ def placebo_task(
     there are domains is left out.
 
     Args:
-        task: the real task.
         seed: decides which group goes to which domain.
         balanced: keep the real task's balance; otherwise labels do not affect which groups are dealt where, so that the
             rows dropped reveal no label.
@@ -94,9 +93,7 @@ def _deal_rows(
     """Deal a task's rows: frames, or where there is a store rows on disk.
 
     Args:
-        task: the task.
         deal: by id, the split and the number of the domain that gets the row; rows without stay away.
-        domains: names of the domains, in order.
         store: a folder for the rows.
     """
     dealt: dict[str, dict[str, Rows]] = {domain: {} for domain in domains}

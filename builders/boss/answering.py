@@ -1,28 +1,23 @@
 """BOSS EQA: SQuAD; OOD questions written against models, about news, and from a quiz with search results."""
 
-from shiftbench.builders.boss.differences import find_differences
+from shiftbench.builders.boss.suite import candidates, suite_task
 from shiftbench.builders.folder.manifest import Provenance
 from shiftbench.builders.readers.mrqa import mrqa
 from shiftbench.builders.readers.squad import squad
-from shiftbench.builders.specs.sources import find_source
-from shiftbench.builders.specs.spec import DomainSpec, FileSpec, TaskSpec
+from shiftbench.builders.specs.spec import DomainSpec, FileSpec, files_of
 from shiftbench.builders.specs.transforms import group_by, group_by_text, keep_filled, select
 from shiftbench.validation.vocabulary import TaskKind
 
-SQUAD = find_source("squad_v1")
-ADVQA = find_source("advqa")
-SQUADSHIFTS = find_source("squadshifts")
 _COLUMNS = select("title", "context", "question", "answers", "group")
 _INPUTS = ("title", "context", "question")
 _FILLED = (keep_filled("context"), keep_filled("question"))
 
 
 def _mrqa(name: str, file: str, provenance: Provenance) -> DomainSpec:
-    source = find_source(f"mrqa_{name}")
     return DomainSpec(
         name=name,
         files={
-            split: (FileSpec(source, f"mrqa/{folder}/{file}.jsonl", mrqa),)
+            split: (FileSpec(f"mrqa/{folder}/{file}.jsonl", mrqa, slug=f"mrqa_{name}"),)
             for split, folder in {"train": "train", "test": "dev"}.items()
         },
         transforms=(*_FILLED, group_by_text("context"), _COLUMNS),
@@ -36,18 +31,12 @@ def _documents(name: str, files: dict[str, tuple[FileSpec, ...]], provenance: Pr
 
 _SQUAD = _documents(
     "squad",
-    {
-        "train": (FileSpec(SQUAD, "squad_v1/train-v1.1.json", squad),),
-        "test": (FileSpec(SQUAD, "squad_v1/dev-v1.1.json", squad),),
-    },
+    files_of(squad, train="squad_v1/train-v1.1.json", test="squad_v1/dev-v1.1.json"),
     Provenance(title="SQuAD", text_sources=("Wikipedia",), breadth=2, paper_rows={"train": 87_599, "test": 10_570}),
 )
 _ADVQA = _documents(
     "advqa",
-    {
-        "train": (FileSpec(ADVQA, "advqa/aqa_v1.0/combined/train.json", squad),),
-        "test": (FileSpec(ADVQA, "advqa/aqa_v1.0/combined/dev.json", squad),),
-    },
+    files_of(squad, train="advqa/aqa_v1.0/combined/train.json", test="advqa/aqa_v1.0/combined/dev.json"),
     Provenance(
         title="AdvQA",
         text_sources=("Adversarial",),
@@ -65,24 +54,18 @@ _SEARCHQA = _mrqa(
     "searchqa",
     "SearchQA",
     Provenance(
-        title="SearchQA",
-        text_sources=("Google search", "J!Archive"),
-        paper_rows={"train": 117_384, "test": 16_980},
+        title="SearchQA", text_sources=("Google search", "J!Archive"), paper_rows={"train": 117_384, "test": 16_980}
     ),
 )
-EQA = TaskSpec(
-    benchmark="boss",
-    name="eqa",
-    title="Extractive question answering: SQuAD against adversarial questions, news and search results",
-    kind=TaskKind.EXTRACTIVE_QA,
+EQA = suite_task(
+    "eqa",
+    "Extractive question answering: SQuAD against adversarial questions, news and search results",
+    TaskKind.EXTRACTIVE_QA,
+    "token_f1",
+    (_SQUAD, _ADVQA, _NEWSQA, _SEARCHQA),
     inputs=_INPUTS,
     labels=(),
-    metric="token_f1",
-    domains=(_SQUAD, _ADVQA, _NEWSQA, _SEARCHQA),
-    as_upstream=True,
-    id_domain="squad",
     notes=("Test splits are the development ones, whose answers are public.",),
-    differences=find_differences("eqa"),
 )
 _HOTPOTQA = _mrqa(
     "hotpotqa",
@@ -103,12 +86,7 @@ _TRIVIA_QA = _mrqa(
 )
 _SQUAD_SHIFTS = DomainSpec(
     name="squad_shifts",
-    files={
-        "test": tuple(
-            FileSpec(SQUADSHIFTS, f"squadshifts/{name}_v1.0.json", squad)
-            for name in ("nyt", "reddit", "amazon_reviews")
-        )
-    },
+    files=files_of(squad, test=[f"squadshifts/{name}_v1.0.json" for name in ("nyt", "reddit", "amazon_reviews")]),
     # Its articles are no documents: all of Reddit is one.
     transforms=(*_FILLED, group_by_text("context"), _COLUMNS),
     provenance=Provenance(
@@ -118,16 +96,11 @@ _SQUAD_SHIFTS = DomainSpec(
         paper_rows={"test": 29_753},
     ),
 )
-EQA_CANDIDATES = TaskSpec(
-    benchmark="boss",
-    name="eqa_candidates",
-    title="Extractive question answering: data sets that were candidates (Table 18)",
-    kind=TaskKind.EXTRACTIVE_QA,
-    inputs=_INPUTS,
-    labels=(),
-    metric="token_f1",
-    domains=(_HOTPOTQA, _NATURAL_QUESTIONS, _SQUAD_SHIFTS, _TRIVIA_QA),
-    as_upstream=True,
-    candidates_for="eqa",
-    differences=find_differences("eqa_candidates"),
+EQA_CANDIDATES = candidates(
+    EQA,
+    "Extractive question answering: data sets that were candidates (Table 18)",
+    _HOTPOTQA,
+    _NATURAL_QUESTIONS,
+    _SQUAD_SHIFTS,
+    _TRIVIA_QA,
 )

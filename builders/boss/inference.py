@@ -2,16 +2,14 @@
 
 import polars as pl
 
-from shiftbench.builders.boss.differences import find_differences
-from shiftbench.builders.boss.steps import AS_UPSTREAM
-from shiftbench.builders.dr.inference import MATCHED_GENRES, MULTINLI
+from shiftbench.builders.boss.suite import AS_UPSTREAM, candidates, suite_task
+from shiftbench.builders.dr.inference import MATCHED_GENRES
 from shiftbench.builders.folder.manifest import Provenance
 from shiftbench.builders.readers.contract_nli import contract_nli
 from shiftbench.builders.readers.delimited import quoted_csv
 from shiftbench.builders.readers.json_lines import json_lines
 from shiftbench.builders.readers.json_list import json_list
-from shiftbench.builders.specs.sources import find_source
-from shiftbench.builders.specs.spec import DomainSpec, FileSpec, TaskSpec, Transform
+from shiftbench.builders.specs.spec import DomainSpec, FileSpec, Transform, files_of
 from shiftbench.builders.specs.transforms import (
     group_by,
     group_by_text,
@@ -28,14 +26,6 @@ from shiftbench.validation.vocabulary import TaskKind
 LABELS = ("entailment", "neutral", "contradiction")
 NOT_ENTAILMENT = "not_entailment"
 
-ANLI = find_source("anli")
-CONTRACT_NLI = find_source("contract_nli")
-WANLI = find_source("wanli")
-SNLI = find_source("snli")
-CB = find_source("cb")
-BIONLI = find_source("bionli")
-DOCNLI = find_source("docnli")
-_ROUNDS = ("R1", "R2", "R3")
 _PAIR = (
     one_space("premise", "hypothesis"),
     keep_filled("premise"),
@@ -53,16 +43,20 @@ _READ_PAIRS = {
     "test": json_lines("gold_label", "sentence1", "sentence2", lists=("annotator_labels",)),
 }
 _READ_WANLI = json_lines("premise", "hypothesis", "gold")
-_READ_CB = json_lines("premise", "hypothesis", "label")
 
 _MNLI = DomainSpec(
     name="mnli",
     files={
         split: (
-            FileSpec(MULTINLI, f"multinli_1.0/multinli_1.0_{file}.jsonl", _READ_PAIRS[split]),
-            FileSpec(MULTINLI, f"mnli_raw/multinli_1.0/multinli_1.0_{file}.jsonl", _READ_PAIRS[split], partial=True),
+            FileSpec(f"multinli_1.0/multinli_1.0_{file}.jsonl", _READ_PAIRS[split]),
+            FileSpec(
+                f"mnli_raw/multinli_1.0/multinli_1.0_{file}.jsonl",
+                _READ_PAIRS[split],
+                slug="multinli_1.0",
+                partial=True,
+            ),
             *(
-                FileSpec(MULTINLI, f"mnli_genres/{genre}_{split}.jsonl", _READ_PAIRS[split], partial=True)
+                FileSpec(f"mnli_genres/{genre}_{split}.jsonl", _READ_PAIRS[split], slug="multinli_1.0", partial=True)
                 for genre in MATCHED_GENRES
             ),
         )
@@ -79,13 +73,11 @@ _MNLI = DomainSpec(
 )
 _ANLI = DomainSpec(
     name="anli",
-    files={
-        split: tuple(
-            FileSpec(ANLI, f"anli/anli_v1.0/{name}/{split}.jsonl", json_lines("context", "hypothesis", "label"))
-            for name in _ROUNDS
-        )
-        for split in ("train", "test")
-    },
+    files=files_of(
+        json_lines("context", "hypothesis", "label"),
+        train=[f"anli/anli_v1.0/R{number}/train.jsonl" for number in (1, 2, 3)],
+        test=[f"anli/anli_v1.0/R{number}/test.jsonl" for number in (1, 2, 3)],
+    ),
     transforms=(
         label_from("label", {label[0]: label for label in LABELS}),
         rename({"context": "premise", "hypothesis": "hypothesis", "label": "label"}),
@@ -97,10 +89,9 @@ _ANLI = DomainSpec(
 )
 _CONTRACT_NLI = DomainSpec(
     name="contract_nli",
-    files={
-        split: (FileSpec(CONTRACT_NLI, f"contract_nli/contract-nli/{split}.json", contract_nli),)
-        for split in ("train", "test")
-    },
+    files=files_of(
+        contract_nli, train="contract_nli/contract-nli/train.json", test="contract_nli/contract-nli/test.json"
+    ),
     transforms=(
         label_from("choice", {"Entailment": "entailment", "NotMentioned": "neutral", "Contradiction": "contradiction"}),
         group_by("document"),
@@ -113,10 +104,10 @@ _WANLI = DomainSpec(
     name="wanli",
     files={
         "train": (
-            FileSpec(WANLI, "wanli/data/wanli/train.jsonl", _READ_WANLI),
-            FileSpec(WANLI, "wanli/data/wanli/train_sample.jsonl", _READ_WANLI, partial=True),
+            FileSpec("wanli/data/wanli/train.jsonl", _READ_WANLI),
+            FileSpec("wanli/data/wanli/train_sample.jsonl", _READ_WANLI, partial=True),
         ),
-        "test": (FileSpec(WANLI, "wanli/data/wanli/test.jsonl", _READ_WANLI),),
+        "test": (FileSpec("wanli/data/wanli/test.jsonl", _READ_WANLI),),
     },
     transforms=(
         rename({"premise": "premise", "hypothesis": "hypothesis", "gold": "label"}),
@@ -124,40 +115,32 @@ _WANLI = DomainSpec(
         *_PAIR,
     ),
     provenance=Provenance(
-        title="WANLI",
-        text_sources=("Synthetic",),
-        challenge=True,
-        paper_rows={"train": 102_884, "test": 5_000},
+        title="WANLI", text_sources=("Synthetic",), challenge=True, paper_rows={"train": 102_884, "test": 5_000}
     ),
 )
 
-NLI = TaskSpec(
-    benchmark="boss",
-    name="nli",
-    title="Inference: MultiNLI against adversarial pairs, contracts and generated pairs",
-    kind=TaskKind.CLASSIFICATION,
+NLI = suite_task(
+    "nli",
+    "Inference: MultiNLI against adversarial pairs, contracts and generated pairs",
+    TaskKind.CLASSIFICATION,
+    "accuracy",
+    (_MNLI, _ANLI, _CONTRACT_NLI, _WANLI),
     inputs=("premise", "hypothesis"),
     labels=LABELS,
-    metric="accuracy",
-    domains=(_MNLI, _ANLI, _CONTRACT_NLI, _WANLI),
-    as_upstream=True,
-    id_domain="mnli",
     notes=(AS_UPSTREAM,),
-    differences=find_differences("nli"),
 )
 
 _SNLI = DomainSpec(
     name="snli",
     files={
-        split: (FileSpec(SNLI, f"snli/snli_1.0/snli_1.0_{split}.jsonl", _READ_PAIRS[split]),)
-        for split in ("train", "test")
+        split: (FileSpec(f"snli/snli_1.0/snli_1.0_{split}.jsonl", _READ_PAIRS[split]),) for split in ("train", "test")
     },
     transforms=_SENTENCES,
     provenance=Provenance(title="SNLI", text_sources=("Flickr",), paper_rows={"train": 549_361, "test": 9_824}),
 )
 _CB = DomainSpec(
     name="cb",
-    files={"test": tuple(FileSpec(CB, f"cb/CB/{split}.jsonl", _READ_CB) for split in ("train", "val"))},
+    files=files_of(json_lines("premise", "hypothesis", "label"), test=("cb/CB/train.jsonl", "cb/CB/val.jsonl")),
     transforms=(_LABELLED, keep_labelled(LABELS), *_PAIR),
     provenance=Provenance(
         title="CB",
@@ -175,11 +158,12 @@ def _entailed_or_not(frame: pl.DataFrame) -> pl.DataFrame:
 
 _BIONLI = DomainSpec(
     name="bionli",
-    files={
-        # The paper's test split is the development one.
-        split: (FileSpec(BIONLI, f"bionli/{file}_df_blnc.csv", quoted_csv("abstract", "conclusion", "label_cat")),)
-        for split, file in {"train": "train", "test": "dev"}.items()
-    },
+    # The paper's test split is the development one.
+    files=files_of(
+        quoted_csv("abstract", "conclusion", "label_cat"),
+        train="bionli/train_df_blnc.csv",
+        test="bionli/dev_df_blnc.csv",
+    ),
     transforms=(
         Transform("entailed_or_not", _entailed_or_not),
         rename({"abstract": "premise", "conclusion": "hypothesis", "label": "label"}),
@@ -191,28 +175,19 @@ _BIONLI = DomainSpec(
 )
 _DOCNLI = DomainSpec(
     name="docnli",
-    files={
-        split: (FileSpec(DOCNLI, f"docnli/{split}.json", json_list("premise", "hypothesis", "label")),)
-        for split in ("train", "test")
-    },
+    files=files_of(json_list("premise", "hypothesis", "label"), train="docnli/train.json", test="docnli/test.json"),
     transforms=(_LABELLED, keep_labelled(("entailment", NOT_ENTAILMENT)), *_PAIR),
     provenance=Provenance(
-        title="DocNLI",
-        text_sources=("News", "Wikipedia"),
-        paper_rows={"train": 942_314, "test": 263_886},
+        title="DocNLI", text_sources=("News", "Wikipedia"), paper_rows={"train": 942_314, "test": 263_886}
     ),
 )
-NLI_CANDIDATES = TaskSpec(
-    benchmark="boss",
-    name="nli_candidates",
-    title="Inference: data sets that were candidates (Table 12)",
-    kind=TaskKind.CLASSIFICATION,
-    inputs=("premise", "hypothesis"),
+NLI_CANDIDATES = candidates(
+    NLI,
+    "Inference: data sets that were candidates (Table 12)",
+    _BIONLI,
+    _CB,
+    _DOCNLI,
+    _SNLI,
     labels=(*LABELS, NOT_ENTAILMENT),
-    metric="accuracy",
-    domains=(_BIONLI, _CB, _DOCNLI, _SNLI),
-    as_upstream=True,
-    candidates_for="nli",
     label_folds={"neutral": NOT_ENTAILMENT, "contradiction": NOT_ENTAILMENT},
-    differences=find_differences("nli_candidates"),
 )

@@ -4,78 +4,38 @@ from collections.abc import Mapping
 
 TYPES = ("location", "person", "organization", "miscellaneous", "building", "art", "product", "event")
 
-FEW_NERD: Mapping[str, str] = {
-    "location": "location",
-    "person": "person",
-    "organization": "organization",
-    "other": "miscellaneous",
-    "building": "building",
-    "art": "art",
-    "product": "product",
-    "event": "event",
-}
+
+def _by_upstream(**ours: str) -> Mapping[str, str]:
+    """Return our type by upstream's, from upstream's types by ours."""
+    return {upstream: name for name, types in ours.items() for upstream in types.split()}
+
+
+FEW_NERD = {"other" if name == "miscellaneous" else name: name for name in TYPES}
 """Few-NERD's coarse types."""
 
-CONLL: Mapping[str, str] = {
-    "PER": "person",
-    "ORG": "organization",
-    "LOC": "location",
-    "MISC": "miscellaneous",
-}
+CONLL = _by_upstream(person="PER", organization="ORG", location="LOC", miscellaneous="MISC")
 """The four types of CoNLL-2003."""
 
 E_NER = CONLL
 """The four-class file of E-NER has CoNLL-2003's types."""
 
-WNUT: Mapping[str, str] = {
-    "corporation": "organization",
-    "creative-work": "art",
-    "group": "organization",
-    "location": "location",
-    "person": "person",
-    "product": "product",
-}
+WNUT = _by_upstream(
+    art="creative-work",
+    location="location",
+    organization="corporation group",
+    person="person",
+    product="product",
+)
 """The types of WNUT 2017."""
 
-CROSSNER: Mapping[str, str] = {
-    "academicjournal": "product",
-    "album": "product",
-    "algorithm": "miscellaneous",
-    "astronomicalobject": "miscellaneous",
-    "award": "miscellaneous",
-    "band": "organization",
-    "book": "art",
-    "chemicalcompound": "miscellaneous",
-    "chemicalelement": "miscellaneous",
-    "conference": "event",
-    "country": "location",
-    "discipline": "miscellaneous",
-    "election": "event",
-    "enzyme": "miscellaneous",
-    "event": "event",
-    "field": "miscellaneous",
-    "literarygenre": "art",
-    "location": "location",
-    "magazine": "product",
-    "metrics": "miscellaneous",
-    "misc": "miscellaneous",
-    "musicalartist": "person",
-    "musicalinstrument": "product",
-    "musicgenre": "art",
-    "organisation": "organization",
-    "person": "person",
-    "poem": "art",
-    "politicalparty": "organization",
-    "politician": "person",
-    "product": "product",
-    "programlang": "miscellaneous",
-    "protein": "miscellaneous",
-    "researcher": "person",
-    "scientist": "person",
-    "song": "art",
-    "task": "miscellaneous",
-    "theory": "miscellaneous",
-    "university": "organization",
-    "writer": "person",
-}
+CROSSNER = _by_upstream(
+    art="book literarygenre musicgenre poem song",
+    event="conference election event",
+    location="country location",
+    miscellaneous="algorithm astronomicalobject award chemicalcompound chemicalelement discipline enzyme "
+    "field metrics misc programlang protein task theory",
+    organization="band organisation politicalparty university",
+    person="musicalartist person politician researcher scientist writer",
+    product="academicjournal album magazine musicalinstrument product",
+)
 """The types of all five domains of CrossNER."""

@@ -2,16 +2,14 @@
 
 import polars as pl
 
-from shiftbench.builders.boss.differences import find_differences
-from shiftbench.builders.boss.steps import AS_UPSTREAM, LABELLED_TEXT, TEXT
+from shiftbench.builders.boss.suite import AS_UPSTREAM, LABELLED_TEXT, TEXT, candidates, suite_task
 from shiftbench.builders.folder.manifest import Provenance
 from shiftbench.builders.readers.delimited import quoted_csv, raw_tsv
 from shiftbench.builders.readers.parquet_rows import parquet_rows
 from shiftbench.builders.readers.text_folder import listed_texts
 from shiftbench.builders.readers.with_sibling import WithSibling
 from shiftbench.builders.specs.balances import by_label
-from shiftbench.builders.specs.sources import find_source
-from shiftbench.builders.specs.spec import DomainSpec, Draw, FileSpec, TaskSpec, Transform
+from shiftbench.builders.specs.spec import DomainSpec, Draw, FileSpec, Transform, files_of
 from shiftbench.builders.specs.transforms import (
     clean_tweets,
     group_by,
@@ -25,25 +23,15 @@ from shiftbench.validation.vocabulary import TaskKind
 
 LABELS = ("benign", "toxic")
 
-CIVIL_COMMENTS = find_source("civil_comments")
-ADV_CIVIL = find_source("adv_civil")
-IMPLICIT_HATE = find_source("implicit_hate")
-TOXIGEN = find_source("toxigen")
-ABUSE_ANALYZER = find_source("abuse_analyzer")
-HATE_SPEECH = find_source("hate_speech")
-HSOL = find_source("hsol")
-OLID = find_source("olid")
 _CIVIL_TRAIN_PER_LABEL = 30_000
-_COMMENT = parquet_rows("text", "toxicity")
 
 _CIVIL_COMMENTS = DomainSpec(
     name="civil_comments",
-    files={
-        "train": tuple(
-            FileSpec(CIVIL_COMMENTS, f"civil_comments/train-0000{part}-of-00002.parquet", _COMMENT) for part in range(2)
-        ),
-        "test": (FileSpec(CIVIL_COMMENTS, "civil_comments/test-00000-of-00001.parquet", _COMMENT),),
-    },
+    files=files_of(
+        parquet_rows("text", "toxicity"),
+        train=[f"civil_comments/train-0000{part}-of-00002.parquet" for part in range(2)],
+        test="civil_comments/test-00000-of-00001.parquet",
+    ),
     transforms=(label_by_threshold("toxicity", 0.5, LABELS), LABELLED_TEXT, *TEXT),
     # Two files are drawn from, and both together cut.
     draw=Draw(_CIVIL_TRAIN_PER_LABEL, stratum=by_label(LABELS)),
@@ -58,12 +46,8 @@ _CIVIL_COMMENTS = DomainSpec(
 _ADV_CIVIL = DomainSpec(
     name="adv_civil",
     # Written by pandas: a text with a quote or a tab in it stands in quotes.
-    files={"test": (FileSpec(ADV_CIVIL, "adv_civil/adv_civil.tsv", quoted_csv("Text", "Label", separator="\t")),)},
-    transforms=(
-        label_from("Label", {"0": "benign", "1": "toxic"}),
-        rename({"Text": "text", "label": "label"}),
-        *TEXT,
-    ),
+    files=files_of(quoted_csv("Text", "Label", separator="\t"), test="adv_civil/adv_civil.tsv"),
+    transforms=(label_from("Label", {"0": "benign", "1": "toxic"}), rename({"Text": "text", "label": "label"}), *TEXT),
     provenance=Provenance(
         title="AdvCivil",
         text_sources=("Adversarial",),
@@ -74,9 +58,7 @@ _ADV_CIVIL = DomainSpec(
 )
 _IMPLICIT_HATE = DomainSpec(
     name="implicit_hate",
-    files={
-        "test": (FileSpec(IMPLICIT_HATE, "implicit_hate/implicit_hate_v1_stg1_posts.tsv", raw_tsv("post", "class")),)
-    },
+    files=files_of(raw_tsv("post", "class"), test="implicit_hate/implicit_hate_v1_stg1_posts.tsv"),
     transforms=(
         label_from("class", {"not_hate": "benign", "implicit_hate": "toxic", "explicit_hate": "toxic"}),
         rename({"post": "text", "label": "label"}),
@@ -86,16 +68,11 @@ _IMPLICIT_HATE = DomainSpec(
 )
 _TOXIGEN = DomainSpec(
     name="toxigen",
-    files={
-        split: (
-            FileSpec(
-                TOXIGEN,
-                f"toxigen/annotated/{split}-00000-of-00001.parquet",
-                parquet_rows("text", "toxicity_ai", "toxicity_human"),
-            ),
-        )
-        for split in ("train", "test")
-    },
+    files=files_of(
+        parquet_rows("text", "toxicity_ai", "toxicity_human"),
+        train="toxigen/annotated/train-00000-of-00001.parquet",
+        test="toxigen/annotated/test-00000-of-00001.parquet",
+    ),
     transforms=(
         Transform(
             "mean_toxicity",
@@ -116,33 +93,25 @@ _TOXIGEN = DomainSpec(
     ),
 )
 
-TD = TaskSpec(
-    benchmark="boss",
-    name="td",
-    title="Toxicity: comments of news readers against adversarial, implicit and generated ones",
-    kind=TaskKind.CLASSIFICATION,
+TD = suite_task(
+    "td",
+    "Toxicity: comments of news readers against adversarial, implicit and generated ones",
+    TaskKind.CLASSIFICATION,
+    "accuracy",
+    (_CIVIL_COMMENTS, _ADV_CIVIL, _IMPLICIT_HATE, _TOXIGEN),
     inputs=("text",),
     labels=LABELS,
-    metric="accuracy",
-    domains=(_CIVIL_COMMENTS, _ADV_CIVIL, _IMPLICIT_HATE, _TOXIGEN),
-    as_upstream=True,
-    id_domain="civil_comments",
     notes=(
         AS_UPSTREAM,
         "Only the train split of Civil Comments has equal labels.",
         "AdvCivil is the authors' file where you have it; 'shiftbench attack' makes another one of that kind, which is "
         "not the same and does not compare with published scores.",
     ),
-    differences=find_differences("td"),
 )
 
 _ABUSE_ANALYZER = DomainSpec(
     name="abuse_analyzer",
-    files={
-        "train": (
-            FileSpec(ABUSE_ANALYZER, "abuse_analyzer/AbuseAnalyzer_Dataset.tsv", raw_tsv("Post Text", "Hate/Non-Hate")),
-        )
-    },
+    files={"train": (FileSpec("abuse_analyzer/AbuseAnalyzer_Dataset.tsv", raw_tsv("Post Text", "Hate/Non-Hate")),)},
     transforms=(
         label_from("Hate/Non-Hate", {"1": "benign", "2": "toxic"}),
         rename({"Post Text": "text", "label": "label"}),
@@ -150,18 +119,13 @@ _ABUSE_ANALYZER = DomainSpec(
         *TEXT,
     ),
     test_share=0.2,
-    provenance=Provenance(
-        title="AbuseAnalyzer",
-        text_sources=("Grab",),
-        paper_rows={"train": 6_080, "test": 1_520},
-    ),
+    provenance=Provenance(title="AbuseAnalyzer", text_sources=("Grab",), paper_rows={"train": 6_080, "test": 1_520}),
 )
 _HATE_SPEECH = DomainSpec(
     name="hate_speech",
     files={
         "train": (
             FileSpec(
-                HATE_SPEECH,
                 "hate_speech/annotations_metadata.csv",
                 listed_texts("file_id", "label", folder="all_files"),
                 beside=("all_files",),
@@ -181,25 +145,19 @@ _HATE_SPEECH = DomainSpec(
     ),
     test_share=0.2,
     provenance=Provenance(
-        title="Hate Speech",
-        text_sources=("Stormfront",),
-        paper_rows={"train": 8_562, "test": 2_141},
+        title="Hate Speech", text_sources=("Stormfront",), paper_rows={"train": 8_562, "test": 2_141}
     ),
 )
 _HSOL = DomainSpec(
     name="hsol",
-    files={"train": (FileSpec(HSOL, "hsol/data/labeled_data.csv", quoted_csv("class", "tweet")),)},
+    files={"train": (FileSpec("hsol/data/labeled_data.csv", quoted_csv("class", "tweet")),)},
     transforms=(
         label_from("class", {"0": "toxic", "1": "toxic", "2": "benign"}),
         rename({"tweet": "text", "label": "label"}),
         *TEXT,
     ),
     test_share=0.3,
-    provenance=Provenance(
-        title="HSOL",
-        text_sources=("Twitter",),
-        paper_rows={"train": 5_823, "test": 2_485},
-    ),
+    provenance=Provenance(title="HSOL", text_sources=("Twitter",), paper_rows={"train": 5_823, "test": 2_485}),
 )
 _OLID_LABELS = "labels-levela.csv"
 _OLID_TEST = WithSibling(
@@ -211,10 +169,8 @@ _OLID_TEST = WithSibling(
 _OLID = DomainSpec(
     name="olid",
     files={
-        "train": (
-            FileSpec(OLID, "olid/OLIDv1.0/olid-training-v1.0.tsv", quoted_csv("tweet", "subtask_a", separator="\t")),
-        ),
-        "test": (FileSpec(OLID, "olid/OLIDv1.0/testset-levela.tsv", _OLID_TEST, beside=(_OLID_LABELS,)),),
+        "train": (FileSpec("olid/OLIDv1.0/olid-training-v1.0.tsv", quoted_csv("tweet", "subtask_a", separator="\t")),),
+        "test": (FileSpec("olid/OLIDv1.0/testset-levela.tsv", _OLID_TEST, beside=(_OLID_LABELS,)),),
     },
     transforms=(
         label_from("subtask_a", {"NOT": "benign", "OFF": "toxic"}),
@@ -224,16 +180,6 @@ _OLID = DomainSpec(
     ),
     provenance=Provenance(title="OLID", text_sources=("Twitter",), paper_rows={"train": 13_240, "test": 860}),
 )
-TD_CANDIDATES = TaskSpec(
-    benchmark="boss",
-    name="td_candidates",
-    title="Toxicity: data sets that were candidates (Table 9)",
-    kind=TaskKind.CLASSIFICATION,
-    inputs=("text",),
-    labels=LABELS,
-    metric="accuracy",
-    domains=(_ABUSE_ANALYZER, _HATE_SPEECH, _HSOL, _OLID),
-    as_upstream=True,
-    candidates_for="td",
-    differences=find_differences("td_candidates"),
+TD_CANDIDATES = candidates(
+    TD, "Toxicity: data sets that were candidates (Table 9)", _ABUSE_ANALYZER, _HATE_SPEECH, _HSOL, _OLID
 )

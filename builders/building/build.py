@@ -79,10 +79,8 @@ def build(
             files are there.
         raw: folder that holds the upstream files at ``RAW/<slug>/``, or one such slug folder itself; of several, a file
             is read from the first that has it.
-        out: the dataset folder to write.
         seed: decides which groups become test and validation, which rows fill a size, and the placebo deal.
         partial: build what there is when files are missing or short.
-        overwrite: replace a dataset that is already at ``out``.
         encoder: computes the depth tables; None leaves them out.
         placebo: add to each task one of the same rows dealt to domains at random.
         record: a JSON file to write what was measured of the files read to, in the form of ``upstream.json``.

@@ -51,7 +51,6 @@ def check_files(benchmark: str | None, task: str | None, raws: Sequence[Path]) -
     Args:
         benchmark: one benchmark; None checks those of all.
         task: one of its tasks, as for ``build``; None checks all.
-        raws: folders of upstream files, searched in order.
     Returns: a row for each file and for what readers read beside it, in the order of the specs. Files that hold a
         release in part are in it where they are there.
     """

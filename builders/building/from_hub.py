@@ -203,7 +203,6 @@ def fetch_from_hub(
     """Fetch the files of tasks that no folder has and the Hub does, into the first folder.
 
     Args:
-        specs: the tasks.
         raws: folders of upstream files; the first is made where it is not there.
         api: the Hub; by default the one of ``HF_ENDPOINT``.
     Returns: what was fetched; empty where nothing is missing that the Hub has.

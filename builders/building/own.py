@@ -59,12 +59,10 @@ def build_own(
     Args:
         task_name: what the task is called in ids.
         raw: a file, several, or a folder of them; of several, each is a domain where no column says otherwise.
-        out: the folder to write.
         columns: which columns hold what; by default those of the usual names.
         kind: what is predicted; by default found from the file or the names of its columns.
         min_texts: test texts below which a domain is left out of means.
         seed: decides which groups go to which split.
-        overwrite: replace what is in ``out``.
         encoder: computes the depth tables; None leaves them out.
         withhold_labels: write a folder without test labels and one with them.
     Returns: the manifest of what was written; its task's notes list what is odd about the rows.
@@ -100,9 +98,7 @@ def build_rows(
 
     Args:
         task_name: what the task is called.
-        rows: the rows.
         tables: the tables that they are from, for their names and checksums.
-        out: the folder to write.
         min_texts: test texts below which a domain is left out of means.
         seed: decides which groups go to which split.
         encoder: computes the depth tables; None leaves them out.
@@ -204,7 +200,6 @@ def split_note(task: AssembledTask, named: Mapping[str, Splits]) -> str:
     """Format the note that the program chose the splits of rows; it is the first note of a task.
 
     Args:
-        task: the task.
         named: by domain the splits that the file names; empty where it names none.
     Returns: a sentence with the counts; empty where every row is in the split that the file names.
     """

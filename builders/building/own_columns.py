@@ -132,9 +132,7 @@ class FoundColumns:
     """A table's own columns, found for a kind.
 
     Attributes:
-        table: the table.
         columns: the names that the user set.
-        kind: what is predicted.
         problems: what is missing or named twice.
         inputs: our names of the input columns.
         names: the table's own column for each of ours: ``domain``, the inputs, the gold, ``answer_start``, ``split``,

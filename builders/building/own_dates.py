@@ -42,8 +42,6 @@ def group_dates(domains: pl.Series, span: str, file: str, column: str) -> pl.Ser
     Args:
         domains: dates as text, a time of day after them is passed over; nulls stay.
         span: ``month``, ``quarter`` or ``year``.
-        file: the file, for the report.
-        column: its column of dates.
     Returns: names of the spans, such as ``2024-03``, ``2024-q1`` or ``2024``.
     Raises: InvalidInput where a value is not a date, or day and month cannot be told apart.
     """

@@ -419,9 +419,6 @@ def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> It
 
     Args:
         frame: rows as ``shiftbench.builders.building.own_rows.OwnRows`` has them.
-        inputs: the input columns.
-        kind: what is predicted.
-    Returns: a line for each oddity, with its rows.
     """
     gold = GOLD[kind]
     numbered = frame.with_columns(

@@ -67,7 +67,6 @@ def upstream_rows(
     """Return the rows of every file of a task beside those recorded, by domain and upstream split.
 
     Args:
-        spec: the task.
         n_rows: rows of the files that were read.
         records: what is recorded; files whose rows are recorded together are counted together.
     """
@@ -107,11 +106,8 @@ def differences(
     """List what differs from the records of whole upstream files.
 
     Args:
-        spec: the task.
         facts: what was read, by file and path under RAW as the spec has it.
-        rows: rows after the named steps, by ``<task id>.<domain>`` and split.
         paths: where the task's files lie.
-        records: what is recorded.
         other_revisions: accept a file whose checksum differs where its row count agrees.
     """
     problems: list[Problem] = []
@@ -239,10 +235,7 @@ def measure_domains(
     """Measure the upstream splits of a task.
 
     Args:
-        spec: the task.
-        found_in: what was read of its files.
         rows: by domain and upstream split, the rows taken, all or a sample.
-        records: what is recorded.
     Returns: by domain, what was measured.
     """
     measured = {}
@@ -295,11 +288,7 @@ def find_deviations(
     """List where splits deviate from what is recorded of them, and splits that are too much like each other.
 
     Args:
-        spec: the task.
-        measured: its domains.
         extents: what of its release each file is. Of a part is compared what is true of any part.
-        paths: where the files lie.
-        records: what is recorded.
     """
     problems: list[Problem] = []
     for name, domain in measured.items():

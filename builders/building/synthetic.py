@@ -114,10 +114,8 @@ def build_synthetic(
     """Generate the synthetic corpus into a dataset folder.
 
     Args:
-        out: the folder to write.
         seed: decides the texts and the cuts; with withheld labels a secret key does, because anybody who knows the
             seed can generate the texts again.
-        overwrite: replace a dataset that is already there.
         encoder: computes the depth tables; None leaves them out.
         n_train: rows a domain before validation is cut.
         n_test: test rows a domain.
@@ -155,11 +153,7 @@ def write_generated(
     """Write tasks of generated texts, whose one source is named 'generated', into a dataset folder.
 
     Args:
-        out: the folder.
-        tasks: what to write.
-        title: of the folder.
         texts: title of the source.
-        seed: that the texts were drawn with.
         encoder: for depths; None writes none.
         key: of withheld labels; None withholds none.
     """

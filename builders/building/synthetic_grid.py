@@ -130,12 +130,8 @@ def build_grid(out: Path, *, scale: float = 1.0, seed: int = 0, n_train: int = 3
     """Generate a dataset folder with all seven tasks.
 
     Args:
-        out: the folder.
         scale: test sizes as a share of Table 2's; 1 gives about 52,000 test rows.
-        seed: decides the texts.
         n_train: train rows a domain; scoring needs them for depths alone.
-        overwrite: whether to replace a dataset that is there.
-    Returns: the manifest of what was written.
     """
     check_out(out, overwrite=overwrite)
     tasks = []
@@ -169,7 +165,6 @@ def noisy_predictions(folder: DatasetFolder, *, seed: int = 0, n_runs: int = 1) 
 
     Args:
         folder: a dataset folder of any task kinds.
-        seed: decides the errors.
         n_runs: runs of each model, numbered from 0 in the column ``seed``.
     Returns: a frame as ``shiftbench.validation.schemas.prediction_schema`` has it, without ``confidence``.
     """

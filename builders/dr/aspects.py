@@ -2,22 +2,19 @@
 
 from shiftbench.builders.readers.aspect_terms import aspect_terms
 from shiftbench.builders.readers.tagged_text import tagged_text
-from shiftbench.builders.specs.sources import find_source
 from shiftbench.builders.specs.spec import DomainSpec, FileSpec, TaskSpec
 from shiftbench.builders.specs.transforms import group_by_text, keep_tagged, keep_tokens, rename, untagged_words_outside
 from shiftbench.validation.vocabulary import TaskKind
 
 LABELS = ("O", "T-POS", "T-NEG", "T-NEU")
 
-TAGGED = find_source("absa")
-MAMS = find_source("mams")
 _COLUMNS = {"tokens": "tokens", "tags": "tags", "group": "group"}
 
 
 def _tagged(name: str, file: str) -> DomainSpec:
     return DomainSpec(
         name=name,
-        files={split: (FileSpec(TAGGED, f"absa/data/{file}_{split}.txt", tagged_text),) for split in ("train", "test")},
+        files={split: (FileSpec(f"absa/data/{file}_{split}.txt", tagged_text),) for split in ("train", "test")},
         transforms=(untagged_words_outside(), keep_tokens(), group_by_text("tokens"), rename(_COLUMNS)),
     )
 
@@ -25,7 +22,7 @@ def _tagged(name: str, file: str) -> DomainSpec:
 _MAMS = DomainSpec(
     name="mams",
     files={
-        split: (FileSpec(MAMS, f"mams/MAMS-ATSA/raw/{file}.xml", aspect_terms),)
+        split: (FileSpec(f"mams/MAMS-ATSA/raw/{file}.xml", aspect_terms),)
         for split, file in {"train": "train", "validation": "val", "test": "test"}.items()
     },
     transforms=(keep_tagged(), keep_tokens(), group_by_text("tokens"), rename(_COLUMNS)),

@@ -2,7 +2,6 @@
 
 from shiftbench.builders.readers.json_lines import json_lines
 from shiftbench.builders.specs.balances import equal_labels
-from shiftbench.builders.specs.sources import find_source
 from shiftbench.builders.specs.spec import DomainSpec, FileSpec, TaskSpec
 from shiftbench.builders.specs.transforms import group_by_text, keep_in, keep_labelled, rename
 from shiftbench.validation.vocabulary import TaskKind
@@ -10,7 +9,6 @@ from shiftbench.validation.vocabulary import TaskKind
 LABELS = ("entailment", "neutral", "contradiction")
 MATCHED_GENRES = ("fiction", "government", "slate", "telephone", "travel")
 
-MULTINLI = find_source("multinli_1.0")
 _READ = json_lines("gold_label", "genre", "sentence1", "sentence2")
 _READ_TEST = json_lines("gold_label", "genre", "sentence1", "sentence2", lists=("annotator_labels",))
 
@@ -26,13 +24,13 @@ def genre(name: str) -> DomainSpec:
         name=name,
         files={
             "train": (
-                FileSpec(MULTINLI, "multinli_1.0/multinli_1.0_train.jsonl", _READ),
-                FileSpec(MULTINLI, f"mnli_genres/{name}_train.jsonl", _READ, partial=True),
+                FileSpec("multinli_1.0/multinli_1.0_train.jsonl", _READ),
+                FileSpec(f"mnli_genres/{name}_train.jsonl", _READ, partial=True, slug="multinli_1.0"),
             ),
             # MultiNLI's own test labels are not public: its matched development pairs are the test set.
             "test": (
-                FileSpec(MULTINLI, "multinli_1.0/multinli_1.0_dev_matched.jsonl", _READ_TEST),
-                FileSpec(MULTINLI, f"mnli_genres/{name}_test.jsonl", _READ_TEST, partial=True),
+                FileSpec("multinli_1.0/multinli_1.0_dev_matched.jsonl", _READ_TEST),
+                FileSpec(f"mnli_genres/{name}_test.jsonl", _READ_TEST, partial=True, slug="multinli_1.0"),
             ),
         },
         transforms=(

@@ -2,7 +2,6 @@
 
 from shiftbench.builders.readers.json_lines import json_lines
 from shiftbench.builders.specs.balances import common_lengths
-from shiftbench.builders.specs.sources import find_source
 from shiftbench.builders.specs.spec import DomainSpec, FileSpec, TaskSpec
 from shiftbench.builders.specs.transforms import (
     group_by,
@@ -15,14 +14,13 @@ from shiftbench.builders.specs.transforms import (
 from shiftbench.builders.tables import subreddits
 from shiftbench.validation.vocabulary import TaskKind
 
-TLDR = find_source("tldr17")
 _READ = json_lines("author", "content", "summary", optional=("subreddit",))
 
 
 def _topic(name: str) -> DomainSpec:
     return DomainSpec(
         name=name,
-        files={"train": (FileSpec(TLDR, "tldr17/corpus-webis-tldr-17.json", _READ),)},
+        files={"train": (FileSpec("tldr17/corpus-webis-tldr-17.json", _READ),)},
         transforms=(
             keep_in("subreddit", subreddits(name), f"keep_subreddits_of_{name}"),
             keep_filled("content"),

@@ -5,20 +5,18 @@ from dataclasses import replace
 
 from shiftbench.builders.readers.squad import squad
 from shiftbench.builders.specs.balances import ANSWERED, common_lengths
-from shiftbench.builders.specs.sources import find_source
 from shiftbench.builders.specs.spec import NATURAL, Balance, DomainSpec, FileSpec, TaskSpec, Transform
 from shiftbench.builders.specs.transforms import first_answer, group_by, keep_answered, keep_in, rename
 from shiftbench.builders.tables import squad_titles
 from shiftbench.validation.vocabulary import TaskKind
 
-SQUAD = find_source("squad_v2")
 _FILES = (
-    FileSpec(SQUAD, "squad_v2/train-v2.0.json", squad),
-    FileSpec(SQUAD, "squad_v2/dev-v2.0.json", squad),
+    FileSpec("squad_v2/train-v2.0.json", squad),
+    FileSpec("squad_v2/dev-v2.0.json", squad),
     # Documents of the same release in other copies, for builds from a part of it.
-    FileSpec(SQUAD, "squad_v2_cs224n/dev-v2.0.json", squad, partial=True),
-    FileSpec(SQUAD, "squad_v1/train-v1.1.json", squad, partial=True),
-    FileSpec(SQUAD, "squad_v1/dev-v1.1.json", squad, partial=True),
+    FileSpec("squad_v2_cs224n/dev-v2.0.json", squad, partial=True, slug="squad_v2"),
+    FileSpec("squad_v1/train-v1.1.json", squad, partial=True, slug="squad_v2"),
+    FileSpec("squad_v1/dev-v1.1.json", squad, partial=True, slug="squad_v2"),
 )
 DOMAINS = ("geography", "history", "philosophy", "science", "society", "technology")
 

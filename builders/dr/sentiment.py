@@ -3,15 +3,12 @@
 from shiftbench.builders.readers.delimited import quoted_csv
 from shiftbench.builders.readers.json_lines import json_lines
 from shiftbench.builders.specs.balances import equal_labels
-from shiftbench.builders.specs.sources import find_source
 from shiftbench.builders.specs.spec import DomainSpec, FileSpec, TaskSpec
 from shiftbench.builders.specs.transforms import group_by, keep_filled, label_from, remove_links, rename
 from shiftbench.validation.vocabulary import TaskKind
 
 LABELS = ("negative", "positive")
 
-AMAZON = find_source("amazon")
-AIRLINE = find_source("airline")
 # 5.0 in the release; 5 after a tool that tidies JSON numbers.
 _STARS = {"1.0": "negative", "2.0": "negative", "4.0": "positive", "5.0": "positive"}
 _STARS |= {stars.removesuffix(".0"): label for stars, label in _STARS.items()}
@@ -23,7 +20,7 @@ def _category(name: str, file: str) -> DomainSpec:
     read = json_lines("overall", "asin", optional=("reviewText",))
     return DomainSpec(
         name=name,
-        files={"train": (FileSpec(AMAZON, f"amazon/{file}.json", read),)},
+        files={"train": (FileSpec(f"amazon/{file}.json", read),)},
         transforms=(
             label_from("overall", _STARS, ("3.0", "3")),
             keep_filled("reviewText"),
@@ -36,7 +33,7 @@ def _category(name: str, file: str) -> DomainSpec:
 
 _AIRLINE = DomainSpec(
     name="airline",
-    files={"train": (FileSpec(AIRLINE, "airline/airline.csv", quoted_csv("airline_name", "content", "recommended")),)},
+    files={"train": (FileSpec("airline/airline.csv", quoted_csv("airline_name", "content", "recommended")),)},
     transforms=(
         label_from("recommended", {"0": "negative", "1": "positive"}),
         keep_filled("content"),

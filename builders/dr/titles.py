@@ -2,19 +2,17 @@
 
 from shiftbench.builders.readers.delimited import raw_tsv
 from shiftbench.builders.specs.balances import common_lengths
-from shiftbench.builders.specs.sources import find_source
 from shiftbench.builders.specs.spec import DomainSpec, FileSpec, TaskSpec
 from shiftbench.builders.specs.transforms import group_by, keep_filled, keep_words_between, keep_words_found, rename
 from shiftbench.validation.vocabulary import TaskKind
 
-REVIEWS = find_source("amazon_us")
 _READ = raw_tsv("product_parent", "review_headline", "review_body")
 
 
 def _category(name: str, file: str) -> DomainSpec:
     return DomainSpec(
         name=name,
-        files={"train": (FileSpec(REVIEWS, f"amazon_us/amazon_reviews_us_{file}_v1_00.tsv", _READ),)},
+        files={"train": (FileSpec(f"amazon_us/amazon_reviews_us_{file}_v1_00.tsv", _READ),)},
         transforms=(
             keep_filled("review_headline"),
             keep_filled("review_body"),

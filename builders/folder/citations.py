@@ -14,9 +14,6 @@ _FILE = Path(__file__).parent / "citations.bib"
 def cite(key: str) -> str:
     """Return a BibTeX entry of ``citations.bib``.
 
-    Args:
-        key: the entry's key.
-    Returns: the entry as it stands there, several lines without a newline at the end.
     Raises: InvalidInput proposing the nearest key where there is no such entry.
     """
     citations = read_citations()
@@ -108,7 +105,6 @@ def papers_to_cite(benchmark: str, *, depths: bool) -> list[str]:
     """Return the papers to cite beside the sources' own.
 
     Args:
-        benchmark: its name; own data has no paper.
         depths: the folder has depth tables.
     Returns: BibTeX entries, the benchmark's before the one of depths.
     """
@@ -125,12 +121,7 @@ _CATEGORIES = {
 
 
 def task_category(manifest: Manifest, name: str) -> str:
-    """Return the Hub's category of a task.
-
-    Args:
-        manifest: of the folder that the task is in.
-        name: the task's name.
-    """
+    """Return the Hub's category of a task."""
     if manifest.benchmark in PAPERS and plain_task(name) in SUMMARIES:
         return "summarization"
     return _CATEGORIES[manifest.tasks[name].kind]

@@ -25,7 +25,6 @@ def compare_files(folder: Path, manifest: Manifest, patterns: Sequence[str] = ("
     Files that are not there are reported by whoever reads them: a copy may hold the tasks alone that are needed.
 
     Args:
-        folder: a dataset folder.
         manifest: its manifest; older ones have no checksums, and nothing is compared.
         patterns: paths inside the folder, or globs over them, of the files to compare.
     Raises: InvalidInput naming every file that differs.
@@ -37,10 +36,6 @@ def compare_files(folder: Path, manifest: Manifest, patterns: Sequence[str] = ("
 def find_changed_files(folder: Path, manifest: Manifest, patterns: Sequence[str] = ("*",)) -> Iterator[Problem]:
     """Find the files that differ from the manifest's checksums; see ``compare_files``.
 
-    Args:
-        folder: a dataset folder.
-        manifest: its manifest.
-        patterns: paths inside the folder, or globs over them.
     Returns: a problem for each file.
     """
     if not manifest.files:
@@ -63,7 +58,6 @@ def find_missing_files(folder: Path, manifest: Manifest, pattern: str) -> Iterat
     """Find the files that the manifest has and the folder lacks, and shards of a split that the manifest lacks.
 
     Args:
-        folder: a dataset folder.
         manifest: its manifest; older ones list no files, and none is missing.
         pattern: a path inside the folder, or a glob over paths.
     Returns: a problem for each file.

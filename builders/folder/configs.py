@@ -46,8 +46,6 @@ class Config:
 def configs(manifest: Manifest) -> list[Config]:
     """List the configs of a folder.
 
-    Args:
-        manifest: what the folder holds.
     Returns: the configs, the default one first; withheld domains have none.
     """
     listed = []
@@ -67,9 +65,6 @@ def configs(manifest: Manifest) -> list[Config]:
 def config_name(name: str, task: TaskInfo) -> str:
     """Return the name that a task is loaded by.
 
-    Args:
-        name: the task's own name.
-        task: its facts.
     Returns: a pairing's name in the paper (``SiS-3``), else the task's own.
     """
     return task.pairing.name if task.pairing is not None else name
@@ -122,10 +117,6 @@ def _columns(task: TaskInfo) -> tuple[Column, ...]:
 def split_path(task: str, domain: str, split: str) -> str:
     """Return a split's path inside a dataset folder.
 
-    Args:
-        task: its name.
-        domain: one of its domains.
-        split: one of ``shiftbench.validation.vocabulary.SPLITS``.
     Returns: a relative path with slashes, a glob over the split's shards.
     """
     return f"data/{task}/{domain}/{split}-*.parquet"
@@ -135,30 +126,16 @@ def depth_path(task: str, source: str, target: str) -> str:
     """Return a depth table's path inside a dataset folder.
 
     Args:
-        task: its name.
         source: a training domain, or several joined by ``+``.
-        target: a domain.
-    Returns: a relative path with slashes.
     """
     return f"depth/{task}/{source}--{target}.parquet"
 
 
 def subset_path(task: str, subset: str) -> str:
-    """Return the path of a subset's ids inside a dataset folder.
-
-    Args:
-        task: its name.
-        subset: name of the subset, such as ``all``.
-    Returns: a relative path with slashes.
-    """
+    """Return the path of a subset's ids inside a dataset folder."""
     return f"subsets/{task}/{subset}.parquet"
 
 
 def repeats_path(task: str) -> str:
-    """Return the path of the list of a task's repeated test rows inside a dataset folder.
-
-    Args:
-        task: its name.
-    Returns: a relative path with slashes.
-    """
+    """Return the path of the list of a task's repeated test rows inside a dataset folder."""
     return f"repeats/{task}.parquet"

@@ -19,8 +19,6 @@ _HASHED_AT_ONCE = 10_000
 def data_files_sha256(folder: Path) -> dict[str, str]:
     """Hash the files of rows, depths and ids in a dataset folder.
 
-    Args:
-        folder: a dataset folder; what its manifest says is not asked.
     Returns: SHA-256 by path inside the folder, sorted by path.
     """
     paths = sorted(path for name in DATA_FOLDERS for path in (folder / name).rglob("*") if path.is_file())
@@ -74,7 +72,6 @@ def content_hash(tasks: dict[str, TaskInfo], benchmark: str) -> str:
     Args:
         tasks: facts by task name. Withheld domains count like the others, so a published folder has the hash of the
             one that it was taken from.
-        benchmark: the benchmark's name.
     Returns: a SHA-256, 64 hex digits.
     """
     content = {

@@ -27,7 +27,6 @@ def download_folder(repo_id: str, revision: str = "main") -> DatasetFolder:
 
     Args:
         repo_id: ``ORG/NAME`` of a dataset repository.
-        revision: branch, tag or commit.
     Raises: InvalidInput when the Hub does not have it, or this machine cannot reach the Hub.
     """
     from huggingface_hub import snapshot_download

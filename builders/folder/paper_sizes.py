@@ -36,9 +36,6 @@ class PaperSize(NamedTuple):
 def paper_sizes(manifest: Manifest, name: str) -> list[PaperSize]:
     """Compare the sizes of a task's data sets with those that the paper's tables give.
 
-    Args:
-        manifest: of the folder.
-        name: the task.
     Returns: an entry for each domain and split with a size in the paper, where sizes are equal without parts; none
         where the tables give none.
     """

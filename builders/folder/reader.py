@@ -38,9 +38,6 @@ class DatasetFolder:
         Its files are compared with the checksums in the manifest when it is first opened on this machine, and later
         those that changed since.
 
-        Args:
-            path: the folder; rows are read on call.
-        Returns: the folder.
         Raises: InvalidInput when it is no dataset folder, of another format version, or files of it were changed.
         """
         folder = cls.unchecked(path)
@@ -51,9 +48,6 @@ class DatasetFolder:
     def unchecked(cls, path: Path | str) -> "DatasetFolder":
         """Open a folder whose files may have been changed, for ``check`` to list everything that is wrong with it.
 
-        Args:
-            path: the folder.
-        Returns: the folder.
         Raises: InvalidInput when it is no dataset folder, or of another format version.
         """
         return cls(Path(path), Manifest.read(Path(path)))
@@ -83,9 +77,6 @@ class DatasetFolder:
     def task(self, name: str) -> TaskInfo:
         """Return what the manifest says of a task.
 
-        Args:
-            name: the task.
-        Returns: its facts, as the manifest has them.
         Raises: InvalidInput proposing the nearest task where there is no such one.
         """
         if name not in self.manifest.tasks:
@@ -95,10 +86,6 @@ class DatasetFolder:
     def split(self, task: str, domain: str, split: str) -> pl.DataFrame:
         """Read the rows of one split.
 
-        Args:
-            task: its name.
-            domain: one of its domains.
-            split: one of ``shiftbench.validation.vocabulary.SPLITS``.
         Returns: rows as ``shiftbench.validation.schemas.example_schema`` has them, sorted by id; gold that the folder
             withholds is null (see ``refuse_withheld``).
         Raises: InvalidInput when there is no such task, domain or split, or the domain may not be published and is not
@@ -119,7 +106,6 @@ class DatasetFolder:
         """Read the test rows of all domains of a task that belong to a subset.
 
         Args:
-            task: its name.
             subset: ``all``, or another subset of the task.
             columns: the columns to read, ``id`` among them; None reads all.
         Returns: rows as ``shiftbench.validation.schemas.example_schema`` has them, domain by domain in the manifest's
@@ -134,10 +120,6 @@ class DatasetFolder:
     def subset(self, task: str, name: str) -> pl.DataFrame:
         """Read the ids of a subset.
 
-        Args:
-            task: its name.
-            name: the subset.
-        Returns: the column of ``SUBSET_IDS``.
         Raises: InvalidInput when there is no such task or subset, or the subset needs rows that are not here.
         """
         info = self.task(task)
@@ -156,7 +138,6 @@ class DatasetFolder:
         Candidates are there to test models of the task that they are candidates for, so its domains are sources too.
 
         Args:
-            task: its name.
             subset: the subset that predictions cover.
         Returns: kind, labels, sources and test ids of the task.
         Raises: InvalidInput as ``subset``.
@@ -187,9 +168,7 @@ class DatasetFolder:
         """Read a depth table.
 
         Args:
-            task: its name.
             source: a training domain, or several joined by ``+``.
-            target: a domain.
         Returns: rows as ``shiftbench.validation.schemas.depth_schema`` has them.
         """
         return self._read_files(depth_path(task, source, target))
@@ -198,9 +177,7 @@ class DatasetFolder:
         """Read the depth tables of several sources at once.
 
         Args:
-            task: its name.
             sources: training domains.
-            target: a domain.
         Returns: by source the columns id, source and depth of ``shiftbench.validation.schemas.depth_schema``.
         """
         rows = self._read_files([depth_path(task, source, target) for source in sources], ["id", "source", "depth"])
@@ -209,8 +186,6 @@ class DatasetFolder:
     def repeated_tests(self, task: str) -> pl.DataFrame | None:
         """Read which test rows repeat, nearly or exactly, a train text of their own domain.
 
-        Args:
-            task: its name.
         Returns: the columns of ``REPEATED_TESTS``; None for a placebo, whose rows are those of another task, and in a
             folder of builder version 0.1.0.
         """
@@ -225,7 +200,6 @@ class DatasetFolder:
         weighted by their numbers of train texts, itself left out.
 
         Args:
-            task: the task.
             parts: its domains, at least two.
         Returns: a depth in [0, 2]; None where the depth tables lack the target's train texts
             (``Manifest.target_train_depths``), or a part has no test texts and so no tables (sources of a pairing).
@@ -246,10 +220,7 @@ class DatasetFolder:
         return deepest
 
     def refuse_withheld(self) -> None:
-        """Raise InvalidInput where test labels are withheld and are needed.
-
-        Raises: InvalidInput saying what to do.
-        """
+        """Raise InvalidInput where test labels are withheld and are needed."""
         if self.manifest.withholds_labels:
             what = "test labels are withheld in this folder"
             cure = f"score with the gold folder, which has the same content hash ({self.content_hash[:12]}), "
@@ -356,7 +327,6 @@ class DatasetFolder:
 
         Args:
             pattern: a path inside the folder, or a glob over the shards of a split.
-        Returns: their paths, sorted.
         Raises: InvalidInput when there are none, or others than in the manifest.
         """
         if problems := list(find_missing_files(self.path, self.manifest, pattern)):

@@ -225,10 +225,6 @@ class TaskStatistics(_Facts):
 def picture_path(task: str) -> str:
     """Return the path of the picture of a task's statistics inside a dataset folder.
 
-    Args:
-        task: its name.
-    Returns: a relative path with slashes.
-
     >>> picture_path("sa")
     'statistics/sa.png'
     """
@@ -237,10 +233,6 @@ def picture_path(task: str) -> str:
 
 def data_path(task: str) -> str:
     """Return the path of a task's statistics, as JSON, inside a dataset folder.
-
-    Args:
-        task: its name.
-    Returns: a relative path with slashes.
 
     >>> data_path("sa")
     'statistics/sa.json'
@@ -251,9 +243,6 @@ def data_path(task: str) -> str:
 def read_statistics(folder: Path, task: str) -> TaskStatistics:
     """Read a task's statistics.
 
-    Args:
-        folder: a dataset folder.
-        task: a task with statistics; placebo tasks have none.
     Returns: the statistics as they were written.
     """
     return TaskStatistics.model_validate_json((folder / data_path(task)).read_text(encoding="utf-8"))

@@ -60,9 +60,7 @@ def public_copy(folder: DatasetFolder, out: Path) -> DatasetFolder:
     those of ``folder`` wherever the file system allows, so change neither of the two in place.
 
     Args:
-        folder: the dataset folder; only its rows' ids are read.
         out: an empty or new folder.
-    Returns: the new folder.
     Raises: InvalidInput when ``out`` holds something, a file is missing, or nothing may be published.
     """
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):

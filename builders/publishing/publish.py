@@ -201,7 +201,6 @@ def plan_publishing(
         folder: the dataset folder; InvalidInput when it fails its own check, or holds rows that may not be published
             (see ``shiftbench.builders.publishing.public``).
         target: where to; the dataset repository need not exist yet.
-        api: a ``huggingface_hub.HfApi``.
         more: files that are sent with it and describe it, by their path in the repository.
     Raises: InvalidInput when the Hub cannot be asked, or the tag is already used for another version.
     """
@@ -238,9 +237,6 @@ def check_folder(folder: DatasetFolder) -> dict[str, LocalFile]:
 def publish(plan: PublishPlan, api: Any) -> str | None:
     """Publish a plan in one commit, and tag it; returns the commit's URL, None where there was no file to send.
 
-    Args:
-        plan: the plan; its files must still be there.
-        api: a ``huggingface_hub.HfApi``.
     Raises: InvalidInput when the Hub refuses, or the repository moves on faster than this can follow.
     """
 

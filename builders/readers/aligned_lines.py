@@ -23,7 +23,6 @@ def rated_texts(sibling: str, highest: int) -> "RatedTexts":
     Args:
         sibling: name of the file of ratings, a whole number a line.
         highest: the highest rating; the lowest is 1.
-    Returns: a reader of frames with the columns of ``SCHEMA``.
     """
     return RatedTexts(sibling, highest)
 

@@ -26,10 +26,8 @@ def quoted_csv(*columns: str, header: Sequence[str] = (), separator: str = ",") 
     """Return a reader of a quoted CSV file.
 
     Args:
-        *columns: the columns to keep.
         header: names of all columns, for a file without a header.
         separator: one character.
-    Returns: a reader of frames with these columns as text, in this order; nothing is taken for missing.
     """
     return QuotedCsv(columns, tuple(header), separator)
 
@@ -38,10 +36,8 @@ def raw_tsv(*columns: str, header: Sequence[str] = (), ragged: bool = False) -> 
     """Return a reader of a tab-separated file without quoting.
 
     Args:
-        *columns: the columns to keep.
         header: names of all columns, for a file without a header.
         ragged: accept lines of any width (see ``RawTsv``).
-    Returns: a reader of frames with these columns as text, in this order; nothing is taken for missing.
     """
     return RawTsv(columns, tuple(header), ragged)
 

@@ -20,11 +20,8 @@ def json_lines(*keys: str, optional: Sequence[str] = (), lists: Sequence[str] = 
     """Return a reader of JSON lines.
 
     Args:
-        *keys: keys that every row has.
         optional: keys that a row may lack; it is null there.
         lists: keys of lists of text; rows, and whole files, may lack them.
-    Returns: a reader of frames with these keys as columns of text, in this order; texts such as "null" or "n/a" stay
-        what they are.
     """
     return JsonLines(keys, tuple(optional), tuple(lists))
 

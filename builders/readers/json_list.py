@@ -18,13 +18,7 @@ _CUT = "fetch the file again; it may be cut off"
 
 
 def json_list(*keys: str) -> "JsonList":
-    """Return a reader of a JSON list of objects.
-
-    Args:
-        *keys: keys that every object has.
-    Returns: a reader of frames with these keys as columns of text, in this order; texts such as "null" or "n/a" stay
-        what they are.
-    """
+    """Return a reader of a JSON list of objects."""
     return JsonList(keys)
 
 

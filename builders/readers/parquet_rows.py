@@ -14,13 +14,7 @@ _ROWS = 50_000
 
 
 def parquet_rows(*columns: str) -> "ParquetRows":
-    """Return a reader of a Parquet file.
-
-    Args:
-        *columns: the columns to keep.
-    Returns: a reader of frames with these columns as text, in this order; texts such as "null" or "n/a" stay what they
-        are.
-    """
+    """Return a reader of a Parquet file."""
     return ParquetRows(columns)
 
 

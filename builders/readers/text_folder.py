@@ -24,9 +24,6 @@ def listed_texts(key: str, *columns: str, folder: str) -> "ListedTexts":
 
     Args:
         key: the column that names the text ``<folder>/<key>.txt`` of each row.
-        *columns: the other columns to keep.
-        folder: the folder's name.
-    Returns: a reader of frames with key, these columns and ``text``, all text.
     """
     return ListedTexts(key, columns, folder)
 
@@ -58,13 +55,7 @@ class ListedTexts:
 
 
 def tar_texts(folder: str, *labels: str) -> "TarTexts":
-    """Return a reader of the texts ``<folder>/<label>/<name>.txt`` in a tar archive.
-
-    Args:
-        folder: a path inside the archive.
-        *labels: the folders in it that are read.
-    Returns: a reader of frames with the columns of ``TAR_SCHEMA``.
-    """
+    """Return a reader of the texts ``<folder>/<label>/<name>.txt`` in a tar archive."""
     return TarTexts(folder, labels)
 
 

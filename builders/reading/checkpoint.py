@@ -106,7 +106,6 @@ def checkpoint_key(path: Path, what: Iterable[object]) -> str:
     """Return the key of a reading: the file as it lies there, what is read of it, and the program that reads.
 
     Args:
-        path: the file.
         what: readers, steps and options; functions are named, other objects need a text form that identifies them.
     Returns: 64 hex digits, the same in every process.
     Raises: TypeError for what has no such name or text form.

@@ -21,7 +21,6 @@ def measure_rows(frame: pl.DataFrame, kind: TaskKind) -> Fingerprint:
 
     Args:
         frame: rows after the named steps, in any order; no label is counted where a later step adds the gold column.
-        kind: of the task.
     Returns: the same for the same rows in any order.
 
     >>> frame = pl.DataFrame({"text": ["so good", "so bad", "so so"], "label": ["yes", "no", "yes"]})

@@ -98,9 +98,6 @@ def read_file(
     consumers and program resumes there, or finds the reading complete.
 
     Args:
-        path: the upstream file.
-        reader: reads it in frames.
-        consumers: what each takes of the rows.
         cache: where the rows taken are kept; None keeps nothing.
         store: a folder for rows of consumers that take all: these come as ``StoredRows`` that lie there, or in the
             cache, and are not held; None returns frames.

@@ -5,17 +5,24 @@ from collections.abc import Sequence
 import polars as pl
 
 from shiftbench.builders.specs.spec import COMMON, Balance
-from shiftbench.builders.specs.transforms import words
+from shiftbench.validation.vocabulary import WORD
 
 ANSWERED = pl.col("answers").struct.field("text").list.len() > 0
 """Whether a question has an answer: stratum 1 if so, else 0."""
 
 
+def words(column: str) -> pl.Expr:
+    """List the words of a text column in lower case.
+
+    >>> pl.DataFrame({"text": ["Don't stop; it's 5 o'clock!"]}).select(words("text")).item().to_list()
+    ["don't", 'stop', "it's", '5', "o'clock"]
+    """
+    return pl.col(column).str.to_lowercase().str.extract_all(WORD)
+
+
 def by_label(labels: Sequence[str]) -> pl.Expr:
     """Return the stratum of each row: the number of its label.
 
-    Args:
-        labels: all labels, in order.
     Returns: an expression over the column ``label``, whole numbers from 0.
     """
     codes = {label: code for code, label in enumerate(labels)}
@@ -23,12 +30,7 @@ def by_label(labels: Sequence[str]) -> pl.Expr:
 
 
 def equal_labels(labels: Sequence[str]) -> Balance:
-    """Return a balance with equally many rows of each label.
-
-    Args:
-        labels: all labels of the task.
-    Returns: a balance with the same share of each label.
-    """
+    """Return a balance with equally many rows of each label."""
     return Balance("equal_labels", by_label(labels), dict.fromkeys(range(len(labels)), 1 / len(labels)))
 
 

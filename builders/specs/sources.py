@@ -59,7 +59,6 @@ def find_source(slug: str) -> SourceSpec:
 
     Args:
         slug: its folder under RAW, the name of its table.
-    Returns: the source.
     Raises: InvalidInput proposing the nearest slug where there is no such source.
     """
     sources = read_sources()

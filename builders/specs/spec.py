@@ -1,6 +1,6 @@
 """What a dataset is, as typed by a person: domains and tasks. Measured facts live in ``upstream.json``."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -10,7 +10,7 @@ import polars as pl
 import pydantic
 
 from shiftbench.builders.folder.manifest import Difference, Pairing, Provenance
-from shiftbench.builders.specs.sources import SourceSpec
+from shiftbench.builders.specs.sources import SourceSpec, find_source
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.vocabulary import TaskKind
 
@@ -41,14 +41,31 @@ class FileSpec:
 
     The file may also lie there as ``<path>.gz``, or as a zip of the same name that holds it alone. Files marked
     ``partial`` hold the same rows in part: only builds with ``--partial`` read them, beside what else there is.
-    ``beside`` names what else its reader reads: files, or folders of files, in the same folder.
+    ``beside`` names what else its reader reads: files, or folders of files, in the same folder. ``slug`` names the
+    source where it is not the first folder of the path.
     """
 
-    source: SourceSpec
     path: str
     read: Reader
     partial: bool = False
     beside: tuple[str, ...] = ()
+    slug: str = ""
+
+    @property
+    def source(self) -> SourceSpec:
+        """Return the release that it is a file of."""
+        return find_source(self.slug or self.path.partition("/")[0])
+
+
+def files_of(read: Reader, **places: str | Sequence[str]) -> dict[str, tuple[FileSpec, ...]]:
+    """List the files of upstream splits that are all read in one way.
+
+    Args:
+        read: reads each.
+        places: by split, the place of its file under RAW, or the places of several.
+    """
+    listed = {split: (paths,) if isinstance(paths, str) else paths for split, paths in places.items()}
+    return {split: tuple(FileSpec(path, read) for path in paths) for split, paths in listed.items()}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""Named steps from upstream rows to ours. Rows leave only through one of these, and the build counts them."""
+"""Named steps from upstream rows to ours. Rows leave only through one of these, and the build counts them.
+
+A step keeps all rows, and their order, unless its name says that some are kept or leave.
+"""
 
 import hashlib
 import json
@@ -6,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from shiftbench.builders.specs.balances import ANSWERED
+from shiftbench.builders.specs.balances import ANSWERED, words
 from shiftbench.builders.specs.spec import Transform
 from shiftbench.validation.report import InvalidInput, Problem, and_more, did_you_mean
 from shiftbench.validation.vocabulary import WORD
@@ -21,7 +24,6 @@ def rename(columns: Mapping[str, str], *, votes: str | None = None) -> Transform
     Args:
         columns: our name by upstream's, in the order of the new frame.
         votes: upstream's column of annotators' labels, which becomes ``VOTES`` in frames that have it.
-    Returns: a step that keeps all rows.
     """
 
     def apply(frame: pl.DataFrame) -> pl.DataFrame:
@@ -32,12 +34,7 @@ def rename(columns: Mapping[str, str], *, votes: str | None = None) -> Transform
 
 
 def select(*columns: str) -> Transform:
-    """Select columns; all others are dropped.
-
-    Args:
-        *columns: their names, in the order of the new frame.
-    Returns: a step that keeps all rows.
-    """
+    """Select columns; all others are dropped."""
     return Transform("select", lambda frame: frame.select(columns))
 
 
@@ -57,12 +54,7 @@ def keep_in(column: str, values: Sequence[str], name: str | None = None) -> Tran
 
 
 def keep_filled(column: str) -> Transform:
-    """Keep the rows whose text is not null or blank.
-
-    Args:
-        column: the text.
-    Returns: a step named after the column.
-    """
+    """Keep the rows whose text is not null or blank."""
     filled = pl.col(column).str.contains(r"\S").fill_null(value=False)
     return Transform(f"keep_filled_{column}", lambda frame: frame.filter(filled))
 
@@ -71,7 +63,6 @@ def label_from(column: str, labels: Mapping[str, str], others: Sequence[str] = (
     """Map the values of a column to labels.
 
     Args:
-        column: the values.
         labels: our label by value.
         others: values whose rows leave, as do rows without one.
     Returns: a step that sets ``label``.
@@ -104,7 +95,6 @@ def remove_links(column: str) -> Transform:
 
     Args:
         column: the text; one without an address stays as it is, white space too.
-    Returns: a step that keeps all rows.
     """
     without = pl.col(column).str.replace_all(_LINK, " ")
     clean = without.str.replace_all(r"\s+", " ").str.strip_chars()
@@ -114,12 +104,7 @@ def remove_links(column: str) -> Transform:
 
 
 def line_breaks_back(column: str) -> Transform:
-    r"""Replace the two characters ``\n`` of a text by the line break that they stand for (Yelp's reviews).
-
-    Args:
-        column: the text.
-    Returns: a step that keeps all rows.
-    """
+    r"""Replace the two characters ``\n`` of a text by the line break that they stand for (Yelp's reviews)."""
     back = pl.col(column).str.replace_all("\\n", "\n", literal=True)
     return Transform(f"line_breaks_back_{column}", lambda frame: frame.with_columns(back))
 
@@ -142,9 +127,7 @@ def remove(column: str, pattern: str) -> Transform:
     """Remove all matches of a regular expression from a text.
 
     Args:
-        column: the text.
         pattern: a regular expression as polars reads it.
-    Returns: a step that keeps all rows.
     """
     return Transform(
         f"remove_from_{column}", lambda frame: frame.with_columns(pl.col(column).str.replace_all(pattern, ""))
@@ -152,23 +135,13 @@ def remove(column: str, pattern: str) -> Transform:
 
 
 def one_space(*columns: str) -> Transform:
-    """Replace every tab and every run of spaces by one space, as the authors' code of BOSS does.
-
-    Args:
-        *columns: the texts.
-    Returns: a step that keeps all rows.
-    """
+    """Replace every tab and every run of spaces by one space, as the authors' code of BOSS does."""
     clean = [pl.col(name).str.replace_all("\t", " ", literal=True).str.replace_all(" {2,}", " ") for name in columns]
     return Transform("one_space", lambda frame: frame.with_columns(clean))
 
 
 def clean_tweets(column: str) -> Transform:
-    """Remove links, mentions, #topics#, bracketed tokens, emoji and '#', and collapse white space (BOSS).
-
-    Args:
-        column: the text.
-    Returns: a step that keeps all rows.
-    """
+    """Remove links, mentions, #topics#, bracketed tokens, emoji and '#', and collapse white space (BOSS)."""
     text = pl.col(column)
     for pattern in _NO_WORDS_OF_TWEETS:
         text = text.str.replace_all(pattern, " ")
@@ -189,10 +162,6 @@ _NO_WORDS_OF_TWEETS = (
 def keep_words_between(column: str, fewest: int, most: int) -> Transform:
     """Keep the rows whose number of words lies between two bounds.
 
-    Args:
-        column: the text.
-        fewest: the lowest number of words to keep.
-        most: the highest number of words to keep.
     Returns: a step that keeps both ends.
     """
     return Transform(
@@ -218,10 +187,7 @@ def keep_words_found(column: str, source: str, share: float) -> Transform:
 
 
 def keep_answered() -> Transform:
-    """Keep the questions that have an answer.
-
-    Returns: a step on the column ``answers``.
-    """
+    """Keep the questions that have an answer."""
     return Transform("keep_answered", lambda frame: frame.filter(ANSWERED))
 
 
@@ -248,10 +214,7 @@ def untagged_words_outside() -> Transform:
 
 
 def keep_tokens() -> Transform:
-    """Keep the sentences that have a token.
-
-    Returns: a step on the column ``tokens``.
-    """
+    """Keep the sentences that have a token."""
     return Transform("keep_tokens", lambda frame: frame.filter(pl.col("tokens").list.len() > 0))
 
 
@@ -261,7 +224,6 @@ def keep_labelled(labels: Sequence[str], others: Sequence[str] = ()) -> Transfor
     Args:
         labels: the task's labels.
         others: labels whose rows leave, as do rows without one.
-    Returns: a step on the column ``label``.
     Raises (when applied): InvalidInput naming the row with any other label.
     """
 
@@ -304,8 +266,6 @@ def group_by(column: str, *, unknown: str | None = None, text: str | None = None
 def text_digest(texts: pl.Series) -> pl.Series:
     """Hash texts.
 
-    Args:
-        texts: shape (n,), no nulls.
     Returns: 12 hex digits of the SHA-256 of each, shape (n,).
     """
     digests = (hashlib.sha256(text.encode()).hexdigest()[:12] for text in texts)
@@ -316,7 +276,6 @@ def groups_leave(rows: pl.DataFrame, kept: pl.DataFrame) -> pl.DataFrame:
     """Drop the rows whose group another split keeps, so that nothing is trained and tested on.
 
     Args:
-        rows: rows with ``group``.
         kept: rows of the split that keeps its groups.
     Returns: the rows of other groups, in order.
     """
@@ -324,21 +283,13 @@ def groups_leave(rows: pl.DataFrame, kept: pl.DataFrame) -> pl.DataFrame:
 
 
 def repeated_rows_leave(frame: pl.DataFrame) -> pl.DataFrame:
-    """Drop rows that repeat an earlier one in every column but ``VOTES``, which a copy of a release may lack.
-
-    Args:
-        frame: the rows.
-    Returns: the first of each, in order.
-    """
+    """Drop rows that repeat an earlier one in every column but ``VOTES``, which a copy of a release may lack."""
     return frame.unique([name for name in frame.columns if name != VOTES], keep="first", maintain_order=True)
 
 
 def conflicting_rows_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     """Drop the rows that agree in some columns and differ in their label: their label can be neither learnt nor judged.
 
-    Args:
-        frame: rows with these columns and ``label``.
-        columns: in which they agree.
     Returns: the other rows, in order.
     """
     return frame.filter(pl.col("label").n_unique().over(columns) == 1)
@@ -347,9 +298,6 @@ def conflicting_rows_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Da
 def repeated_inputs_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     """Keep one of the rows that agree in some columns: the most informative one (such as the one with most answers).
 
-    Args:
-        frame: rows with these columns.
-        columns: in which they agree.
     Returns: the kept rows, in order.
     """
     order = frame.with_row_index("_row").with_columns(as_texts(frame).alias("_text"))
@@ -362,8 +310,6 @@ def equal_inputs_leave(frame: pl.DataFrame, columns: Sequence[str], key: str) ->
     """Keep one of the rows that agree in some columns, chosen by a keyed hash of the whole row, as if at random.
 
     Args:
-        frame: rows with these columns.
-        columns: in which they agree.
         key: decides which one is kept.
     Returns: the kept rows, in order.
     """
@@ -376,24 +322,8 @@ def equal_inputs_leave(frame: pl.DataFrame, columns: Sequence[str], key: str) ->
 def as_texts(columns: pl.DataFrame) -> pl.Series:
     """Convert each row to one text, whatever its columns hold.
 
-    Args:
-        columns: the rows.
     Returns: a text for each row, shape (n_rows,).
     """
     if set(columns.dtypes) == {pl.String}:
         return columns.select(pl.concat_str(pl.all(), separator="\x1f")).to_series()
     return pl.Series([json.dumps(row, ensure_ascii=False) for row in columns.iter_rows()], dtype=pl.String)
-
-
-def words(column: str) -> pl.Expr:
-    """List the words of a text column in lower case.
-
-    Args:
-        column: the text.
-    Returns: an expression, a list of words for each row; what a word is, ``shiftbench.validation.vocabulary.WORD``
-        says.
-
-    >>> pl.DataFrame({"text": ["Don't stop; it's 5 o'clock!"]}).select(words("text")).item().to_list()
-    ["don't", 'stop', "it's", '5', "o'clock"]
-    """
-    return pl.col(column).str.to_lowercase().str.extract_all(WORD)

@@ -183,7 +183,6 @@ def decode(content: bytes, path: Path, first_line: int = 1) -> str:
 
     Args:
         content: bytes of whole lines.
-        path: the file they are from, for the report.
         first_line: number of the first of them in the file, from 1.
     Returns: the text, a byte order mark included.
     Raises: InvalidInput naming the line that is not UTF-8.

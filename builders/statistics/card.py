@@ -11,9 +11,6 @@ UNDEFINED = "n/a"
 def statistics_section(name: str, statistics: TaskStatistics) -> str:
     """Build a task's section of the card.
 
-    Args:
-        name: the task, as in ``picture_path``.
-        statistics: of the task.
     Returns: Markdown, headed at level 3; figures that are undefined read 'n/a'.
     """
     parts = [

@@ -24,8 +24,8 @@ from shiftbench.builders.folder.statistics import (
     SplitStatistics,
     TaskStatistics,
 )
+from shiftbench.builders.specs.balances import words
 from shiftbench.builders.specs.spec import Balance
-from shiftbench.builders.specs.transforms import words
 from shiftbench.builders.statistics.duplicates import ComparisonRows, find_duplicates, input_text
 from shiftbench.builders.stored_rows import Rows, compact, slices_of
 from shiftbench.metrics.depth import q_reference, q_statistic

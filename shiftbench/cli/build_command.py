@@ -1,6 +1,6 @@
 """The commands ``build``. Everything heavier than typer is imported inside them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -346,6 +346,9 @@ build_app = typer.Typer(
     no_args_is_help=True,
     **PLAIN,
 )
-for _name, _command in {"dr": dr, "boss": boss, "df1": df1, "own": own, "synthetic": synthetic, "list": list_}.items():
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "dr": dr, "boss": boss, "df1": df1, "own": own, "synthetic": synthetic, "list": list_,
+}  # fmt: skip
+for _name, _command in _COMMANDS.items():
     build_app.command(_name, cls=Command)(_command)
 build_app.command("check", cls=Command, hidden=True)(check)

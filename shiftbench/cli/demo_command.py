@@ -102,7 +102,7 @@ def _demo_results(raw: list[Path], out: Path) -> "Shown":
     from shiftbench.validation.report import InvalidInput, Problem
 
     if not raw:
-        cure = "give --raw, the folder of upstream files that 'shiftbench build --check' lists"
+        cure = "give --raw, the folder of upstream files that 'shiftbench build dr --check' lists"
         raise InvalidInput(
             Problem(
                 "reference results need the benchmarks' rows, which are not part of this project", "--raw", cure=cure

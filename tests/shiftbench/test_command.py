@@ -256,7 +256,7 @@ def test_help_says_what_to_put(words: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("synthetic", "nli"), "unexpected extra argument (nli)"),
+        (("synthetic", "nli"), "unexpected extra argument(s) (nli)"),
         (("synthetic", "--partial"), "No such option: --partial"),
         (("own", "tickets", "--raw", "x.csv", "--partial"), "No such option: --partial"),
         (("df1", "--raw", "x", "--withhold-labels"), "No such option: --withhold-labels"),

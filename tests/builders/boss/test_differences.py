@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from shiftbench.builders import boss
-from shiftbench.builders.boss.differences import find_differences, read_differences
+from shiftbench.builders.boss.suite import find_differences, read_differences
 from shiftbench.builders.boss.tag_maps import E_NER
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.readers.token_lines import token_lines

@@ -1,0 +1,80 @@
+"""What the tasks of BOSS share: their steps, and what the authors' code does otherwise (``differences.toml``)."""
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pydantic
+
+from shiftbench.builders.folder.manifest import Difference
+from shiftbench.builders.specs.spec import DomainSpec, TaskSpec
+from shiftbench.builders.specs.transforms import group_by_text, keep_filled, one_space, select
+from shiftbench.validation.vocabulary import TaskKind
+
+_FILE = Path(__file__).parent / "differences.toml"
+LABELLED_TEXT = select("text", "label")
+TEXT = (one_space("text"), keep_filled("text"), group_by_text("text"))
+AS_UPSTREAM = (
+    "Texts are as upstream has them but for tabs and runs of spaces: white space at their ends, line breaks and codes "
+    "such as &amp; stay."
+)
+
+
+def suite_task(
+    name: str, title: str, kind: TaskKind, metric: str, domains: tuple[DomainSpec, ...], **more: Any
+) -> TaskSpec:
+    """Build a task of the suite, whose first data set is the in-distribution one."""
+    return TaskSpec(
+        benchmark="boss",
+        name=name,
+        title=title,
+        kind=kind,
+        metric=metric,
+        domains=domains,
+        as_upstream=True,
+        id_domain=domains[0].name,
+        differences=find_differences(name),
+        **more,
+    )
+
+
+def candidates(task: TaskSpec, title: str, *domains: DomainSpec, **more: Any) -> TaskSpec:
+    """Build the task of the data sets that a task of the suite might have been made of."""
+    name = f"{task.name}_candidates"
+    differences = find_differences(name)
+    own = {"id_domain": None, "candidates_for": task.name, "notes": (), "differences": differences, **more}
+    return replace(task, name=name, title=title, domains=domains, **own)
+
+
+@cache
+def read_differences() -> Sequence[Difference]:
+    """Read all lines, in the order of the file; data sets are named with their task, as in ``sa.amazon``."""
+    return _LINES.validate_python(tomllib.loads(_FILE.read_text(encoding="utf-8")))["difference"]
+
+
+def find_differences(task: str) -> tuple[Difference, ...]:
+    """Return the lines of a task's data sets, which they name without the task.
+
+    Args:
+        task: its name in the benchmark, such as ``sa_candidates``.
+    """
+    own = [
+        (line, tuple(name.removeprefix(f"{task}.") for name in line.data_sets if name.startswith(f"{task}.")))
+        for line in read_differences()
+    ]
+    return tuple(
+        line.model_copy(
+            update={
+                "data_sets": names,
+                "rows": {name: line.rows[f"{task}.{name}"] for name in names if f"{task}.{name}" in line.rows},
+            }
+        )
+        for line, names in own
+        if names
+    )
+
+
+_LINES = pydantic.TypeAdapter(dict[str, tuple[Difference, ...]])
