@@ -7,9 +7,9 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pytest
-from shiftbench.builders.folder.paths import subset_path
 
 import shiftbench as sb
+from shiftbench.builders.folder.configs import subset_path
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.inputs import find_subset
 from shiftbench.leaderboard.store import Store
