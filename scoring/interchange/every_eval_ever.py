@@ -67,23 +67,21 @@ def every_eval_ever(
             "version": version("shiftbench"),
             "additional_details": _strings({"metric_version": scores.metric_version}),
         },
-        "model_info": _model(shared),
+        "model_info": {
+            "name": shared.card.name,
+            "id": model,
+            "developer": owner,
+            # The card does not state who ran the model, or whether its weights are open.
+            "additional_details": {
+                "deployment_type": "unknown",
+                "model_availability": "unknown",
+                **_strings({key: getattr(shared.card, key) for key in _CARD_KEYS}),
+            },
+        },
         "evaluation_results": [_result(shared, figure) for figure in figures_of(scores)],
     }
     text = json.dumps(content, indent=2, allow_nan=False) + "\n"
     return {f"data/{COLLECTION}/{developer}/{folder}/{identity}.json": text}
-
-
-def _model(shared: SharedEntry) -> dict[str, Any]:
-    card = shared.card
-    known = {key: getattr(card, key) for key in _CARD_KEYS}
-    return {
-        "name": card.name,
-        "id": shared.model_repository(),
-        "developer": shared.model_repository().partition("/")[0],
-        # The card does not state who ran the model, or whether its weights are open.
-        "additional_details": {"deployment_type": "unknown", "model_availability": "unknown", **_strings(known)},
-    }
 
 
 def _result(shared: SharedEntry, figure: SharedFigure) -> dict[str, Any]:

@@ -9,7 +9,8 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from string import ascii_uppercase
@@ -50,6 +51,7 @@ _SAMPLE = re.compile(r"samples/.+_epoch_\d+(\.json|/sample\.json)", re.DOTALL)
 _SHELL = "/sample.json"
 _HEADER, _START = "header.json", "_journal/start.json"
 _ATTACHMENT = "attachment://"
+_RETRY = "finish it with 'inspect eval-retry'"
 _JSON_BEGIN = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"(status|eval)"')
 _ZIP_MARK = b"PK\x03\x04"
 _TEXT_VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -123,15 +125,12 @@ class _Version(msgspec.Struct):
     version: int
 
 
-class _Header(_Version):
+class _Log(msgspec.Struct):
+    """A log as one JSON document, or the header of an archive, which has no samples."""
+
     eval: _Eval
     status: str = "started"
     stats: _Stats = msgspec.field(default_factory=_Stats)
-
-
-class _Whole(_Header):
-    """A log as one JSON document."""
-
     samples: list[_Sample] | None = None
 
 
@@ -183,7 +182,7 @@ class BoundedArchive:
         if entry.flag_bits & _ENCRYPTED:
             refuse_log(self._path, f"entry '{name}' is encrypted", cure="pack the log anew, without a password")
         try:
-            content = self._read_zstd(entry) if entry.compress_type == _ZSTD else self._read_with_zipfile(entry)
+            content = self._unpack(entry)
         except _UNPACKING_ERRORS as error:
             refuse_log(self._path, f"entry '{name}' cannot be unpacked", first_line(error), WHOLE)
         if len(content) != entry.file_size or zlib.crc32(content) != entry.CRC:
@@ -192,11 +191,10 @@ class BoundedArchive:
             refuse_log(self._path, f"entry '{name}' differs from its description in the archive", found, WHOLE)
         return content
 
-    def _read_with_zipfile(self, entry: zipfile.ZipInfo) -> bytes:
-        with self._zip.open(entry) as file:
-            return file.read(entry.file_size + 1)
-
-    def _read_zstd(self, entry: zipfile.ZipInfo) -> bytes:
+    def _unpack(self, entry: zipfile.ZipInfo) -> bytes:
+        if entry.compress_type != _ZSTD:
+            with self._zip.open(entry) as file:
+                return file.read(entry.file_size + 1)
         import pyarrow
 
         with self._path.open("rb") as file:
@@ -232,15 +230,16 @@ def read_inspect(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
     """
     rows = SampleRows(path)
     if not _is_archive(path):
-        _check_version(parse_json_file(path, _Version, "the log"), path)
-        whole = parse_json_file(path, _Whole, "the log")
-        header: _Header = whole
-        samples: Iterable[_Sample] = whole.samples or ()
-        _check_finished(header, path)
-        _add_all(samples, rows, fields)
+        header = _parse_finished(partial(parse_json_file, path, what="the log"), path)
+        _add_all(header.samples or (), rows, fields)
     else:
         with BoundedArchive(path) as archive:
-            header = _read_header(archive, path)
+            if _HEADER not in archive.names:
+                is_started = _START in archive.names
+                what = "the evaluation did not finish" if is_started else "this is not a log of Inspect"
+                refuse_log(path, what, f"no entry '{_HEADER}'", _RETRY)
+            parse = partial(parse_json, archive.read(_HEADER), path=path, what="the header")
+            header = _parse_finished(parse, path)
             _add_all(_read_samples(archive, path), rows, fields)
     usage = header.stats.model_usage.values()
     costs = [each.total_cost for each in usage if each.total_cost is not None]
@@ -260,15 +259,16 @@ def read_inspect(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
     return EvaluationLog(path, INSPECT, version, header.eval.task, header.eval.model, frame, facts)
 
 
-def _read_header(archive: BoundedArchive, path: Path) -> _Header:
-    if _HEADER not in archive.names:
-        what = "the evaluation did not finish" if _START in archive.names else "this is not a log of Inspect"
-        refuse_log(path, what, f"no entry '{_HEADER}'", "finish it with 'inspect eval-retry'")
-    content = archive.read(_HEADER)
-    _check_version(parse_json(content, _Version, path, "the header"), path)
-    header = parse_json(content, _Header, path, "the header")
-    _check_finished(header, path)
-    return header
+def _parse_finished(parse: Callable[..., Any], path: Path) -> _Log:
+    """Parse a log or its header: the version first, because others may have other keys."""
+    version = parse(kind=_Version).version
+    if version != _VERSION:
+        cure = f"convert it with 'inspect log convert' to version {_VERSION}"
+        refuse_log(path, "this version of Inspect's logs is not supported", f"version {version}", cure)
+    log: _Log = parse(kind=_Log)
+    if log.status != "success":
+        refuse_log(path, "the evaluation did not finish", f"status '{log.status}'", _RETRY)
+    return log
 
 
 def _read_samples(archive: BoundedArchive, path: Path) -> Iterator[_Sample]:
@@ -284,18 +284,6 @@ def _read_samples(archive: BoundedArchive, path: Path) -> Iterator[_Sample]:
                 what, cure = "a sample in chunks has its input in another entry", "convert the log to whole samples"
                 refuse_log(path, what, f"entry '{name}'", cure)
         yield sample
-
-
-def _check_version(header: _Version, path: Path) -> None:
-    if header.version != _VERSION:
-        cure = f"convert it with 'inspect log convert' to version {_VERSION}"
-        refuse_log(path, "this version of Inspect's logs is not supported", f"version {header.version}", cure)
-
-
-def _check_finished(header: _Header, path: Path) -> None:
-    if header.status != "success":
-        cure = "finish it with 'inspect eval-retry'"
-        refuse_log(path, "the evaluation did not finish", f"status '{header.status}'", cure)
 
 
 def _add_all(samples: Iterable[_Sample], rows: SampleRows, fields: Sequence[str]) -> None:

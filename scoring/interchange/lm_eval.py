@@ -9,14 +9,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 import polars as pl
 
 from shiftbench.scoring.interchange.log import (
     LM_EVAL,
-    WHOLE,
     EvaluationLog,
     LogFacts,
     SampleRows,
@@ -24,7 +23,6 @@ from shiftbench.scoring.interchange.log import (
     collector_at_rest,
     fact_text,
     parse_json,
-    plain_json,
     refuse_log,
 )
 from shiftbench.validation.outside import MAX_COUNT
@@ -130,7 +128,7 @@ class _Reading:
         known: list[str] = []
         with collector_at_rest():
             for row, text in _numbered_lines(self.path):
-                line = self._decoded(decoder, text, row)
+                line = parse_json(text, decoder, self.path, "this line", "lm-eval 0.4", row=row)
                 if line.filter not in self.filters:
                     self.filters[line.filter] = None
                     self.filter_name = self.filter_name or line.filter
@@ -140,7 +138,7 @@ class _Reading:
                     known = line.metrics
                     self.metrics.update(dict.fromkeys(known))
                     decoder = self._decoder()
-                    line = self._decoded(decoder, text, row)
+                    line = parse_json(text, decoder, self.path, "this line", "lm-eval 0.4", row=row)
                 self._add(line, row, rows)
         if self.filters and self.filter_name not in self.filters:
             cure = did_you_mean(str(self.filter_name), list(self.filters))
@@ -152,7 +150,8 @@ class _Reading:
         try:
             answers, choices, likelihoods = _read_responses(asked, line.filtered_resps, line.metrics)
         except (TypeError, ValueError, LookupError, OverflowError) as error:
-            self._refuse(error, row)
+            what, cure = "this line is not what lm-eval 0.4 writes there", "log it again with a supported version"
+            refuse_log(self.path, what, first_line(error), cure, row=row)
         if self.fields:
             fields_json = chosen_fields(line.doc, self.fields, self.path, row)
             own_id = msgspec.json.decode(line.doc["id"]) if "id" in line.doc else None
@@ -175,25 +174,6 @@ class _Reading:
             cure = "log it again under another name"
             refuse_log(self.path, "a metric has a name that no field may have", first_line(error), cure)
         return msgspec.json.Decoder(kind)
-
-    def _decoded(self, decoder: "msgspec.json.Decoder[Any]", text: bytes, row: int) -> Any:
-        try:
-            return decoder.decode(text)
-        except msgspec.ValidationError as error:
-            self._refuse(error, row)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            try:  # Python's json, which lm-eval writes with, has NaN and Infinity
-                return decoder.decode(plain_json(text))
-            except msgspec.ValidationError as other:
-                self._refuse(other, row)
-            except (ValueError, OverflowError, RecursionError):
-                refuse_log(self.path, "this line is not JSON", first_line(error), WHOLE, row=row)
-        except RecursionError as error:
-            refuse_log(self.path, "this line is not JSON", first_line(error), WHOLE, row=row)
-
-    def _refuse(self, error: Exception, row: int) -> NoReturn:
-        what = "this is not what lm-eval 0.4 writes: of another tool, or of a version that is not supported"
-        refuse_log(self.path, what, first_line(error), "log it again with lm-eval 0.4", row=row)
 
 
 def _read_responses(

@@ -7,6 +7,7 @@ import mmap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -282,30 +283,38 @@ _OTHER_NAME = "log it again under another name"
 T = TypeVar("T")
 
 
-def parse_json(data: bytes | memoryview, kind: type[T], path: Path, what: str) -> T:
+def parse_json(
+    data: bytes | memoryview,
+    kind: "type[T] | msgspec.json.Decoder[T]",
+    path: Path,
+    what: str,
+    tool: str = "the tool",
+    **place: Any,
+) -> T:
     """Parse JSON into a type of msgspec; NaN and Infinity, which Python writes, become null.
 
     Args:
         data: the JSON.
-        kind: the type.
+        kind: the type, or its decoder.
         path: the log, for error messages.
         what: what the JSON is of, such as ``a sample``.
+        tool: its name and version, for error messages.
+        place: a row, key or column of ``Problem``.
     Raises: InvalidInput when it is no JSON, or lacks what the type needs.
     """
+    decode = kind.decode if isinstance(kind, msgspec.json.Decoder) else partial(msgspec.json.decode, type=kind)
     try:
-        return _decode(data, kind)
+        try:
+            return decode(data)
+        except msgspec.ValidationError:
+            raise
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return decode(plain_json(bytes(data)))
     except msgspec.ValidationError as error:
         cure = "log it again with a supported version"
-        refuse_log(path, f"{what} is not what the tool writes there", first_line(error), cure)
+        refuse_log(path, f"{what} is not what {tool} writes there", first_line(error), cure, **place)
     except (ValueError, OverflowError, RecursionError) as error:
-        refuse_log(path, f"{what} is not JSON", first_line(error), WHOLE)
-
-
-def _decode(data: bytes | memoryview, kind: type[T]) -> T:
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return msgspec.json.decode(plain_json(bytes(data)), type=kind)
+        refuse_log(path, f"{what} is not JSON", first_line(error), WHOLE, **place)
 
 
 def plain_json(text: bytes) -> bytes:

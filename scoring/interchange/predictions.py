@@ -4,7 +4,6 @@ How an answer is read is given by the caller, because the rules belong to the pr
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
@@ -19,27 +18,30 @@ from shiftbench.validation.vocabulary import UNPARSED
 OWN_IDS = "run the task that 'shiftbench data export' writes: its items have the ids of the dataset"
 
 
-@dataclass(frozen=True)
-class AnswerRules:
-    """The rules by which answers are read.
+Parse = Callable[[str, Mapping[str, Any]], str]
+"""Turns what a model wrote, and the row it was asked about, into a prediction."""
+Match = Callable[[Sequence[str], NDArray[np.float64]], pl.DataFrame]
+"""Turns the texts of the choices and their probabilities, shape (n, n_choices), into ``prediction``, ``confidence`` and
+``probabilities``."""
+_PREDICTED: dict[str, Any] = {
+    "id": pl.String,
+    "epoch": pl.Int64,
+    "prediction": pl.String,
+    "confidence": pl.Float64,
+    "probabilities": pl.List(pl.Float64),
+}
 
-    Attributes:
-        parse: turns what a model wrote, and the row it was asked about, into a prediction.
-        match: turns the texts of the choices and their probabilities, shape (n, n_choices), into ``prediction``,
-            ``confidence`` and ``probabilities``; None where the task has no labels.
-    """
 
-    parse: Callable[[str, Mapping[str, Any]], str]
-    match: Callable[[Sequence[str], NDArray[np.float64]], pl.DataFrame] | None
-
-
-def log_predictions(log: EvaluationLog, rows: pl.DataFrame, rules: AnswerRules, source: str) -> pl.DataFrame:
+def log_predictions(
+    log: EvaluationLog, rows: pl.DataFrame, parse: Parse, match: Match | None, source: str
+) -> pl.DataFrame:
     """Build predictions from the samples of a log.
 
     Args:
         log: over rows of one task.
         rows: the test rows that a log may be about: ``id``, and ``tokens`` where these are tagged.
-        rules: how answers are read.
+        parse: reads what was written.
+        match: reads choices; None where the task has no labels.
         source: what the model was trained on, or shown demonstrations of.
     Returns: ``source``, ``id``, ``prediction``, ``seed`` (epochs from 0), ``confidence``, ``probabilities``, in the
         log's order; what no log-likelihoods are there for has neither confidence nor probabilities.
@@ -50,14 +52,20 @@ def log_predictions(log: EvaluationLog, rows: pl.DataFrame, rules: AnswerRules, 
         found = f"'{other['id'][0]}'{and_more(other['id'].n_unique() - 1, 'item')}"
         refuse_log(log.path, "an item is not among the dataset's test rows", found, OWN_IDS)
     likely = log.samples.filter(pl.col("log_likelihoods").is_not_null())
-    written = log.samples.filter(pl.col("log_likelihoods").is_null())
-    parts = [_parse_answers(written, rows, rules)]
-    if len(likely) and rules.match is None:
+    if len(likely) and match is None:
         refuse_log(log.path, "the log is of multiple choice, but the task is not", cure=OWN_IDS)
-    if rules.match is not None:
-        parts += [_chosen(part, rules.match) for part in likely.partition_by("choices", maintain_order=True)]
+    written = log.samples.filter(pl.col("log_likelihoods").is_null()).join(rows, on="id", how="left")
+    answers = [
+        UNPARSED if row["answer"] is None else parse(row["answer"], row) for row in written.iter_rows(named=True)
+    ]
+    parts = [written.select("id", "epoch", prediction=pl.Series(answers, dtype=pl.String))]
+    if match is not None:
+        parts += [_chosen(part, match) for part in likely.partition_by("choices", maintain_order=True)]
+    # Where there are no likelihoods, or a choice is not a label, two columns are missing.
+    # Where there are no likelihoods, or a choice is no label, confidence and probabilities are missing.
+    known = pl.concat([pl.DataFrame(schema=_PREDICTED), *parts], how="diagonal")
     order = log.samples.select("id", "epoch")
-    predicted = order.join(pl.concat(parts), on=["id", "epoch"], how="left", maintain_order="left")
+    predicted = order.join(known, on=["id", "epoch"], how="left", maintain_order="left")
     return predicted.select(
         pl.lit(source).alias("source"),
         "id",
@@ -68,33 +76,12 @@ def log_predictions(log: EvaluationLog, rows: pl.DataFrame, rules: AnswerRules, 
     )
 
 
-_PREDICTED: dict[str, Any] = {
-    "id": pl.String,
-    "epoch": pl.Int64,
-    "prediction": pl.String,
-    "confidence": pl.Float64,
-    "probabilities": pl.List(pl.Float64),
-}
-
-
-def _parse_answers(samples: pl.DataFrame, rows: pl.DataFrame, rules: AnswerRules) -> pl.DataFrame:
-    asked = samples.select("id", "epoch", "answer").join(rows, on="id", how="left", maintain_order="left")
-    predictions = [
-        UNPARSED if row["answer"] is None else rules.parse(row["answer"], row) for row in asked.iter_rows(named=True)
-    ]
-    lacking = {name: pl.lit(None, _PREDICTED[name]) for name in ("confidence", "probabilities")}
-    prediction = pl.Series("prediction", predictions, pl.String)
-    return asked.select("id", "epoch").with_columns(prediction, **lacking).select(*_PREDICTED)
-
-
-def _chosen(samples: pl.DataFrame, match: Callable[[Sequence[str], NDArray[np.float64]], pl.DataFrame]) -> pl.DataFrame:
+def _chosen(samples: pl.DataFrame, match: Match) -> pl.DataFrame:
     from scipy.special import softmax
 
     choices = [choice.strip() for choice in samples["choices"][0]]
     matched = match(choices, softmax(np.stack(samples["log_likelihoods"].to_list()), axis=1))
-    if "probabilities" not in matched.columns:  # where a choice is not a label
-        matched = matched.with_columns(probabilities=pl.lit(None, _PREDICTED["probabilities"]))
-    return samples.select("id", "epoch").with_columns(matched).select(*_PREDICTED)
+    return samples.select("id", "epoch").with_columns(matched)
 
 
 def joined_predictions(parts: Sequence[pl.DataFrame], logs: Sequence[EvaluationLog]) -> pl.DataFrame:

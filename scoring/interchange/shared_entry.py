@@ -69,7 +69,14 @@ class SharedEntry:
         task = next(task for task in self.scores.tasks if task.task == figure.task)
         n = task.summary.n_shifts if figure.source is None else 1
         yield f"{figure.words}, {figure.metric}, in points, {n} shift{'' if n == 1 else 's'}"
-        yield interval_words(figure)
+        estimate, total = figure.estimate, figure.total
+        if total is not None:
+            ends = f"{plain_points(total.low)} to {plain_points(total.high)}"
+            yield f"95% interval {ends} over test texts and training runs"
+        elif estimate.low is None or estimate.high is None:
+            yield f"no interval: {estimate.no_interval or 'none exists for it'}"
+        else:
+            yield f"95% interval {plain_points(estimate.low)} to {plain_points(estimate.high)} over test texts"
         drop = drop_of(self.scores, figure.task)
         if drop is not None and figure.source is None and not figure.is_drop:
             yield f"{drop.words} {plain_score(drop.estimate)}"
@@ -82,17 +89,6 @@ class SharedEntry:
         }
         yield from (words for words, holds in warnings.items() if holds)
         yield made_with(self.scores)
-
-
-def interval_words(figure: SharedFigure) -> str:
-    """Describe a figure's interval, in points; over training runs too, where that was measured."""
-    estimate, total = figure.estimate, figure.total
-    if total is not None:
-        ends = f"{plain_points(total.low)} to {plain_points(total.high)}"
-        return f"95% interval {ends} over test texts and training runs"
-    if estimate.low is None or estimate.high is None:
-        return f"no interval: {estimate.no_interval or 'none exists for it'}"
-    return f"95% interval {plain_points(estimate.low)} to {plain_points(estimate.high)} over test texts"
 
 
 def made_with(scores: Scores) -> str:

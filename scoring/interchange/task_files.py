@@ -20,6 +20,7 @@ from typing import Any
 import polars as pl
 import yaml
 
+from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.validation.vocabulary import TOKENS, TaskKind
 
 Message = Mapping[str, str]
@@ -36,10 +37,7 @@ class PromptedTask:
     Attributes:
         benchmark: the dataset's.
         task: its name in the folder.
-        kind: what is predicted.
-        labels: its labels or tags.
-        metric: the folder's metric of the task, such as ``macro_f1``.
-        inputs: its input columns.
+        info: its facts in the folder's manifest.
         rows: by domain, the test rows of the folder: ``id``, ``domain``, their input columns, gold, and
             ``GOLD_ANSWER``.
         messages: builds the turns for one row, without demonstrations: a user turn, perhaps after a system turn.
@@ -49,10 +47,7 @@ class PromptedTask:
 
     benchmark: str
     task: str
-    kind: TaskKind
-    labels: tuple[str, ...]
-    metric: str
-    inputs: tuple[str, ...]
+    info: TaskInfo
     rows: Mapping[str, pl.DataFrame]
     messages: Callable[[Mapping[str, Any]], Sequence[Message]]
     ends_open: bool
@@ -63,15 +58,15 @@ class PromptedTask:
         """Return the name of the task in other tools: ``shiftbench_dr_nli``."""
         return f"shiftbench_{self.benchmark}_{self.task}".replace("-", "_").replace(".", "_")
 
+    @property
+    def has_macro_f1(self) -> bool:
+        """Return whether its labels are scored by macro-F1, which lm-eval has not."""
+        return self.info.kind is TaskKind.CLASSIFICATION and self.info.metric == "macro_f1"
+
     def domain_name(self, domain: str) -> str:
         """Return the name of a domain in other tools: ``shiftbench_dr_nli_fiction``."""
         return f"{self.name}_{domain.replace('-', '_')}"
 
-
-GENERATE = "_generate"
-"""Ends the names of those tasks of a classification in which the model writes its answer."""
-FIRST_LABEL = "first_label"
-"""The filter that finds the label in a written answer."""
 
 _MARK = "\x00"
 _MACRO_F1 = '''"""Macro-F1 over the labels of one domain, as the mean of a group counts it."""
@@ -111,9 +106,9 @@ def write_lm_eval(task: PromptedTask, out: Path) -> list[str]:
     rows.mkdir(parents=True, exist_ok=True)
     for domain, frame in task.rows.items():
         frame.write_parquet(rows / f"{domain}.parquet")
-    if _has_macro_f1(task):
-        (out / _metrics_file(task)).write_text(_MACRO_F1.format(n=len(task.labels)), encoding="utf-8")
-    forms = {"": _choice(task), GENERATE: _generation(task)} if task.kind is TaskKind.CLASSIFICATION else {}
+    if task.has_macro_f1:
+        (out / f"{task.name}_metrics.py").write_text(_MACRO_F1.format(n=len(task.info.labels)), encoding="utf-8")
+    forms = {"": _choice(task), "_generate": _generation(task)} if task.info.kind is TaskKind.CLASSIFICATION else {}
     system, user = prompt_template(task)
     prompt = {  # our turns as one text, as for models that only continue a text
         "test_split": "test",
@@ -147,7 +142,7 @@ def prompt_template(task: PromptedTask) -> tuple[str, str]:
 
     They are our own turns for a row whose values are marks; what looks like Jinja in our words is kept as it is.
     """
-    marked = {name: f"{_MARK}{name}{_MARK}" for name in task.inputs}
+    marked = {name: f"{_MARK}{name}{_MARK}" for name in task.info.inputs}
     row: dict[str, Any] = {name: [mark] if name == TOKENS else mark for name, mark in marked.items()}
     turns = {turn["role"]: turn["content"] for turn in task.messages(row)}
     texts = [re.sub(r"\{(?=[{%#])", "{{ '{' }}", turns.get(role, "")) for role in ("system", "user")]
@@ -159,12 +154,12 @@ def prompt_template(task: PromptedTask) -> tuple[str, str]:
 
 def _choice(task: PromptedTask) -> dict[str, Any]:
     metrics: list[dict[str, Any]] = [{"metric": "acc", "aggregation": "mean", "higher_is_better": True}]
-    if _has_macro_f1(task):
-        function = _Function(f"{Path(_metrics_file(task)).stem}.macro_f1")
+    if task.has_macro_f1:
+        function = _Function(f"{task.name}_metrics.macro_f1")
         metrics.append({"metric": "f1", "aggregation": function, "higher_is_better": True})
     return {
         "output_type": "multiple_choice",
-        "doc_to_choice": list(task.labels),
+        "doc_to_choice": list(task.info.labels),
         "doc_to_target": "label",
         "metric_list": metrics,
     }
@@ -175,9 +170,9 @@ def _generation(task: PromptedTask) -> dict[str, Any]:
     exact = {"metric": "exact_match", "aggregation": "mean", "higher_is_better": True, "ignore_case": True}
     form = {"output_type": "generate_until", "doc_to_target": f"{{{{{GOLD_ANSWER}}}}}", "generation_kwargs": settings,
             "metric_list": [exact]}  # fmt: skip
-    if task.kind is TaskKind.CLASSIFICATION:
-        steps = [{"function": "regex", "regex_pattern": label_pattern(task.labels)}, {"function": "take_first"}]
-        form["filter_list"] = [{"name": FIRST_LABEL, "filter": steps}]
+    if task.info.kind is TaskKind.CLASSIFICATION:
+        steps = [{"function": "regex", "regex_pattern": label_pattern(task.info.labels)}, {"function": "take_first"}]
+        form["filter_list"] = [{"name": "first_label", "filter": steps}]
     return form
 
 
@@ -191,14 +186,6 @@ def label_pattern(labels: tuple[str, ...]) -> str:
     """
     words = [r"[_ ]".join(re.escape(part) for part in label.split("_")) for label in labels]
     return rf"(?i)(?<!\w)({'|'.join(sorted(words, key=len, reverse=True))})(?!\w)"
-
-
-def _has_macro_f1(task: PromptedTask) -> bool:
-    return task.kind is TaskKind.CLASSIFICATION and task.metric == "macro_f1"
-
-
-def _metrics_file(task: PromptedTask) -> str:
-    return f"{task.name}_metrics.py"
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:
@@ -252,25 +239,15 @@ def write_inspect(task: PromptedTask, out: Path) -> Path:
     for domain, frame in task.rows.items():
         with (rows / f"{domain}.jsonl").open("w", encoding="utf-8") as file:
             for row in frame.iter_rows(named=True):
-                content = {
-                    "id": row["id"],
-                    "input": [dict(turn) for turn in task.messages(row)],
-                    "target": row[GOLD_ANSWER],
-                    "domain": domain,
-                }
+                turns = [dict(turn) for turn in task.messages(row)]
+                content = {"id": row["id"], "input": turns, "target": row[GOLD_ANSWER], "domain": domain}
                 file.write(json.dumps(content, ensure_ascii=False) + "\n")
     path = out / f"{task.name}.py"
-    is_labelled = task.kind is TaskKind.CLASSIFICATION
-    name = "pattern" if is_labelled else {TaskKind.TAGGING: "exact"}.get(task.kind, "f1")
-    scorer = f"pattern({label_pattern(task.labels)!r})" if is_labelled else f"{name}()"
-    head = _FILE.format(
-        task=task.task,
-        benchmark=task.benchmark,
-        file=path.name,
-        scorer_name=name,
-        scorer=scorer,
-        max_tokens=task.max_tokens,
-    )
+    is_labelled = task.info.kind is TaskKind.CLASSIFICATION
+    name = "pattern" if is_labelled else {TaskKind.TAGGING: "exact"}.get(task.info.kind, "f1")
+    scorer = f"pattern({label_pattern(task.info.labels)!r})" if is_labelled else f"{name}()"
+    names = {"task": task.task, "benchmark": task.benchmark, "file": path.name, "scorer_name": name}
+    head = _FILE.format(**names, scorer=scorer, max_tokens=task.max_tokens)
     tasks = (_DOMAIN.format(name=task.domain_name(domain), domain=domain) for domain in task.rows)
     path.write_text(head + "".join(tasks), encoding="utf-8")
     return path

@@ -77,10 +77,7 @@ def _build_prompted_task(folder: "DatasetFolder", name: str, subset: str) -> "Pr
     return PromptedTask(
         benchmark=folder.manifest.benchmark,
         task=name,
-        kind=info.kind,
-        labels=info.labels,
-        metric=info.metric,
-        inputs=info.inputs,
+        info=info,
         rows={str(domain): part for (domain,), part in parts.items()},
         messages=lambda row: prompt.request(row, ()).messages,
         ends_open=request.ends_open,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.validation.command_line import DataOption, LabelMap, PredictionOut, SubsetOption
+from shiftbench.cli.data_options import FormerSubsetOption
+from shiftbench.validation.command_line import DataOption, LabelMap, PredictionOut
 from shiftbench.validation.notices import DataWarning
 from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE, TOKENS, ExampleId, TaskKind
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.scoring.interchange.log import EvaluationLog
-    from shiftbench.scoring.interchange.predictions import AnswerRules
+    from shiftbench.scoring.interchange.predictions import Match, Parse
 
 FilesArgument = Annotated[
     list[Path],
@@ -49,7 +50,7 @@ def import_logs(
         ),
     ] = None,
     label_map: LabelMap = None,
-    subset: SubsetOption = "all",
+    subset: FormerSubsetOption = None,
     name: Annotated[
         str | None, typer.Option("--name", metavar="TEXT", help="The entry's name in the card. Default: the model's.")
     ] = None,
@@ -64,6 +65,7 @@ def import_logs(
     """
     from shiftbench.baselines.program import check_out_path, make_card, write_outputs
     from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.checking.inputs import find_subset, prediction_file
     from shiftbench.scoring.interchange.log import TOOLS
     from shiftbench.scoring.interchange.predictions import (
         joined_predictions,
@@ -79,17 +81,24 @@ def import_logs(
     check_out_path(out)
     folder = DatasetFolder.open(data)
     logs, parts = [], []
-    tests: set[str] = set()
+    tasks: set[str] = set()
     for file in files:
         log = read_log(file, tool=tool, filter_name=filter_)
         task = _find_task(log, folder)
-        rows, rules = _test_rows(folder, task, subset), _answer_rules(folder, task, log, label_map or ())
-        predictions = log_predictions(log, rows, rules, _log_source(source, log, folder, task))
+        rows, (parse, match) = (
+            _test_rows(folder, task, subset or "all"),
+            _answer_rules(folder, task, log, label_map or ()),
+        )
+        predictions = log_predictions(log, rows, parse, match, _log_source(source, log, folder, task))
         typer.echo(reading_notes(log, predictions), err=True)
-        tests.update(rows["id"])
+        tasks.add(task)
         logs.append(log)
         parts.append(predictions)
     joined = joined_predictions(parts, logs)
+    if subset is None:
+        with prediction_file(joined) as path:
+            subset = find_subset(path, folder)
+    tests = {str(id_) for task in tasks for id_ in _test_rows(folder, task, subset)["id"]}
     _warn_of_partial_domains(set(joined["id"]), tests)
     facts = run_facts(logs)
     sources = set(joined["source"])
@@ -129,18 +138,18 @@ def _test_rows(folder: "DatasetFolder", task: str, subset: str) -> "pl.DataFrame
     return folder.test(task, subset, ["id", *([TOKENS] if tagged else [])])
 
 
-def _answer_rules(folder: "DatasetFolder", task: str, log: "EvaluationLog", label_map: Sequence[str]) -> "AnswerRules":
+def _answer_rules(
+    folder: "DatasetFolder", task: str, log: "EvaluationLog", label_map: Sequence[str]
+) -> "tuple[Parse, Match | None]":
+    """Return how what a model wrote is read, and how choices are; None for tasks without labels."""
     from shiftbench.baselines.models.labels import match_labels, parse_label_map
     from shiftbench.baselines.prompting.task_prompt import TaskPrompt
-    from shiftbench.scoring.interchange.predictions import AnswerRules
 
-    info, mapped = folder.task(task), parse_label_map(label_map)
-    prompt = TaskPrompt.of(folder, task)
+    info, mapped, parse = folder.task(task), parse_label_map(label_map), TaskPrompt.of(folder, task).prediction
     if info.kind is not TaskKind.CLASSIFICATION:
-        return AnswerRules(prompt.prediction, None)
-    return AnswerRules(
-        prompt.prediction,
-        lambda names, shares: match_labels(names, info.labels, place=str(log.path), label_map=mapped).frame(shares),
+        return parse, None
+    return parse, lambda names, shares: match_labels(names, info.labels, place=str(log.path), label_map=mapped).frame(
+        shares
     )
 
 

@@ -27,6 +27,9 @@ from tests.scoring.interchange.logs import (
     write_helm,
     write_lm_eval,
 )
+from tests.shiftbench.test_inputs import few_folder
+
+__all__ = ["few_folder"]
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +148,18 @@ def test_answers_are_read_by_our_rules(folder: DatasetFolder, ids: list[str], tm
     log = write_lm_eval(tmp_path, [lm_eval_text(n, text, doc={"id": ids[n]}) for n, text in enumerate(texts)])
     run("logs", "import", "lm-eval", log, "--data", folder.path, "--out", tmp_path / "p.csv")
     assert pl.read_csv(tmp_path / "p.csv")["prediction"].to_list() == ["positive", "negative", UNPARSED, UNPARSED]
+
+
+def test_the_subset_of_a_log_is_found_from_its_ids(few_folder: DatasetFolder, tmp_path: Path) -> None:
+    rows, label = few_folder.test("nli", "fewshot"), few_folder.task("nli").labels[0]
+    lines = [lm_eval_text(place, label, doc={"id": own}) for place, own in enumerate(rows["id"])]
+    words = ("logs", "import", "lm-eval", write_lm_eval(tmp_path, lines), "--data", few_folder.path)
+    for out, more in (("found.csv", ()), ("stated.csv", ("--subset", "fewshot"))):
+        done = run(*words, "--out", tmp_path / out, *more)
+        assert done.returncode == 0, done.stderr
+        assert read_card(tmp_path / out.replace("csv", "card.yaml")).subset == "fewshot"
+        assert "complete domains only" not in done.stderr
+        assert ("--subset: goes in 0.4" in done.stderr) == bool(more)
 
 
 def test_demonstrations_need_a_source(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``shiftbench share``: files of entries and of files, pull requests to a Hub on the loopback interface, bad input."""
+"""``shiftbench board share``: files of entries and of files, pull requests to a Hub on this machine, bad input."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""False positives of compare-logs: logs whose answers were exchanged among models at random."""
+"""False positives of 'logs compare': logs whose answers were exchanged among models at random."""
 
 from collections.abc import Callable
 from dataclasses import replace
