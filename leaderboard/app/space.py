@@ -104,10 +104,7 @@ def _gradio_version() -> str:
 def publish_space(repo_id: str, config: SpaceConfig, *, private: bool = False) -> str:
     """Create a Space, or bring it up to date, in one commit; files of earlier versions that it lacks now are removed.
 
-    Args:
-        repo_id: its name on the Hub, ``ORG/NAME``.
-        config: what it shows.
-        private: only its organisation sees it.
+    Returns: its address.
     Raises: InvalidInput when the Hub refuses.
     """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
@@ -180,10 +177,7 @@ def _sources() -> Iterator[tuple[str, bytes]]:
 
 
 def check_names(repo_id: str, config: SpaceConfig) -> None:
-    """Refuse names that cannot be those of repositories of the Hub.
-
-    Raises: InvalidInput naming all that are wrong.
-    """
+    """Raise InvalidInput naming all that cannot be names of repositories: of the Space, of data and entries."""
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 

@@ -89,16 +89,12 @@ class Board:
 
 
 def boards_of(folders: Sequence[DatasetFolder], used: Collection[tuple[str, str]] = ()) -> list[Board]:
-    """List every task's full test set, and each smaller subset that an entry is for.
+    """List every task's full test set, and each smaller subset that an entry is for (``used``: content hash, subset).
 
-    Placebo tasks have none: their scores stand beside those of the task they were dealt from. Nor have candidates for
-    a benchmark's data sets, which are not part of the benchmark.
-
-    Args:
-        folders: the datasets at hand; of a public and a gold folder, which have one hash, the gold one counts.
-        used: content hash and subset of the entries there are.
-    Returns: boards named ``benchmark/task``, with ``:subset`` where that is not 'all', and with ``@hash`` where
-        several versions of one benchmark are at hand.
+    Placebo tasks have none: their scores stand beside those of the task they were dealt from. Nor have candidates for a
+    benchmark's data sets, which are not part of the benchmark. Of a public and a gold folder, which have one hash, the
+    gold one counts. Names are ``benchmark/task``, with ``:subset`` where that is not 'all', and with ``@hash`` where
+    several versions of one benchmark are at hand.
     """
     by_hash: dict[str, DatasetFolder] = {}
     for folder in folders:
@@ -121,13 +117,7 @@ def boards_of(folders: Sequence[DatasetFolder], used: Collection[tuple[str, str]
 
 
 def find_board(name: str, choices: Sequence[Board]) -> Board:
-    """Find a board by its name.
-
-    Args:
-        name: such as ``dr/nli``.
-        choices: the boards there are.
-    Raises: InvalidInput proposing the nearest name.
-    """
+    """Find a board by its name, such as ``dr/nli``; InvalidInput proposes the nearest one."""
     for board in choices:
         if board.name == name:
             return board
@@ -252,11 +242,8 @@ ROUND = "round"
 def released_frame(frame: pl.DataFrame, release: tuple[str, ReleasedBoard] | None) -> pl.DataFrame:
     """Add to a board's rows what a round released; entries without released figures come last.
 
-    Args:
-        frame: the board's rows, as ``board_frame`` gives them.
-        release: the round's name, and what it released on the board; None before the first.
-    Returns: the same columns, with ``mean_st``, the scores on single targets (``ood.<domain>``), ``complete`` and
-        ``rank`` and ``with_leader`` as released, and ``ROUND``.
+    ``release`` is the round's name, and what it released on the board; None before the first. The columns stay, with
+    ``mean_st``, the scores on single targets, ``complete``, ``rank`` and ``with_leader`` as released, and ``ROUND``.
     """
     targets = [name for name in frame.columns if name.startswith(OOD) and "." not in name.removeprefix(OOD)]
     figures = ["mean_st", *targets]

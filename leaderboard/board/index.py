@@ -326,11 +326,7 @@ def _no_such_entry(identity: str) -> InvalidInput:
 
 
 def public_message(problem: Problem, names: dict[str, str]) -> str:
-    """Format a problem as one line without any path of this machine.
-
-    Args:
-        problem: the problem.
-        names: what to write in place of each path.
+    """Format a problem as one line without any path of this machine; ``names`` has what stands in its place.
 
     >>> public_message(Problem("the file is empty", "/srv/up/a.csv", "0 bytes"), {"/srv/up/a.csv": "a.csv"})
     'a.csv: the file is empty; found 0 bytes'

@@ -35,8 +35,7 @@ _INTERVALS = pl.Schema({**dict.fromkeys(_BOARD, pl.String()), **INTERVALS})
 _RUNS = ("training", "per_df", "n_runs")
 _REPLICATES = pl.Schema(
     {
-        "id": pl.String(),
-        "task": pl.String(),
+        **dict.fromkeys(("id", "task"), pl.String()),
         "replicates": pl.Array(pl.Float32, 1 + N_STORED),
         "training": pl.Float64(),
         "per_df": pl.Float64(),

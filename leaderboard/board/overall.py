@@ -127,9 +127,7 @@ class Benchmark:
 def benchmarks_of(boards: Sequence[Board]) -> list[Benchmark]:
     """List the benchmarks that boards belong to, each with the boards of its main tasks.
 
-    Args:
-        boards: as ``shiftbench.leaderboard.board.boards.boards_of`` lists them.
-    Returns: benchmarks named as their boards are, ``dr`` or, of several versions, ``dr@0123abcd``.
+    They are named as their boards are, ``dr`` or, of several versions, ``dr@0123abcd``.
     """
     by_data: dict[str, list[Board]] = {}
     for board in boards:

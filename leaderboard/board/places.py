@@ -33,14 +33,9 @@ class BoardPlace:
 
 
 def place_of(rows: pl.DataFrame, identity: str) -> BoardPlace | None:
-    """Find an entry's place on a board.
+    """Find an entry's place on a board, as ``Index.frame`` returns it; None for an entry that is not ranked there.
 
     Entries that were withdrawn since are not on the board, so they do not count on earlier days either.
-
-    Args:
-        rows: the board, as ``Index.frame`` returns it.
-        identity: the entry's id.
-    Returns: None for an entry that is not ranked there.
     """
     ranked = rows.filter(pl.col("rank").is_not_null())
     own = ranked.filter(pl.col("id") == identity)
@@ -63,9 +58,6 @@ _PAIRS = (("id_score", "mean_ood"), ("mean_ss", "mean_st"))
 def effective_robustness_of(frame: pl.DataFrame, identity: str) -> AboveLine | None:
     """Compare an entry with the line through the other complete entries of its board that are above chance.
 
-    Args:
-        frame: the board's rows (``shiftbench.leaderboard.board.boards.PLACES``).
-        identity: the entry's id.
     Returns: None where the entry is partial, at chance or trained on no domain, or has fewer than three others to
         compare with.
     """

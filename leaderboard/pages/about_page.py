@@ -8,11 +8,6 @@ from shiftbench.scoring.reports.numbers import count
 
 
 def about_page(n_entries: int, updated: str | None) -> Markup:
-    """Build the page that explains measures, ranks, downloads and endpoints.
-
-    Args:
-        n_entries: number of entries that have scores here.
-        updated: day on which the newest was submitted; None without entries.
-    """
+    """Build the page that explains measures, ranks, downloads and endpoints."""
     papers = [cite(key) for key in (*PAPERS.values(), DEPTH_F1)]
     return render("about.html", papers=papers, n_entries=count(n_entries), updated=updated)

@@ -60,12 +60,7 @@ def board_address(name: str) -> str:
 
 
 def entry_address(identity: str, task: str | None = None) -> str:
-    """Return the address of an entry's page.
-
-    Args:
-        identity: the entry's id.
-        task: the task to show; None shows the first.
-    Returns: a path with its query, below the leaderboard's own address.
+    """Return the address of an entry's page, below the leaderboard's own; without a task it shows the first.
 
     >>> entry_address("0123456789abcdef", "nli")
     '/entry?id=0123456789abcdef&task=nli'

@@ -47,13 +47,9 @@ def answer(ranked: pl.DataFrame, where: str, link: Callable[[Row], Markup], *, h
 
 
 def chips(entries: pl.DataFrame, figures: Sequence[str], *, has_public_labels: bool) -> Markup:
-    """Build the short reasons to trust the figures; each leads to its part of the About page.
+    """Build the short reasons to trust the figures that hold for any of some rows; each leads to the About page.
 
-    Args:
-        entries: the rows of entries that are shown; without those that papers report.
-        figures: the figures that are shown of each, by their columns.
-        has_public_labels: whether anybody can load the test labels.
-    Returns: a paragraph with the reasons that hold for any of these rows; nothing where none does.
+    ``entries`` are without the rows that papers report; ``figures`` are shown of each, by their columns.
     """
     reasons = [
         ("scored", "Scored from predictions", _has_value(entries, figures)),

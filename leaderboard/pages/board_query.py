@@ -63,13 +63,10 @@ def values_by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def how_it_is_shown(one: Mapping[str, str], first_orders: Mapping[str, str], notes: list[str]) -> dict[str, Any]:
-    """Read search, order, page, intervals and the picture's axis; what is unknown is left out, with a note.
+    """Read search, order, page, intervals and the picture's axis, as values of fields of ``TableQuery``.
 
-    Args:
-        one: the last value of each name of an address.
-        first_orders: what the table can be sorted by, with the order of a first click.
-        notes: what was asked and is not known is added here.
-    Returns: values of fields of ``TableQuery``.
+    ``first_orders`` is what the table can be sorted by, with the order of a first click; what is unknown is left out,
+    with a note in ``notes``.
     """
     sort = one.get("sort") or "rank"
     if sort not in first_orders:

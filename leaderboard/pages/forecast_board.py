@@ -77,12 +77,7 @@ class Shown(NamedTuple):
 
 
 def forecast_page(shown: Shown, found: ForecastsFound) -> Markup:
-    """Build the page's body.
-
-    Args:
-        shown: which boards, and which method the picture has.
-        found: their forecasts.
-    """
+    """Build the page's body."""
     board = shown.board
     name = "all boards" if board is None else board_name(board)
     title = tag("h1", "Forecasts", tag("span", f" {name}", class_="sb-soft"))

@@ -53,13 +53,7 @@ def _templates() -> Environment:
 
 
 def page(title: str, body: Markup, *, active: str = "") -> Markup:
-    """Build a whole page.
-
-    Args:
-        title: stands in the browser's tab, before the name of the site.
-        body: what the page shows.
-        active: key of the navigation's page that this is (see ``PAGES``).
-    """
+    """Build a whole page around a body; ``active`` is the key of the navigation's page that this is (see ``PAGES``)."""
     return render(
         "page.html",
         title=title,
@@ -75,11 +69,7 @@ def page(title: str, body: Markup, *, active: str = "") -> Markup:
 
 
 def header(active: str = "") -> Markup:
-    """Build the head of a page: the name, what it is about, and the ways to the other pages.
-
-    Args:
-        active: key of the navigation's page that this is (see ``PAGES``).
-    """
+    """Build the head of a page: the name, what it is about, and the ways to the other pages."""
     return render("header.html", active=active, pages=PAGES)
 
 

@@ -44,10 +44,7 @@ def answer_html(answer: SubmissionAnswer) -> Markup:
 def answer_lines(answer: Mapping[str, Any], to: str, *, over_http: bool) -> Iterator[str]:
     """Write where an accepted entry stands, and where it is not ranked what is missing for that.
 
-    Args:
-        answer: of the leaderboard, or of ``shiftbench.leaderboard.app.client.send`` for a store.
-        to: where it was sent.
-        over_http: ``to`` is a leaderboard's address, not a store.
+    ``answer`` is that of the leaderboard at ``to`` or, for a store, of ``client.send``.
     """
     base = to.rstrip("/").removesuffix(SUBMIT) if over_http else ""
     if over_http:
@@ -213,14 +210,10 @@ def plain_submit_html(
     access: Access,
     daily_quota: int | None,
 ) -> Markup:
-    """Build the page's body.
+    """Build the plain form under the answer to what was sent with it (None before anything was).
 
-    Args:
-        folders: the datasets that submissions are for.
-        values: what the fields hold, by key of the card; ``card`` is its text.
-        answer: to what was sent with them; None before anything was sent.
-        access: whether this form can submit, and as whom.
-        daily_quota: entries of one submitter a UTC day; None: any number.
+    ``values`` are what the fields hold, by key of the card; ``card`` is its text. A ``daily_quota`` of None is any
+    number of entries.
     """
     return render(
         "plain_submit.html",

@@ -40,11 +40,6 @@ def predicted_targets(predictions: pl.DataFrame, task: str, info: TaskInfo) -> d
 
     These are single domains (of a task with an ID domain, that one alone). A file that has none is ranked by its joined
     domains, and without these by ``none`` or ``elsewhere``. Models that were trained on the target itself take no part.
-
-    Args:
-        predictions: as ``check_predictions`` returns them.
-        task: the task's name.
-        info: its facts.
     """
     mine = predictions.filter(pl.col("task") == task)
     chosen = _ranked_sources(info, mine["source"].unique().sort().to_list())

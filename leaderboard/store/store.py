@@ -1,17 +1,25 @@
 """The one class that callers use, wherever a store's files are."""
 
+import re
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from shiftbench.builders.cache import cache_folder
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.hub_access import is_transient
 from shiftbench.leaderboard.store.entries import (
+    ENTRIES,
     LOCAL_SUBMITTER,
+    RECORDS,
+    SCORES,
+    WITHDRAWN,
     Entry,
     Files,
     MadeWith,
@@ -39,6 +47,7 @@ from shiftbench.leaderboard.store.entries import (
     tombstone_path,
     validation_path,
 )
+from shiftbench.leaderboard.store.hub import HubPlace
 from shiftbench.leaderboard.store.local import LocalPlace
 from shiftbench.scoring.forecasting.entries import EntryForecasts, forecast_entry, read_forecasts
 from shiftbench.scoring.scores.score import (
@@ -103,14 +112,7 @@ def read_checked_rows(
 
 
 def folder_of(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
-    """Find the dataset that a card's predictions are for.
-
-    Args:
-        card: the card, which names a content hash.
-        folders: the datasets at hand.
-    Returns: the folder; of a public and a gold one, which have one hash, the one that can be scored with.
-    Raises: InvalidInput naming both versions when it is not there.
-    """
+    """Return the dataset at hand that a card's predictions are for; InvalidInput naming both versions without it."""
     same = [folder for folder in folders if folder.content_hash == card.data]
     if same:  # of a public and a gold folder, which have one hash, the one that can be scored with
         return min(same, key=lambda folder: folder.manifest.withholds_labels)
@@ -313,10 +315,8 @@ class Store:
                 yield identity, content
 
     def share_scores(self, made: Iterable[str] = ()) -> None:
-        """Upload scores made on this machine to the repository, if the store is one.
-
-        Args:
-            made: ids of the entries that were scored again; scores that the repository lacks are sent anyway.
+        """Upload scores made on this machine to the repository, if the store is one: those of entries that were scored
+        again, and what the repository lacks.
         """
         paths = [path(each) for each in made for path in (scores_path, table_path, forecasts_path)]
         self._place.share([path for path in paths if (self.root / path).is_file()])
@@ -477,3 +477,60 @@ class Store:
             return (self.root / path).read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return None
+
+
+_HUB = "hf://"
+_REPOSITORY = re.compile(r"hf://datasets/([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)", re.ASCII)
+
+
+def is_hub_place(place: str | Path) -> bool:
+    """Return whether a store's place is a repository on the Hub."""
+    return str(place).startswith(_HUB)
+
+
+def open_store(place: str | Path, *, cache: Path | None = None, api: Any = None, must_exist: bool = False) -> Store:
+    """Open a store.
+
+    Of a repository the copy on this machine is brought up to date first. Where the Hub cannot be reached, the store is
+    what that copy has, and ``Store.behind`` says why; nothing can be added then.
+
+    Args:
+        place: a local folder, which need not exist yet, or ``hf://datasets/ORG/NAME``, a repository that must.
+        cache: folder for copies of repositories; default one in the user's cache folder.
+        api: a ``huggingface_hub.HfApi``; default one of the address and the token in the environment.
+        must_exist: refuse a local folder that does not exist yet.
+    Raises: InvalidInput when the place is no store's, or cannot be reached and there is no copy.
+    """
+    if is_hub_place(place):
+        return _open_repository(str(place), cache or cache_folder() / "stores", api)
+    root = Path(place)
+    if "://" in str(place) or (root.exists() and not root.is_dir()):
+        raise InvalidInput(Problem("this is not a store", str(place), cure="give a folder, or hf://datasets/ORG/NAME"))
+    if must_exist and not root.exists():
+        raise InvalidInput(Problem("there is no such store", str(place), cure="give the folder of 'serve --store'"))
+    names = {path.name for path in root.iterdir()} if root.is_dir() else set()
+    if names and not names & {ENTRIES, SCORES, WITHDRAWN, RECORDS, ".lock"}:
+        found = ", ".join(sorted(names)[:3])
+        raise InvalidInput(Problem("this folder holds other files than a store's", str(root), found, "name another"))
+    return Store(root)
+
+
+def _open_repository(place: str, cache: Path, api: Any) -> Store:
+    from huggingface_hub import HfApi
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    named = _REPOSITORY.fullmatch(place)
+    if named is None:
+        raise InvalidInput(
+            Problem("this is not the name of a Hub repository", place, cure="give hf://datasets/ORG/NAME")
+        )
+    if not sys.stderr.isatty():
+        disable_progress_bars()
+    copy = HubPlace(named[1], cache / named[1].replace("/", "--"), api or HfApi())
+    store = Store(copy.root, copy)
+    try:
+        store.refresh()
+    except InvalidInput as error:
+        if not is_transient(error) or not copy.ids():
+            raise
+    return store

@@ -24,7 +24,7 @@ from starlette.routing import Mount, Route
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.app import connections, limits, uploads
 from shiftbench.leaderboard.app.faults import FaultLog
-from shiftbench.leaderboard.app.gradio_blocks import MAX_REMEMBERED_SESSIONS
+from shiftbench.leaderboard.app.gradio_queue import MAX_REMEMBERED_SESSIONS
 from shiftbench.leaderboard.app.server import Server, create_app
 from shiftbench.leaderboard.app.uploads import Uploads
 from shiftbench.leaderboard.store import Store

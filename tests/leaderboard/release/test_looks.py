@@ -13,7 +13,7 @@ from shiftbench.leaderboard.release import LOOKS_A_YEAR, TargetFeedback, feedbac
 from shiftbench.leaderboard.release.halves import halves
 from shiftbench.leaderboard.release.history import History, ReceivedFigure
 from shiftbench.leaderboard.release.ladder import MIN_STEP
-from shiftbench.leaderboard.release.ledger import records_of
+from shiftbench.leaderboard.release.releases import records_of
 from shiftbench.leaderboard.store import Store
 from shiftbench.validation.cards import Card
 from shiftbench.validation.report import InvalidInput
