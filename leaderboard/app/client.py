@@ -55,15 +55,11 @@ def send(
     any_token: bool = False,
     validation: Path | None = None,
 ) -> dict[str, Any]:
-    """Send a prediction file and its card.
+    """Send a prediction file and its card to a leaderboard's URL, a store's folder, or ``hf://datasets/ORG/NAME``.
 
-    Args:
-        predictions: the file, and how to read it and ``validation``.
-        card: its card.
-        to: a leaderboard's URL, a store's folder, or ``hf://datasets/ORG/NAME``.
-        folders: of a store, datasets of which one is the card's; by default the one that was built on this machine.
-        any_token: send the saved token even if it may write to repositories.
-        validation: what the same models predicted on validation rows, for forecasts.
+    A store needs one of ``folders`` to be the card's dataset; by default it is the one that was built on this machine.
+    ``any_token`` sends the saved token even if it may write to repositories.
+
     Returns: the entry's id as ``entry``, whether it is ``new``, and its ``summary``, as a page answers.
     Raises: InvalidInput with every problem; nothing is stored then.
     """

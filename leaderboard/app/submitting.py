@@ -211,10 +211,7 @@ def _card_text_box(folders: Sequence[DatasetFolder]) -> gr.Textbox:
     only = only_data(folders)
 
     def filled(text: str, *values: str | None) -> str:
-        try:
-            return card_with(text, dict(zip(asked, values, strict=True)), only)
-        except InvalidInput as error:  # shown on the page
-            raise gr.Error(f"{error}, or clear the text first", print_exception=False) from error
+        return _with_form(text, dict(zip(asked, values, strict=True)), only)
 
     # One event for all fields: of several, a late answer to an early one would undo what came after it.
     gr.on(
@@ -237,6 +234,14 @@ def _field(field: CardField) -> Any:
     if field.choices:
         return gr.Dropdown(list(field.choices), value=field.value, label=field.label, info=field.info, elem_id=name)
     return gr.Textbox(label=field.label, info=field.info, max_length=MAX_FIELD_CHARACTERS, elem_id=name)
+
+
+def _with_form(text: str, values: dict[str, str | None], data: str | None) -> str:
+    """Write what was filled in into the card's text, as ``card_with`` does; what it refuses shows on the page."""
+    try:
+        return card_with(text, values, data)
+    except InvalidInput as error:
+        raise gr.Error(f"{error}, or clear the text first", print_exception=False) from error
 
 
 def _text_of(path: str | None) -> str:

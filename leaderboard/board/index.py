@@ -41,10 +41,8 @@ class _SavedOverall(NamedTuple):
 class Index:
     """All entries of a store, scored on the datasets of this server. Threads may share it.
 
-    Args:
-        folders: the datasets; entries for others are listed without scores.
-        store: the entries.
-        background: entries without scores wait for somebody to call ``score``, instead of being scored when found.
+    Entries for other data are listed without scores. In the ``background``, entries without scores wait for somebody to
+    call ``score``, instead of being scored when found.
     """
 
     def __init__(self, folders: Sequence[DatasetFolder], store: Store, *, background: bool = False) -> None:

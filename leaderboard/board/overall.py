@@ -45,11 +45,8 @@ class OverallRanks:
     def add(
         self, entries: Mapping[str, tuple[str, ...]], replicates: Mapping[str, Sequence[Replicates | None]]
     ) -> None:
-        """Add lines.
-
-        Args:
-            entries: the ids of each line's entries, a task each, in the order of the tasks.
-            replicates: the same entries' replicates; None where there are none to be had.
+        """Add lines: the ids of each one's entries in the order of the tasks, and their replicates, where there are
+        any.
         """
         self.entries |= entries
         whole = {

@@ -14,15 +14,10 @@ from shiftbench.scoring.scores.estimate import Estimate
 
 @dataclass(frozen=True)
 class BoardPlace:
-    """An entry's rank among the complete entries of a board.
+    """An entry's rank (equal scores share one) among the complete entries of a board, with its 95% interval, if any.
 
-    Attributes:
-        rank: 1 is the best; equal scores share a rank.
-        low: the best rank that other test texts may give it, at 95%; None without an interval.
-        high: the worst one.
-        n_ranked: number of complete entries.
-        history: day (ISO, UTC), rank and number of complete entries on it; from the entry's own day on, a row for each
-            day on which the board got a complete entry.
+    ``history`` has day (ISO, UTC), rank and number of complete entries on it: from the entry's own day on, a row for
+    each day on which the board got a complete entry.
     """
 
     rank: int

@@ -19,15 +19,10 @@ _NAMED = 3
 
 
 def answer(ranked: pl.DataFrame, where: str, link: Callable[[Row], Markup], *, has_public_labels: bool) -> Markup:
-    """Write the answer.
+    """Write the answer: a paragraph, and one in small type for what it holds for.
 
-    Args:
-        ranked: the ranked rows, best first, with ``mean_st``, ``average_drop`` and its placebo, and the columns of
-            ``shiftbench.leaderboard.board.ranks.INTERVALS``.
-        where: what the score is on, such as 'on unseen domains'.
-        link: a row's name as a link to its page.
-        has_public_labels: whether anybody can load the test labels; otherwise the last round has spoken.
-    Returns: a paragraph, and one in small type for what it holds for.
+    ``ranked`` rows come best first, with the columns of ``board.ranks.INTERVALS``; ``where`` is what the score is on,
+    such as 'on unseen domains'; ``link`` makes a row's name a link. Without public labels the last round has spoken.
     """
     if ranked.is_empty():
         none = "No entry is ranked yet: " + (

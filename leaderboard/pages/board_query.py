@@ -154,12 +154,10 @@ class BoardQuery(TableQuery):
 
     @classmethod
     def parse(cls, pairs: Iterable[tuple[str, str]], index: Index) -> "BoardQuery":
-        """Read the parameters of an address; an unknown way to show the board is left out, with a note.
+        """Read the parameters of an address; an unknown way to show the table is left out, with a note.
 
-        Args:
-            pairs: names and values; a name may come several times (columns).
-            index: its boards are the ones that can be asked for; the first with entries is the default.
-        Raises: InvalidInput when there is no such board.
+        The first board or benchmark of the index that has entries is the default. InvalidInput when there is no such
+        one.
         """
         given = values_by_name(pairs)
         one = {name: values[-1].strip() for name, values in given.items()}
@@ -307,12 +305,10 @@ class OverallQuery(TableQuery):
 
     @classmethod
     def parse(cls, pairs: Iterable[tuple[str, str]], index: Index) -> "OverallQuery":
-        """Read the parameters of an address; an unknown way to show the board is left out, with a note.
+        """Read the parameters of an address; an unknown way to show the table is left out, with a note.
 
-        Args:
-            pairs: names and values.
-            index: its benchmarks can be asked for; the first with entries is the default.
-        Raises: InvalidInput when there is no such benchmark.
+        The first board or benchmark of the index that has entries is the default. InvalidInput when there is no such
+        one.
         """
         one = {name: values[-1].strip() for name, values in values_by_name(pairs).items()}
         notes: list[str] = []

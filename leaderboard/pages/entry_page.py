@@ -41,13 +41,7 @@ _YEAR = re.compile(r"\byear\s*=\s*[{\"]?\s*(\d{4})\b")
 
 @dataclass(frozen=True)
 class EntryForecast:
-    """Forecasts of an entry on one task.
-
-    Attributes:
-        board: name of the task's board.
-        task: the forecasts; None where there are none.
-        reason: why there are none; empty where they are there.
-    """
+    """Forecasts of an entry on a task, with the name of its board; or the ``reason`` why there are none."""
 
     board: str
     task: TaskForecast | None

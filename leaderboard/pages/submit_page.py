@@ -131,14 +131,10 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class CardField:
-    """One field of a form.
+    """One field of a form; ``info`` is what it means, if the ``label`` does not say so.
 
-    Attributes:
-        key: of the card.
-        label: what stands above it; required keys say so.
-        info: what it means, if the name does not say so.
-        choices: label and value of what can be chosen; empty for free text.
-        value: what is chosen before anybody touches it.
+    ``choices`` are label and value of what can be chosen, empty for free text; ``value`` is what is chosen before
+    anybody touches it.
     """
 
     key: str
@@ -189,13 +185,7 @@ def _field(key: str) -> CardField:
 
 @dataclass(frozen=True)
 class Access:
-    """How somebody may submit here.
-
-    Attributes:
-        may_submit: whether this form can submit, and not check alone.
-        signed_in_as: the name of the user who has signed in; None without one, or where nobody needs to.
-        sign_in_address: where one signs in; None where no browser can.
-    """
+    """Whether this form can submit, and not check alone; the user who has signed in; where one signs in."""
 
     may_submit: bool = True
     signed_in_as: str | None = None

@@ -117,15 +117,10 @@ _COLUMNS: dict[Across, str] = {"": "mean_ss", "parameters": "parameters", "cost"
 
 
 def scatter(ranked: pl.DataFrame, query: TableQuery, point: Callable[[Mapping[str, Any]], tuple[str, str]]) -> Markup:
-    """Draw the ranked rows of a table by their scores under shift.
+    """Draw the ranked rows of a table by their scores under shift; nothing where no two rows can be placed.
 
-    Args:
-        ranked: the ranked rows, best first, with ``mean_st``, ``mean_ss``, ``parameters``, ``cost_usd``, ``date`` and
-            ``with_leader``.
-        query: the reader's question; ``x`` is what the picture has across, the first that rows state where it is not
-            stated.
-        point: gives a row's name and the address of its page.
-    Returns: a section with the switch and the picture; nothing where no two rows can be placed.
+    ``query.x`` is what the picture has across, the first that rows state where it is not stated; ``point`` gives a
+    row's name and the address of its page.
     """
     choices = [key for key in _COLUMNS if stated(_numbers(ranked, key))]
     if not choices:

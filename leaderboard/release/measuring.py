@@ -24,12 +24,7 @@ TOO_MANY_UNPARSED = f"more than {100 * MAX_UNPARSED:.0f}% of its outputs are unu
 
 @dataclass(frozen=True)
 class Predicted:
-    """The predictions of a file on one target: the shifts whose scores are averaged, and the share of usable outputs.
-
-    Attributes:
-        rows: its predictions of those shifts: source, id, prediction and seed.
-        unparsed: share of unusable outputs among them.
-    """
+    """The predictions of a file on one target: rows of the shifts whose scores are averaged, and the share unusable."""
 
     rows: pl.DataFrame
     unparsed: float

@@ -29,15 +29,10 @@ def records_of(store: Store, kind: str, account: str | None = None) -> list[Reco
 
 
 def append(store: Store, kind: str, account: str, write: Callable[[Sequence[Record]], Written | None]) -> Record | None:
-    """Add a record to those of an account.
+    """Add a record to those of an account; return it, durable.
 
-    Args:
-        store: the store.
-        kind: its kind, a word.
-        account: whose it is.
-        write: gives the record from those there are, and is called again where another came in between; None adds
-            nothing. It may take long: nobody waits for it.
-    Returns: the record, durable; None where ``write`` gave none.
+    ``write`` gives it from those there are, and is called again where another came in between; None adds nothing. It
+    may take long: nobody waits for it.
     """
     while True:
         before = records_of(store, kind, account)

@@ -50,11 +50,9 @@ class IntervalChange:
 
 
 def read_intervals(contents: Iterable[tuple[str, bytes]]) -> dict[tuple[str, str, str], dict[Place, Ends]]:
-    """Read the intervals of stored scores of any version, by data, subset and task.
+    """Read the ends of intervals (None without one) from stored scores of any version, by data, subset and task.
 
-    Args:
-        contents: id of an entry and its scores as JSON; what cannot be read says nothing of the entry.
-    Returns: ends of each known value's interval, None where it has none.
+    What cannot be read says nothing of its entry.
     """
     found: dict[tuple[str, str, str], dict[Place, Ends]] = {}
     for identity, content in contents:
@@ -159,13 +157,8 @@ class Rescored:
 def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = False) -> Rescored:
     """Score a store's entries under the current metric version, and compare with the newest other one.
 
-    What a round released of entries on withheld labels stays as it is: they count as kept.
-
-    Args:
-        store: the store; where it is a repository, the scores are sent there.
-        folders: the datasets at hand; entries for other data fail, with the reason.
-        every: score those again, too, that have scores of the current version.
-    Returns: ids that were scored, kept and failed, and the places and intervals that changed on each board.
+    Entries that have its scores are kept, without ``every``, and so is what a round released of entries on withheld
+    labels. Entries for other data fail, with the reason. Of a repository the scores are sent there.
     """
     scored, kept, failed, names = [], [], {}, {}
     for identity in progress(store.ids(), desc="scoring", unit="entry"):

@@ -85,32 +85,6 @@ class CheckedRows(NamedTuple):
             raise self.validation_problem
 
 
-def read_checked_rows(
-    entry: Entry, folder: DatasetFolder, predictions: Path, validation: Callable[[], Path | None]
-) -> CheckedRows:
-    """Read an entry's files and check them against the dataset and the entry's id.
-
-    The id is made of both files, so it cannot be checked without the second. Scores need only the first, which is
-    returned then once it passes its own check.
-
-    Raises: InvalidInput when the predictions are damaged, or card or files are not those that were sent.
-    """
-    rows = checked_predictions(predictions, folder, entry.card.subset)
-    try:
-        path = validation()
-        held_out = None if path is None else read_validation(path, folder)
-    except InvalidInput as error:
-        return CheckedRows(rows, None, error)
-    sent = None if held_out is None else stored_rows(held_out)
-    if entry_id(entry.submitter, entry.card, stored_rows(rows), sent) != entry.id:
-        files = "card or predictions" if sent is None else "card, predictions or validation rows"
-        what, cure = "have changed since they were submitted", "or ask for it to be submitted again"
-        raise InvalidInput(
-            Problem(f"{files} {what}", entry.id, cure=f"restore the entry's files from a backup, {cure}")
-        )
-    return CheckedRows(rows, held_out, None)
-
-
 def folder_of(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
     """Return the dataset at hand that a card's predictions are for; InvalidInput naming both versions without it."""
     same = [folder for folder in folders if folder.content_hash == card.data]
@@ -274,10 +248,24 @@ class Store:
     def checked_files(self, identity: str, folder: DatasetFolder) -> CheckedRows:
         """Return an entry's rows, of a withdrawn one too, checked against the dataset and the entry's id.
 
+        The id is made of both files, so it cannot be checked without the second. Scores need only the first, which is
+        returned then once it passes its own check.
+
         Raises: InvalidInput when the predictions are damaged, or the files are not those that were sent.
         """
         entry = self._read(identity)
-        return read_checked_rows(entry, folder, self.predictions(entry), lambda: self.validation(entry))
+        rows = checked_predictions(self.predictions(entry), folder, entry.card.subset)
+        try:
+            path = self.validation(entry)
+            held_out = None if path is None else read_validation(path, folder)
+        except InvalidInput as error:
+            return CheckedRows(rows, None, error)
+        sent = None if held_out is None else stored_rows(held_out)
+        if entry_id(entry.submitter, entry.card, stored_rows(rows), sent) != entry.id:
+            files = "card or predictions" if sent is None else "card, predictions or validation rows"
+            cure = "restore the entry's files from a backup, or ask for it to be submitted again"
+            raise InvalidInput(Problem(f"{files} have changed since they were submitted", entry.id, cure=cure))
+        return CheckedRows(rows, held_out, None)
 
     def scores(self, entry: Entry, folder: DatasetFolder) -> Scores:
         """Return an entry's scores: from the derived file, or computed again.
@@ -373,12 +361,10 @@ class Store:
             return {name: self._records[name] for name in names}
 
     def add_records(self, make: Callable[[], Mapping[str, bytes] | None]) -> bool:
-        """Add records, which are never changed or removed.
+        """Add records, which are never changed or removed; return whether they were added, and are durable.
 
-        Args:
-            make: is called while nobody else writes, and gives contents by name; None adds nothing.
-        Returns: whether they were added; they are durable then.
-        Raises: InvalidInput when there is a record of such a name.
+        ``make`` is called while nobody else writes, and gives contents by name; None adds nothing. InvalidInput when
+        there is a record of such a name.
         """
 
         def files() -> Files | None:
