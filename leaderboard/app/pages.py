@@ -34,7 +34,6 @@ from shiftbench.leaderboard.board import Board, Index, find_board
 from shiftbench.leaderboard.board.forecasts import ForecastsFound
 from shiftbench.leaderboard.board.places import BoardPlace, effective_robustness_of, place_of
 from shiftbench.leaderboard.pages import addresses
-from shiftbench.leaderboard.pages.about_page import about_page
 from shiftbench.leaderboard.pages.board_data import board_csv, overall_csv
 from shiftbench.leaderboard.pages.board_page import board_page, rows_fragment
 from shiftbench.leaderboard.pages.board_query import BoardQuery, OverallQuery
@@ -42,7 +41,7 @@ from shiftbench.leaderboard.pages.data_page import data_page
 from shiftbench.leaderboard.pages.entry_page import EntryForecast, entry_page, released_page, withdrawn_page
 from shiftbench.leaderboard.pages.forecast_board import Shown, forecast_csv, forecast_page
 from shiftbench.leaderboard.pages.overall_page import overall_fragment, overall_page
-from shiftbench.leaderboard.pages.shell import script
+from shiftbench.leaderboard.pages.shell import about_page, script
 from shiftbench.leaderboard.release import nominated_entries
 from shiftbench.leaderboard.store import Entry, folder_of
 from shiftbench.scoring.forecasting.methods import TITLES

@@ -62,12 +62,9 @@ SECONDS_TO_START = 60
 class ServerSettings:
     """How a server takes submissions.
 
-    Attributes:
-        sign_in: submitters are Hugging Face users: they sign in (on a Space) or send a token. Without it only the
-            machine itself submits.
-        daily_quota: entries that one submitter may send on a UTC day; None for as many as they like.
-        proxies: addresses or networks of reverse proxies: from them alone the address that a request says it was
-            forwarded for is believed.
+    With ``sign_in`` submitters are Hugging Face users (on a Space, or by a token); without it only the machine itself
+    submits. A ``daily_quota`` of entries is one submitter's on a UTC day. From ``proxies`` alone the address that a
+    request says it was forwarded for is believed.
     """
 
     sign_in: bool = False

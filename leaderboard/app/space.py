@@ -69,10 +69,9 @@ def space_files(config: SpaceConfig) -> dict[str, bytes]:
 
 
 def requirements(*, bert_score: bool) -> list[str]:
-    """Return the Space's requirements: those of the package and its page.
+    """Return the Space's requirements, those of the package and its page, pinned to the versions installed here.
 
-    Each is pinned to the version that is installed here; one that is not (the page's own packages, on a machine that
-    only publishes) is left as the package declares it.
+    One that is not (the page's own packages, on a machine that only publishes) is left as the package declares it.
     """
     return sorted(map(_pinned, _needs(bert_score=bert_score)), key=str.casefold)
 

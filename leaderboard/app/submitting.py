@@ -163,9 +163,9 @@ def add_submit_page(
 
 
 def _reported(handler: Callable[..., SubmissionAnswer]) -> Callable[..., str]:
-    """Return a function that shows what a handler answers.
+    """Return a function that shows what a handler answers, from the same call.
 
-    The page gets it from the same call: one that is sent an answer to show would show anybody anything, and keep it.
+    One that is sent an answer to show would show anybody anything, and keep it.
     """
 
     @wraps(handler)

@@ -231,11 +231,7 @@ def _n_rows(path: Path) -> int:
 
 
 def archive_configs(rows: Mapping[str, int]) -> list[Config]:
-    """List what an archive offers under each config name; the default, the predictions, first.
-
-    Args:
-        rows: of each config that is there.
-    """
+    """List what an archive offers under each config name that has ``rows``; the default, the predictions, first."""
     paths = {name: f"{name}/*.parquet" for name in (PREDICTIONS, VALIDATION)} | {
         name: f"{name}.parquet" for name in _TABLES
     }

@@ -206,15 +206,9 @@ class Unscored:
 class Snapshot:
     """The entries read at one moment. A snapshot never changes, so requests and the ranking thread need no lock.
 
-    Attributes:
-        folders: the datasets.
-        every: the rows of all scored entries (``rows.SCHEMA``).
-        rows: those of them that boards show and rank, with ``copies`` (see ``copies.Copies.fold``).
-        ids: ids of the scored entries.
-        unscored: the others, by id.
-        unread: number of entries that are still to be read.
-        frames: what ``Index.frame`` made of the rows, by board.
-        placed: the intervals of ranks that it put into them, by board.
+    ``every`` has the rows of all scored entries (``rows.SCHEMA``), ``rows`` those that boards show and rank, with
+    ``copies``; ``unread`` entries are still to be read. ``frames`` is what ``Index.frame`` made of the rows, ``placed``
+    the intervals of ranks that it put into them, by board.
     """
 
     folders: Sequence[DatasetFolder]

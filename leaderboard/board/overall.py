@@ -148,20 +148,12 @@ def find_benchmark(name: str, choices: Sequence[Benchmark]) -> Benchmark:
 
 
 def newest_entries(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return, for each model and task, the newest entry that covers every shift.
-
-    Args:
-        rows: rows of any boards (``shiftbench.leaderboard.board.rows.SCHEMA``).
-    """
+    """Return, for each model and task, the newest entry that covers every shift, of rows of any boards."""
     return one_entry_per_model(rows.filter("complete"))
 
 
 def one_entry_per_model(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return, for each model and task, the newest entry that covers every shift; without such, the newest one.
-
-    Args:
-        rows: rows of any boards (``shiftbench.leaderboard.board.rows.SCHEMA``).
-    """
+    """Return, for each model and task, the newest entry that covers every shift; without such, the newest one."""
     ordered = rows.sort("complete", "submitted_at", "id")
     return ordered.unique([*LINE, "task"], keep="last", maintain_order=True)
 

@@ -1,6 +1,6 @@
 """The site's pages: HTML that works without script, from boards and entries.
 
-shell       head, navigation and script of every page; templates: its forms, as Jinja2
+shell       head, navigation and script of every page, and the page About; templates: its forms, as Jinja2
 addresses   where each page is: the only place that spells it
 board_page  the board: its form, one page of rows, the answer in words (board_answer), the legend
 overall_page  the front page: a benchmark's overall board
@@ -14,7 +14,6 @@ entry_page  an entry, also one on withheld labels, and one that was withdrawn
 compare_page  2 to 4 entries against each other, or up to 12 in pairs
 forecast_board  methods of forecasting on boards
 data_page   a task's domains: sizes, divergences, depths, sources, samples
-about_page  what is measured, and how programs ask for it
 contents    what a prediction file or a dataset folder holds, in lines
 task_names  plain names of benchmarks, tasks and boards
 

@@ -105,11 +105,6 @@ def data_address(task: str) -> str:
     return with_query(DATA, [("task", task)])
 
 
-def static_address(path: str, digest: str) -> str:
-    """Return the address of a static file, which changes with its content."""
-    return f"{path}?{digest}"
-
-
 def with_query(path: str, pairs: Iterable[tuple[str, str]]) -> str:
     """Return a path with a query, encoded; the path alone without pairs.
 

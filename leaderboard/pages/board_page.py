@@ -257,7 +257,6 @@ _RANK_WORDS = (
 def rows_fragment(index: Index, query: BoardQuery) -> Markup:
     """Build the table with its pager, which the page's script puts in the place of the last one.
 
-    Returns: a part of the page that ``board_page`` builds.
     Raises: InvalidInput when there is no such board.
     """
     board = find_board(query.board, index.boards())

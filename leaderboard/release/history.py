@@ -32,14 +32,9 @@ Place = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class ReceivedFigure:
-    """One figure on some labels that an account received.
+    """One figure (None where there was no new one) on some labels that an account received for an entry of a variant.
 
-    Attributes:
-        place: the variant.
-        entry: the entry that it was asked for.
-        number: the figure, a fraction; None where there was no new one.
-        day: when.
-        labels: keys of all labels of the variant, of both halves, so that counts by label do not reveal a half.
+    ``labels`` are keys of all labels of the variant, of both halves, so that counts by label do not reveal a half.
     """
 
     place: Place

@@ -31,12 +31,8 @@ _DROPS = ("average drop", "worst TD", "SD", "TD")
 class IntervalChange:
     """The intervals of one figure on a board before and after: of entries, or of entries' shifts.
 
-    Attributes:
-        figure: such as ``mean ST`` or ``SD``.
-        values: how many values were scored under both versions.
-        old_intervals, new_intervals: how many of them had an interval, and have one.
-        old_width, new_width: mean width of those that have one under both, a fraction; None without any.
-        old_clear, new_clear: drops whose interval excludes 0; None of scores.
+    ``values`` were scored under both versions. Widths are means of those that have an interval under both, fractions;
+    ``clear`` counts drops whose interval excludes 0, None of scores.
     """
 
     figure: str

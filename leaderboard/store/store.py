@@ -67,12 +67,9 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 
 class CheckedRows(NamedTuple):
-    """The checked rows of an entry (``shiftbench.validation.predictions.CHECKED_PREDICTIONS``).
+    """The checked rows of an entry (``CHECKED_PREDICTIONS``): on test rows and, where it has any, on validation rows.
 
-    Attributes:
-        predictions: those on test rows.
-        validation: those on validation rows; None where the entry has none, or their file cannot be read.
-        validation_problem: why that file cannot be read; None where it can, or the entry has none.
+    ``validation_problem`` says why the file of the latter cannot be read, where it cannot.
     """
 
     predictions: pl.DataFrame
@@ -150,20 +147,13 @@ class Store:
         checks: FileChecks = IN_THIS_PROCESS,
         validation: Path | PredictionInput | None = None,
     ) -> tuple[Entry, bool]:
-        """Check and score a prediction file, and store it.
+        """Check and score a prediction file, and store it; ``card.data`` says which of the folders it is for.
 
-        Args:
-            predictions: the file, and how to read it; the entry keeps the names of labels.
-            card: its card; ``card.data`` says which dataset it is for.
-            folders: the datasets this store has at hand.
-            submitter: the submitter's identity.
-            daily_quota: as many entries as a submitter may send on one UTC day; None for any number.
-            score: whether the checked predictions are scored now; else ``scores`` does so when it is asked. Those on
-                withheld labels never are (see ``shiftbench.leaderboard.release``).
-            checks: reads and checks the file.
-            validation: what the same models predicted on validation rows; the entry keeps it for forecasts.
-        Returns: the entry, and whether it is new (False when the same file was sent before, which costs no quota).
-            It is durable then.
+        A submitter may send ``daily_quota`` entries on one UTC day; None for any number. Without ``score`` the checked
+        predictions are scored when ``scores`` is asked; those on withheld labels never are (see
+        ``shiftbench.leaderboard.release``). The entry keeps ``validation`` predictions for forecasts.
+
+        Returns: the entry, durable, and whether it is new (False for a file sent before, which costs no quota).
         Raises: InvalidInput with every problem; nothing is stored then.
         """
         folder = folder_of(card, folders)

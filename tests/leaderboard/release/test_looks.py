@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.release import LOOKS_A_YEAR, TargetFeedback, feedback, looks
+from shiftbench.leaderboard.release import LOOKS_A_YEAR, TargetFeedback, feedback, looks, releases
 from shiftbench.leaderboard.release.halves import halves
 from shiftbench.leaderboard.release.history import History, ReceivedFigure
 from shiftbench.leaderboard.release.ladder import MIN_STEP
