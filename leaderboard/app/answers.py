@@ -12,13 +12,7 @@ from shiftbench.validation.report import InvalidInput
 
 
 def page_or_problems(title: str, write: Callable[[], Markup | Response], active: str = "") -> Response:
-    """Answer with a page, or a file; what is not there gets a page, too, and the status that says so.
-
-    Args:
-        title: of the page.
-        write: makes the page's body or a whole answer; what it raises as InvalidInput is shown with status 404.
-        active: the navigation's page that this is.
-    """
+    """Answer with a page, or a file; what is not there (InvalidInput) gets a page, too, and status 404."""
     try:
         written = write()
     except InvalidInput as error:

@@ -21,11 +21,8 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 
 def is_url(to: str) -> bool:
-    """Check whether a place is a leaderboard's URL or a store: a folder, or a repository of the Hub.
+    """Return whether a place is a leaderboard's URL, and not a store: a folder, or a repository of the Hub.
 
-    Args:
-        to: what ``--to`` was given.
-    Returns: True for a URL, False for a store.
     Raises: InvalidInput for what is meant as a URL but is none, and for a store that is a file.
 
     >>> is_url("http://127.0.0.1:7860"), is_url("build/store")
@@ -58,15 +55,11 @@ def send(
     any_token: bool = False,
     validation: Path | None = None,
 ) -> dict[str, Any]:
-    """Send a prediction file and its card.
+    """Send a prediction file and its card to a leaderboard's URL, a store's folder, or ``hf://datasets/ORG/NAME``.
 
-    Args:
-        predictions: the file, and how to read it and ``validation``.
-        card: its card.
-        to: a leaderboard's URL, a store's folder, or ``hf://datasets/ORG/NAME``.
-        folders: of a store, datasets of which one is the card's; by default the one that was built on this machine.
-        any_token: send the saved token even if it may write to repositories.
-        validation: what the same models predicted on validation rows, for forecasts.
+    A store needs one of ``folders`` to be the card's dataset; by default it is the one that was built on this machine.
+    ``any_token`` sends the saved token even if it may write to repositories.
+
     Returns: the entry's id as ``entry``, whether it is ``new``, and its ``summary``, as a page answers.
     Raises: InvalidInput with every problem; nothing is stored then.
     """
@@ -100,16 +93,10 @@ def submit_to_url(
     any_token: bool = False,
     validation: Path | None = None,
 ) -> dict[str, Any]:
-    """Send a prediction file and its card.
+    """Send a prediction file and its card to a leaderboard's address; return its answer.
 
-    Args:
-        url: a leaderboard's address.
-        predictions: the file, and how to read it and ``validation``; leaderboards of earlier versions refuse labels by
-            index.
-        card: its card.
-        any_token: send the saved token even if it may write to repositories.
-        validation: what the same models predicted on validation rows; leaderboards of earlier versions refuse it.
-    Returns: the page's answer: entry, whether it is new, and its summary.
+    Leaderboards of earlier versions refuse labels by index and predictions on validation rows.
+
     Raises: InvalidInput with the problems that the page lists, or when the page cannot be reached.
     """
     given = PredictionInput.of(predictions)
@@ -127,10 +114,7 @@ def submit_to_url(
 
 
 def withdraw_at_url(url: str, entry: str, *, any_token: bool = False) -> dict[str, Any]:
-    """Withdraw an entry; only its submitter may.
-
-    Raises: InvalidInput with the problems that the page lists, or when the page cannot be reached.
-    """
+    """Withdraw an entry; only its submitter may. InvalidInput lists the page's problems."""
     return _ask(url, "withdraw", (entry,), any_token=any_token)
 
 

@@ -13,8 +13,14 @@ from shiftbench.leaderboard.app.jobs import Job, Jobs
 from shiftbench.leaderboard.app.line import LineFullError
 from shiftbench.leaderboard.board import Board, Index, public_message
 from shiftbench.leaderboard.board.ranks import difference_interval, ranked_replicates
-from shiftbench.leaderboard.pages.compare_page import Compared, EntryOption, MeanInterval, compare_page, comparing_page
-from shiftbench.leaderboard.pages.pairwise_part import Pairwise
+from shiftbench.leaderboard.pages.compare_page import (
+    Compared,
+    EntryOption,
+    MeanInterval,
+    Pairwise,
+    compare_page,
+    comparing_page,
+)
 from shiftbench.leaderboard.store import Entry, folder_of
 from shiftbench.scoring.comparing.entries import (
     MAX_ENTRIES,
@@ -60,14 +66,10 @@ def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
 
 
 def compared_in_pairs(index: Index, ids: Sequence[str], task: str | None, progress: Progress) -> Pairwise:
-    """Compare up to ``MAX_PAIRWISE`` entries on a task, each with each other one.
+    """Compare up to ``MAX_PAIRWISE`` entries on a task, or the first that all have, each with each other one.
 
-    Args:
-        index: the entries.
-        ids: those to compare.
-        task: the task; None takes the first that all have.
-        progress: called after each pair.
-    Returns: the entries by score, best first, and their pairs.
+    ``progress`` is called after each pair; the entries are returned by score, best first.
+
     Raises: InvalidInput when they cannot be compared.
     """
     asked = _resolve_request(index, ids[: MAX_PAIRWISE + 1], task)

@@ -97,13 +97,7 @@ class Job(Generic[Result]):
 
 
 class Jobs(Generic[Result]):
-    """Jobs by key, so that pages that ask for the same job share it.
-
-    Args:
-        line: where they wait.
-        faults: where faults of this server go.
-        seconds: how long a page waits for one before it says so.
-    """
+    """Jobs by key, so that pages that ask for the same job share it; a page waits ``seconds`` before it says so."""
 
     def __init__(self, line: Line, faults: FaultLog, seconds: float = 1.0) -> None:
         self._line, self._faults, self._seconds = line, faults, seconds

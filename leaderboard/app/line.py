@@ -29,13 +29,10 @@ class LineFullError(Exception):
 
 @dataclass(eq=False)
 class Ticket:
-    """One job's place in the line.
+    """One job's place in the line; ``start`` is called when its turn has come, from any thread, and returns at once.
 
-    Attributes:
-        client: whose job it is.
-        start: called with the ticket when its turn has come, from any thread; it must return at once.
-        comes_first: whether it is a submission of a signed-in user.
-        is_running: whether its turn has come and it has not left yet.
+    ``comes_first`` marks a submission of a signed-in user; ``is_running`` that its turn has come and it has not left
+    yet.
     """
 
     client: str

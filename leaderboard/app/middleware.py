@@ -1,13 +1,19 @@
-"""What every answer has, whoever wrote it: headers, an answer to HEAD, a page where nothing is at an address."""
+"""What every request and answer passes: bounds on what is sent, headers, HEAD, a page where nothing is there."""
 
+import asyncio
 import base64
 import hashlib
+import os
 import re
+from collections.abc import Callable, Iterable
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shiftbench.leaderboard.app.answers import page_answer
+from shiftbench.leaderboard.app.faults import FaultLog
+from shiftbench.leaderboard.board.submission import MAX_UPLOAD_BYTES
 from shiftbench.leaderboard.pages import addresses
 from shiftbench.leaderboard.pages.addresses import BOARD, GRADIO
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
@@ -139,3 +145,176 @@ def _body() -> Markup:
     return join(
         [box("There is no such page here", "The address may be mistyped, or from another leaderboard."), to_board]
     )
+
+
+MAX_BODY_BYTES = 2**20
+"""Of a request that is no upload: a card, an entry's id, a board's name."""
+SECONDS_TO_BEGIN = 20.0
+BYTES_A_SECOND = 16 * 1024
+"""A body has to arrive at this rate, after ``SECONDS_TO_BEGIN`` in which nothing need arrive."""
+_LOOK_AT_DISK = 2**20
+_NAMING_HEADERS = frozenset(
+    {b"host", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-gradio-server"}
+)
+MAX_PATH_BYTES = 255
+"""Of an address without its query: as many as a file's name may have, at which the system would fail."""
+_TOO_LONG = (414, b"this address is too long\n")
+_TWO_LENGTHS = (400, b"say the length of the body, or send it in chunks, not both\n")
+_TOO_LARGE = (413, b"the request is too large\n")
+_TOO_SLOW = (408, b"the request did not arrive in time\n")
+_NO_ROOM = (503, b"there is no room for uploads now: try again in an hour\n")
+
+
+class BodyLimit:
+    """ASGI middleware that refuses bodies: 413 too large, 408 too slow, 503 an upload that the disk has no room for.
+
+    Also refused are bodies of two lengths (400), of which a proxy might believe the other, and addresses longer than
+    any here (414).
+
+    Room is asked for as the bytes arrive: what a request only announces takes none. Paths of Gradio that nothing here
+    uses are answered 404. A fault of the application is answered 500 and written to the log once.
+    """
+
+    def __init__(self, app: ASGIApp, has_room: Callable[[], bool], faults: FaultLog) -> None:
+        self.app = app
+        self._has_room, self._faults = has_room, faults
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Count a request's body while it is passed on."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        path, headers = scope["path"], dict(scope["headers"])
+        if len(path.encode()) > MAX_PATH_BYTES:
+            await _refuse(send, *_TOO_LONG)
+            return
+        if {b"content-length", b"transfer-encoding"} <= headers.keys():
+            await _refuse(send, *_TWO_LENGTHS)
+            return
+        if path.startswith(addresses.CLOSED) or (
+            path.startswith(addresses.GRADIO) and not path.startswith(addresses.OPEN)
+        ):
+            await _refuse(send, 404, b"there is nothing here\n")
+            return
+        upload = path.rstrip("/") in (addresses.UPLOAD, addresses.PLAIN_SUBMIT)
+        allowed = MAX_UPLOAD_BYTES + MAX_BODY_BYTES if upload else MAX_BODY_BYTES
+        said = headers.get(b"content-length")
+        if said is not None and (not said.isdigit() or int(said) > allowed):
+            await _refuse(send, *_TOO_LARGE)
+        elif upload and not self._has_room():
+            await _refuse(send, *_NO_ROOM)
+        else:
+            body = _Body(receive, allowed, self._has_room if upload else None)
+            await self._answer(scope, body, send)
+
+    async def _answer(self, scope: Scope, body: "_Body", send: Send) -> None:
+        answered = False
+
+        async def noted(message: Message) -> None:
+            nonlocal answered
+            if body.refusal is None or answered:
+                answered = True
+                await send(message)
+
+        refusal = None
+        try:
+            await self.app(scope, body.receive, noted)
+        except ClientDisconnect:
+            pass  # the sender left, or sent what is no body: no fault of the application
+        except Exception as fault:
+            if body.refusal is None:  # otherwise the fault is that the body ended early
+                self._faults.write(fault)
+                refusal = (500, b"this failed on the server\n")
+        if not answered and (refusal := body.refusal or refusal) is not None:
+            await _refuse(send, *refusal)
+
+
+class _Body:
+    """A request's body while it arrives; ``refusal`` says what it is refused with, if it is."""
+
+    def __init__(self, receive: Receive, allowed: int, has_room: Callable[[], bool] | None) -> None:
+        self.refusal: tuple[int, bytes] | None = None
+        self._receive, self._allowed, self._has_room = receive, allowed, has_room
+        self._arrived, self._looked_at, self._is_whole = 0, 0, False
+        self._begun = asyncio.get_running_loop().time()
+
+    async def receive(self) -> Message:
+        """Return the next message; once the body is refused, what a sender that has gone would look like."""
+        if self._is_whole:
+            return await self._receive()  # which waits for the sender to go
+        if self.refusal is None:
+            try:
+                async with asyncio.timeout_at(self._begun + SECONDS_TO_BEGIN + self._arrived / BYTES_A_SECOND):
+                    message = await self._receive()
+            except TimeoutError:
+                self.refusal = _TOO_SLOW
+            else:
+                self._count(message)
+        return message if self.refusal is None else {"type": "http.disconnect"}
+
+    def _count(self, message: Message) -> None:
+        self._arrived += len(message.get("body", b""))
+        self._is_whole = not message.get("more_body", False)
+        if self._arrived > self._allowed:
+            self.refusal = _TOO_LARGE
+        elif self._has_room is not None and self._arrived - self._looked_at >= _LOOK_AT_DISK:
+            self._looked_at = self._arrived
+            if not self._has_room():
+                self.refusal = _NO_ROOM
+
+
+class OwnAddress:
+    """ASGI middleware that gives the application this server's own address, whatever a request's headers name.
+
+    Gradio takes the address of its page and of its answers from ``X-Forwarded-Host`` and ``X-Gradio-Server``, which
+    anybody may send: ``/config`` and ``/submit`` would name any host as theirs. The host that counts is that of the
+    request itself; on a Space, one of those that the Space has (``SPACE_HOST``).
+
+    Gradio has MCP tools run by a client of its own, which it sends for good to the address that the first request
+    names: anybody could have this server fetch from anywhere, and all later calls, tokens included, go there. So these
+    requests get the address that their connection came in at. The client repeats their headers, from an address that
+    may count as a proxy's, so ``X-Forwarded-For`` names who sent them.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        hosts = (name.strip().lower() for name in os.environ.get("SPACE_HOST", "").split(","))
+        self._space_hosts = [name.encode() for name in hosts if name]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass every request on with headers that name no other address."""
+        if scope["type"] == "http":
+            is_mcp = scope["path"].startswith(addresses.MCP)
+            scope = _to_own_socket(scope) if is_mcp else {**scope, "headers": self._own_headers(scope["headers"])}
+        await self.app(scope, receive, send)
+
+    def _own_headers(self, headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        """Return headers that name this server; that a proxy passed the request on can still be seen."""
+        sent = list(headers)
+        host = next((value for name, value in sent if name == b"host"), b"")
+        if self._space_hosts and host.lower() not in self._space_hosts:
+            host = self._space_hosts[0]
+        own = {b"host": host, b"x-forwarded-host": host}
+        return [(name, own.get(name, value)) for name, value in sent if name != b"x-gradio-server"]
+
+
+def _to_own_socket(scope: Scope) -> Scope:
+    """Return a request for the MCP server as one that was sent to the address that its connection came in at."""
+    host, port = (scope.get("server") or ("", None))[:2]
+    address = f"{f'[{host}]' if ':' in host else host}:{port or 0}"
+    other_headers = [(name, value) for name, value in scope["headers"] if name not in _NAMING_HEADERS]
+    if scope.get("client"):
+        other_headers.append((b"x-forwarded-for", scope["client"][0].encode("latin-1")))
+    # The address without its last slash would be answered with this server's own one, which may be hidden.
+    path = f"{addresses.MCP}/" if scope["path"] == addresses.MCP else scope["path"]
+    return {**scope, "path": path, "scheme": "http", "headers": [(b"host", address.encode()), *other_headers]}
+
+
+async def _refuse(send: Send, status: int, text: bytes) -> None:
+    headers = [
+        (b"content-type", b"text/plain"),
+        (b"content-length", str(len(text)).encode()),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": text})

@@ -1,7 +1,21 @@
 """The pages' routes: each reads what was asked for and has ``shiftbench.leaderboard.pages`` write it."""
 
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Sequence
+
+import polars as pl
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from fastapi.responses import (
+    FileResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
+from starlette.concurrency import run_in_threadpool
 
 from shiftbench.leaderboard.app.answers import (
     csv_answer,
@@ -11,24 +25,32 @@ from shiftbench.leaderboard.app.answers import (
     problems_answer,
     wants_page,
 )
-from shiftbench.leaderboard.app.callers import Callers
-from shiftbench.leaderboard.app.entry_routes import add_entry_routes
+from shiftbench.leaderboard.app.comparing import Comparisons, Found, no_comparison, waiting_page
+from shiftbench.leaderboard.app.identity import Callers
+from shiftbench.leaderboard.app.jobs import Jobs
 from shiftbench.leaderboard.app.keeper import Keeper
-from shiftbench.leaderboard.app.line import Line
-from shiftbench.leaderboard.board import Index, find_board
+from shiftbench.leaderboard.app.line import Line, LineFullError
+from shiftbench.leaderboard.board import Board, Index, find_board
 from shiftbench.leaderboard.board.forecasts import ForecastsFound
+from shiftbench.leaderboard.board.places import BoardPlace, effective_robustness_of, place_of
 from shiftbench.leaderboard.pages import addresses
-from shiftbench.leaderboard.pages.about_page import about_page
 from shiftbench.leaderboard.pages.board_data import board_csv, overall_csv
-from shiftbench.leaderboard.pages.board_fragment import rows_fragment
-from shiftbench.leaderboard.pages.board_page import board_page
+from shiftbench.leaderboard.pages.board_page import board_page, rows_fragment
 from shiftbench.leaderboard.pages.board_query import BoardQuery, OverallQuery
 from shiftbench.leaderboard.pages.data_page import data_page
+from shiftbench.leaderboard.pages.entry_page import EntryForecast, entry_page, released_page, withdrawn_page
 from shiftbench.leaderboard.pages.forecast_board import Shown, forecast_csv, forecast_page
 from shiftbench.leaderboard.pages.overall_page import overall_fragment, overall_page
-from shiftbench.leaderboard.pages.shell import script
+from shiftbench.leaderboard.pages.shell import about_page, script
+from shiftbench.leaderboard.release import nominated_entries
+from shiftbench.leaderboard.store import Entry, folder_of
 from shiftbench.scoring.forecasting.methods import TITLES
+from shiftbench.scoring.reports.above_line_part import AboveLine
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.frame.site import style_sheet
+from shiftbench.scoring.scores.examples import WrongExample, wrong_examples
+from shiftbench.scoring.scores.shape import TaskScores
+from shiftbench.scoring.scores.unseen import Unseen, unseen_drops
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 A_YEAR = "public, max-age=31536000, immutable"
@@ -135,3 +157,233 @@ def _resolve_request(request: Request, keeper: Keeper) -> tuple[Shown, Forecasts
         )
     shown = Shown(board, boards, index.benchmarks(), method)
     return shown, keeper.forecasts.on([board] if board else boards)
+
+
+GONE = 410
+SECONDS_BETWEEN_LOOKS = "2"
+
+
+def add_entry_routes(app: FastAPI, keeper: Keeper, line: Line, callers: Callers) -> None:
+    """Add the routes of entries; they are read only, and answer everybody alike. Comparisons wait in the line."""
+
+    @app.get(addresses.ENTRY)
+    def entry(id: str = "", task: str = "") -> Response:
+        return page_or_problems("Entry", lambda: _entry(keeper, id, task or None))
+
+    @app.get(addresses.SCORES)
+    def scores(request: Request, id: str = "") -> Response:
+        try:
+            return JSONResponse(keeper.index.scores(id).model_dump(mode="json"))
+        except InvalidInput as error:
+            if wants_page(request):
+                return problems_answer("Scores", error)
+            return JSONResponse({"problems": [str(problem) for problem in error.problems]}, 404)
+
+    @app.get(addresses.PREDICTIONS)
+    def predictions(id: str = "") -> Response:
+        return page_or_problems("Predictions", lambda: _predictions(keeper.index, id))
+
+    jobs: Jobs[Found] = Jobs(line, keeper.faults)
+    comparisons = Comparisons(jobs)
+
+    @app.get(addresses.COMPARE)
+    async def compare(request: Request) -> Response:
+        ids: Sequence[str] = request.query_params.getlist("id")
+        task = request.query_params.get("task")
+        index = await run_in_threadpool(lambda: keeper.index)
+        try:
+            job = await run_in_threadpool(comparisons.ask, index, ids, task, callers.of(request).name)
+        except InvalidInput as error:
+            found = await run_in_threadpool(no_comparison, index, error)
+        except LineFullError as error:
+            found = waiting_page(error)
+        else:
+            if job is not None:
+                await jobs.wait(job)
+            found = await run_in_threadpool(comparisons.page, index, ids, task, job)
+        answer = page_answer("Compare", found.body, "compare", found.status)
+        if found.goes_on:
+            answer.headers["Refresh"] = SECONDS_BETWEEN_LOOKS  # browsers ask again by themselves, without script
+        return answer
+
+    @app.get(addresses.ALL_SCORES)
+    def all_scores() -> Response:
+        return Response(scores_parquet(keeper.index), media_type=PARQUET, headers=_attached("scores.parquet"))
+
+    @app.get(addresses.ALL_PREDICTIONS)
+    def all_predictions() -> Response:
+        chunks = predictions_archive(keeper.index)
+        return StreamingResponse(chunks, media_type="application/zip", headers=_attached("predictions.zip"))
+
+
+PARQUET = "application/vnd.apache.parquet"
+
+
+def _attached(name: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{name}"'}
+
+
+def _entry(keeper: Keeper, identity: str, task: str | None) -> Markup | Response:
+    index = keeper.index
+    if (withdrawn := index.withdrawn_at(identity)) is not None:
+        return page_answer("Entry", withdrawn_page(identity, withdrawn), status=GONE)
+    reasons = index.reasons(identity)
+    try:
+        entry = index.entry(identity)
+    except InvalidInput:
+        if not reasons:
+            raise
+        return entry_page(identity, None, None, reasons)
+    if reasons:
+        return entry_page(identity, entry, None, reasons)
+    folder = folder_of(entry.card, index.folders)
+    store = index.store
+    if not folder.has_public_labels:
+        tasks = sorted(task for (_, task), each in nominated_entries(store).items() if each == identity)
+        return released_page(entry, folder, index.releases(entry), tasks)
+
+    def examples(task: str, source: str, target: str) -> Sequence[WrongExample]:
+        return wrong_examples(store.predictions(entry), folder, task, source, target)
+
+    def unseen(task: TaskScores) -> Unseen | None:
+        if not entry.card.pretraining_domains:
+            return None
+        return unseen_drops(store.table(entry, folder), entry.card, folder, task)
+
+    def above_line(task: TaskScores) -> AboveLine | None:
+        board = _board_of(index, entry, task)
+        return effective_robustness_of(index.frame(board), entry.id) if board else None
+
+    def place(task: TaskScores) -> BoardPlace | None:
+        board = _board_of(index, entry, task)
+        return place_of(index.frame(board), entry.id) if board else None
+
+    def forecast(task: TaskScores) -> EntryForecast | None:
+        board = _board_of(index, entry, task)
+        return _forecast_of(keeper, entry, board) if board else None
+
+    scores = index.scores(identity)
+    if task and task not in (names := [each.task for each in scores.tasks]):
+        cure = did_you_mean(task[:80], names)
+        raise InvalidInput(Problem("the entry has no such task", identity, f"'{task[:80]}'", cure))
+    page = entry_page(
+        identity,
+        entry,
+        scores,
+        task=task,
+        folder=folder,
+        examples=examples,
+        unseen=unseen,
+        above_line=above_line,
+        place=place,
+        forecast=forecast,
+    )
+    return join([*(_copy_note(index, name, first) for name, first in index.originals(identity).items()), page])
+
+
+def _copy_note(index: Index, task: str, original: str) -> Markup:
+    """Write that an entry has no row on a task's board, because an earlier one has the same predictions."""
+    link = tag("a", index.entry(original).card.name, href=addresses.entry_address(original, task))
+    return tag("p", f"{task}: the same predictions as ", link, ", which has the row on the board.", class_="sb-notice")
+
+
+def _forecast_of(keeper: Keeper, entry: Entry, board: Board) -> EntryForecast:
+    """Return an entry's forecasts on a board, or why there are none."""
+    forecasts = keeper.forecasts.of(entry.id)
+    if forecasts is None:
+        return EntryForecast(board.name, None, keeper.forecasts.failure(entry.id) or "it is still to be computed")
+    return EntryForecast(
+        board.name, forecasts.of(board.task), forecasts.reasons.get(board.task, "there is none of this task")
+    )
+
+
+def _board_of(index: Index, entry: Entry, task: TaskScores) -> Board | None:
+    key = (entry.card.data, entry.card.subset, task.task)
+    return next((board for board in index.boards() if board.key == key), None)
+
+
+def _predictions(index: Index, identity: str) -> Response:
+    """Answer with an entry's prediction file, which lets anybody compute its scores again, where that is allowed."""
+    entry = index.entry(identity)
+    if not folder_of(entry.card, index.folders).has_public_labels:
+        what = "predictions are not given out where labels are withheld"
+        raise InvalidInput(Problem(what, identity, cure="ask the submitter"))
+    if not entry.card.allows_download:
+        raise InvalidInput(Problem("its card does not allow downloads", identity, cure="ask the submitter"))
+    path = index.store.predictions(entry)
+    return FileResponse(path, media_type="application/octet-stream", filename=f"{entry.id}.parquet")
+
+
+CHUNK = 1 << 20
+_PRIVATE = ("submitter", "stamp", "submitted_at", "copies", "look_alike")
+"""Columns of a board's rows that are about accounts, or about this server."""
+
+
+def scores_parquet(index: Index) -> bytes:
+    """Build a table of all scores: the columns of ``shiftbench.leaderboard.board.rows.SCHEMA`` and of single domains.
+
+    Returns: Parquet, a row for each entry and task of boards with public labels; ``board`` names the board first.
+    """
+    frames = [
+        index.frame(board).select(pl.lit(board.name).alias("board"), pl.exclude(*_PRIVATE, "words"))
+        for board in index.boards()
+        if board.folder.has_public_labels and index.has_entries(board)
+    ]
+    content = io.BytesIO()
+    (pl.concat(frames, how="diagonal") if frames else pl.DataFrame({"board": []})).write_parquet(content)
+    return content.getvalue()
+
+
+def shared_entries(index: Index) -> list[Entry]:
+    """List the entries whose predictions may be passed on in bulk: public labels, and a card that says so."""
+    return [entry for entry in map(index.entry, sorted(index.scored_ids())) if is_shared(index, entry)]
+
+
+def is_shared(index: Index, entry: Entry) -> bool:
+    """Return whether an entry's predictions may be passed on in bulk."""
+    return entry.card.allows_bulk and folder_of(entry.card, index.folders).has_public_labels
+
+
+def predictions_archive(index: Index) -> Iterator[bytes]:
+    """Build a ZIP archive of predictions piece by piece: ``<entry>.parquet`` and ``cards.jsonl``.
+
+    Predictions on validation rows are beside, ``<entry>.validation.parquet``, where an entry has them.
+
+    Returns: its bytes, in pieces of about a MiB, so that no server holds all of it.
+    """
+    written = _Pieces()
+    entries = shared_entries(index)
+    # Parquet is compressed as it is.
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_STORED) as archive:
+        cards = [{"entry": entry.id, **entry.card.model_copy(update={"contact": None}).as_dict()} for entry in entries]
+        archive.writestr("cards.jsonl", "".join(json.dumps(card, ensure_ascii=False) + "\n" for card in cards))
+        for entry in entries:
+            files = {f"{entry.id}.parquet": index.store.predictions(entry)}
+            if (held_out := index.store.validation(entry)) is not None:
+                files[f"{entry.id}.validation.parquet"] = held_out
+            for name, path in files.items():
+                with path.open("rb") as file, archive.open(name, "w") as member:
+                    while chunk := file.read(CHUNK):
+                        member.write(chunk)
+                        yield written.take()
+    yield written.take()
+
+
+class _Pieces(io.RawIOBase):
+    """What an archive is written to, and taken from piece by piece."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, piece: bytes) -> int:  # type: ignore[override]
+        self._pieces.append(bytes(piece))
+        return len(piece)
+
+    def take(self) -> bytes:
+        """Return what was written since the last time."""
+        taken = b"".join(self._pieces)
+        self._pieces.clear()
+        return taken

@@ -1,9 +1,9 @@
 """The submit form without script: a page of HTML, and the route that its one button posts file and card to.
 
-What it takes is bounded as Gradio's form is (``shiftbench.leaderboard.app.limits``), and goes the same way: the same
-line, the same checks in processes of their own, the same quota, the same rule about senders. Only this server's own
-pages may post here. What takes longer than a page waits is answered with its place in the line and a secret address,
-at which the browser asks again by itself.
+What it takes is bounded as Gradio's form is (``middleware``), and goes the same way: the same line, the same checks in
+processes of their own, the same quota, the same rule about senders. Only this server's own pages may post here. What
+takes longer than a page waits is answered with its place in the line and a secret address, at which the browser asks
+again by itself.
 Where submitters sign in, Hugging Face's page does that without script, too, and the session that Gradio keeps of it
 (a signed cookie) names the submitter here as it does there; so these routes belong to Gradio's application.
 """
@@ -22,8 +22,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from shiftbench.leaderboard.app.answers import page_answer
-from shiftbench.leaderboard.app.callers import Callers
-from shiftbench.leaderboard.app.identity import is_own_page, local_submitter, session_user, signed_in_submitter
+from shiftbench.leaderboard.app.identity import Callers, is_own_page, local_submitter, session_user, signed_in_submitter
 from shiftbench.leaderboard.app.jobs import Job, Jobs
 from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import Line, LineFullError
@@ -62,17 +61,7 @@ def plain_submit_routes(
     sign_in: bool,
     daily_quota: int | None,
 ) -> list[Route]:
-    """Return the form's routes, for the application that knows sessions.
-
-    Args:
-        keeper: the index that entries go to.
-        uploads: where files that were sent are kept meanwhile.
-        checks: reads and checks them.
-        line: where they wait.
-        callers: names the client of a request.
-        sign_in: whether submitters sign in.
-        daily_quota: entries of one submitter a UTC day; None: any number.
-    """
+    """Return the form's routes, for the application that knows sessions."""
     jobs: Jobs[_Answered] = Jobs(line, keeper.faults, SECONDS_OF_PATIENCE)
 
     def form_page(request: Request, values: dict[str, str], answer: SubmissionAnswer | None = None) -> Response:

@@ -31,16 +31,15 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Route
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.app.callers import Callers
 from shiftbench.leaderboard.app.checking import Checker
 from shiftbench.leaderboard.app.connections import bounded_connections
 from shiftbench.leaderboard.app.endpoints import add_endpoints
 from shiftbench.leaderboard.app.faults import FaultLog, write_logs_to
-from shiftbench.leaderboard.app.gradio_blocks import MAX_REMEMBERED_SESSIONS, GuardedBlocks
+from shiftbench.leaderboard.app.gradio_queue import MAX_REMEMBERED_SESSIONS, GuardedBlocks
+from shiftbench.leaderboard.app.identity import Callers
 from shiftbench.leaderboard.app.keeper import Keeper
-from shiftbench.leaderboard.app.limits import BodyLimit, OwnAddress
 from shiftbench.leaderboard.app.line import AT_ONCE, Line
-from shiftbench.leaderboard.app.middleware import HeadAsGet, NotFoundPages, SecurityHeaders
+from shiftbench.leaderboard.app.middleware import BodyLimit, HeadAsGet, NotFoundPages, OwnAddress, SecurityHeaders
 from shiftbench.leaderboard.app.pages import add_pages
 from shiftbench.leaderboard.app.plain_submitting import plain_submit_routes
 from shiftbench.leaderboard.app.signing_in import CurrentSignIns, SignIns, sign_in_routes
@@ -63,12 +62,9 @@ SECONDS_TO_START = 60
 class ServerSettings:
     """How a server takes submissions.
 
-    Attributes:
-        sign_in: submitters are Hugging Face users: they sign in (on a Space) or send a token. Without it only the
-            machine itself submits.
-        daily_quota: entries that one submitter may send on a UTC day; None for as many as they like.
-        proxies: addresses or networks of reverse proxies: from them alone the address that a request says it was
-            forwarded for is believed.
+    With ``sign_in`` submitters are Hugging Face users (on a Space, or by a token); without it only the machine itself
+    submits. A ``daily_quota`` of entries is one submitter's on a UTC day. From ``proxies`` alone the address that a
+    request says it was forwarded for is believed.
     """
 
     sign_in: bool = False
@@ -218,15 +214,10 @@ def serve(
     *,
     block: bool = True,
 ) -> Server:
-    """Serve the leaderboard at an address and say where, until Ctrl-C.
+    """Serve the leaderboard at an address (port 0: any free one) and note where, until Ctrl-C.
 
-    Args:
-        folders: the datasets to show.
-        store: the entries.
-        host: address to listen on.
-        port: 0 takes any free one.
-        settings: who may submit, and how often.
-        block: False returns at once and notes nothing; ``close()`` the result to stop.
+    Without ``block`` it returns at once; ``close()`` the result to stop.
+
     Raises: InvalidInput when the port cannot be had; KeyboardInterrupt after Ctrl-C, with the server closed.
     """
     port = usable_port(host, port)
@@ -260,11 +251,8 @@ def _stop_event() -> Iterator[threading.Event]:
 
 
 def usable_port(host: str, port: int) -> int:
-    """Find a port that can be listened on.
+    """Return a port that can be listened on; for 0 any free one.
 
-    Args:
-        host: address to listen on.
-        port: the one asked for; 0 for any free one.
     Raises: InvalidInput when it is taken, or the address is none of this machine's.
     """
     try:

@@ -69,10 +69,9 @@ def space_files(config: SpaceConfig) -> dict[str, bytes]:
 
 
 def requirements(*, bert_score: bool) -> list[str]:
-    """Return the Space's requirements: those of the package and its page.
+    """Return the Space's requirements, those of the package and its page, pinned to the versions installed here.
 
-    Each is pinned to the version that is installed here; one that is not (the page's own packages, on a machine that
-    only publishes) is left as the package declares it.
+    One that is not (the page's own packages, on a machine that only publishes) is left as the package declares it.
     """
     return sorted(map(_pinned, _needs(bert_score=bert_score)), key=str.casefold)
 
@@ -104,10 +103,7 @@ def _gradio_version() -> str:
 def publish_space(repo_id: str, config: SpaceConfig, *, private: bool = False) -> str:
     """Create a Space, or bring it up to date, in one commit; files of earlier versions that it lacks now are removed.
 
-    Args:
-        repo_id: its name on the Hub, ``ORG/NAME``.
-        config: what it shows.
-        private: only its organisation sees it.
+    Returns: its address.
     Raises: InvalidInput when the Hub refuses.
     """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
@@ -180,10 +176,7 @@ def _sources() -> Iterator[tuple[str, bytes]]:
 
 
 def check_names(repo_id: str, config: SpaceConfig) -> None:
-    """Refuse names that cannot be those of repositories of the Hub.
-
-    Raises: InvalidInput naming all that are wrong.
-    """
+    """Raise InvalidInput naming all that cannot be names of repositories: of the Space, of data and entries."""
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 

@@ -17,9 +17,8 @@ from gradio.themes import Soft
 from gradio.utils import get_space
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.app.callers import Callers
 from shiftbench.leaderboard.app.gradio_queue import LINE_ID
-from shiftbench.leaderboard.app.identity import local_submitter, signed_in_submitter
+from shiftbench.leaderboard.app.identity import Callers, local_submitter, signed_in_submitter
 from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import AT_ONCE
 from shiftbench.leaderboard.board.submission import SubmissionAnswer, check, nominate_entry, submit, withdraw
@@ -164,9 +163,9 @@ def add_submit_page(
 
 
 def _reported(handler: Callable[..., SubmissionAnswer]) -> Callable[..., str]:
-    """Return a function that shows what a handler answers.
+    """Return a function that shows what a handler answers, from the same call.
 
-    The page gets it from the same call: one that is sent an answer to show would show anybody anything, and keep it.
+    One that is sent an answer to show would show anybody anything, and keep it.
     """
 
     @wraps(handler)
@@ -261,50 +260,36 @@ def _uploaded(file: str | None, validation: str | None, by_index: bool) -> list[
     return [PredictionInput(Path(each), by_index) if each else None for each in (file, validation)]
 
 
+_LOOKS = {
+    "*primary_700": "color_accent button_primary_background_fill button_primary_background_fill_dark "
+    "checkbox_label_background_fill_selected checkbox_label_background_fill_selected_dark",
+    "none": "block_title_background_fill block_title_background_fill_dark block_label_shadow input_shadow "
+    "button_primary_shadow button_secondary_shadow block_shadow checkbox_label_shadow",
+    "*neutral_600": "block_title_text_color block_label_text_color button_secondary_border_color_dark "
+    "button_secondary_background_fill_hover_dark",
+    "*neutral_300": "block_title_text_color_dark block_label_text_color_dark button_secondary_border_color",
+    "*neutral_50": "block_label_background_fill",
+    "*neutral_800": "block_label_background_fill_dark input_background_fill_dark",
+    "*neutral_500": "body_text_color_subdued input_placeholder_color",
+    "*neutral_400": "input_placeholder_color_dark",
+    "1px": "input_border_width button_border_width checkbox_label_border_width",
+    "*neutral_200": "input_border_color",
+    "*neutral_700": "input_border_color_dark button_secondary_background_fill_dark",
+    "white": "body_background_fill",
+    "600": "block_title_text_weight",
+    "0": "block_title_padding",
+    "0px": "block_border_width",
+    "transparent": "block_background_fill block_background_fill_dark",
+    "*primary_800": "button_primary_background_fill_hover",
+}
+"""Settings of Gradio's theme, by the value that they have."""
+
+
 def theme() -> gr.Theme:
     """Build a theme: one accent colour dark enough to read on white, and system fonts, so that none is fetched."""
     fonts = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif"]
     mono = ["ui-monospace", "Menlo", "Consolas", "monospace"]
-    return Soft(
+    base = Soft(
         primary_hue="teal", secondary_hue="teal", neutral_hue="slate", radius_size="md", font=fonts, font_mono=mono
-    ).set(
-        color_accent="*primary_700",
-        block_title_background_fill="none",
-        block_title_background_fill_dark="none",
-        block_title_text_color="*neutral_600",
-        block_title_text_color_dark="*neutral_300",
-        block_label_background_fill="*neutral_50",
-        block_label_background_fill_dark="*neutral_800",
-        block_label_text_color="*neutral_600",
-        block_label_text_color_dark="*neutral_300",
-        block_label_shadow="none",
-        body_text_color_subdued="*neutral_500",
-        input_shadow="none",
-        input_background_fill_dark="*neutral_800",
-        input_placeholder_color="*neutral_500",
-        input_placeholder_color_dark="*neutral_400",
-        input_border_width="1px",
-        input_border_color="*neutral_200",
-        input_border_color_dark="*neutral_700",
-        button_secondary_border_color="*neutral_300",
-        button_secondary_border_color_dark="*neutral_600",
-        button_border_width="1px",
-        button_primary_shadow="none",
-        button_secondary_shadow="none",
-        body_background_fill="white",
-        block_title_text_weight="600",
-        block_title_padding="0",
-        block_shadow="none",
-        block_border_width="0px",
-        block_background_fill="transparent",
-        block_background_fill_dark="transparent",
-        button_secondary_background_fill_dark="*neutral_700",
-        button_secondary_background_fill_hover_dark="*neutral_600",
-        button_primary_background_fill="*primary_700",
-        button_primary_background_fill_hover="*primary_800",
-        button_primary_background_fill_dark="*primary_700",
-        checkbox_label_background_fill_selected="*primary_700",
-        checkbox_label_background_fill_selected_dark="*primary_700",
-        checkbox_label_shadow="none",
-        checkbox_label_border_width="1px",
     )
+    return base.set(**{name: value for value, names in _LOOKS.items() for name in names.split()})

@@ -10,7 +10,7 @@
 
 In it are entries whose card has ``share_predictions: true``, on data with public labels. Accounts, contacts and ids of
 the store are not: an entry's id here is made of its card and predictions alone (those on validation rows too), so it is
-the one that a store filled from the archive gives it (``shiftbench.leaderboard.archive.from_archive``).
+the one that a store filled from the archive gives it (``fill_store``).
 
 The folder appears when it is whole. Until then what is done lies in a hidden one beside it, and the same command goes
 on from there. The same store gives the same bytes with the same library versions.
@@ -18,6 +18,7 @@ on from there. The same store gives the same bytes with the same library version
 
 import json
 import shutil
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,15 +27,18 @@ import polars as pl
 
 from shiftbench.builders.folder.configs import Column, Config
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.store import LOCAL_SUBMITTER, Entry, Store, folder_of
+from shiftbench.leaderboard.store import ENTRY_ID, LOCAL_SUBMITTER, Entry, Store, folder_of
 from shiftbench.leaderboard.store.entries import entry_id
 from shiftbench.scoring.interchange.figures import figures_of
 from shiftbench.scoring.scores.score import SCORE_COLUMNS
 from shiftbench.scoring.scores.shape import METRIC_VERSION, Scores
-from shiftbench.validation.cards import Card
+from shiftbench.scoring.scores.validation_rows import validation_file
+from shiftbench.validation.cards import Card, parse_card
+from shiftbench.validation.limits import MAX_ROWS
 from shiftbench.validation.output_files import check_new_folder, replace_file
+from shiftbench.validation.parquet_file import ParquetFile
 from shiftbench.validation.progress import progress
-from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 ENTRIES, SCORES, FIGURES, PREDICTIONS, VALIDATION = "entries", "scores", "figures", "predictions", "validation"
 _DONE = ".done"
@@ -42,13 +46,9 @@ _DONE = ".done"
 
 PREDICTION_SCHEMA = pl.Schema(
     {
-        "entry": pl.String(),
-        "task": pl.String(),
-        "target": pl.String(),
-        "source": pl.String(),
+        **dict.fromkeys(("entry", "task", "target", "source"), pl.String()),
         "seed": pl.Int64(),
-        "id": pl.String(),
-        "prediction": pl.String(),
+        **dict.fromkeys(("id", "prediction"), pl.String()),
         "confidence": pl.Float64(),
         "probabilities": pl.List(pl.Float64()),
     }
@@ -72,17 +72,8 @@ SCORE_SCHEMA = pl.Schema(
 """``SCORE_COLUMNS`` without replicates, and the entry."""
 FIGURE_SCHEMA = pl.Schema(
     {
-        "entry": pl.String(),
-        "task": pl.String(),
-        "figure": pl.String(),
-        "metric": pl.String(),
-        "source": pl.String(),
-        "target": pl.String(),
-        "value": pl.Float64(),
-        "low": pl.Float64(),
-        "high": pl.Float64(),
-        "total_low": pl.Float64(),
-        "total_high": pl.Float64(),
+        **dict.fromkeys(("entry", "task", "figure", "metric", "source", "target"), pl.String()),
+        **dict.fromkeys(("value", "low", "high", "total_low", "total_high"), pl.Float64()),
         "is_drop": pl.Boolean(),
     }
 )
@@ -236,11 +227,7 @@ def _n_rows(path: Path) -> int:
 
 
 def archive_configs(rows: Mapping[str, int]) -> list[Config]:
-    """List what an archive offers under each config name; the default, the predictions, first.
-
-    Args:
-        rows: of each config that is there.
-    """
+    """List what an archive offers under each config name that has ``rows``; the default, the predictions, first."""
     paths = {name: f"{name}/*.parquet" for name in (PREDICTIONS, VALIDATION)} | {
         name: f"{name}.parquet" for name in _TABLES
     }
@@ -259,3 +246,67 @@ def _columns(schema: pl.Schema) -> tuple[Column, ...]:
         Column(name, names[dtype.inner], is_list=True) if isinstance(dtype, pl.List) else Column(name, names[dtype])  # type: ignore[index]
         for name, dtype in schema.items()
     )
+
+
+_WANTED = {ENTRIES: ("entry", "card"), PREDICTIONS: ("source", "id", "prediction", "seed")}
+_READ = _WANTED | {PREDICTIONS: (*_WANTED[PREDICTIONS], "confidence", "probabilities")}
+
+
+def fill_store(store: Store, archive: Path, folders: Sequence[DatasetFolder]) -> tuple[int, dict[str, str]]:
+    """Submit the entries of an archive to a store; entries that the store has stay as they are.
+
+    Returns: how many entries of the archive are in the store now, and why which others are not.
+    Raises: InvalidInput when the folder is no archive.
+    """
+    table = archive / f"{ENTRIES}.parquet"
+    if not table.is_file():
+        cure = "give the folder that 'shiftbench board archive' wrote"
+        raise InvalidInput(Problem("this is not an archive", str(archive), f"no {table.name} in it", cure))
+    n_filled, failed = 0, {}
+    rows = _read_table(table, ENTRIES).select(_READ[ENTRIES]).rows()
+    for identity, card in progress(rows, desc="reading the archive", unit="entry"):
+        try:
+            _submit(store, archive, str(identity), str(card), folders)
+            n_filled += 1
+        except InvalidInput as error:
+            failed[str(identity)] = str(error)
+    return n_filled, failed
+
+
+def _submit(store: Store, archive: Path, identity: str, card: str, folders: Sequence[DatasetFolder]) -> None:
+    path = archive / PREDICTIONS / f"{identity}.parquet"
+    if not ENTRY_ID.fullmatch(identity) or not path.is_file():
+        raise InvalidInput(Problem("the archive lacks the predictions of this entry", str(archive), f"'{identity}'"))
+    sent, more = _sent_predictions(path), archive / VALIDATION / path.name
+    held_out = _sent_predictions(more) if more.is_file() else None
+    checked = parse_card(card, f"{archive}, card of {identity}")
+    if entry_id(LOCAL_SUBMITTER, checked, sent, held_out) != identity:
+        what = "card, predictions or validation rows have changed since they were archived"
+        cure = "fetch the archive again"
+        raise InvalidInput(Problem(what, str(path), cure=cure))
+    with tempfile.TemporaryDirectory(prefix="shiftbench-") as folder:
+        file = Path(folder) / path.name
+        sent.write_parquet(file)
+        beside = None if held_out is None else validation_file(file)
+        if held_out is not None and beside is not None:
+            held_out.write_parquet(beside)
+        store.submit(file, checked, folders, validation=beside)
+
+
+def _sent_predictions(path: Path) -> pl.DataFrame:
+    """Read predictions in the order that entries have them, without columns that the entry did not have."""
+    rows = _read_table(path, PREDICTIONS)
+    names = [name for name in _READ[PREDICTIONS] if name in rows.columns and not rows[name].is_null().all()]
+    return rows.select(names).sort("source", "seed", "id")
+
+
+def _read_table(path: Path, kind: str) -> pl.DataFrame:
+    """Read a table within the size limits of prediction files."""
+
+    def check(names: list[str]) -> None:
+        missing = [name for name in _WANTED[kind] if name not in names]
+        if missing:
+            what = f"column '{missing[0]}' is missing"
+            raise InvalidInput(Problem(what, str(path), cure=did_you_mean(missing[0], names or ["nothing"])))
+
+    return pl.concat(list(ParquetFile(path, check, MAX_ROWS).parts(_READ[kind])))

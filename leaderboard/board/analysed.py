@@ -18,12 +18,10 @@ from shiftbench.validation.report import InvalidInput, Problem
 def read_entries(
     files: Sequence[Path], store: Store | None, folders: Sequence[DatasetFolder]
 ) -> tuple[list[Analysed], list[str]]:
-    """Read and score entries. Scores that a store has are read; the same entry is counted once.
+    """Read and score entries of prediction files and a store; the same entry is counted once.
 
-    Args:
-        files: prediction files, each with its card beside it (``preds.parquet``, ``preds.card.yaml``).
-        store: a store, all of whose entries for these datasets are taken.
-        folders: the datasets at hand.
+    Scores that a store has are read; each file has its card beside it (``preds.card.yaml``).
+
     Returns: the entries, those of the store first, and what was left out.
     Raises: InvalidInput with every problem of every file, before any is scored; or when there is no entry.
     """

@@ -89,16 +89,12 @@ class Board:
 
 
 def boards_of(folders: Sequence[DatasetFolder], used: Collection[tuple[str, str]] = ()) -> list[Board]:
-    """List every task's full test set, and each smaller subset that an entry is for.
+    """List every task's full test set, and each smaller subset that an entry is for (``used``: content hash, subset).
 
-    Placebo tasks have none: their scores stand beside those of the task they were dealt from. Nor have candidates for
-    a benchmark's data sets, which are not part of the benchmark.
-
-    Args:
-        folders: the datasets at hand; of a public and a gold folder, which have one hash, the gold one counts.
-        used: content hash and subset of the entries there are.
-    Returns: boards named ``benchmark/task``, with ``:subset`` where that is not 'all', and with ``@hash`` where
-        several versions of one benchmark are at hand.
+    Placebo tasks have none: their scores stand beside those of the task they were dealt from. Nor have candidates for a
+    benchmark's data sets, which are not part of the benchmark. Of a public and a gold folder, which have one hash, the
+    gold one counts. Names are ``benchmark/task``, with ``:subset`` where that is not 'all', and with ``@hash`` where
+    several versions of one benchmark are at hand.
     """
     by_hash: dict[str, DatasetFolder] = {}
     for folder in folders:
@@ -121,13 +117,7 @@ def boards_of(folders: Sequence[DatasetFolder], used: Collection[tuple[str, str]
 
 
 def find_board(name: str, choices: Sequence[Board]) -> Board:
-    """Find a board by its name.
-
-    Args:
-        name: such as ``dr/nli``.
-        choices: the boards there are.
-    Raises: InvalidInput proposing the nearest name.
-    """
+    """Find a board by its name, such as ``dr/nli``; InvalidInput proposes the nearest one."""
     for board in choices:
         if board.name == name:
             return board
@@ -216,15 +206,9 @@ class Unscored:
 class Snapshot:
     """The entries read at one moment. A snapshot never changes, so requests and the ranking thread need no lock.
 
-    Attributes:
-        folders: the datasets.
-        every: the rows of all scored entries (``rows.SCHEMA``).
-        rows: those of them that boards show and rank, with ``copies`` (see ``copies.Copies.fold``).
-        ids: ids of the scored entries.
-        unscored: the others, by id.
-        unread: number of entries that are still to be read.
-        frames: what ``Index.frame`` made of the rows, by board.
-        placed: the intervals of ranks that it put into them, by board.
+    ``every`` has the rows of all scored entries (``rows.SCHEMA``), ``rows`` those that boards show and rank, with
+    ``copies``; ``unread`` entries are still to be read. ``frames`` is what ``Index.frame`` made of the rows, ``placed``
+    the intervals of ranks that it put into them, by board.
     """
 
     folders: Sequence[DatasetFolder]
@@ -252,11 +236,8 @@ ROUND = "round"
 def released_frame(frame: pl.DataFrame, release: tuple[str, ReleasedBoard] | None) -> pl.DataFrame:
     """Add to a board's rows what a round released; entries without released figures come last.
 
-    Args:
-        frame: the board's rows, as ``board_frame`` gives them.
-        release: the round's name, and what it released on the board; None before the first.
-    Returns: the same columns, with ``mean_st``, the scores on single targets (``ood.<domain>``), ``complete`` and
-        ``rank`` and ``with_leader`` as released, and ``ROUND``.
+    ``release`` is the round's name, and what it released on the board; None before the first. The columns stay, with
+    ``mean_st``, the scores on single targets, ``complete``, ``rank`` and ``with_leader`` as released, and ``ROUND``.
     """
     targets = [name for name in frame.columns if name.startswith(OOD) and "." not in name.removeprefix(OOD)]
     figures = ["mean_st", *targets]

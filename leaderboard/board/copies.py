@@ -69,12 +69,10 @@ class Copies:
         self._load()
 
     def fold(self, rows: pl.DataFrame, public: Collection[str]) -> pl.DataFrame:
-        """Keep of entries with the same predictions on a board the earliest.
+        """Keep of entries with the same predictions on a board the earliest; labels are ``public`` of data by content
+        hash.
 
-        Args:
-            rows: rows of all entries (``shiftbench.leaderboard.board.rows.SCHEMA``).
-            public: content hashes of the datasets with public labels.
-        Returns: the rows that are left, with ``copies``: name and submitter of those that are not, the earliest first.
+        The rows that are left have ``copies``: name and submitter of those that are not, the earliest first.
         """
         rounded = rows.filter(pl.col("data").is_in(list(public))).select(
             "id", *_BOARD, *_ORDER[:1], "name", "submitter", pl.col(_FIGURES).round(_DIGITS)

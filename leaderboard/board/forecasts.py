@@ -26,14 +26,10 @@ ANOTHER_ENTRY = "another entry of the same model and submitter, newer or with mo
 
 @dataclass(frozen=True)
 class ForecastsFound:
-    """What is forecast on some boards.
+    """What is forecast on some boards: forecasts of each model, and the methods beside each other.
 
-    Attributes:
-        found: forecasts of each model on each board.
-        compared: the methods beside each other.
-        n_entries: entries of these boards.
-        n_waiting: those that are still to be forecast.
-        left_out: why others have no forecasts, one reason a line.
+    ``n_waiting`` of the ``n_entries`` of these boards are still to be forecast; ``left_out`` says why others have no
+    forecasts.
     """
 
     found: Sequence[Forecasted]

@@ -41,10 +41,8 @@ class _SavedOverall(NamedTuple):
 class Index:
     """All entries of a store, scored on the datasets of this server. Threads may share it.
 
-    Args:
-        folders: the datasets; entries for others are listed without scores.
-        store: the entries.
-        background: entries without scores wait for somebody to call ``score``, instead of being scored when found.
+    Entries for other data are listed without scores. In the ``background``, entries without scores wait for somebody to
+    call ``score``, instead of being scored when found.
     """
 
     def __init__(self, folders: Sequence[DatasetFolder], store: Store, *, background: bool = False) -> None:
@@ -326,11 +324,7 @@ def _no_such_entry(identity: str) -> InvalidInput:
 
 
 def public_message(problem: Problem, names: dict[str, str]) -> str:
-    """Format a problem as one line without any path of this machine.
-
-    Args:
-        problem: the problem.
-        names: what to write in place of each path.
+    """Format a problem as one line without any path of this machine; ``names`` has what stands in its place.
 
     >>> public_message(Problem("the file is empty", "/srv/up/a.csv", "0 bytes"), {"/srv/up/a.csv": "a.csv"})
     'a.csv: the file is empty; found 0 bytes'

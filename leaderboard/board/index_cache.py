@@ -35,8 +35,7 @@ _INTERVALS = pl.Schema({**dict.fromkeys(_BOARD, pl.String()), **INTERVALS})
 _RUNS = ("training", "per_df", "n_runs")
 _REPLICATES = pl.Schema(
     {
-        "id": pl.String(),
-        "task": pl.String(),
+        **dict.fromkeys(("id", "task"), pl.String()),
         "replicates": pl.Array(pl.Float32, 1 + N_STORED),
         "training": pl.Float64(),
         "per_df": pl.Float64(),
@@ -54,22 +53,14 @@ def stamp(folder: DatasetFolder) -> str:
 
 
 def made_with(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add to rows what they were computed with: ``metric_version``, ``depth_encoder``, ``token_encoder`` (or null).
-
-    Args:
-        rows: with the column ``stamp``, null in rows that were not made here.
-    """
+    """Add what rows were computed with: metric version and encoders; null where ``stamp`` is, of rows not made here."""
     names = ("metric_version", "depth_encoder", "token_encoder")
     parts = [pl.col("stamp").str.json_path_match(f"$[{n}]").alias(name) for n, name in enumerate(names, start=1)]
     return rows.with_columns(parts)
 
 
 def read_rows(store: Store) -> pl.DataFrame:
-    """Read the stored rows.
-
-    Returns: rows as ``shiftbench.leaderboard.board.rows.SCHEMA`` has them; none where none are kept, or in another
-        shape.
-    """
+    """Read the stored rows (``rows.SCHEMA``); none where none are kept, or in another shape."""
     try:
         rows = pl.read_parquet(store.index_file("rows"))
     except (OSError, pl.exceptions.PolarsError):

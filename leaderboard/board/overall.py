@@ -45,11 +45,8 @@ class OverallRanks:
     def add(
         self, entries: Mapping[str, tuple[str, ...]], replicates: Mapping[str, Sequence[Replicates | None]]
     ) -> None:
-        """Add lines.
-
-        Args:
-            entries: the ids of each line's entries, a task each, in the order of the tasks.
-            replicates: the same entries' replicates; None where there are none to be had.
+        """Add lines: the ids of each one's entries in the order of the tasks, and their replicates, where there are
+        any.
         """
         self.entries |= entries
         whole = {
@@ -127,9 +124,7 @@ class Benchmark:
 def benchmarks_of(boards: Sequence[Board]) -> list[Benchmark]:
     """List the benchmarks that boards belong to, each with the boards of its main tasks.
 
-    Args:
-        boards: as ``shiftbench.leaderboard.board.boards.boards_of`` lists them.
-    Returns: benchmarks named as their boards are, ``dr`` or, of several versions, ``dr@0123abcd``.
+    They are named as their boards are, ``dr`` or, of several versions, ``dr@0123abcd``.
     """
     by_data: dict[str, list[Board]] = {}
     for board in boards:
@@ -153,20 +148,12 @@ def find_benchmark(name: str, choices: Sequence[Benchmark]) -> Benchmark:
 
 
 def newest_entries(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return, for each model and task, the newest entry that covers every shift.
-
-    Args:
-        rows: rows of any boards (``shiftbench.leaderboard.board.rows.SCHEMA``).
-    """
+    """Return, for each model and task, the newest entry that covers every shift, of rows of any boards."""
     return one_entry_per_model(rows.filter("complete"))
 
 
 def one_entry_per_model(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return, for each model and task, the newest entry that covers every shift; without such, the newest one.
-
-    Args:
-        rows: rows of any boards (``shiftbench.leaderboard.board.rows.SCHEMA``).
-    """
+    """Return, for each model and task, the newest entry that covers every shift; without such, the newest one."""
     ordered = rows.sort("complete", "submitted_at", "id")
     return ordered.unique([*LINE, "task"], keep="last", maintain_order=True)
 

@@ -14,15 +14,10 @@ from shiftbench.scoring.scores.estimate import Estimate
 
 @dataclass(frozen=True)
 class BoardPlace:
-    """An entry's rank among the complete entries of a board.
+    """An entry's rank (equal scores share one) among the complete entries of a board, with its 95% interval, if any.
 
-    Attributes:
-        rank: 1 is the best; equal scores share a rank.
-        low: the best rank that other test texts may give it, at 95%; None without an interval.
-        high: the worst one.
-        n_ranked: number of complete entries.
-        history: day (ISO, UTC), rank and number of complete entries on it; from the entry's own day on, a row for each
-            day on which the board got a complete entry.
+    ``history`` has day (ISO, UTC), rank and number of complete entries on it: from the entry's own day on, a row for
+    each day on which the board got a complete entry.
     """
 
     rank: int
@@ -33,14 +28,9 @@ class BoardPlace:
 
 
 def place_of(rows: pl.DataFrame, identity: str) -> BoardPlace | None:
-    """Find an entry's place on a board.
+    """Find an entry's place on a board, as ``Index.frame`` returns it; None for an entry that is not ranked there.
 
     Entries that were withdrawn since are not on the board, so they do not count on earlier days either.
-
-    Args:
-        rows: the board, as ``Index.frame`` returns it.
-        identity: the entry's id.
-    Returns: None for an entry that is not ranked there.
     """
     ranked = rows.filter(pl.col("rank").is_not_null())
     own = ranked.filter(pl.col("id") == identity)
@@ -63,9 +53,6 @@ _PAIRS = (("id_score", "mean_ood"), ("mean_ss", "mean_st"))
 def effective_robustness_of(frame: pl.DataFrame, identity: str) -> AboveLine | None:
     """Compare an entry with the line through the other complete entries of its board that are above chance.
 
-    Args:
-        frame: the board's rows (``shiftbench.leaderboard.board.boards.PLACES``).
-        identity: the entry's id.
     Returns: None where the entry is partial, at chance or trained on no domain, or has fewer than three others to
         compare with.
     """

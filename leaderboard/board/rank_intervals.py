@@ -28,10 +28,8 @@ _UNSAVED = 0.01
 class RankIntervals:
     """Intervals of ranks, computed by a background thread, because many entries take a while.
 
-    Args:
-        store: the entries; what is read and computed is kept there.
-        copies: looks for nearly the same predictions after the ranks, which are wanted sooner.
-        saved: ids of the entries whose rows it keeps already.
+    After the ranks, which are wanted sooner, ``copies`` looks for nearly the same predictions; ``saved`` are ids of the
+    entries whose rows the store keeps already.
     """
 
     def __init__(self, store: Store, copies: Copies, *, saved: frozenset[str]) -> None:

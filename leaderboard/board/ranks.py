@@ -54,11 +54,8 @@ class Replicates:
 def ranked_replicates(table: pl.DataFrame, row: Mapping[str, Any], info: TaskInfo) -> Replicates | None:
     """Return the replicates of an entry's mean ST: the mean over runs, then over the shifts that the board averages.
 
-    Args:
-        table: the entry's long table (see ``shiftbench.scoring.scores.score.SCORE_COLUMNS``).
-        row: its row on the board: task, basis and trained_on.
-        info: the task's facts.
-    Returns: the replicates; None without any, or where they are undefined.
+    ``table`` is the entry's long one (``SCORE_COLUMNS``), ``row`` has task, basis and trained_on of its row on the
+    board. None without replicates, or where they are undefined.
     """
     task = table.filter(pl.col("task") == row["task"], pl.col("metric") == info.metric)
     shifts = _shifts(_whole_runs(task), row, info)
@@ -86,16 +83,11 @@ def ranked_replicates(table: pl.DataFrame, row: Mapping[str, Any], info: TaskInf
 
 
 def difference_interval(a: Replicates, b: Replicates, level: float = 0.95) -> tuple[float, float, float]:
-    """Return the difference of two entries' ranked figures, A minus B, with its interval.
+    """Return the difference of two entries' ranked figures over the same shifts, A minus B, with its interval:
+    fractions.
 
     Replicates share their group weights, so what both entries find hard cancels. Training variance is added where it
     was measured, with Student's t by Satterthwaite's degrees of freedom; otherwise this is about the trained models.
-
-    Args:
-        a: one entry's replicates, over the same shifts as the other's.
-        b: the other's.
-        level: coverage, in (0, 1).
-    Returns: difference, lower and upper end, as fractions.
     """
     apart = a.values.astype(np.float64) - b.values
     sd = float(np.sqrt(apart[1:].var() + a.training + b.training))
@@ -153,9 +145,6 @@ class BoardRanks:
         """Return the interval of ranks of each entry (see ``metrics.ranking.rank_intervals``), as ``INTERVALS``.
 
         An entry without replicates has none, and may be better than any other one.
-
-        Args:
-            level: coverage of each entry's interval, in (0, 1).
         """
         low, high = self._ranked.intervals(level)
         leader = self._ranked.leader(level)

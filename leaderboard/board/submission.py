@@ -57,12 +57,7 @@ def check(
 ) -> SubmissionAnswer:
     """Check a submission without keeping it, and preview its scores where anybody could compute them.
 
-    Args:
-        index: the boards.
-        file: the prediction file, and how to read it; None where none was sent.
-        card_text: the card as YAML or JSON.
-        checks: reads and checks the file; a server has that done by another process.
-        validation: the file of what the same models predicted on validation rows; None where none was sent.
+    Files are None where none was sent; a server has ``checks`` made by another process. Problems are in the answer.
     """
 
     def score(path: PredictionInput, card: Card, held_out: PredictionInput | None) -> SubmissionAnswer:
@@ -96,14 +91,8 @@ def submit(
 ) -> SubmissionAnswer:
     """Check, score and store a submission; the submitter's identity is checked before the file is read.
 
-    Args:
-        index: the boards, which the entry joins.
-        file: the prediction file, and how to read it; None where none was sent.
-        card_text: the card as YAML or JSON.
-        sender: names the submitter, or raises InvalidInput.
-        daily_quota: entries of one submitter a UTC day; None: any number.
-        checks: as for ``check``.
-        validation: as for ``check``; the entry keeps it for forecasts.
+    What is sent is as for ``check``; ``sender`` names the submitter or raises InvalidInput; a ``daily_quota`` of None
+    is any number of entries a UTC day.
     """
     try:
         submitter = sender()
@@ -156,13 +145,7 @@ def takes_long(predictions: pl.DataFrame, folder: DatasetFolder) -> bool:
 
 
 def withdraw(index: Index, identity: str, *, sender: Sender) -> SubmissionAnswer:
-    """Remove an entry from the boards; only its submitter may.
-
-    Args:
-        index: the boards.
-        identity: the entry's id; blanks around it do not count.
-        sender: names the submitter, or raises InvalidInput.
-    """
+    """Remove an entry from the boards; only its submitter may. Blanks around the id do not count."""
     try:
         index.store.withdraw(identity.strip(), sender())
     except InvalidInput as error:

@@ -60,12 +60,7 @@ def board_address(name: str) -> str:
 
 
 def entry_address(identity: str, task: str | None = None) -> str:
-    """Return the address of an entry's page.
-
-    Args:
-        identity: the entry's id.
-        task: the task to show; None shows the first.
-    Returns: a path with its query, below the leaderboard's own address.
+    """Return the address of an entry's page, below the leaderboard's own; without a task it shows the first.
 
     >>> entry_address("0123456789abcdef", "nli")
     '/entry?id=0123456789abcdef&task=nli'
@@ -108,11 +103,6 @@ def data_address(task: str) -> str:
     '/data?task=dr/nli@0123abcd'
     """
     return with_query(DATA, [("task", task)])
-
-
-def static_address(path: str, digest: str) -> str:
-    """Return the address of a static file, which changes with its content."""
-    return f"{path}?{digest}"
 
 
 def with_query(path: str, pairs: Iterable[tuple[str, str]]) -> str:

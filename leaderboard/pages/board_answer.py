@@ -19,15 +19,10 @@ _NAMED = 3
 
 
 def answer(ranked: pl.DataFrame, where: str, link: Callable[[Row], Markup], *, has_public_labels: bool) -> Markup:
-    """Write the answer.
+    """Write the answer: a paragraph, and one in small type for what it holds for.
 
-    Args:
-        ranked: the ranked rows, best first, with ``mean_st``, ``average_drop`` and its placebo, and the columns of
-            ``shiftbench.leaderboard.board.ranks.INTERVALS``.
-        where: what the score is on, such as 'on unseen domains'.
-        link: a row's name as a link to its page.
-        has_public_labels: whether anybody can load the test labels; otherwise the last round has spoken.
-    Returns: a paragraph, and one in small type for what it holds for.
+    ``ranked`` rows come best first, with the columns of ``board.ranks.INTERVALS``; ``where`` is what the score is on,
+    such as 'on unseen domains'; ``link`` makes a row's name a link. Without public labels the last round has spoken.
     """
     if ranked.is_empty():
         none = "No entry is ranked yet: " + (
@@ -47,13 +42,9 @@ def answer(ranked: pl.DataFrame, where: str, link: Callable[[Row], Markup], *, h
 
 
 def chips(entries: pl.DataFrame, figures: Sequence[str], *, has_public_labels: bool) -> Markup:
-    """Build the short reasons to trust the figures; each leads to its part of the About page.
+    """Build the short reasons to trust the figures that hold for any of some rows; each leads to the About page.
 
-    Args:
-        entries: the rows of entries that are shown; without those that papers report.
-        figures: the figures that are shown of each, by their columns.
-        has_public_labels: whether anybody can load the test labels.
-    Returns: a paragraph with the reasons that hold for any of these rows; nothing where none does.
+    ``entries`` are without the rows that papers report; ``figures`` are shown of each, by their columns.
     """
     reasons = [
         ("scored", "Scored from predictions", _has_value(entries, figures)),

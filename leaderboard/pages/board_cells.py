@@ -68,13 +68,8 @@ def row_cells(
 ) -> Markup:
     """Build a row of the table, shaded where the entry is statistically tied with the leader.
 
-    Args:
-        row: the row.
-        board: its board.
-        columns: what stands after rank and name.
-        scales: of the figures' pictures, by column.
-        is_full: whether intervals stand with both ends, not as half-widths.
-        picked: ids of the entries that are picked to be compared.
+    ``columns`` stand after rank and name, ``scales`` are those of the figures' pictures; with ``is_full`` intervals
+    stand with both ends, not as half-widths; ``picked`` are the ids picked to be compared.
     """
     figures = [_cell(row, column, scales, is_full=is_full) for column in columns]
     is_leading = row["with_leader"] and not row.get("at_floor")
@@ -220,13 +215,7 @@ def _figure(row: Row, column: Column, scale: Scale | None, *, is_full: bool) -> 
 
 
 def spread(estimate: Estimate, reason: str | None, *, is_full: bool) -> list[Markup]:
-    """Build what stands after a value: half the width of its interval or both ends, or that there is none.
-
-    Args:
-        estimate: the figure.
-        reason: why it has no interval, where that is known.
-        is_full: whether both ends are asked for.
-    """
+    """Build what stands after a value: half the width of its interval or both ends, or that there is none."""
     written = interval(estimate) if is_full else half_width(estimate)
     if written:
         return [tag("span", written, class_="sb-hw")]

@@ -204,9 +204,8 @@ def _id_ood(board: Board) -> list[Column]:
         _drop(
             "drop",
             f"Drop ({DROP_HEAD})",
-            "Points lost to the shift: +2.1 means that scores are 2.1 points lower on other data sets. "
-            "Not applicable to "
-            "zero-shot models.",
+            "Points lost to the shift: +2.1 means that scores are 2.1 points lower on other data sets. Not applicable "
+            "to zero-shot models.",
             formula="ID score \N{MINUS SIGN} mean OOD score",
         ),
         *(

@@ -50,12 +50,8 @@ def board_rows(index: Index, board: Board) -> list[dict[str, Any]]:
 
 
 def board_csv(index: Index, query: BoardQuery) -> str:
-    """Write the rows that a question asks for, of all pages, as CSV.
+    """Write the rows that a question asks for, of all pages, as CSV; figures are fractions, with bounds and placebo.
 
-    Args:
-        index: the boards.
-        query: board, filters and order.
-    Returns: CSV with a column for each bound and placebo value; figures are fractions.
     Raises: InvalidInput when there is no such board.
     """
     board = find_board(query.board, index.boards())
@@ -75,13 +71,11 @@ def board_csv(index: Index, query: BoardQuery) -> str:
 
 
 def overall_csv(index: Index, query: OverallQuery) -> str:
-    """Write the lines of an overall board that a question asks for, of all pages, as CSV.
+    """Write the lines of an overall board that a question asks for, of all pages, as CSV; figures are fractions.
 
-    Args:
-        index: the boards.
-        query: benchmark, search and order.
-    Returns: CSV; of each task the id of the entry that counts, its score with both bounds and its place on the task's
-        board; figures are fractions, empty where a model does not cover the task.
+    Of each task it has the id of the entry that counts, its score with both bounds and its place on the task's board,
+    empty where a model does not cover the task.
+
     Raises: InvalidInput when there is no such benchmark.
     """
     benchmark = find_benchmark(query.benchmark, index.benchmarks())

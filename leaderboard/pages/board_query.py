@@ -63,13 +63,10 @@ def values_by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def how_it_is_shown(one: Mapping[str, str], first_orders: Mapping[str, str], notes: list[str]) -> dict[str, Any]:
-    """Read search, order, page, intervals and the picture's axis; what is unknown is left out, with a note.
+    """Read search, order, page, intervals and the picture's axis, as values of fields of ``TableQuery``.
 
-    Args:
-        one: the last value of each name of an address.
-        first_orders: what the table can be sorted by, with the order of a first click.
-        notes: what was asked and is not known is added here.
-    Returns: values of fields of ``TableQuery``.
+    ``first_orders`` is what the table can be sorted by, with the order of a first click; what is unknown is left out,
+    with a note in ``notes``.
     """
     sort = one.get("sort") or "rank"
     if sort not in first_orders:
@@ -157,12 +154,10 @@ class BoardQuery(TableQuery):
 
     @classmethod
     def parse(cls, pairs: Iterable[tuple[str, str]], index: Index) -> "BoardQuery":
-        """Read the parameters of an address; an unknown way to show the board is left out, with a note.
+        """Read the parameters of an address; an unknown way to show the table is left out, with a note.
 
-        Args:
-            pairs: names and values; a name may come several times (columns).
-            index: its boards are the ones that can be asked for; the first with entries is the default.
-        Raises: InvalidInput when there is no such board.
+        The first board or benchmark of the index that has entries is the default. InvalidInput when there is no such
+        one.
         """
         given = values_by_name(pairs)
         one = {name: values[-1].strip() for name, values in given.items()}
@@ -310,12 +305,10 @@ class OverallQuery(TableQuery):
 
     @classmethod
     def parse(cls, pairs: Iterable[tuple[str, str]], index: Index) -> "OverallQuery":
-        """Read the parameters of an address; an unknown way to show the board is left out, with a note.
+        """Read the parameters of an address; an unknown way to show the table is left out, with a note.
 
-        Args:
-            pairs: names and values.
-            index: its benchmarks can be asked for; the first with entries is the default.
-        Raises: InvalidInput when there is no such benchmark.
+        The first board or benchmark of the index that has entries is the default. InvalidInput when there is no such
+        one.
         """
         one = {name: values[-1].strip() for name, values in values_by_name(pairs).items()}
         notes: list[str] = []

@@ -16,12 +16,7 @@ _NAMED = 12
 
 
 def coverage_of(predictions: pl.DataFrame) -> dict[str, dict[str, list[Any]]]:
-    """List what checked predictions cover.
-
-    Args:
-        predictions: rows as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
-    Returns: sorted ``sources``, ``targets`` and ``seeds`` by task.
-    """
+    """List what checked predictions (``CHECKED_PREDICTIONS``) cover: sorted sources, targets and seeds by task."""
     return {
         str(task): {f"{name}s": rows[name].unique().sort().to_list() for name in ("source", "target", "seed")}
         for (task,), rows in predictions.group_by("task", maintain_order=True)
@@ -29,13 +24,7 @@ def coverage_of(predictions: pl.DataFrame) -> dict[str, dict[str, list[Any]]]:
 
 
 def prediction_lines(predictions: pl.DataFrame, folder: DatasetFolder, subset: str = "all") -> Iterator[str]:
-    """Write what checked predictions cover: a line for each task, and what of the dataset they have nothing on.
-
-    Args:
-        predictions: rows as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
-        folder: the dataset that they are for.
-        subset: the subset that they cover.
-    """
+    """Write what checked predictions cover: a line for each task, and what of the dataset they have nothing on."""
     covered = coverage_of(predictions)
     for task, runs in covered.items():
         sources, targets = runs["sources"], runs["targets"]

@@ -9,7 +9,7 @@ import polars as pl
 from shiftbench.builders.folder.configs import config_name
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.builders.folder.statistics import Annotators, TaskStatistics, read_statistics
+from shiftbench.builders.folder.statistics import TaskStatistics, read_statistics
 from shiftbench.leaderboard.pages.addresses import data_address
 from shiftbench.leaderboard.pages.entry_page import citation_years
 from shiftbench.leaderboard.pages.shell import render
@@ -32,11 +32,8 @@ _MEDIAN = 3
 
 
 def data_page(folders: Sequence[DatasetFolder], name: str) -> Markup:
-    """Build the page of a task.
+    """Build the page of a task, ``benchmark/task`` (with ``@hash`` where versions differ); the first task without.
 
-    Args:
-        folders: the datasets.
-        name: ``benchmark/task`` (with ``@hash`` where versions differ); the first task without.
     Raises: InvalidInput when there is no such task, proposing the nearest name.
     """
     tasks = _tasks(folders)
@@ -140,7 +137,9 @@ def _domains(info: TaskInfo, statistics: TaskStatistics | None) -> Markup:
             share(known.unseen_test_share if known else None),
         ]
         if has_votes:
-            cells.append(_agreement(agreed.get(domain)))
+            votes = agreed.get(domain)
+            both = [points(each["accuracy"]) for each in (votes.others, votes.gold)] if votes else []
+            cells.append(f"{both[0]} ({both[1]})" if both else MISSING)
         note = [
             tag("span", "not distributed: its licence does not allow it; the build downloads it", class_="sb-note")
         ] * facts.rebuild_only
@@ -148,10 +147,6 @@ def _domains(info: TaskInfo, statistics: TaskStatistics | None) -> Markup:
         rows.append(tag("tr", first, *(tag("td", cell, class_="sb-num") for cell in cells)))
     table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *rows), class_="sb-table")
     return scroll_box(table, "Domains")
-
-
-def _agreement(annotators: Annotators | None) -> str:
-    return f"{points(annotators.others['accuracy'])} ({points(annotators.gold['accuracy'])})" if annotators else MISSING
 
 
 def _divergence(statistics: TaskStatistics) -> Markup:

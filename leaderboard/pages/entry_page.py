@@ -40,13 +40,7 @@ _YEAR = re.compile(r"\byear\s*=\s*[{\"]?\s*(\d{4})\b")
 
 @dataclass(frozen=True)
 class EntryForecast:
-    """Forecasts of an entry on one task.
-
-    Attributes:
-        board: name of the task's board.
-        task: the forecasts; None where there are none.
-        reason: why there are none; empty where they are there.
-    """
+    """Forecasts of an entry on a task, with the name of its board; or the ``reason`` why there are none."""
 
     board: str
     task: TaskForecast | None
@@ -67,22 +61,11 @@ def entry_page(
     place: Callable[[TaskScores], BoardPlace | None] | None = None,
     forecast: Callable[[TaskScores], EntryForecast | None] | None = None,
 ) -> Markup:
-    """Build the page of an entry on one task.
+    """Build the page of an entry on one task, its first without a ``task`` that it has.
 
-    Args:
-        identity: the entry's id.
-        entry: the entry; None where its card cannot be read.
-        scores: its scores; None where it has none here.
-        reasons: why it has none.
-        task: the task to show; without one, or with one that it does not have, its first.
-        folder: the dataset that it was scored on.
-        examples: gives what it predicted wrong (``shiftbench.scoring.scores.examples.wrong_examples``).
-        unseen: gives the means over domains not in pretraining
-            (``shiftbench.scoring.scores.unseen.unseen_drops``).
-        above_line: compares it with the board's others
-            (``shiftbench.leaderboard.board.places.effective_robustness_of``).
-        place: finds its rank on the task's board (``shiftbench.leaderboard.board.places.place_of``).
-        forecast: gives the forecasts of the task.
+    ``entry`` is None where its card cannot be read, ``scores`` where it has none here, for ``reasons``. The callables
+    give a task's parts: wrong ``examples``, means over ``unseen`` domains, the score ``above_line``, ``place`` and
+    ``forecast``.
     """
     shown = find_task(scores, task) if scores else None
     why = tag("ul", *(tag("li", reason) for reason in reasons))
@@ -165,11 +148,7 @@ def _range(low: int, high: int) -> str:
 def heading(identity: str, entry: Entry | None, task: TaskScores | None, folder: DatasetFolder | None = None) -> Markup:
     """Build the head of an entry's page: the model's name, submitter and date, its address, links, what can be done.
 
-    Args:
-        identity: the entry's id.
-        entry: the entry; None where its card cannot be read.
-        task: the task that the page shows, if it has any.
-        folder: the dataset that the entry is for.
+    ``entry`` is None where its card cannot be read, ``task`` where the page shows none.
     """
     chosen = task.task if task else None
     permalink = tag("a", entry_address(identity), href=entry_address(identity, chosen), class_="sb-mono")
@@ -311,12 +290,7 @@ def forecast_part(found: EntryForecast) -> Markup:
 
 
 def withdrawn_page(identity: str, withdrawn_at: str) -> Markup:
-    """Build the page of a withdrawn entry: when it was withdrawn, and nothing else of it.
-
-    Args:
-        identity: the entry's id.
-        withdrawn_at: ISO 8601, or empty where that cannot be read.
-    """
+    """Build the page of a withdrawn entry: when it was withdrawn (where that can be read), and nothing else of it."""
     day = f" on {withdrawn_at[:10]}" if withdrawn_at else ""
     words = f"The person who submitted this entry withdrew it{day}. It is on no board, and its address stays."
     return tag(
@@ -338,14 +312,7 @@ _WITHHELD = (
 def released_page(
     entry: Entry, folder: DatasetFolder, releases: Mapping[str, tuple[str, Released]], nominated: Sequence[str]
 ) -> Markup:
-    """Write the page.
-
-    Args:
-        entry: the entry.
-        folder: the dataset that it is for.
-        releases: what the last round of a board released of it, with the round's name, by board.
-        nominated: tasks that it is nominated for.
-    """
+    """Build the page of an entry on withheld labels, with what the last round released of it, by board."""
     words = f"Nominated for the next round of {', '.join(nominated)}." if nominated else "Not nominated."
     parts = [
         notices([folder]),

@@ -60,14 +60,7 @@ _WITHHELD = (
 
 
 class Shown(NamedTuple):
-    """What the page is about.
-
-    Attributes:
-        board: the board; None for all boards together.
-        boards: all there are.
-        benchmarks: theirs.
-        method: the method of the picture; empty for the first that has forecasts.
-    """
+    """What the page is about: a board (None: all together) of those there are, and the method of its picture."""
 
     board: Board | None
     boards: Sequence[Board]
@@ -76,12 +69,7 @@ class Shown(NamedTuple):
 
 
 def forecast_page(shown: Shown, found: ForecastsFound) -> Markup:
-    """Build the page's body.
-
-    Args:
-        shown: which boards, and which method the picture has.
-        found: their forecasts.
-    """
+    """Build the page's body."""
     board = shown.board
     name = "all boards" if board is None else board_name(board)
     title = tag("h1", "Forecasts", tag("span", f" {name}", class_="sb-soft"))
@@ -252,64 +240,58 @@ _LEVEL = 0.05
 _FLOOR_NAMES = dict(zip(FLOORS, ("source accuracy", "mean drop"), strict=True))
 
 
-class _Head(NamedTuple):
-    key: str
-    name: str
-    words: str
-    formula: str = ""
-
-
 _ABOUT_SKILL = (
     "Share of that floor's error that the method saves, on the shifts that both forecast: above 0 it is better than "
     "the floor. Below it p of a paired test over target domains (signs of their differences flipped), not corrected "
     f"for the number of methods; with fewer than {MIN_DOMAINS} domains the test {CANNOT_TELL}. Higher is better."
 )
-_HEADS = (
-    _Head(
+_HEADS: tuple[tuple[str, ...], ...] = (
+    (
         "error",
         "Mean error",
         "Mean absolute error of the forecasts, in points: over models and sources of each target domain, then over the "
         "domains. Lower is better.",
         "mean |forecast \N{MINUS SIGN} truth|",
     ),
-    _Head(
+    (
         "bias",
         "Bias",
         "Mean of forecast less truth, in points: a plus says that the forecasts were too high.",
         "mean (forecast \N{MINUS SIGN} truth)",
     ),
-    _Head(
+    (
         "interval",
         "Interval score",
         "Winkler's score of the intervals, in points: their width, and a fine for each truth outside, the larger the "
         "further out it lies. Intervals need 4 other domains with labels. Lower is better.",
         "width + 2 / (1 \N{MINUS SIGN} level) \N{MULTIPLICATION SIGN} distance outside",
     ),
-    _Head(
+    (
         "held",
         "Held",
         "Target domains in which the intervals held (at least the level's share of the shifts lay inside), of those "
         "that have intervals; each was set without its target.",
     ),
-    _Head("skill-source", "Skill, source", f"Floor: the source accuracy, taken as it is. {_ABOUT_SKILL}"),
-    _Head(
+    ("skill-source", "Skill, source", f"Floor: the source accuracy, taken as it is. {_ABOUT_SKILL}"),
+    (
         "skill-drop",
         "Skill, drop",
         f"Floor: the source accuracy less the mean drop on the other domains. {_ABOUT_SKILL}",
     ),
-    _Head(
+    (
         "rank",
         "Rank corr.",
         "Spearman correlation of forecast and truth over the models of one shift, its mean over shifts: whether the "
         f"method puts models in their order. It needs {MIN_MODELS} models on a shift. Higher is better.",
     ),
-    _Head(
+    (
         "domains",
         "Domains",
         "Target domains on which the method has a forecast: the units of means and tests. Methods with fewer of them "
         "stand last, because their means are over other domains.",
     ),
 )
+"""Key, name and explanation of each column, and how it is computed."""
 _ABOUT_METHOD = (
     "How accuracy is forecast. The two floors need no probabilities: a method that does not beat them is worth nothing."
 )
@@ -318,10 +300,7 @@ _ABOUT_METHOD = (
 def standings_part(part: BoardStandings) -> Markup:
     """Build the table of a row a method, the smallest mean error first; methods that lack domains stand last."""
     head = [plain_head("Method", info_button("method", "Method", _ABOUT_METHOD))]
-    head += [
-        plain_head(each.name, info_button(each.key, each.name, each.words, each.formula), class_="sb-num")
-        for each in _HEADS
-    ]
+    head += [plain_head(name, info_button(key, name, *words), class_="sb-num") for key, name, *words in _HEADS]
     rows = [_row(each) for each in sort_methods(part.standings)]
     words = "Methods of forecasting, in points, by mean error; those that lack domains last"
     caption = tag("caption", words, class_="sb-hidden")

@@ -18,23 +18,16 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCI
 
 
 def named_links(facts: Mapping[str, Any]) -> Markup:
-    """Build the links, each with an icon and its name.
+    """Build the links of a card's values, each with an icon and its name.
 
-    Args:
-        facts: a card's values by key; a base model that is written as 'user/name' leads to the Hub.
-    Returns: a paragraph; nothing where there is no link.
+    A base model that is written as 'user/name' leads to the Hub.
     """
     links = [link(address, LINK_NAMES[key], class_=_classes(key)) for key, address in _addresses(facts).items()]
     return tag("p", *links, class_="sb-links") if links else Markup("")
 
 
 def icon_links(facts: Mapping[str, Any], name: str) -> list[Markup]:
-    """Build the links as icons, at most one; their names are there for screen readers and as tooltips.
-
-    Args:
-        facts: as in ``named_links``; absent keys count as empty.
-        name: whose links they are.
-    """
+    """Build the links as icons, at most one; their names are there for screen readers and as tooltips."""
     icons = [
         link(address, "", class_=_classes(key), aria_label=f"{LINK_NAMES[key]} of {name}", title=LINK_NAMES[key])
         for key, address in _addresses(facts).items()

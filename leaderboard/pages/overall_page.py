@@ -9,12 +9,13 @@ from shiftbench.leaderboard.board import Benchmark, Board, Index, find_benchmark
 from shiftbench.leaderboard.pages.addresses import OVERALL_CSV, board_address, entry_address
 from shiftbench.leaderboard.pages.board_answer import answer, chips
 from shiftbench.leaderboard.pages.board_cells import apart, short_count, spread
-from shiftbench.leaderboard.pages.board_fragment import rows_fragment, state_notes
 from shiftbench.leaderboard.pages.board_page import (
     arrange_page,
     board_page,
     chooser,
     no_data,
+    rows_fragment,
+    state_notes,
     to_forecasts,
     unscored_list,
 )
@@ -57,12 +58,10 @@ Row = Mapping[str, Any]
 _DASH = "\N{EN DASH}"
 _LEAD, _TIE = "\N{BLACK STAR}", "\N{ALMOST EQUAL TO}"
 _READING = (
-    "A line is one model of one submitter: entries whose cards have the same key 'model' are one line "
-    "(without the key, "
-    "the entry's name counts). Of each task its newest entry that covers every shift is shown.",
-    "Models that cover all tasks are ranked by the plain mean over them, so nobody's place changes "
-    "because somebody else "
-    "submitted another task. The others stand below, ordered by how many tasks they cover.",
+    "A line is one model of one submitter: entries whose cards have the same key 'model' are one line (without the "
+    "key, the entry's name counts). Of each task its newest entry that covers every shift is shown.",
+    "Models that cover all tasks are ranked by the plain mean over them, so nobody's place changes because somebody "
+    "else submitted another task. The others stand below, ordered by how many tasks they cover.",
     "Tasks have different metrics, so the mean puts models in an order and is not a measurement by itself.",
     "Mean rank and win rate depend on who else submitted, so the table is never ordered by them. Their 95% intervals "
     "hold for all tasks at once.",
@@ -124,7 +123,9 @@ def overall_fragment(index: Index, query: OverallQuery) -> Markup:
     page = min(query.page, last)
     shown = matched.slice((page - 1) * PAGE_ROWS, PAGE_ROWS)
     is_full = query.intervals == "full"
-    floor_ids = _floor_ids(index, benchmark)
+    frames = (index.frame(board) for board in benchmark.boards)
+    # Entries that are not shown to be above chance on a task.
+    floor_ids = {identity for each in frames for identity in each.filter(pl.col("at_floor"))["id"]}
     lines = [_line(row, benchmark, floor_ids, is_full=is_full) for row in shown.iter_rows(named=True)]
     caption = tag("caption", f"{benchmark_name(benchmark)}, score under shift in points", class_="sb-hidden")
     head = tag("thead", tag("tr", *_heads(query, benchmark)))
@@ -160,12 +161,6 @@ def _unranked_answer(index: Index, benchmark: Benchmark) -> Markup:
 
 def _only_board(benchmark: Benchmark, query: OverallQuery) -> BoardQuery:
     return BoardQuery(board=benchmark.boards[0].name, q=query.q, notes=query.notes)
-
-
-def _floor_ids(index: Index, benchmark: Benchmark) -> set[str]:
-    """Return the ids of entries that are not shown to be above chance on a task of the benchmark."""
-    frames = (index.frame(board) for board in benchmark.boards)
-    return {identity for frame in frames for identity in frame.filter(pl.col("at_floor"))["id"]}
 
 
 def _empty_table(benchmark: Benchmark, frame: pl.DataFrame) -> Markup:

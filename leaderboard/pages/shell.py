@@ -1,4 +1,4 @@
-"""The shell of every page: head, navigation, style sheet and script. Nothing is fetched from elsewhere."""
+"""The shell of every page: head, navigation, style sheet and script, and the page About. Nothing is fetched."""
 
 import hashlib
 from functools import cache
@@ -6,19 +6,12 @@ from pathlib import Path
 
 from jinja2 import Environment
 
+from shiftbench.builders.folder.citations import DEPTH_F1, PAPERS, cite
 from shiftbench.leaderboard.pages import addresses
-from shiftbench.leaderboard.pages.addresses import (
-    ABOUT,
-    BOARD,
-    COMPARE,
-    DATA,
-    SCRIPT,
-    STYLE_SHEET,
-    SUBMIT,
-    static_address,
-)
+from shiftbench.leaderboard.pages.addresses import ABOUT, BOARD, COMPARE, DATA, SCRIPT, STYLE_SHEET, SUBMIT
 from shiftbench.scoring.reports.frame.html import Markup, load_templates
 from shiftbench.scoring.reports.frame.site import ICON, style_sheet
+from shiftbench.scoring.reports.numbers import count
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -38,11 +31,9 @@ DESCRIPTION = (
 
 
 def render(template: str, **values: object) -> Markup:
-    """Write a template of the folder ``templates``; values are escaped unless they are ``Markup``.
+    """Write a template of the folder ``templates``, which knows the module ``addresses`` without being given it.
 
-    Templates know the module ``addresses`` without being given it.
-
-    Raises: jinja2.UndefinedError for a value that the template names and that is not given.
+    Values are escaped unless they are ``Markup``; jinja2.UndefinedError for one that it names and that is not given.
     """
     return Markup(_templates().get_template(template).render(values))
 
@@ -53,13 +44,7 @@ def _templates() -> Environment:
 
 
 def page(title: str, body: Markup, *, active: str = "") -> Markup:
-    """Build a whole page.
-
-    Args:
-        title: stands in the browser's tab, before the name of the site.
-        body: what the page shows.
-        active: key of the navigation's page that this is (see ``PAGES``).
-    """
+    """Build a whole page around a body; ``active`` is the key of the navigation's page that this is (see ``PAGES``)."""
     return render(
         "page.html",
         title=title,
@@ -69,17 +54,13 @@ def page(title: str, body: Markup, *, active: str = "") -> Markup:
         icon=ICON,
         description=DESCRIPTION,
         metric_version=METRIC_VERSION,
-        style_sheet=static_address(STYLE_SHEET, digest("page.css")),
-        script=static_address(SCRIPT, digest("page.js")),
+        style_sheet=f"{STYLE_SHEET}?{digest('page.css')}",
+        script=f"{SCRIPT}?{digest('page.js')}",
     )
 
 
 def header(active: str = "") -> Markup:
-    """Build the head of a page: the name, what it is about, and the ways to the other pages.
-
-    Args:
-        active: key of the navigation's page that this is (see ``PAGES``).
-    """
+    """Build the head of a page: the name, what it is about, and the ways to the other pages."""
     return render("header.html", active=active, pages=PAGES)
 
 
@@ -94,3 +75,9 @@ def digest(name: str) -> str:
     """Return a few digits that change with a static file, so that browsers keep it until then."""
     content = {"page.css": style_sheet, "page.js": script}[name]()
     return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+
+def about_page(n_entries: int, updated: str | None) -> Markup:
+    """Build the page that explains measures, ranks, downloads and endpoints."""
+    papers = [cite(key) for key in (*PAPERS.values(), DEPTH_F1)]
+    return render("about.html", papers=papers, n_entries=count(n_entries), updated=updated)

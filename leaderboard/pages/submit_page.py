@@ -44,10 +44,7 @@ def answer_html(answer: SubmissionAnswer) -> Markup:
 def answer_lines(answer: Mapping[str, Any], to: str, *, over_http: bool) -> Iterator[str]:
     """Write where an accepted entry stands, and where it is not ranked what is missing for that.
 
-    Args:
-        answer: of the leaderboard, or of ``shiftbench.leaderboard.app.client.send`` for a store.
-        to: where it was sent.
-        over_http: ``to`` is a leaderboard's address, not a store.
+    ``answer`` is that of the leaderboard at ``to`` or, for a store, of ``client.send``.
     """
     base = to.rstrip("/").removesuffix(SUBMIT) if over_http else ""
     if over_http:
@@ -134,14 +131,10 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class CardField:
-    """One field of a form.
+    """One field of a form; ``info`` is what it means, if the ``label`` does not say so.
 
-    Attributes:
-        key: of the card.
-        label: what stands above it; required keys say so.
-        info: what it means, if the name does not say so.
-        choices: label and value of what can be chosen; empty for free text.
-        value: what is chosen before anybody touches it.
+    ``choices`` are label and value of what can be chosen, empty for free text; ``value`` is what is chosen before
+    anybody touches it.
     """
 
     key: str
@@ -192,13 +185,7 @@ def _field(key: str) -> CardField:
 
 @dataclass(frozen=True)
 class Access:
-    """How somebody may submit here.
-
-    Attributes:
-        may_submit: whether this form can submit, and not check alone.
-        signed_in_as: the name of the user who has signed in; None without one, or where nobody needs to.
-        sign_in_address: where one signs in; None where no browser can.
-    """
+    """Whether this form can submit, and not check alone; the user who has signed in; where one signs in."""
 
     may_submit: bool = True
     signed_in_as: str | None = None
@@ -213,14 +200,10 @@ def plain_submit_html(
     access: Access,
     daily_quota: int | None,
 ) -> Markup:
-    """Build the page's body.
+    """Build the plain form under the answer to what was sent with it (None before anything was).
 
-    Args:
-        folders: the datasets that submissions are for.
-        values: what the fields hold, by key of the card; ``card`` is its text.
-        answer: to what was sent with them; None before anything was sent.
-        access: whether this form can submit, and as whom.
-        daily_quota: entries of one submitter a UTC day; None: any number.
+    ``values`` are what the fields hold, by key of the card; ``card`` is its text. A ``daily_quota`` of None is any
+    number of entries.
     """
     return render(
         "plain_submit.html",

@@ -33,15 +33,7 @@ def info_button(key: str, head: str, words: str, formula: str = "") -> Info:
 def plain_head(
     link: str | Markup, info: Info, *, class_: str | None = None, after: str | Markup = "", sorted_: str | None = None
 ) -> Markup:
-    """Build a heading with its i-button on the line of its last word.
-
-    Args:
-        link: its words, or a link.
-        info: its i-button.
-        class_: of the cell.
-        after: what stands between both, such as an arrow.
-        sorted_: how the table is sorted by it (``sort_state``).
-    """
+    """Build a heading with its i-button on the line of its last word; ``after`` stands between both."""
     space = "\N{NO-BREAK SPACE}"
     end = tag("span", *([space, after] if after else []), space, info.button, class_="sb-nowrap")
     return tag("th", link, end, info.note, scope="col", class_=class_, aria_sort=sorted_)
@@ -50,16 +42,9 @@ def plain_head(
 def sort_head(
     query: TableQuery, key: str, head: str, first: str, info: Info, *, class_: str | None = None, arrow: str = ""
 ) -> Markup:
-    """Build a heading that sorts: the best first, and the other way when it is chosen again.
+    """Build a heading that sorts: the best first (``first``), and the other way when it is chosen again.
 
-    Args:
-        query: what the table shows now.
-        key: what the heading sorts by.
-        head: its words.
-        first: the order of a first click.
-        info: its i-button.
-        class_: of the cell.
-        arrow: which way is better; empty where none is.
+    ``arrow`` is which way is better; empty where none is.
     """
     address = query.address(sort=key, order=next_order(query, key, first))
     link = tag("a", head, href=address, id=f"sort-{key}", data_rows="")
@@ -132,15 +117,10 @@ _COLUMNS: dict[Across, str] = {"": "mean_ss", "parameters": "parameters", "cost"
 
 
 def scatter(ranked: pl.DataFrame, query: TableQuery, point: Callable[[Mapping[str, Any]], tuple[str, str]]) -> Markup:
-    """Draw the ranked rows of a table by their scores under shift.
+    """Draw the ranked rows of a table by their scores under shift; nothing where no two rows can be placed.
 
-    Args:
-        ranked: the ranked rows, best first, with ``mean_st``, ``mean_ss``, ``parameters``, ``cost_usd``, ``date`` and
-            ``with_leader``.
-        query: the reader's question; ``x`` is what the picture has across, the first that rows state where it is not
-            stated.
-        point: gives a row's name and the address of its page.
-    Returns: a section with the switch and the picture; nothing where no two rows can be placed.
+    ``query.x`` is what the picture has across, the first that rows state where it is not stated; ``point`` gives a
+    row's name and the address of its page.
     """
     choices = [key for key in _COLUMNS if stated(_numbers(ranked, key))]
     if not choices:

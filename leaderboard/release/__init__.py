@@ -7,8 +7,7 @@ history    the figures that an account received, by label whatever its id
 looks      feedback on the feedback half, and the limit on it
 rounds     nominations, and four times a year the permanent figures of the ranking half
 ranking    one board of a round: figures, places, and which entries can be told apart
-releases   the released figures, as the store records them
-ledger     records of the store, which hold all of this
+releases   records of the store, which hold all of this, and the released figures
 
 In: entries of a store and the gold folder. Out: what their submitters, and everybody, may know.
 """

@@ -32,14 +32,9 @@ Place = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class ReceivedFigure:
-    """One figure on some labels that an account received.
+    """One figure (None where there was no new one) on some labels that an account received for an entry of a variant.
 
-    Attributes:
-        place: the variant.
-        entry: the entry that it was asked for.
-        number: the figure, a fraction; None where there was no new one.
-        day: when.
-        labels: keys of all labels of the variant, of both halves, so that counts by label do not reveal a half.
+    ``labels`` are keys of all labels of the variant, of both halves, so that counts by label do not reveal a half.
     """
 
     place: Place
@@ -52,14 +47,11 @@ class ReceivedFigure:
 def numbers_a_year(n_labels: int, *, can_be_guessed: bool) -> int:
     """Return how many figures that depend on one label an account may receive in 365 days.
 
-    Where labels can be guessed, a file has to be better than guessing, and nobody without knowledge climbs. Where they
-    cannot, as of answers to questions, anybody climbs: by answers that are surely wrong and that fewer and fewer texts
-    have, so that each number tells how good the others are. Votes of k exact numbers on n binary labels gain
-    sqrt(k / (2 pi n)): no more than 1.8 points for a number for every 500 labels of a half.
-
-    Args:
-        n_labels: labels of both halves.
-        can_be_guessed: whether labels can be guessed.
+    ``n_labels`` are those of both halves. Where labels can be guessed, a file has to be better than guessing, and
+    nobody without knowledge climbs. Where they cannot, as of answers to questions, anybody climbs: by answers that are
+    surely wrong and that fewer and fewer texts have, so that each number tells how good the others are. Votes of k
+    exact numbers on n binary labels gain sqrt(k / (2 pi n)): no more than 1.8 points for a number for every 500 labels
+    of a half.
     """
     return LOOKS_A_YEAR if can_be_guessed else min(LOOKS_A_YEAR, n_labels // LABELS_A_NUMBER)
 

@@ -38,7 +38,6 @@ from shiftbench.leaderboard.release.history import (
     read_labels,
 )
 from shiftbench.leaderboard.release.ladder import Measured, Rung, next_rung
-from shiftbench.leaderboard.release.ledger import Record, Written, append, today
 from shiftbench.leaderboard.release.measuring import (
     MAX_UNPARSED,
     TOO_MANY_UNPARSED,
@@ -48,6 +47,7 @@ from shiftbench.leaderboard.release.measuring import (
     predicted_targets,
     shuffle_predictions,
 )
+from shiftbench.leaderboard.release.releases import Record, Written, append, today
 from shiftbench.leaderboard.store import Entry, Store
 from shiftbench.scoring.scores.score import token_encoder
 

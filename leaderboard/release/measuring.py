@@ -24,12 +24,7 @@ TOO_MANY_UNPARSED = f"more than {100 * MAX_UNPARSED:.0f}% of its outputs are unu
 
 @dataclass(frozen=True)
 class Predicted:
-    """The predictions of a file on one target: the shifts whose scores are averaged, and the share of usable outputs.
-
-    Attributes:
-        rows: its predictions of those shifts: source, id, prediction and seed.
-        unparsed: share of unusable outputs among them.
-    """
+    """The predictions of a file on one target: rows of the shifts whose scores are averaged, and the share unusable."""
 
     rows: pl.DataFrame
     unparsed: float
@@ -40,11 +35,6 @@ def predicted_targets(predictions: pl.DataFrame, task: str, info: TaskInfo) -> d
 
     These are single domains (of a task with an ID domain, that one alone). A file that has none is ranked by its joined
     domains, and without these by ``none`` or ``elsewhere``. Models that were trained on the target itself take no part.
-
-    Args:
-        predictions: as ``check_predictions`` returns them.
-        task: the task's name.
-        info: its facts.
     """
     mine = predictions.filter(pl.col("task") == task)
     chosen = _ranked_sources(info, mine["source"].unique().sort().to_list())

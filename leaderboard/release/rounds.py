@@ -15,23 +15,27 @@ from rich.console import RenderableType
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.release.halves import MIN_TEXTS, halves, released_tasks
-from shiftbench.leaderboard.release.ledger import Record, Written, append, record_bytes, records_of, today
 from shiftbench.leaderboard.release.ranking import Ranking, damage, round_histories
-from shiftbench.leaderboard.release.releases import LeftOut, Round, closed_rounds, round_name
+from shiftbench.leaderboard.release.releases import (
+    LeftOut,
+    Record,
+    Round,
+    Written,
+    append,
+    closed_rounds,
+    record_bytes,
+    records_of,
+    round_name,
+    today,
+)
 from shiftbench.leaderboard.store import Entry, Store, folder_of
 from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 
 def nominate(store: Store, identity: str, account: str, folders: Sequence[DatasetFolder], task: str = "") -> list[str]:
-    """Add an entry to the next round: each account has one for a task, the last that it nominated.
+    """Add an entry to the next round: each account has one for a task (empty: all of its tasks), the last nominated.
 
-    Args:
-        store: holds the entry.
-        identity: its id.
-        account: the account that nominates; only the submitter of an entry may nominate it.
-        folders: the datasets at hand.
-        task: one of its tasks; empty for all of them.
     Returns: the tasks, as ``benchmark/task``.
     Raises: InvalidInput for an entry of somebody else, without such a task, or on public labels.
     """

@@ -1,15 +1,15 @@
 """The store: accepted entries, each an immutable folder, with scores derived beside them.
 
-    ROOT/entries/<id>/card.json          submitter, time and card
+    ROOT/entries/<id>/card.json             submitter, time and card
     ROOT/entries/<id>/predictions.parquet
-    ROOT/entries/<id>/validation.parquet   what the same models predicted on validation rows, where it was sent
-    ROOT/withdrawn/<id>.json             tombstone: its sender withdrew the entry, which itself never changes
-    ROOT/records/<name>.json             looks at withheld labels, nominations, rounds
-    (``shiftbench.leaderboard.release``) ROOT/scores/<metric version>/<id>.parquet   the long table of scores, with
-    replicates ROOT/scores/<metric version>/<id>.json      the nested scores; both are made again when missing
-    ROOT/scores/<metric version>/<id>.forecasts.json   forecasts of its accuracy
-    (``shiftbench.scoring.forecasting.entries``) ROOT/scores/<metric version>/index/<name>.parquet   what an index
-    keeps of all entries ROOT/comparisons/<metric version>/<id>--<id>.json   the comparison of an entry with another one
+    ROOT/entries/<id>/validation.parquet    what the same models predicted on validation rows, where it was sent
+    ROOT/withdrawn/<id>.json                tombstone: its sender withdrew the entry, which itself never changes
+    ROOT/records/<name>.json                looks at withheld labels, nominations, rounds (``leaderboard.release``)
+    ROOT/scores/<version>/<id>.parquet      the long table of scores, with replicates
+    ROOT/scores/<version>/<id>.json         the nested scores; both are made again when missing
+    ROOT/scores/<version>/<id>.forecasts.json   forecasts of its accuracy (``scoring.forecasting.entries``)
+    ROOT/scores/<version>/index/<name>.parquet  what an index keeps of all entries
+    ROOT/comparisons/<version>/<id>--<id>.json  the comparison of an entry with another one
 
 Nobody else spells these paths: what lies beside entries is read and kept through ``Store``.
 
@@ -22,7 +22,6 @@ In: a checked submission. Out: an entry that never changes, its scores, and the 
 """
 
 from shiftbench.leaderboard.store.entries import ENTRY_ID, LOCAL_SUBMITTER, Entry
-from shiftbench.leaderboard.store.opening import open_store
-from shiftbench.leaderboard.store.store import Store, folder_of
+from shiftbench.leaderboard.store.store import Store, folder_of, open_store
 
 __all__ = ["ENTRY_ID", "LOCAL_SUBMITTER", "Entry", "Store", "folder_of", "open_store"]

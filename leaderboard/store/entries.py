@@ -58,17 +58,10 @@ class SubmissionRecord(NamedTuple):
 
 
 def entry_id(submitter: str, card: Card, rows: pl.DataFrame, validation: pl.DataFrame | None = None) -> str:
-    """Compute an entry's id: the same for the same submitter, predictions and card.
+    """Compute an entry's id, 16 hex digits: the same for the same submitter, predictions (sorted rows) and card.
 
     Confidences and probabilities count to the last digit, which depends on the processor, the number of threads and
     library versions: predictions computed elsewhere have the same id for certain only where nothing is rounded.
-
-    Args:
-        submitter: the submitter's identity.
-        card: its card.
-        rows: its predictions, sorted.
-        validation: its predictions on validation rows, sorted; None without any.
-    Returns: 16 hex digits.
     """
     digest = hashlib.sha256(json.dumps([submitter, card.as_dict()], sort_keys=True).encode())
     for part in (rows,) if validation is None else (rows, validation):

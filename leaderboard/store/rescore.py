@@ -31,12 +31,8 @@ _DROPS = ("average drop", "worst TD", "SD", "TD")
 class IntervalChange:
     """The intervals of one figure on a board before and after: of entries, or of entries' shifts.
 
-    Attributes:
-        figure: such as ``mean ST`` or ``SD``.
-        values: how many values were scored under both versions.
-        old_intervals, new_intervals: how many of them had an interval, and have one.
-        old_width, new_width: mean width of those that have one under both, a fraction; None without any.
-        old_clear, new_clear: drops whose interval excludes 0; None of scores.
+    ``values`` were scored under both versions. Widths are means of those that have an interval under both, fractions;
+    ``clear`` counts drops whose interval excludes 0, None of scores.
     """
 
     figure: str
@@ -50,11 +46,9 @@ class IntervalChange:
 
 
 def read_intervals(contents: Iterable[tuple[str, bytes]]) -> dict[tuple[str, str, str], dict[Place, Ends]]:
-    """Read the intervals of stored scores of any version, by data, subset and task.
+    """Read the ends of intervals (None without one) from stored scores of any version, by data, subset and task.
 
-    Args:
-        contents: id of an entry and its scores as JSON; what cannot be read says nothing of the entry.
-    Returns: ends of each known value's interval, None where it has none.
+    What cannot be read says nothing of its entry.
     """
     found: dict[tuple[str, str, str], dict[Place, Ends]] = {}
     for identity, content in contents:
@@ -159,13 +153,8 @@ class Rescored:
 def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = False) -> Rescored:
     """Score a store's entries under the current metric version, and compare with the newest other one.
 
-    What a round released of entries on withheld labels stays as it is: they count as kept.
-
-    Args:
-        store: the store; where it is a repository, the scores are sent there.
-        folders: the datasets at hand; entries for other data fail, with the reason.
-        every: score those again, too, that have scores of the current version.
-    Returns: ids that were scored, kept and failed, and the places and intervals that changed on each board.
+    Entries that have its scores are kept, without ``every``, and so is what a round released of entries on withheld
+    labels. Entries for other data fail, with the reason. Of a repository the scores are sent there.
     """
     scored, kept, failed, names = [], [], {}, {}
     for identity in progress(store.ids(), desc="scoring", unit="entry"):

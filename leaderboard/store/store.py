@@ -1,17 +1,25 @@
 """The one class that callers use, wherever a store's files are."""
 
+import re
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from shiftbench.builders.cache import cache_folder
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.hub_access import is_transient
 from shiftbench.leaderboard.store.entries import (
+    ENTRIES,
     LOCAL_SUBMITTER,
+    RECORDS,
+    SCORES,
+    WITHDRAWN,
     Entry,
     Files,
     MadeWith,
@@ -39,6 +47,7 @@ from shiftbench.leaderboard.store.entries import (
     tombstone_path,
     validation_path,
 )
+from shiftbench.leaderboard.store.hub import HubPlace
 from shiftbench.leaderboard.store.local import LocalPlace
 from shiftbench.scoring.forecasting.entries import EntryForecasts, forecast_entry, read_forecasts
 from shiftbench.scoring.scores.score import (
@@ -58,12 +67,9 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 
 class CheckedRows(NamedTuple):
-    """The checked rows of an entry (``shiftbench.validation.predictions.CHECKED_PREDICTIONS``).
+    """The checked rows of an entry (``CHECKED_PREDICTIONS``): on test rows and, where it has any, on validation rows.
 
-    Attributes:
-        predictions: those on test rows.
-        validation: those on validation rows; None where the entry has none, or their file cannot be read.
-        validation_problem: why that file cannot be read; None where it can, or the entry has none.
+    ``validation_problem`` says why the file of the latter cannot be read, where it cannot.
     """
 
     predictions: pl.DataFrame
@@ -76,41 +82,8 @@ class CheckedRows(NamedTuple):
             raise self.validation_problem
 
 
-def read_checked_rows(
-    entry: Entry, folder: DatasetFolder, predictions: Path, validation: Callable[[], Path | None]
-) -> CheckedRows:
-    """Read an entry's files and check them against the dataset and the entry's id.
-
-    The id is made of both files, so it cannot be checked without the second. Scores need only the first, which is
-    returned then once it passes its own check.
-
-    Raises: InvalidInput when the predictions are damaged, or card or files are not those that were sent.
-    """
-    rows = checked_predictions(predictions, folder, entry.card.subset)
-    try:
-        path = validation()
-        held_out = None if path is None else read_validation(path, folder)
-    except InvalidInput as error:
-        return CheckedRows(rows, None, error)
-    sent = None if held_out is None else stored_rows(held_out)
-    if entry_id(entry.submitter, entry.card, stored_rows(rows), sent) != entry.id:
-        files = "card or predictions" if sent is None else "card, predictions or validation rows"
-        what, cure = "have changed since they were submitted", "or ask for it to be submitted again"
-        raise InvalidInput(
-            Problem(f"{files} {what}", entry.id, cure=f"restore the entry's files from a backup, {cure}")
-        )
-    return CheckedRows(rows, held_out, None)
-
-
 def folder_of(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
-    """Find the dataset that a card's predictions are for.
-
-    Args:
-        card: the card, which names a content hash.
-        folders: the datasets at hand.
-    Returns: the folder; of a public and a gold one, which have one hash, the one that can be scored with.
-    Raises: InvalidInput naming both versions when it is not there.
-    """
+    """Return the dataset at hand that a card's predictions are for; InvalidInput naming both versions without it."""
     same = [folder for folder in folders if folder.content_hash == card.data]
     if same:  # of a public and a gold folder, which have one hash, the one that can be scored with
         return min(same, key=lambda folder: folder.manifest.withholds_labels)
@@ -174,20 +147,13 @@ class Store:
         checks: FileChecks = IN_THIS_PROCESS,
         validation: Path | PredictionInput | None = None,
     ) -> tuple[Entry, bool]:
-        """Check and score a prediction file, and store it.
+        """Check and score a prediction file, and store it; ``card.data`` says which of the folders it is for.
 
-        Args:
-            predictions: the file, and how to read it; the entry keeps the names of labels.
-            card: its card; ``card.data`` says which dataset it is for.
-            folders: the datasets this store has at hand.
-            submitter: the submitter's identity.
-            daily_quota: as many entries as a submitter may send on one UTC day; None for any number.
-            score: whether the checked predictions are scored now; else ``scores`` does so when it is asked. Those on
-                withheld labels never are (see ``shiftbench.leaderboard.release``).
-            checks: reads and checks the file.
-            validation: what the same models predicted on validation rows; the entry keeps it for forecasts.
-        Returns: the entry, and whether it is new (False when the same file was sent before, which costs no quota).
-            It is durable then.
+        A submitter may send ``daily_quota`` entries on one UTC day; None for any number. Without ``score`` the checked
+        predictions are scored when ``scores`` is asked; those on withheld labels never are (see
+        ``shiftbench.leaderboard.release``). The entry keeps ``validation`` predictions for forecasts.
+
+        Returns: the entry, durable, and whether it is new (False for a file sent before, which costs no quota).
         Raises: InvalidInput with every problem; nothing is stored then.
         """
         folder = folder_of(card, folders)
@@ -272,10 +238,24 @@ class Store:
     def checked_files(self, identity: str, folder: DatasetFolder) -> CheckedRows:
         """Return an entry's rows, of a withdrawn one too, checked against the dataset and the entry's id.
 
+        The id is made of both files, so it cannot be checked without the second. Scores need only the first, which is
+        returned then once it passes its own check.
+
         Raises: InvalidInput when the predictions are damaged, or the files are not those that were sent.
         """
         entry = self._read(identity)
-        return read_checked_rows(entry, folder, self.predictions(entry), lambda: self.validation(entry))
+        rows = checked_predictions(self.predictions(entry), folder, entry.card.subset)
+        try:
+            path = self.validation(entry)
+            held_out = None if path is None else read_validation(path, folder)
+        except InvalidInput as error:
+            return CheckedRows(rows, None, error)
+        sent = None if held_out is None else stored_rows(held_out)
+        if entry_id(entry.submitter, entry.card, stored_rows(rows), sent) != entry.id:
+            files = "card or predictions" if sent is None else "card, predictions or validation rows"
+            cure = "restore the entry's files from a backup, or ask for it to be submitted again"
+            raise InvalidInput(Problem(f"{files} have changed since they were submitted", entry.id, cure=cure))
+        return CheckedRows(rows, held_out, None)
 
     def scores(self, entry: Entry, folder: DatasetFolder) -> Scores:
         """Return an entry's scores: from the derived file, or computed again.
@@ -313,10 +293,8 @@ class Store:
                 yield identity, content
 
     def share_scores(self, made: Iterable[str] = ()) -> None:
-        """Upload scores made on this machine to the repository, if the store is one.
-
-        Args:
-            made: ids of the entries that were scored again; scores that the repository lacks are sent anyway.
+        """Upload scores made on this machine to the repository, if the store is one: those of entries that were scored
+        again, and what the repository lacks.
         """
         paths = [path(each) for each in made for path in (scores_path, table_path, forecasts_path)]
         self._place.share([path for path in paths if (self.root / path).is_file()])
@@ -373,12 +351,10 @@ class Store:
             return {name: self._records[name] for name in names}
 
     def add_records(self, make: Callable[[], Mapping[str, bytes] | None]) -> bool:
-        """Add records, which are never changed or removed.
+        """Add records, which are never changed or removed; return whether they were added, and are durable.
 
-        Args:
-            make: is called while nobody else writes, and gives contents by name; None adds nothing.
-        Returns: whether they were added; they are durable then.
-        Raises: InvalidInput when there is a record of such a name.
+        ``make`` is called while nobody else writes, and gives contents by name; None adds nothing. InvalidInput when
+        there is a record of such a name.
         """
 
         def files() -> Files | None:
@@ -477,3 +453,60 @@ class Store:
             return (self.root / path).read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return None
+
+
+_HUB = "hf://"
+_REPOSITORY = re.compile(r"hf://datasets/([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)", re.ASCII)
+
+
+def is_hub_place(place: str | Path) -> bool:
+    """Return whether a store's place is a repository on the Hub."""
+    return str(place).startswith(_HUB)
+
+
+def open_store(place: str | Path, *, cache: Path | None = None, api: Any = None, must_exist: bool = False) -> Store:
+    """Open a store.
+
+    Of a repository the copy on this machine is brought up to date first. Where the Hub cannot be reached, the store is
+    what that copy has, and ``Store.behind`` says why; nothing can be added then.
+
+    Args:
+        place: a local folder, which need not exist yet, or ``hf://datasets/ORG/NAME``, a repository that must.
+        cache: folder for copies of repositories; default one in the user's cache folder.
+        api: a ``huggingface_hub.HfApi``; default one of the address and the token in the environment.
+        must_exist: refuse a local folder that does not exist yet.
+    Raises: InvalidInput when the place is no store's, or cannot be reached and there is no copy.
+    """
+    if is_hub_place(place):
+        return _open_repository(str(place), cache or cache_folder() / "stores", api)
+    root = Path(place)
+    if "://" in str(place) or (root.exists() and not root.is_dir()):
+        raise InvalidInput(Problem("this is not a store", str(place), cure="give a folder, or hf://datasets/ORG/NAME"))
+    if must_exist and not root.exists():
+        raise InvalidInput(Problem("there is no such store", str(place), cure="give the folder of 'serve --store'"))
+    names = {path.name for path in root.iterdir()} if root.is_dir() else set()
+    if names and not names & {ENTRIES, SCORES, WITHDRAWN, RECORDS, ".lock"}:
+        found = ", ".join(sorted(names)[:3])
+        raise InvalidInput(Problem("this folder holds other files than a store's", str(root), found, "name another"))
+    return Store(root)
+
+
+def _open_repository(place: str, cache: Path, api: Any) -> Store:
+    from huggingface_hub import HfApi
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    named = _REPOSITORY.fullmatch(place)
+    if named is None:
+        raise InvalidInput(
+            Problem("this is not the name of a Hub repository", place, cure="give hf://datasets/ORG/NAME")
+        )
+    if not sys.stderr.isatty():
+        disable_progress_bars()
+    copy = HubPlace(named[1], cache / named[1].replace("/", "--"), api or HfApi())
+    store = Store(copy.root, copy)
+    try:
+        store.refresh()
+    except InvalidInput as error:
+        if not is_transient(error) or not copy.ids():
+            raise
+    return store

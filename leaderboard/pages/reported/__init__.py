@@ -107,12 +107,13 @@ def reported_tables(board: Board) -> list[ReportedTable]:
 
 
 def _reported_rows(table: _Table, benchmark: str, task: str, info: TaskInfo) -> Iterator[ReportedRow]:
+    scale = 100 if table.unit == "points" else 1
     by_model: dict[tuple[str, str], list[dict[str, str]]] = {}
     for line in _lines(table.file):
         if (line["benchmark"], line["task"]) == (benchmark, task):
             by_model.setdefault((line["model"], line["setting"]), []).append(line)
     for (model, setting), lines in by_model.items():
-        printed = {line["figure"]: _fraction(line["score"], table.unit) for line in lines}
+        printed = {line["figure"]: float(line["score"]) / scale if line["score"] else None for line in lines}
         figures = _by_domain(printed, info, lines[0]["figure"]) if info.id_domain else printed
         if setting in table.without_home:
             figures["drop"] = None
@@ -146,10 +147,6 @@ def _by_domain(printed: dict[str, float | None], info: TaskInfo, first: str) -> 
     drop = None if own is None or mean is None else own - mean
     scores = {f"{OOD}{names[name]}": score for name, score in away.items() if name in names}
     return {"mean_ood": mean, "id_score": own, **scores, "drop": drop}
-
-
-def _fraction(printed: str, unit: str) -> float | None:
-    return None if not printed else float(printed) / (100 if unit == "points" else 1)
 
 
 @cache

@@ -22,9 +22,9 @@ from fastapi.routing import APIRoute
 from starlette.routing import Mount, Route
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.app import connections, limits, uploads
+from shiftbench.leaderboard.app import connections, middleware, uploads
 from shiftbench.leaderboard.app.faults import FaultLog
-from shiftbench.leaderboard.app.gradio_blocks import MAX_REMEMBERED_SESSIONS
+from shiftbench.leaderboard.app.gradio_queue import MAX_REMEMBERED_SESSIONS
 from shiftbench.leaderboard.app.server import Server, create_app
 from shiftbench.leaderboard.app.uploads import Uploads
 from shiftbench.leaderboard.store import Store
@@ -50,7 +50,7 @@ def attacked(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory)
         patch.setattr(connections, "IDLE_SECONDS", 2.0)
         patch.setattr(connections, "STUCK_SECONDS", 1.0)
         patch.setattr(connections, "SECONDS_BETWEEN_LOOKS", 0.2)
-        patch.setattr(limits, "SECONDS_TO_BEGIN", 1.0)
+        patch.setattr(middleware, "SECONDS_TO_BEGIN", 1.0)
         app = create_app([synthetic], Store(home / "store"))
         server = Server(app, "127.0.0.1", free_port())
         try:

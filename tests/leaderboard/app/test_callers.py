@@ -10,9 +10,9 @@ from fastapi import FastAPI, Request
 from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope, Send
 
-from shiftbench.leaderboard.app import callers as module
-from shiftbench.leaderboard.app.callers import Caller, Callers, address_name, checked_networks
-from shiftbench.leaderboard.app.limits import OwnAddress
+from shiftbench.leaderboard.app import identity as module
+from shiftbench.leaderboard.app.identity import Caller, Callers, address_name, checked_networks
+from shiftbench.leaderboard.app.middleware import OwnAddress
 from shiftbench.leaderboard.app.server import Server
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.app.test_server import free_port

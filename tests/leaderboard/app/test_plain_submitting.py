@@ -18,8 +18,8 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from shiftbench.leaderboard.app import plain_submitting
-from shiftbench.leaderboard.app.callers import Callers
 from shiftbench.leaderboard.app.faults import FaultLog
+from shiftbench.leaderboard.app.identity import Callers
 from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import Line
 from shiftbench.leaderboard.app.plain_submitting import plain_submit_routes

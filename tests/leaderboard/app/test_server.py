@@ -16,7 +16,7 @@ from gradio_client.exceptions import AppError
 
 from shiftbench.leaderboard.app.client import submit_to_url
 from shiftbench.leaderboard.app.keeper import Keeper
-from shiftbench.leaderboard.app.limits import MAX_BODY_BYTES
+from shiftbench.leaderboard.app.middleware import MAX_BODY_BYTES
 from shiftbench.leaderboard.app.server import Server, serve
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.pages.submit_page import answer_lines

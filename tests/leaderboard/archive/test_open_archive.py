@@ -12,7 +12,7 @@ from datasets import load_dataset
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.archive import open_archive
-from shiftbench.leaderboard.archive.from_archive import fill_store
+from shiftbench.leaderboard.archive.open_archive import fill_store
 from shiftbench.leaderboard.store import Entry, Store
 from shiftbench.leaderboard.store.rescore import rescore
 from shiftbench.validation.cards import Card

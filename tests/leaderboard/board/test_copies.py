@@ -13,7 +13,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index, find_board
 from shiftbench.leaderboard.board.boards import skeleton
 from shiftbench.leaderboard.board.copies import N_NEIGHBOURS, Copies
-from shiftbench.leaderboard.pages.board_fragment import rows_fragment
+from shiftbench.leaderboard.pages.board_page import rows_fragment
 from shiftbench.leaderboard.store import Store
 from shiftbench.validation.cards import Card
 from tests.leaderboard.conftest import Visible, predict

@@ -13,7 +13,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index, find_board
 from shiftbench.leaderboard.board import index as index_module
 from shiftbench.leaderboard.board.ranks import ranked_replicates
-from shiftbench.leaderboard.pages.board_fragment import rows_fragment
+from shiftbench.leaderboard.pages.board_page import rows_fragment
 from shiftbench.leaderboard.pages.board_query import BoardQuery
 from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.scores.score import score_predictions

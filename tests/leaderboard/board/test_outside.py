@@ -9,7 +9,7 @@ import pytest
 from shiftbench.leaderboard.board import Board, Index, find_board
 from shiftbench.leaderboard.board.ranks import ranked_replicates
 from shiftbench.leaderboard.board.rows import trained_outside
-from shiftbench.leaderboard.pages.board_fragment import rows_fragment
+from shiftbench.leaderboard.pages.board_page import rows_fragment
 from shiftbench.leaderboard.pages.board_query import BoardQuery
 from shiftbench.leaderboard.pages.entry_page import entry_page
 from shiftbench.scoring.scores.coverage import is_ranked, unranked_lines

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 from shiftbench.leaderboard.board import Index
-from shiftbench.leaderboard.pages.board_fragment import rows_fragment
+from shiftbench.leaderboard.pages.board_page import rows_fragment
 from shiftbench.leaderboard.pages.board_query import BoardQuery
 from tests.leaderboard.conftest import Filled
 

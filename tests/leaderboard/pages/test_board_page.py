@@ -17,8 +17,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index, find_board
 from shiftbench.leaderboard.pages.board_columns import columns_of
 from shiftbench.leaderboard.pages.board_data import board_csv
-from shiftbench.leaderboard.pages.board_fragment import rows_fragment
-from shiftbench.leaderboard.pages.board_page import board_page
+from shiftbench.leaderboard.pages.board_page import board_page, rows_fragment
 from shiftbench.leaderboard.pages.board_query import PAGE_ROWS, BoardQuery, matching, whole_table
 from shiftbench.leaderboard.pages.shell import script
 from shiftbench.leaderboard.store import Store

@@ -10,8 +10,7 @@ import pytest
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index, find_board
 from shiftbench.leaderboard.pages.board_data import board_rows
-from shiftbench.leaderboard.pages.board_fragment import rows_fragment
-from shiftbench.leaderboard.pages.board_page import board_page
+from shiftbench.leaderboard.pages.board_page import board_page, rows_fragment
 from shiftbench.leaderboard.store import Store
 from shiftbench.validation.cards import Card
 from tests.leaderboard.conftest import Visible

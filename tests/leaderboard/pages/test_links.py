@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from shiftbench.leaderboard.board import Index
-from shiftbench.leaderboard.pages.board_fragment import rows_fragment
+from shiftbench.leaderboard.pages.board_page import rows_fragment
 from shiftbench.leaderboard.pages.board_query import OverallQuery
 from shiftbench.leaderboard.pages.links import icon_links, named_links
 from shiftbench.leaderboard.pages.overall_page import overall_fragment

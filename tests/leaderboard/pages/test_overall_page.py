@@ -9,9 +9,9 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index
-from shiftbench.leaderboard.pages.about_page import about_page
 from shiftbench.leaderboard.pages.board_query import OverallQuery
 from shiftbench.leaderboard.pages.overall_page import overall_fragment, overall_page
+from shiftbench.leaderboard.pages.shell import about_page
 from shiftbench.leaderboard.pages.table_parts import scatter
 from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.reports.pictures.under_shift import Across, Point, under_shift_plane

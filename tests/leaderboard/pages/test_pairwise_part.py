@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shiftbench.leaderboard.pages.compare_page import EntryOption, compare_page
-from shiftbench.leaderboard.pages.pairwise_part import Pairwise, pairwise_table
+from shiftbench.leaderboard.pages.compare_page import EntryOption, Pairwise, compare_page, pairwise_table
 from shiftbench.scoring.comparing.entries import ComparedEntry
 from shiftbench.scoring.comparing.shape import Comparison, Difference, MeanComparison, mirror_comparison
 from tests.leaderboard.conftest import SCRIPT, Visible

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.release import LOOKS_A_YEAR, TargetFeedback, feedback, ledger, looks
+from shiftbench.leaderboard.release import LOOKS_A_YEAR, TargetFeedback, feedback, looks, releases
 from shiftbench.leaderboard.release.halves import halves
 from shiftbench.leaderboard.release.history import History, ReceivedFigure
 from shiftbench.leaderboard.release.ladder import MIN_STEP
-from shiftbench.leaderboard.release.ledger import records_of
+from shiftbench.leaderboard.release.releases import records_of
 from shiftbench.leaderboard.store import Store
 from shiftbench.validation.cards import Card
 from shiftbench.validation.report import InvalidInput
@@ -97,7 +97,7 @@ def test_twelve_looks_a_year(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> N
     (told,) = asker.ask(0.0, 99)  # the file that received no number
     assert (told.looks_left, told.is_new) == (LOOKS_A_YEAR - 1, True)
     # Setting the clock back gives no further figure.
-    monkeypatch.setattr(looks, "today", ledger.today)
+    monkeypatch.setattr(looks, "today", releases.today)
     (told,) = asker.ask(0.1, 101)
     assert told.why_not == "all 12 numbers of a year have been received"
 
@@ -225,6 +225,6 @@ def test_records_are_never_written_over(asker: Asker) -> None:
     asker.ask(0.5)
     (name,) = (path.name for path in (asker.store.root / "records").glob("look-*"))
     with pytest.raises(InvalidInput, match="records never change"):
-        asker.store.add_records(lambda: {name: ledger.record_bytes({})})
+        asker.store.add_records(lambda: {name: releases.record_bytes({})})
     with pytest.raises(InvalidInput, match="this is not a record's name"):
         asker.store.add_records(lambda: {"../entries/x.json": b""})

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from shiftbench.leaderboard.board import Index
-from shiftbench.leaderboard.store import Store, entries, hub, local, opening
+from shiftbench.leaderboard.store import Store, entries, hub, local
+from shiftbench.leaderboard.store import store as store_module
 from shiftbench.scoring.comparing.entries import ComparedEntry, compare_with_first
 from tests.leaderboard.conftest import Filled
 
@@ -84,7 +85,7 @@ def test_a_store_whose_folders_are_named_otherwise_works_as_before(
     shutil.copytree(filled.store.root, root, ignore=shutil.ignore_patterns("index", "comparisons"))
     for name in NAMES:
         old = getattr(entries, name)
-        for module in (entries, hub, local, opening):
+        for module in (entries, hub, local, store_module):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, f"{old}-elsewhere")
         if (root / old).is_dir():

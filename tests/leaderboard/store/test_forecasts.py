@@ -9,8 +9,7 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.forecast_entries import read_store
-from shiftbench.leaderboard.archive.from_archive import fill_store
-from shiftbench.leaderboard.archive.open_archive import archive_configs, write_archive
+from shiftbench.leaderboard.archive.open_archive import archive_configs, fill_store, write_archive
 from shiftbench.leaderboard.store import Entry, Store
 from shiftbench.leaderboard.store.entries import entry_id
 from shiftbench.leaderboard.store.rescore import rescore
