@@ -25,7 +25,6 @@ WRONG = {
     "shiftbench.builders.writing": "shiftbench.builders.boss",
     "shiftbench.builders.dr": "shiftbench.builders.boss",
     "shiftbench.builders.boss": "shiftbench.builders.building.build",
-    "shiftbench.builders.df1": "shiftbench.baselines.majority",
     "shiftbench.builders.publishing": "shiftbench.leaderboard.store",
     "shiftbench.builders.building": "shiftbench.scoring.scores.score",
     "shiftbench.builders.tables": "shiftbench.builders.folder.reader",

@@ -7,7 +7,7 @@ TYPES = ("location", "person", "organization", "miscellaneous", "building", "art
 
 def _by_upstream(**ours: str) -> Mapping[str, str]:
     """Return our type by upstream's, from upstream's types by ours."""
-    return {upstream: name for name, types in ours.items() for upstream in types.split()}
+    return dict(sorted((upstream, name) for name, types in ours.items() for upstream in types.split()))
 
 
 FEW_NERD = {"other" if name == "miscellaneous" else name: name for name in TYPES}

@@ -247,7 +247,7 @@ def test_reviews_are_not_published(pairings: DatasetFolder) -> None:
 
 
 def test_texts_of_the_target_are_not_in_the_source() -> None:
-    spec = replace(df1.inference.MUS_4, pairing=Pairing(name="t", source_rows=4, target_rows=3, reported_q=0.5))
+    spec = replace(df1.TASKS[7], pairing=Pairing(name="t", source_rows=4, target_rows=3, reported_q=0.5))
 
     def frame(*premises: str) -> pl.DataFrame:
         rows = [(text, f"about {text}", "neutral", text) for text in premises]

@@ -15,6 +15,7 @@ from shiftbench.builders.publishing.public import public_copy
 from shiftbench.builders.publishing.publish import Target, plan_publishing
 from shiftbench.cli import publish_command
 from shiftbench.validation.report import InvalidInput
+from tests.heard import heard
 
 TARGET = Target("org/demo", "main", "v1")
 
@@ -58,13 +59,14 @@ def test_rows_that_may_not_be_published_are_refused(mixed: DatasetFolder, hub: E
 
 
 def test_the_command_publishes_the_public_copy_and_names_what_is_left_out(
-    mixed: DatasetFolder, hub: EmptyHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    mixed: DatasetFolder, hub: EmptyHub, tmp_path: Path
 ) -> None:
-    publish_command.publish(mixed.path, "org/demo", dry_run=True, json_=str(tmp_path / "sent.json"))
-    said = capsys.readouterr().err
+    with heard() as said:
+        publish_command.publish(mixed.path, "org/demo", dry_run=True, json_=str(tmp_path / "sent.json"))
     why = "the licence of Closed texts does not allow publishing its rows"
-    left_out = f"leave out nli.harbour: {why}\nleave out sa.kettles: {why}\n"
-    assert said.startswith(f"{left_out}create repository org/demo\nadd README.md (")
+    assert said[:2] == [f"leave out nli.harbour: {why}", f"leave out sa.kettles: {why}"]
+    assert said[2] == "create repository org/demo"
+    assert said[3].startswith("add README.md (")
     public = public_copy(mixed, tmp_path / "expected")
     expected = {str(path.relative_to(public.path)): path for path in public.path.rglob("*") if path.is_file()}
     sent: dict[str, Any] = json.loads((tmp_path / "sent.json").read_text())
