@@ -9,6 +9,7 @@ Leaves out: one training on several GPUs, for which ``shiftbench grid`` runs one
     shiftbench train finetune-classifier nli --data build/dr --out deberta.parquet --model microsoft/deberta-v3-small
 """
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +20,7 @@ import typer
 from numpy.typing import NDArray
 
 from shiftbench.baselines.models.heads import CLASSIFIER, Head
-from shiftbench.baselines.program import RunOptions, with_options
+from shiftbench.baselines.program import RunOptions, run_alone, with_options
 from shiftbench.baselines.robust.method import (
     OF_DOMAINS,
     OF_FEATURES,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from shiftbench.baselines.training.batches import Features
     from shiftbench.baselines.training.trainer import Objective
 
+log = logging.getLogger(__name__)
 Methods = Annotated[
     list[Method] | None,
     typer.Option("--method", help="Train with this robustness method; repeat for several."),
@@ -75,7 +77,7 @@ class ClassifierFinetuner(Finetuner):
         self._writes = bool(self.config.is_encoder_decoder)
         self._head = Head.of(self.config, CLASSIFIER, info.labels)
         if self._head.note and not self._writes:
-            typer.echo(self._head.note, err=True)
+            log.info("%s", self._head.note)
 
     def _check_methods(self) -> None:
         """Raise InvalidInput if a method does not fit the model or lacks an option that it needs."""
@@ -291,4 +293,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_alone(main)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import polars as pl
 import typer
 
-from shiftbench.baselines.program import RunOptions, with_options
+from shiftbench.baselines.program import AnswerOptions, run_alone, with_options
 from shiftbench.baselines.robust.method import Robustness, Synonyms, WordMethods
 from shiftbench.baselines.robust.synonyms import SynonymSource
 from shiftbench.baselines.robust.word_training import WordFinetuner
@@ -143,7 +143,7 @@ def _generated_tokens(model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
 
 @with_options
 def main(
-    runs: RunOptions,
+    runs: AnswerOptions,
     *,
     method: WordMethods = None,
     synonyms: Synonyms = SynonymSource.WORDNET,
@@ -163,4 +163,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_alone(main)

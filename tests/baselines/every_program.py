@@ -109,11 +109,11 @@ TRAINED: Mapping[str, Callable[[Place], None]] = {
         "sa", place.synthetic.path, place.out, source=["lamps"], model=place.bert(), epochs=1, precision=place.precision
     ),
     "setfit": lambda place: setfit.main(
-        "sa", place.synthetic.path, place.out, source=["lamps"], target=["tents"], shots=4, rounds=2,
+        "sa", place.synthetic.path, place.out, source=["lamps"], target=["tents"], shots=4,
         encoder=save_sentence_encoder(place.models, place.words),
     ),
     "daicl": lambda place: daicl.main(
-        "sa", place.synthetic.path, place.out, place.llama(), source=["lamps"], target=["tents"], epochs=1,
+        "sa", place.synthetic.path, place.out, model=place.llama(), source=["lamps"], target=["tents"], epochs=1,
         encoder=save_sentence_encoder(place.models / "encoder", place.words), precision=place.precision,
         base_dtype=BaseDtype.BF16,
     ),
