@@ -85,13 +85,13 @@ class AnswerOptions(DomainOptions):
     candidates: Candidates = False
     validation: Validation = False
 
-    def asked(self) -> dict[str, Any]:
+    def prediction_settings(self) -> dict[str, Any]:
         """Return what is predicted beside the test rows, and in what form."""
         return {"candidates": self.candidates, "validation": self.validation}
 
     def settings(self) -> Mapping[str, Any]:
         """Return the options that the predictions of a run depend on; its source and seed tell runs apart."""
-        return {"task": self.task, "targets": self.target, **self.asked()}
+        return {"task": self.task, "targets": self.target, **self.prediction_settings()}
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,9 @@ class RunOptions(AnswerOptions):
 
     probabilities: Probabilities = False
 
-    def asked(self) -> dict[str, Any]:
+    def prediction_settings(self) -> dict[str, Any]:
         """Return what is predicted beside the test rows, and in what form."""
-        return {**super().asked(), "probabilities": self.probabilities}
+        return {**super().prediction_settings(), "probabilities": self.probabilities}
 
 
 def open_work_folder(
@@ -133,7 +133,7 @@ def train_runs(fit: Fit, folder: DatasetFolder, options: AnswerOptions, **more: 
     Raises: InvalidInput as ``train_and_predict``.
     """
     named: dict[str, Any] = {"sources": options.source, "targets": options.target, "seeds": options.seed}
-    return train_and_predict(fit, folder, options.task, **named, **options.asked(), **more)
+    return train_and_predict(fit, folder, options.task, **named, **options.prediction_settings(), **more)
 
 
 def write_results(results: Results, card: Card, out: Path) -> None:
