@@ -86,5 +86,5 @@ def test_methods_train_models_that_write(kinds: DatasetFolder, tmp_path: Path) -
     (rows,) = seen
     assert rows[16:].select("context", "answers").equals(rows[:16].select("context", "answers"))
     assert (rows[16:]["question"] != rows[:16]["question"]).any()
-    assert read_card(tmp_path / "p.card.yaml").name == "t5, from scratch, eda, focal, freelb, smoothing"
+    assert read_card(tmp_path / "p.card.yaml").name == "t5, eda, focal, freelb, smoothing"
     assert pl.read_parquet(out)["prediction"].len() == 30
