@@ -25,22 +25,29 @@ import typer
 from numpy.typing import NDArray
 
 from shiftbench.baselines.program import (
-    Data,
-    Out,
+    DomainOptions,
     Probabilities,
-    Seeds,
-    Sources,
-    Targets,
-    TaskName,
-    check_out_path,
     make_card,
     open_work_folder,
+    run_alone,
+    with_options,
 )
 from shiftbench.baselines.robust.in_context import Layout, find_nearest, label_scores
 from shiftbench.baselines.runs import Run, Trained, require_two_labels, train_and_predict
 from shiftbench.baselines.sbert_lr import EncoderName
 from shiftbench.baselines.training.models import determinism, model_version
-from shiftbench.baselines.training.options import BaseDtype, Deterministic, EvalTokens, Hyperparameters, Precision
+from shiftbench.baselines.training.options import (
+    Accumulate,
+    BaseDtype,
+    BatchSize,
+    Deterministic,
+    Epochs,
+    Hyperparameters,
+    LearningRate,
+    LoraTargets,
+    Precision,
+    PrecisionOption,
+)
 from shiftbench.baselines.training.outputs import write_trained
 from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -59,26 +66,11 @@ SETTINGS = Hyperparameters(epochs=3, batch_size=256, learning_rate=3e-4, weight_
 _LIBRARIES = ("torch", "transformers", "accelerate", "peft", "sentence-transformers")
 
 ModelName = Annotated[str, typer.Option("--model", help="Hub id or path of a causal language model.")]
-Epochs = Annotated[float, typer.Option("--epochs", help="Passes over the train rows.", min=0)]
-BatchSize = Annotated[int, typer.Option("--batch-size", help="Rows per optimizer step.", min=1)]
-LearningRate = Annotated[float, typer.Option("--learning-rate", help="AdamW's highest learning rate.", min=0)]
-Accumulate = Annotated[
-    int, typer.Option("--accumulate", help="Compute each batch in this many parts, to save memory.", min=1)
-]
-PrecisionOption = Annotated[
-    Precision, typer.Option("--precision", help="Number format on a GPU; 'auto': bf16 if the GPU has it.")
-]
 BaseDtypeOption = Annotated[
     BaseDtype,
     typer.Option(
         "--base-dtype",
         help="Number format of the frozen weights: bf16 halves the memory, 4bit (a GPU, bitsandbytes) takes an eighth.",
-    ),
-]
-LoraTargets = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--lora-targets", help=f"Linear layers that get low-rank updates; repeat. Default: {', '.join(PROJECTIONS)}."
     ),
 ]
 
@@ -96,7 +88,6 @@ class Daicl:
         precision: numbers that a GPU computes with.
         base_dtype: numbers of the frozen weights.
         lora_targets: linear layers that get low-rank updates.
-        eval_tokens: tokens that prediction reads at once; default what suits the device.
     """
 
     def __init__(
@@ -111,7 +102,6 @@ class Daicl:
         *,
         base_dtype: BaseDtype = BaseDtype.FP32,
         lora_targets: Sequence[str] = PROJECTIONS,
-        eval_tokens: int | None = None,
     ) -> None:
         from shiftbench.baselines.training.batches import Padding
         from shiftbench.baselines.training.models import Device, load_tokenizer
@@ -125,7 +115,7 @@ class Daicl:
             raise InvalidInput(Problem(what, str(folder.path), ", ".join(f"'{target}'" for target in lacking), cure))
         self._folder, self._task, self._targets, self._inputs = folder, task, targets, info.inputs
         self._model, self._encoder, self._settings = model, encoder, settings
-        self._base_dtype, self._lora_targets, self._eval_tokens = base_dtype, lora_targets, eval_tokens
+        self._base_dtype, self._lora_targets = base_dtype, lora_targets
         self._device = Device.best(precision)
         tokenizer = load_tokenizer(model)
         self._layout = Layout(tokenizer, info.inputs, info.labels, settings.max_length)
@@ -215,7 +205,7 @@ class Daicl:
                 for question in self._layout.questions([demonstrations[number] for number in near], text)
             ]
             read = model, questions, self._padding, self._device, label_scores
-            label_scores_by_question = predict_rows(*read, f"predicting {target}", self._eval_tokens)
+            label_scores_by_question = predict_rows(*read, f"predicting {target}")
             scores[places] = np.asarray(label_scores_by_question, dtype=np.float64).reshape(len(part), -1)
         probabilities = softmax(scores, axis=1)
         return probabilities.argmax(axis=1), probabilities
@@ -233,14 +223,11 @@ class Daicl:
         return self._encoder.encode(encoder_texts(rows, self._inputs))
 
 
+@with_options
 def main(
-    task: TaskName,
-    data: Data,
-    out: Out,
+    domains: DomainOptions,
+    *,
     model: ModelName,
-    source: Sources = None,
-    target: Targets = None,
-    seed: Seeds = None,
     probabilities: Probabilities = False,
     encoder: EncoderName = DEFAULT_ENCODER,
     epochs: Epochs = SETTINGS.epochs,
@@ -251,34 +238,22 @@ def main(
     base_dtype: BaseDtypeOption = BaseDtype.FP32,
     lora_targets: LoraTargets = None,
     deterministic: Deterministic = False,
-    eval_tokens: EvalTokens = None,
 ) -> None:
     """Adapt a language model to each target by labelled source texts in the context of similar target texts.
 
     Example: shiftbench train daicl nli --data build/dr --out daicl.parquet --model meta-llama/Llama-2-7b-hf
     """
-    check_out_path(out)
+    folder, task = domains.open_folder(), domains.task
     require("peft", "train")
-    folder = DatasetFolder.open(data)
-    settings = replace(
-        SETTINGS, epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, accumulate=accumulate
+    settings = SETTINGS.with_typed(
+        epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, accumulate=accumulate
     )
-    targets = target or [name for name, facts in folder.task(task).domains.items() if "test" in facts.splits]
+    targets = domains.target or [name for name, facts in folder.task(task).domains.items() if "test" in facts.splits]
     layers = list(dict.fromkeys(lora_targets or PROJECTIONS))
-    program = Daicl(
-        folder,
-        task,
-        targets,
-        model,
-        Encoder(encoder),
-        settings,
-        precision,
-        base_dtype=base_dtype,
-        lora_targets=layers,
-        eval_tokens=eval_tokens,
-    )
+    frozen: dict[str, Any] = {"base_dtype": base_dtype, "lora_targets": layers}
+    program = Daicl(folder, task, targets, model, Encoder(encoder), settings, precision, **frozen)
     work = open_work_folder(
-        out,
+        domains.out,
         "daicl",
         folder,
         _LIBRARIES,
@@ -288,22 +263,13 @@ def main(
         model=[model, model_version(model)],
         encoder=encoder,
         settings=asdict(settings),
-        precision=[precision, base_dtype],
-        lora_targets=layers,
+        precision=precision,
+        **frozen,
         deterministic=deterministic,
-        eval_tokens=eval_tokens,
     )
+    named: dict[str, Any] = {"sources": domains.source, "targets": targets, "seeds": domains.seed}
     with determinism(asked=deterministic):
-        results = train_and_predict(
-            program.fit,
-            folder,
-            task,
-            sources=source,
-            targets=targets,
-            seeds=seed,
-            probabilities=probabilities,
-            work=work,
-        )
+        results = train_and_predict(program.fit, folder, task, **named, probabilities=probabilities, work=work)
     record = results.records[0]
     card = make_card(
         folder,
@@ -318,8 +284,8 @@ def main(
         tuning_trials=1,
         extra_data="train texts of the target domain, without labels",
     )
-    write_trained(results, card, out, work)
+    write_trained(results, card, domains.out, work)
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_alone(main)

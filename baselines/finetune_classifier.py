@@ -9,8 +9,9 @@ Leaves out: one training on several GPUs, for which ``shiftbench grid`` runs one
     shiftbench train finetune-classifier nli --data build/dr --out deberta.parquet --model microsoft/deberta-v3-small
 """
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ import typer
 from numpy.typing import NDArray
 
 from shiftbench.baselines.models.heads import CLASSIFIER, Head
-from shiftbench.baselines.program import RunOptions, with_options
+from shiftbench.baselines.program import RunOptions, run_alone, with_options
 from shiftbench.baselines.robust.method import (
     OF_DOMAINS,
     OF_FEATURES,
@@ -31,7 +32,7 @@ from shiftbench.baselines.robust.method import (
 from shiftbench.baselines.robust.synonyms import SynonymSource
 from shiftbench.baselines.runs import Predict, Run, Trained, require_two_labels
 from shiftbench.baselines.training.finetuner import Finetuner, Score, Stages
-from shiftbench.baselines.training.options import Adapter, TrainingOptions
+from shiftbench.baselines.training.options import TrainingOptions
 from shiftbench.baselines.training.outputs import default_name
 from shiftbench.baselines.training.program import finetune
 from shiftbench.builders.encoder import find_prompt
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from shiftbench.baselines.training.batches import Features
     from shiftbench.baselines.training.trainer import Objective
 
+log = logging.getLogger(__name__)
 Methods = Annotated[
     list[Method] | None,
     typer.Option("--method", help="Train with this robustness method; repeat for several."),
@@ -66,16 +68,15 @@ class ClassifierFinetuner(Finetuner):
         info: TaskInfo,
         options: TrainingOptions,
         robustness: Robustness,
-        target_texts: Callable[[], pl.DataFrame] | None = None,
         prompt: str = "",
     ) -> None:
         super().__init__(info, options)
-        self._robustness, self._target_texts, self._prompt = robustness, target_texts, prompt
+        self._robustness, self._prompt = robustness, prompt
         self._check_methods()
         self._writes = bool(self.config.is_encoder_decoder)
         self._head = Head.of(self.config, CLASSIFIER, info.labels)
         if self._head.note and not self._writes:
-            typer.echo(self._head.note, err=True)
+            log.info("%s", self._head.note)
 
     def _check_methods(self) -> None:
         """Raise InvalidInput if a method does not fit the model or lacks an option that it needs."""
@@ -91,9 +92,6 @@ class ClassifierFinetuner(Finetuner):
         if of_features and (not reads_both_ways or self.config.is_encoder_decoder):
             what, cure = "this method is for encoders", "leave it out, or choose such a model"
             raise InvalidInput(Problem(what, "--method", f"'{of_features[0]}' with {self.config.model_type}", cure))
-        if Method.DAPT in methods and self.options.adapter is not Adapter.NONE:
-            what, cure = "DAPT trains the model's body, which an adapter keeps frozen", "leave one of them out"
-            raise InvalidInput(Problem(what, "--method dapt, --adapter", cure=cure))
         if Method.SOUP in methods and len(set(self.options.keep_state or ())) < 2:
             cure = "give --keep-state at least twice, as 1 and 2"
             raise InvalidInput(Problem("a soup averages kept states: it needs two or more", "--method soup", cure=cure))
@@ -147,10 +145,8 @@ class ClassifierFinetuner(Finetuner):
 
         score = None if run.validation is None else self.scorer(run, run.validation)
         n_classes = len(self.info.labels)
-        body, loss = cache(partial(self._adapt_body, run)), partial(self._validation_loss, run)
-        return MethodStages(
-            self._robustness.methods, rows, run.validation, n_classes, run.seed, features, score, body, loss
-        )
+        loss = partial(self._validation_loss, run)
+        return MethodStages(self._robustness.methods, rows, run.validation, n_classes, run.seed, features, score, loss)
 
     def _validation_loss(self, run: Run, model: Any) -> float:
         """Compute the mean cross entropy of a model on the source's validation rows."""
@@ -159,14 +155,6 @@ class ClassifierFinetuner(Finetuner):
         assert run.validation is not None
         log_p = log_softmax(self._logits(model, run.validation, "validating"), axis=1)
         return float(-log_p[np.arange(len(log_p)), run.validation["label"].to_numpy()].mean())
-
-    def _adapt_body(self, run: Run) -> Mapping[str, Any]:
-        """Train the pretrained body on the targets' train texts."""
-        from shiftbench.baselines.robust.dapt import adapt_body
-
-        assert self._target_texts is not None
-        texts = self._features(self._target_texts(), self.train_length)
-        return adapt_body(self.options.model, texts, self.tokenizer, self._padding, run.seed, self._device, run.scratch)
 
     def build(self, seed: int) -> Any:
         """Load a pretrained encoder with a layer that scores each label, or an encoder-decoder as it is."""
@@ -246,19 +234,6 @@ class ClassifierFinetuner(Finetuner):
         return class_logits(output.logits, self._words) if self._writes else output.logits
 
 
-def _target_texts(runs: RunOptions) -> pl.DataFrame:
-    """Read the train rows of the targets, without their labels."""
-    folder = runs.open_folder()
-    domains = folder.task(runs.task).domains
-    trainable = [name for name, facts in domains.items() if "train" in facts.splits]
-    lacking = sorted(set(runs.target or ()) - set(trainable))
-    if lacking:
-        what, cure = "a target has no train texts to adapt to", "name other targets with --target"
-        raise InvalidInput(Problem(what, str(folder.path), ", ".join(f"'{name}'" for name in lacking), cure))
-    chosen = [name for name in trainable if not runs.target or name in runs.target]
-    return pl.concat([folder.split(runs.task, name, "train").drop("label") for name in chosen])
-
-
 @with_options
 def main(
     runs: RunOptions,
@@ -276,19 +251,15 @@ def main(
     if words and training.save_model is not None:
         what, cure = "a saved model would lose its prompt", "leave out one of them"
         raise InvalidInput(Problem(what, "--prompt, --save-model", cure=cure))
-    texts, more = partial(_target_texts, runs), {}
-    if Method.DAPT in robustness.methods:
-        texts()  # raises before any training if the texts cannot be read
-        more = {"extra_data": "train texts of the targets, without labels"}
     finetune(
         "finetune-classifier",
-        partial(ClassifierFinetuner, robustness=robustness, target_texts=texts, prompt=words),
+        partial(ClassifierFinetuner, robustness=robustness, prompt=words),
         runs,
         training,
         settings={**robustness.settings, **({"prompt": words} if words else {})},
-        facts={"name": ", ".join([default_name(training), *robustness.settings.get("methods", ())])} | more,
+        facts={"name": ", ".join([default_name(training), *robustness.settings.get("methods", ())])},
     )
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_alone(main)

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-import typer
 
-from shiftbench.baselines.program import RunOptions, with_options
+from shiftbench.baselines.program import AnswerOptions, run_alone, with_options
 from shiftbench.baselines.runs import Predict, Run
 from shiftbench.baselines.training.finetuner import Finetuner, Score
 from shiftbench.baselines.training.options import RECIPES, TrainingOptions
@@ -108,7 +107,7 @@ def _f1(answers: Sequence[str], rows: pl.DataFrame) -> np.ndarray:
 
 
 @with_options
-def main(runs: RunOptions, training: TrainingOptions) -> None:
+def main(runs: AnswerOptions, training: TrainingOptions) -> None:
     """Fine-tune an encoder to answer questions by a span of their context.
 
     Example: shiftbench train finetune-qa qa --data build/dr --out minilm.parquet --epochs 2
@@ -117,4 +116,4 @@ def main(runs: RunOptions, training: TrainingOptions) -> None:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_alone(main)

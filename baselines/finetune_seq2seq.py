@@ -1,10 +1,9 @@
 """Fine-tune an encoder-decoder that writes its answer: questions, summaries, titles, and answers to questions.
 
-Any encoder-decoder by Hub id or path, such as T5 and BART; --from-scratch draws all weights anew, so that tokenizer
-and configuration alone are needed. The source's validation rows choose the epoch (and, with --sweep, the
-hyperparameters): by ROUGE-L for written text, which needs no other model, by token F1 for answers. BOSS's methods but
-the ensemble (--method) can be put to it. Where a question has no answer the model learns to write so. Texts are written
-by beam search, greedily by default; a stopped training goes on where it was. Leaves out: sampling.
+Any encoder-decoder by Hub id or path, such as T5 and BART. The source's validation rows choose the epoch (and, with
+--sweep, the hyperparameters): by ROUGE-L for written text, which needs no other model, by token F1 for answers. BOSS's
+methods but the ensemble (--method) can be put to it. Where a question has no answer the model learns to write so. Texts
+are written by beam search, greedily by default; a stopped training goes on where it was. Leaves out: sampling.
 
     shiftbench train finetune-seq2seq qg --data build/dr --out qg.parquet --model google-t5/t5-base
 """
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import polars as pl
 import typer
 
-from shiftbench.baselines.program import RunOptions, with_options
+from shiftbench.baselines.program import AnswerOptions, run_alone, with_options
 from shiftbench.baselines.robust.method import Robustness, Synonyms, WordMethods
 from shiftbench.baselines.robust.synonyms import SynonymSource
 from shiftbench.baselines.robust.word_training import WordFinetuner
@@ -46,12 +45,6 @@ class WritingOptions(TrainingOptions):
     """The options of a fine-tuning program, and those of writing."""
 
     model: Annotated[str, typer.Option("--model", help="Hub id or path of the encoder-decoder.")] = "google-t5/t5-base"
-    from_scratch: Annotated[
-        bool,
-        typer.Option(
-            "--from-scratch", help="Start from random weights; only configuration and tokenizer are the model's."
-        ),
-    ] = False
     beams: Annotated[int, typer.Option("--beams", help="Beams of the beam search; 1: greedy decoding.", min=1)] = 1
     max_target: Annotated[
         int | None,
@@ -89,16 +82,12 @@ class Seq2seqFinetuner(WordFinetuner):
         return "question" if self.info.kind is TaskKind.EXTRACTIVE_QA else self.info.inputs[0]
 
     def build(self, seed: int) -> Any:
-        """Load the model or draw it anew; its own generation settings are replaced by ours."""
+        """Load the model; its own generation settings are replaced by ours."""
         from transformers import GenerationConfig
 
-        from shiftbench.baselines.training.models import load_model, new_model, prepare
+        from shiftbench.baselines.training.models import load_model, prepare
 
-        auto_class = "AutoModelForSeq2SeqLM"
-        if self.options.from_scratch:
-            model = new_model(auto_class, self.config, seed)
-        else:
-            model = load_model(auto_class, self.options.model, seed)
+        model = load_model("AutoModelForSeq2SeqLM", self.options.model, seed)
         # A model's own settings may ask for long summaries, or stop at 20 tokens.
         marks = {name: getattr(model.generation_config, name) for name in _MARKS}
         model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
@@ -143,7 +132,7 @@ def _generated_tokens(model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
 
 @with_options
 def main(
-    runs: RunOptions,
+    runs: AnswerOptions,
     *,
     method: WordMethods = None,
     synonyms: Synonyms = SynonymSource.WORDNET,
@@ -155,12 +144,10 @@ def main(
     """
     kinds = (TaskKind.GENERATION, TaskKind.EXTRACTIVE_QA)
     robustness = Robustness.of(method, synonyms)
-    parts = [default_name(training), *(["from scratch"] if training.from_scratch else [])]
-    facts: dict[str, Any] = {"name": ", ".join([*parts, *robustness.settings.get("methods", ())])}
-    facts |= {"base_model": None} if training.from_scratch else {}
+    facts = {"name": ", ".join([default_name(training), *robustness.settings.get("methods", ())])}
     trainer = partial(Seq2seqFinetuner, robustness=robustness)
     finetune("finetune-seq2seq", trainer, runs, training, kinds=kinds, settings=robustness.settings, facts=facts)
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_alone(main)

@@ -8,17 +8,17 @@ out: a CRF over the tags, and soft prompts.
     shiftbench train finetune-tagger ner --data build/boss --out ner.parquet --model microsoft/deberta-v3-base
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-import typer
 from numpy.typing import NDArray
 
 from shiftbench.baselines.models.heads import TAGGER, Head
-from shiftbench.baselines.program import RunOptions, with_options
+from shiftbench.baselines.program import AnswerOptions, run_alone, with_options
 from shiftbench.baselines.robust.method import Robustness, Synonyms, WordMethods
 from shiftbench.baselines.robust.synonyms import SynonymSource
 from shiftbench.baselines.robust.word_training import WordFinetuner
@@ -31,6 +31,8 @@ from shiftbench.baselines.training.word_pieces import WordPieces, word_pieces
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.metrics.tagging import span_counts, span_f1, tag_notation, tag_scheme
 from shiftbench.validation.vocabulary import TOKENS, TaskKind
+
+log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from shiftbench.baselines.training.batches import Features
@@ -47,7 +49,7 @@ class TaggerFinetuner(WordFinetuner):
         self.check_places()
         self._head = Head.of(self.config, TAGGER, info.labels)
         if self._head.note:
-            typer.echo(self._head.note, err=True)
+            log.info("%s", self._head.note)
         self.robustness = robustness or Robustness()
 
     @property
@@ -105,7 +107,7 @@ def _best_tags(model: Any, batch: Mapping[str, Any]) -> Sequence[NDArray[np.int6
 
 @with_options
 def main(
-    runs: RunOptions,
+    runs: AnswerOptions,
     *,
     method: WordMethods = None,
     synonyms: Synonyms = SynonymSource.WORDNET,
@@ -128,4 +130,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_alone(main)

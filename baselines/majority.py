@@ -8,10 +8,9 @@ Leaves out: everything about the text.
 
 import numpy as np
 import polars as pl
-import typer
 from numpy.typing import NDArray
 
-from shiftbench.baselines.program import RunOptions, make_card, train_runs, with_options, write_results
+from shiftbench.baselines.program import RunOptions, make_card, run_alone, train_runs, with_options, write_results
 from shiftbench.baselines.runs import Predict, Run
 
 
@@ -47,4 +46,4 @@ def main(runs: RunOptions) -> None:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_alone(main)

@@ -16,10 +16,19 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from shiftbench.baselines.program import RunOptions, make_card, open_work_folder, train_runs, with_options
+from shiftbench.baselines.program import RunOptions, make_card, open_work_folder, run_alone, train_runs, with_options
 from shiftbench.baselines.runs import Run, Trained, require_two_labels
 from shiftbench.baselines.training.models import determinism, model_version
-from shiftbench.baselines.training.options import Deterministic, EvalTokens, Hyperparameters, Precision, TrainingOptions
+from shiftbench.baselines.training.options import (
+    Accumulate,
+    Deterministic,
+    Epochs,
+    Hyperparameters,
+    LearningRate,
+    Precision,
+    PrecisionOption,
+    TrainingOptions,
+)
 from shiftbench.baselines.training.outputs import write_trained
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.validation.command_line import require
@@ -29,19 +38,6 @@ SETTINGS = Hyperparameters(epochs=5, batch_size=16, learning_rate=1e-5, weight_d
 _LIBRARIES = ("torch", "transformers", "accelerate")
 
 ModelName = Annotated[str, typer.Option("--model", help="Hub id or path of the pretrained encoder.")]
-Epochs = Annotated[float, typer.Option("--epochs", help="Passes over the train rows.", min=0)]
-LearningRate = Annotated[float, typer.Option("--learning-rate", help="Adam's highest learning rate.", min=0)]
-Accumulate = Annotated[
-    int,
-    typer.Option(
-        "--accumulate",
-        help="Compute each batch in this many parts; each is contrasted with itself and the memory.",
-        min=1,
-    ),
-]
-PrecisionOption = Annotated[
-    Precision, typer.Option("--precision", help="Number format on a GPU; 'auto': bf16 if the GPU has it.")
-]
 
 
 class Mscl:
@@ -52,23 +48,15 @@ class Mscl:
         model: Hub id or path of the encoder.
         settings: hyperparameters; warm-up is always over 200 steps.
         precision: numbers that a GPU computes with.
-        eval_tokens: word pieces that prediction reads at once; default what suits the device.
     """
 
-    def __init__(
-        self,
-        info: TaskInfo,
-        model: str,
-        settings: Hyperparameters,
-        precision: Precision,
-        eval_tokens: int | None = None,
-    ) -> None:
+    def __init__(self, info: TaskInfo, model: str, settings: Hyperparameters, precision: Precision) -> None:
         from shiftbench.baselines.training.batches import Padding
         from shiftbench.baselines.training.models import Device, load_config, load_tokenizer, padding_token
         from shiftbench.baselines.training.pieces import usable_token_length
 
         self._info, self._model, self._settings = info, model, settings
-        self._device, self._eval_tokens = Device.best(precision), eval_tokens
+        self._device = Device.best(precision)
         self._tokenizer = load_tokenizer(model)
         self._padding = Padding(padding_token(self._tokenizer, model))
         self._length = usable_token_length(load_config(model), TrainingOptions(), settings.max_length)
@@ -110,7 +98,7 @@ class Mscl:
         from shiftbench.baselines.training.prediction import logits, predict_rows
 
         features = self._features(rows)
-        row_logits = predict_rows(model, features, self._padding, self._device, logits, tokens=self._eval_tokens)
+        row_logits = predict_rows(model, features, self._padding, self._device, logits)
         probabilities = softmax(np.asarray(row_logits, dtype=np.float64), axis=1)
         return probabilities.argmax(axis=1), probabilities
 
@@ -124,7 +112,6 @@ def main(
     accumulate: Accumulate = SETTINGS.accumulate,
     precision: PrecisionOption = Precision.AUTO,
     deterministic: Deterministic = False,
-    eval_tokens: EvalTokens = None,
 ) -> None:
     """Train an encoder with a memory-based supervised contrastive loss beside cross entropy.
 
@@ -132,8 +119,8 @@ def main(
     """
     folder = runs.open_folder()
     require("peft", "train")
-    settings = replace(SETTINGS, epochs=epochs, learning_rate=learning_rate, accumulate=accumulate)
-    program = Mscl(folder.task(runs.task), model, settings, precision, eval_tokens)
+    settings = SETTINGS.with_typed(epochs=epochs, learning_rate=learning_rate, accumulate=accumulate)
+    program = Mscl(folder.task(runs.task), model, settings, precision)
     work = open_work_folder(
         runs.out,
         "mscl",
@@ -144,7 +131,6 @@ def main(
         settings=asdict(settings),
         precision=precision,
         deterministic=deterministic,
-        eval_tokens=eval_tokens,
     )
     with determinism(asked=deterministic):
         results = train_runs(program.fit, folder, runs, work=work)
@@ -162,4 +148,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_alone(main)

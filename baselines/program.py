@@ -1,5 +1,6 @@
 """The parts that every baseline program shares: options, card and output files; the training loop is in ``runs``."""
 
+import logging
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,14 +17,16 @@ from shiftbench.baselines.runs import Fit, Results, WorkFolder, train_and_predic
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.cards import Card, write_card
 from shiftbench.validation.command_line import DataOption, PredictionOut, with_options
+from shiftbench.validation.notices import heard_notes
 from shiftbench.validation.output_files import check_place, refuse_folder, replace_file
 from shiftbench.validation.report import InvalidInput, Problem
 
 __all__ = [
-    "Candidates", "Data", "Out", "Probabilities", "RunOptions", "Seeds", "Sources", "Targets", "TaskName", "Validation",
-    "check_out_path", "make_card", "open_work_folder", "train_runs", "typed_command", "with_options", "write_outputs",
-    "write_results",
+    "AnswerOptions", "Candidates", "Data", "DomainOptions", "Out", "Probabilities", "RunOptions", "Seeds", "Sources",
+    "Targets", "TaskName", "Validation", "check_out_path", "make_card", "open_work_folder", "run_alone", "train_runs",
+    "typed_command", "with_options", "write_outputs", "write_results",
 ]  # fmt: skip
+log = logging.getLogger(__name__)
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help="Task of the dataset folder, such as 'nli'.")]
 Data = DataOption
 Out = PredictionOut
@@ -59,8 +62,8 @@ Seeds = Annotated[
 
 
 @dataclass(frozen=True)
-class RunOptions:
-    """The options of a program that trains: one run a source and seed, each predicting every target."""
+class DomainOptions:
+    """The options of every program that trains: one run a source and seed, each predicting the targets."""
 
     task: TaskName
     data: Data
@@ -68,24 +71,38 @@ class RunOptions:
     source: Sources = None
     target: Targets = None
     seed: Seeds = None
-    candidates: Candidates = False
-    probabilities: Probabilities = False
-    validation: Validation = False
 
     def open_folder(self) -> DatasetFolder:
         """Open the dataset folder, after checking that the output can be written."""
         check_out_path(self.out)
         return DatasetFolder.open(self.data)
 
+
+@dataclass(frozen=True)
+class AnswerOptions(DomainOptions):
+    """The options of a program whose answers have no probabilities."""
+
+    candidates: Candidates = False
+    validation: Validation = False
+
+    def prediction_settings(self) -> dict[str, Any]:
+        """Return what is predicted beside the test rows, and in what form."""
+        return {"candidates": self.candidates, "validation": self.validation}
+
     def settings(self) -> Mapping[str, Any]:
         """Return the options that the predictions of a run depend on; its source and seed tell runs apart."""
-        return {
-            "task": self.task,
-            "targets": self.target,
-            "candidates": self.candidates,
-            "probabilities": self.probabilities,
-            "validation": self.validation,
-        }
+        return {"task": self.task, "targets": self.target, **self.prediction_settings()}
+
+
+@dataclass(frozen=True)
+class RunOptions(AnswerOptions):
+    """The options of a program that predicts labels."""
+
+    probabilities: Probabilities = False
+
+    def prediction_settings(self) -> dict[str, Any]:
+        """Return what is predicted beside the test rows, and in what form."""
+        return {**super().prediction_settings(), "probabilities": self.probabilities}
 
 
 def open_work_folder(
@@ -104,29 +121,19 @@ def open_work_folder(
     return WorkFolder(out, {"program": program, "data": folder.content_hash, "versions": versions, **settings})
 
 
-def train_runs(fit: Fit, folder: DatasetFolder, options: RunOptions, **more: Any) -> Results:
+def train_runs(fit: Fit, folder: DatasetFolder, options: AnswerOptions, **more: Any) -> Results:
     """Train and predict what the options ask for.
 
     Args:
         fit: trains one run.
         folder: the dataset.
-        options: task, sources, targets, seeds and whether candidates are predicted.
+        options: task, sources, targets, seeds and what else is predicted.
         **more: further arguments of ``train_and_predict``.
     Returns: the predictions of all runs, with a record of each.
     Raises: InvalidInput as ``train_and_predict``.
     """
-    return train_and_predict(
-        fit,
-        folder,
-        options.task,
-        sources=options.source,
-        targets=options.target,
-        seeds=options.seed,
-        candidates=options.candidates,
-        probabilities=options.probabilities,
-        validation=options.validation,
-        **more,
-    )
+    named: dict[str, Any] = {"sources": options.source, "targets": options.target, "seeds": options.seed}
+    return train_and_predict(fit, folder, options.task, **named, **options.prediction_settings(), **more)
 
 
 def write_results(results: Results, card: Card, out: Path) -> None:
@@ -166,7 +173,7 @@ def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
     with replace_file(card_path) as new_card, replace_file(out) as new:
         writers[out.suffix](predictions.rechunk(), new)  # bytes depend on chunks otherwise
         write_card(card, new_card)
-    typer.echo(f"wrote {out} ({len(predictions):,} predictions) and {card_path}", err=True)
+    log.info("wrote %s (%s predictions) and %s", out, f"{len(predictions):,}", card_path)
     return card_path
 
 
@@ -209,3 +216,9 @@ def typed_command() -> str:
     alone = program.resolve().parent == Path(__file__).resolve().parent
     start = ["python", "-m", f"shiftbench.baselines.{program.stem}"] if alone else ["shiftbench"]
     return shlex.join([*start, *sys.argv[1:]])
+
+
+def run_alone(program: Callable[..., None]) -> None:
+    """Run a program that was started by its file: its options are those of the command line, its notes are heard."""
+    with heard_notes():
+        typer.run(program)

@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.baselines.program import with_options
+from shiftbench.baselines.program import run_alone, with_options
 from shiftbench.baselines.prompting.demonstrations import fixed_demonstrations, random_demonstrations
 from shiftbench.baselines.prompting.options import PromptingOptions
 from shiftbench.baselines.prompting.program import PromptingProgram
@@ -71,4 +71,4 @@ def main(options: FewShotOptions) -> None:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_alone(main)

@@ -16,7 +16,7 @@ from typing import Annotated
 import polars as pl
 import typer
 
-from shiftbench.baselines.program import with_options
+from shiftbench.baselines.program import run_alone, with_options
 from shiftbench.baselines.prompting.demonstrations import ChooseDemonstrations, require_rows
 from shiftbench.baselines.prompting.options import PromptingOptions
 from shiftbench.baselines.prompting.program import PromptingProgram
@@ -67,4 +67,4 @@ def main(options: RetrievalOptions) -> None:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_alone(main)

@@ -5,8 +5,8 @@ continues where it was.
 """
 
 import json
+import logging
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,16 +16,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from shiftbench.builders.cache import cache_key
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.output_files import replace_file
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import SOURCE_JOINER, TaskKind, source_parts
 
+log = logging.getLogger(__name__)
 RawAnswers = tuple[NDArray[np.int64] | Sequence[Any], NDArray[np.float64] | None]
 """What a model says of n rows: label codes, tag codes (a list a row) or texts; and confidences in [0, 1], shape (n,),
 or the probabilities of the labels by code, shape (n, labels up to the last one known), or None."""
@@ -202,13 +203,11 @@ def train_and_predict(
     runs = [(source, seed) for source in sources for seed in dict.fromkeys(seeds or (0,))]
     frames: list[pl.DataFrame] = []
     records: list[dict[str, Any]] = []
-    for number, (source, seed) in enumerate(
-        tqdm(runs, desc="training", unit="model", disable=None, file=sys.stderr), start=1
-    ):
+    for number, (source, seed) in enumerate(progress(runs, desc="training", unit="model"), start=1):
         finished = work.read_finished(source, seed) if work else None
         if work:  # a log file, which has no progress bar, shows progress by these lines
             what = "train" if finished is None else "trained before, kept"
-            tqdm.write(f"{number} of {len(runs)}: {what}: {source}, seed {seed}", file=sys.stderr)
+            log.info("%d of %d: %s: %s, seed %d", number, len(runs), what, source, seed)
         if finished is None:
             train, held_out = (
                 _source_rows(folder, task, source, "train"),

@@ -15,7 +15,7 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from shiftbench.baselines.program import RunOptions, make_card, train_runs, with_options, write_results
+from shiftbench.baselines.program import RunOptions, make_card, run_alone, train_runs, with_options, write_results
 from shiftbench.baselines.runs import Fit, FittedClassifier, Predict, Run, require_two_labels
 from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts, find_prompt
 from shiftbench.builders.static_encoder import STATIC_ENCODER
@@ -93,4 +93,4 @@ def main(runs: RunOptions, encoder: EncoderName = DEFAULT_ENCODER, prompt: Promp
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_alone(main)

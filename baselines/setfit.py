@@ -9,7 +9,6 @@ each kind a text. Leaves out: the differentiable head, distillation, any tuning.
     shiftbench train setfit nli --data build/dr --out setfit.parquet --shots 8
 """
 
-from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -17,7 +16,7 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from shiftbench.baselines.program import RunOptions, make_card, open_work_folder, train_runs, with_options
+from shiftbench.baselines.program import RunOptions, make_card, open_work_folder, run_alone, train_runs, with_options
 from shiftbench.baselines.runs import FittedClassifier, Run, Trained, require_two_labels
 from shiftbench.baselines.sbert_lr import EncoderName
 from shiftbench.baselines.training.models import determinism, model_version, seeded
@@ -30,34 +29,8 @@ _LIBRARIES = ("sentence-transformers", "scikit-learn", "torch", "transformers", 
 _PREDICTION_ROWS = 64
 
 Shots = Annotated[int, typer.Option("--shots", metavar="N", help="Train texts of each label; 0 takes all.", min=0)]
-Rounds = Annotated[
-    int, typer.Option("--rounds", metavar="R", help="Pairs of either kind for each train text.", min=1, max=1000)
-]
-Epochs = Annotated[float, typer.Option("--epochs", help="Passes over the pairs.", min=0)]
-LearningRate = Annotated[float, typer.Option("--learning-rate", help="AdamW's highest learning rate.", min=0)]
-BatchSize = Annotated[int, typer.Option("--batch-size", help="Pairs an optimizer step.", min=1)]
-
-
-@dataclass(frozen=True)
-class SetfitSettings:
-    """Hyperparameters of one training.
-
-    Attributes:
-        shots: train texts of each label, all of a label that has fewer; 0 takes all of every label.
-        rounds: R, pairs of either kind for each train text.
-        epochs: passes over the pairs.
-        learning_rate: AdamW's highest.
-        batch_size: pairs an optimizer step.
-    """
-
-    shots: int = 8
-    rounds: int = 20
-    epochs: float = 1.0
-    learning_rate: float = 2e-5
-    batch_size: int = 16
-
-
-DEFAULTS = SetfitSettings()
+ROUNDS, EPOCHS, LEARNING_RATE, BATCH_SIZE = 20, 1.0, 2e-5, 16
+"""The paper's settings: R, passes over the pairs, AdamW's highest learning rate, pairs an optimizer step."""
 
 
 def draw_shots(labels: NDArray[np.int64], shots: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -94,14 +67,14 @@ def contrast_pairs(
     return np.stack(by_kind, axis=1).reshape(-1, 2), np.tile([1, 0], wanted)
 
 
-def fit_setfit(run: Run, encoder: str, inputs: tuple[str, ...], settings: SetfitSettings) -> Trained:
+def fit_setfit(run: Run, encoder: str, inputs: tuple[str, ...], shots: int) -> Trained:
     """Train an encoder on pairs of a run's texts, and a logistic regression on its vectors.
 
     Args:
         run: its train rows and seed.
         encoder: Hub id or path of a sentence encoder.
         inputs: the input columns.
-        settings: hyperparameters.
+        shots: train texts of each label, all of a label that has fewer; 0 takes all of every label.
     Returns: a classifier, with what was trained on.
     Raises: InvalidInput when the rows have one label only.
     """
@@ -111,13 +84,13 @@ def fit_setfit(run: Run, encoder: str, inputs: tuple[str, ...], settings: Setfit
     require_two_labels(run.train)
     rng = np.random.default_rng([run.seed, 0])
     labels = run.train["label"].to_numpy()
-    places = draw_shots(labels, settings.shots, rng)
+    places = draw_shots(labels, shots, rng)
     train, labels = run.train[places], labels[places]
     texts = encoder_texts(train, inputs)
     with seeded(run.seed):
         model = SentenceTransformer(str(offline_weights(encoder) or encoder))
         model.max_seq_length = min(model.max_seq_length or MAX_WINDOW, MAX_WINDOW)
-        n_pairs = _tune(model, texts, *contrast_pairs(labels, settings.rounds, rng), settings, run.seed)
+        n_pairs = _tune(model, texts, *contrast_pairs(labels, ROUNDS, rng), run.seed)
     head = LogisticRegression(random_state=run.seed).fit(_vectors(model, texts), labels)
 
     def probabilities(rows: pl.DataFrame) -> NDArray[np.float64]:
@@ -136,7 +109,6 @@ def _tune(
     texts: list[str],
     pairs: NDArray[np.int64],
     is_same_label: NDArray[np.int64],
-    settings: SetfitSettings,
     seed: int,
 ) -> int:
     """Train the encoder in place; returns the number of pairs."""
@@ -157,9 +129,9 @@ def _tune(
     with TemporaryDirectory(prefix="shiftbench-setfit-") as place:
         how = SentenceTransformerTrainingArguments(
             place,
-            num_train_epochs=settings.epochs,
-            per_device_train_batch_size=settings.batch_size,
-            learning_rate=settings.learning_rate,
+            num_train_epochs=EPOCHS,
+            per_device_train_batch_size=BATCH_SIZE,
+            learning_rate=LEARNING_RATE,
             warmup_steps=0.1,
             seed=seed,
             use_cpu=not torch.cuda.is_available(),
@@ -182,11 +154,7 @@ def _vectors(model: Any, texts: list[str]) -> NDArray[np.float64]:
 def main(
     runs: RunOptions,
     encoder: EncoderName = DEFAULT_ENCODER,
-    shots: Shots = DEFAULTS.shots,
-    rounds: Rounds = DEFAULTS.rounds,
-    epochs: Epochs = DEFAULTS.epochs,
-    learning_rate: LearningRate = DEFAULTS.learning_rate,
-    batch_size: BatchSize = DEFAULTS.batch_size,
+    shots: Shots = 8,
     deterministic: Deterministic = False,
 ) -> None:
     """Fine-tune a sentence encoder on pairs of a few texts a label, then train logistic regression on its vectors.
@@ -196,7 +164,6 @@ def main(
     folder = runs.open_folder()
     require("sentence_transformers", "encoder")
     require("accelerate", "train")
-    settings = SetfitSettings(shots, rounds, epochs, learning_rate, batch_size)
     inputs = folder.task(runs.task).inputs
     work = open_work_folder(
         runs.out,
@@ -205,11 +172,11 @@ def main(
         _LIBRARIES,
         **runs.settings(),
         model=[encoder, model_version(str(offline_weights(encoder) or encoder))],
-        settings=asdict(settings),
+        shots=shots,
         deterministic=deterministic,
     )
     with determinism(asked=deterministic):
-        results = train_runs(lambda run: fit_setfit(run, encoder, inputs, settings), folder, runs, work=work)
+        results = train_runs(lambda run: fit_setfit(run, encoder, inputs, shots), folder, runs, work=work)
     card = make_card(
         folder,
         libraries=_LIBRARIES,
@@ -225,4 +192,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_alone(main)

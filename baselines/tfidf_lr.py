@@ -8,10 +8,9 @@ Leaves out: any tuning; scikit-learn's defaults stand, but for the number of ite
 
 import numpy as np
 import polars as pl
-import typer
 from numpy.typing import NDArray
 
-from shiftbench.baselines.program import RunOptions, make_card, train_runs, with_options, write_results
+from shiftbench.baselines.program import RunOptions, make_card, run_alone, train_runs, with_options, write_results
 from shiftbench.baselines.runs import Fit, FittedClassifier, Predict, Run, require_two_labels
 from shiftbench.validation.report import InvalidInput, Problem
 
@@ -78,4 +77,4 @@ def main(runs: RunOptions) -> None:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_alone(main)

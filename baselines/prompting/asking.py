@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from tqdm import tqdm
+from typing import TYPE_CHECKING, Any
 
 from shiftbench.baselines.prompting.cache import AnswerStore, answer_key
 from shiftbench.baselines.prompting.models import LanguageModel, ModelAnswer, Request
 from shiftbench.validation.report import InvalidInput, Problem, counted
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 _AGAIN = "answers are kept: the same command continues from there"
 

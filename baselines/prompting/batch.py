@@ -5,13 +5,12 @@ A batch is answered within a day at half of the price. The same command is typed
 """
 
 import json
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
-
-import typer
 
 from shiftbench.baselines.prompting.asking import Asker, Budget, Prices
 from shiftbench.baselines.prompting.cache import AnswerStore
@@ -22,6 +21,7 @@ from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.output_files import replace_file
 from shiftbench.validation.report import InvalidInput, Problem, counted, first_line
 
+log = logging.getLogger(__name__)
 MOST_REQUESTS = 50_000
 MOST_BYTES = 190_000_000
 """What one file may hold: OpenAI takes 50,000 requests and 200 MB."""
@@ -134,14 +134,14 @@ def collect_batch(model: ModelServer, requests: Mapping[bytes, Request], out: Pa
     return n_found
 
 
-def print_stage(stage: BatchStage, files: Sequence[Path], names: Sequence[str], n: int) -> None:
-    """Print on standard error what a step did, and what comes next."""
+def log_stage(stage: BatchStage, files: Sequence[Path], names: Sequence[str], n: int) -> None:
+    """Log what a step did, and what comes next."""
     if stage is BatchStage.WRITE:
         line = f"wrote {counted(n, 'request')} to {', '.join(path.name for path in files) or 'no file'}"
         line += "; --batch send sends them" if files else ": all answers are known, leave --batch out"
     else:
         line = f"sent {', '.join(names)}; --batch collect fetches the answers, within a day"
-    typer.echo(line, err=True)
+    log.info("%s", line)
 
 
 def _keep_answers(model: ModelServer, requests: Mapping[bytes, Request], text: str, store: AnswerStore) -> int:

@@ -12,7 +12,7 @@ from shiftbench.baselines.prompting.batch import (
     BatchStage,
     RequestCollector,
     collect_batch,
-    print_stage,
+    log_stage,
     send_batch,
     write_batch,
 )
@@ -21,7 +21,7 @@ from shiftbench.baselines.prompting.demonstrations import ChooseDemonstrations
 from shiftbench.baselines.prompting.local import LocalModel
 from shiftbench.baselines.prompting.models import Request
 from shiftbench.baselines.prompting.options import PromptingOptions
-from shiftbench.baselines.prompting.run import choose_subset, print_account, prompt_and_predict
+from shiftbench.baselines.prompting.run import choose_subset, log_account, prompt_and_predict
 from shiftbench.baselines.prompting.server import ModelServer
 from shiftbench.baselines.prompting.task_prompt import PromptProtocol, TaskPrompt
 from shiftbench.builders.cache import check_cache
@@ -79,7 +79,7 @@ class PromptingProgram:
     def ask_and_write(
         self, choose: ChooseDemonstrations | None, *, libraries: Sequence[str] = (), **facts: Any
     ) -> None:
-        """Predict all test rows, print requests, tokens and dollars, and write prediction file and card.
+        """Predict all test rows, log requests, tokens and dollars, and write prediction file and card.
 
         Args:
             choose: chooses demonstrations; None asks without any.
@@ -97,7 +97,7 @@ class PromptingProgram:
                     return
             asker = Asker(self.model, store, prices, budget)
             predictions = self._predict(asker, choose)
-        print_account(asker, predictions)
+        log_account(asker, predictions)
         card = make_card(
             self.folder,
             libraries=[*libraries, *(["torch", "transformers"] if options.local else ["openai"])],
@@ -137,5 +137,5 @@ class PromptingProgram:
             return True
         files = write_batch(model, requests, out) if stage is BatchStage.WRITE else []
         names = send_batch(model, out) if stage is BatchStage.SEND else []
-        print_stage(stage, files, names, len(requests))
+        log_stage(stage, files, names, len(requests))
         return False

@@ -1,12 +1,10 @@
 """The loop of programs that prompt: every source lends demonstrations, every target's test rows are asked about."""
 
-import sys
+import logging
 from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
-import typer
-from tqdm import tqdm
 
 from shiftbench.baselines.prompting.asking import Asker
 from shiftbench.baselines.prompting.calibration import CONTENT_FREE, calibrated_scores
@@ -15,9 +13,11 @@ from shiftbench.baselines.prompting.task_prompt import TaskPrompt
 from shiftbench.baselines.runs import choose_sources
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem, counted, did_you_mean
 from shiftbench.validation.vocabulary import NO_SOURCE, UNPARSED, source_parts
 
+log = logging.getLogger(__name__)
 FEWSHOT = "fewshot"
 
 
@@ -80,11 +80,10 @@ def prompt_and_predict(
     named = [NO_SOURCE] if choose is None else _choose_sources(folder, task, sources, domains)
     runs = [(source, seed) for source in named for seed in dict.fromkeys(seeds or (0,))]
     of = f"{counted(len(rows), 'test row')} of subset '{subset}', {counted(len(runs), 'run')}"
-    typer.echo(f"asking about {counted(len(rows) * len(runs), 'row')}: {of}", err=True)
+    log.info("asking about %s: %s", counted(len(rows) * len(runs), "row"), of)
     parts = []
-    bar: tqdm[Any]
     n_prompts = len(runs) * len(rows) * (1 + len(CONTENT_FREE) * calibrates)
-    with tqdm(total=n_prompts, desc="asking", unit="prompt", disable=None, file=sys.stderr) as bar:
+    with progress(total=n_prompts, desc="asking", unit="prompt") as bar:
         for source, seed in runs:
             prompt = prompts[seed % len(prompts)]
             shown = _demonstrations(folder, task, source, rows, choose, seed) if choose else [()] * len(rows)
@@ -134,8 +133,8 @@ def _read_scores(texts: Sequence[str], n: int, labels: Sequence[str]) -> pl.Data
     )
 
 
-def print_account(asker: Asker, predictions: pl.DataFrame) -> None:
-    """Print on standard error how many requests were answered, their tokens and cost, and the unusable answers.
+def log_account(asker: Asker, predictions: pl.DataFrame) -> None:
+    """Log how many requests were answered, their tokens and cost, and the unusable answers.
 
     Args:
         asker: what asked the model.
@@ -148,7 +147,7 @@ def print_account(asker: Asker, predictions: pl.DataFrame) -> None:
     if asker.cost is not None:
         line += f"; ${asker.cost:,.4f}, ${asker.spent:,.4f} of it now"
     unparsed = int((predictions["prediction"] == UNPARSED).sum())
-    typer.echo(f"{line}; {unparsed:,} of {len(predictions):,} predictions could not be read", err=True)
+    log.info("%s; %s of %s predictions could not be read", line, f"{unparsed:,}", f"{len(predictions):,}")
 
 
 def _demonstrations(

@@ -3,7 +3,7 @@
 Holds the combination of methods (``method``) and its parts. BOSS's five (sec. 4.1): noisy copies (``eda``,
 ``synonyms``), adversarial embeddings (``freelb``), losses (``losses``) and a bias model (``bias``). Losses of several
 domains: ``group_dro``, ``coral``, ``irm``, ``dann``, ``lisa``, on what the last layer reads (``last_layer``). Before or
-after training (``stages``): ``dapt``, ``swad``, ``averages`` (WiSE-FT, soups), ``dfr``, ``temperature``.
+after training (``stages``): ``swad``, ``averages`` (WiSE-FT, soups), ``dfr``, ``temperature``.
 Depth F1's two: MSCL's classifier and contrastive loss (``contrastive``), DAICL's layout of labelled examples in context
 (``in_context``). ``README.md`` lists what differs from the authors' code, and tells how to add a method.
 

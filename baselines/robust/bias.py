@@ -1,6 +1,5 @@
 """BOSS's ensemble (learned-mixin): a bag-of-words model learns what words alone predict, the main model the rest."""
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,10 +10,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils import skip_init
-from tqdm import tqdm
 
 from shiftbench.baselines.robust.losses import ReadLogits, cross_entropy, inputs_of, logits_of
 from shiftbench.baselines.training.trainer import Batch
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
 
 WORDS = 5_000
@@ -56,7 +55,7 @@ def cross_fitted_bias(rows: pl.DataFrame, inputs: Sequence[str], n_classes: int,
     labels, groups = rows["label"].to_numpy(), rows["group"].to_numpy()
     votes = np.ones((len(rows), n_classes))
     folds = list(GroupKFold(min(FOLDS, n_groups), shuffle=True, random_state=seed).split(texts, None, groups))
-    for fitted, left_out in tqdm(folds, desc="bias model", unit="fold", leave=False, disable=None, file=sys.stderr):
+    for fitted, left_out in progress(folds, desc="bias model", unit="fold", leave=False):
         vectorizer = TfidfVectorizer(max_features=WORDS)
         try:
             features = vectorizer.fit_transform(texts[fitted])

@@ -37,12 +37,11 @@ class Method(StrEnum):
     SOUP = "soup"
     SWAD = "swad"
     TEMPERATURE = "temperature"
-    DAPT = "dapt"
 
 
 OF_DOMAINS = frozenset({Method.GROUP_DRO, Method.CORAL, Method.IRM, Method.DANN, Method.LISA})
 """Methods whose loss tells the domains of the train rows apart."""
-OF_FEATURES = frozenset({Method.CORAL, Method.DANN, Method.LISA, Method.DFR, Method.WISE_FT, Method.DAPT})
+OF_FEATURES = frozenset({Method.CORAL, Method.DANN, Method.LISA, Method.DFR, Method.WISE_FT})
 """Methods that need an encoder, and most of them what its last layer reads."""
 OF_VALIDATION = frozenset({Method.DFR, Method.SOUP, Method.SWAD, Method.TEMPERATURE})
 """Methods that use the source's validation rows."""

@@ -30,7 +30,6 @@ class MethodStages:
         seed: seed of the run.
         features: reads what a model's last layer reads of rows, shape (n, d).
         score: of a model on the validation rows; None where there are none.
-        body: trains the model's body on texts of the targets; gives its weights.
         loss: of a model on the validation rows.
     """
 
@@ -41,15 +40,10 @@ class MethodStages:
     seed: int
     features: Callable[[Any, pl.DataFrame], NDArray[np.float32]]
     score: Callable[[Any], float] | None
-    body: Callable[[], Mapping[str, Any]]
     loss: Callable[[Any], float]
 
     def begin(self, model: Any) -> Any:
-        """Build what training starts from: DAPT's body, and the fitted last layer that WiSE-FT needs."""
-        if Method.DAPT in self.methods:
-            mismatch = model.base_model.load_state_dict(self.body(), strict=False)  # a pooler stays as it is
-            if mismatch.unexpected_keys:
-                raise ValueError(f"the classifier's body has no {mismatch.unexpected_keys[0]}")
+        """Build what training starts from: the fitted last layer that WiSE-FT needs."""
         if Method.WISE_FT in self.methods:
             from shiftbench.baselines.robust.averages import copy_state
             from shiftbench.baselines.robust.last_layer import fit_layer, set_last_layer

@@ -166,7 +166,7 @@ class Finetuner(ABC):
         """Run a model over features; arguments as for ``predict_rows``."""
         from shiftbench.baselines.training.prediction import predict_rows
 
-        return predict_rows(model, rows, self._padding, self._device, read, description, self.options.eval_tokens)
+        return predict_rows(model, rows, self._padding, self._device, read, description)
 
     def _build_with_padding(self, seed: int) -> Any:
         """Build the model and set its padding token; the seed also draws an adapter's weights."""

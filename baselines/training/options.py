@@ -71,6 +71,10 @@ class Hyperparameters:
     eval_max_length: int = 512
     accumulate: int = 1
 
+    def with_typed(self, **typed: Any) -> "Hyperparameters":
+        """Replace the settings that were typed; None stands for one that was not."""
+        return replace(self, **{name: value for name, value in typed.items() if value is not None})
+
 
 _PAPER_GRID = tuple(
     {"learning_rate": rate, "batch_size": size} for size in (4, 8, 16, 64) for rate in (1e-5, 5e-5, 1e-4)
@@ -99,18 +103,29 @@ SWEEPS: Mapping[str, tuple[Mapping[str, Any], ...]] = {"none": ({},), "dr": _PAP
 GENERATION_SWEEPS: Mapping[str, tuple[Mapping[str, Any], ...]] = {"none": ({},), "dr": _GENERATION_GRID}
 
 
+Epochs = Annotated[float | None, typer.Option("--epochs", help="Passes over the train rows.", min=0)]
+BatchSize = Annotated[int | None, typer.Option("--batch-size", help="Rows per optimizer step.", min=1)]
+LearningRate = Annotated[
+    float | None, typer.Option("--learning-rate", help="The optimizer's highest learning rate.", min=0)
+]
+Accumulate = Annotated[
+    int | None, typer.Option("--accumulate", help="Compute each batch in this many parts, to save memory.", min=1)
+]
+LoraTargets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--lora-targets",
+        help="Linear layers that get low-rank updates, as 'q_proj'; repeat. Default: those that peft knows; of daicl "
+        "q, k, v and o.",
+    ),
+]
+PrecisionOption = Annotated[
+    Precision, typer.Option("--precision", help="Number format on a GPU; 'auto': bf16 if the GPU has it.")
+]
 Deterministic = Annotated[
     bool,
     typer.Option(
         "--deterministic", help="Use deterministic algorithms only, so that a GPU gives the same result again."
-    ),
-]
-EvalTokens = Annotated[
-    int | None,
-    typer.Option(
-        "--eval-tokens",
-        help="Word pieces per pass in prediction; halved if memory is short. Default: 4,096; on a GPU 32,768.",
-        min=1,
     ),
 ]
 
@@ -126,20 +141,16 @@ class TrainingOptions:
     sweep: Annotated[
         str, typer.Option("--sweep", help="Choose hyperparameters on validation rows: 'none', or the grid of 'dr'.")
     ] = "none"
-    epochs: Annotated[float | None, typer.Option("--epochs", help="Passes over the train rows.", min=0)] = None
-    batch_size: Annotated[int | None, typer.Option("--batch-size", help="Rows per optimizer step.", min=1)] = None
-    learning_rate: Annotated[
-        float | None, typer.Option("--learning-rate", help="AdamW's highest learning rate.", min=0)
-    ] = None
+    epochs: Epochs = None
+    batch_size: BatchSize = None
+    learning_rate: LearningRate = None
     max_length: Annotated[
         int | None, typer.Option("--max-length", help="Most word pieces of a text that training reads.", min=8)
     ] = None
     eval_max_length: Annotated[
         int | None, typer.Option("--eval-max-length", help="Most word pieces of a text that prediction reads.", min=8)
     ] = None
-    accumulate: Annotated[
-        int | None, typer.Option("--accumulate", help="Compute each batch in this many parts, to save memory.", min=1)
-    ] = None
+    accumulate: Accumulate = None
     select: Annotated[
         bool, typer.Option("--select/--no-select", help="Keep the epoch that is best on the source's validation rows.")
     ] = True
@@ -152,13 +163,7 @@ class TrainingOptions:
     adapter_size: Annotated[
         int, typer.Option("--adapter-size", help="Rank of low-rank updates, or tokens of a soft prompt.", min=1)
     ] = 16
-    lora_targets: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--lora-targets",
-            help="Linear layers that get low-rank updates, as 'q_proj'; repeat. Default: those that peft knows.",
-        ),
-    ] = None
+    lora_targets: LoraTargets = None
     train_size: Annotated[
         int | None, typer.Option("--train-size", help="Train on this many rows of a source, drawn by seed.", min=1)
     ] = None
@@ -175,11 +180,8 @@ class TrainingOptions:
             "--save-model", metavar="DIR", help="Write each trained model to DIR/SOURCE-SEED, as transformers reads it."
         ),
     ] = None
-    precision: Annotated[
-        Precision, typer.Option("--precision", help="Number format on a GPU; 'auto': bf16 if the GPU has it.")
-    ] = Precision.AUTO
+    precision: PrecisionOption = Precision.AUTO
     deterministic: Deterministic = False
-    eval_tokens: EvalTokens = None
     name: Annotated[str | None, typer.Option("--name", help="The model's name on the board.")] = None
 
     def hyperparameters(self, recipes: Mapping[str, Hyperparameters] = RECIPES) -> Hyperparameters:
@@ -190,7 +192,7 @@ class TrainingOptions:
         if self.recipe not in recipes:
             raise _unknown("--recipe", self.recipe, list(recipes))
         typed = {field.name: getattr(self, field.name, None) for field in fields(Hyperparameters)}
-        chosen = replace(recipes[self.recipe], **{name: value for name, value in typed.items() if value is not None})
+        chosen = recipes[self.recipe].with_typed(**typed)
         last = max(self.keep_state or (), default=0)
         if last > chosen.epochs:
             what, cure = "a state to keep comes after the end of training", f"give at most {chosen.epochs:g}"

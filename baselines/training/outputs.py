@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from shiftbench.baselines.program import RunOptions, make_card, open_work_folder, write_outputs, write_results
+from shiftbench.baselines.program import AnswerOptions, make_card, open_work_folder, write_outputs, write_results
 from shiftbench.baselines.runs import Results, WorkFolder
 from shiftbench.baselines.training.models import model_version
 from shiftbench.baselines.training.options import Adapter, TrainingOptions
@@ -19,7 +19,7 @@ _LIBRARIES = ("torch", "transformers", "accelerate", "peft")
 
 
 def training_work(
-    program: str, folder: DatasetFolder, runs: RunOptions, options: TrainingOptions, more: Mapping[str, Any]
+    program: str, folder: DatasetFolder, runs: AnswerOptions, options: TrainingOptions, more: Mapping[str, Any]
 ) -> WorkFolder:
     """Return the folder beside the prediction file where finished runs are kept, with all that they depend on.
 

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from tqdm import tqdm
 
 from shiftbench.baselines.training.batches import Features, Padding
 from shiftbench.baselines.training.models import Device, enough_memory
+from shiftbench.validation.progress import progress
 
 _TOKENS = {"cpu": 4096, "cuda": 32768}
 """Tokens a forward pass: enough to keep a device busy, little enough for its caches or memory."""
@@ -59,7 +59,7 @@ def predict_rows(
         torch.inference_mode(),
         device.computing(),
         _precise_head(model, device),
-        tqdm(total=len(first), desc=description, unit="row", disable=None if description else True, leave=False) as bar,
+        progress(total=len(first), desc=description, unit="row", shown=bool(description), leave=False) as bar,
     ):
         start = 0
         while start < len(order):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from shiftbench.baselines.program import RunOptions, train_runs
+from shiftbench.baselines.program import AnswerOptions, train_runs
 from shiftbench.baselines.training.finetuner import Finetuner
 from shiftbench.baselines.training.models import determinism
 from shiftbench.baselines.training.options import TrainingOptions
@@ -19,7 +19,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 def finetune(
     program: str,
     trainer: Callable[[TaskInfo, Options], Finetuner],
-    runs: RunOptions,
+    runs: AnswerOptions,
     training: Options,
     *,
     kinds: Sequence[TaskKind] = (TaskKind.CLASSIFICATION,),

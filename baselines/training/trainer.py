@@ -5,10 +5,10 @@ same dropout, and ends in the same weights.
 """
 
 import errno
+import logging
 import math
 import os
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from tqdm import tqdm
 from transformers import Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 from transformers.trainer_utils import IntervalStrategy, SaveStrategy
@@ -29,7 +28,9 @@ from shiftbench.baselines.training.models import Device, enough_memory, n_parame
 from shiftbench.baselines.training.options import Hyperparameters
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.output_files import replace_file
+from shiftbench.validation.progress import progress
 
+log = logging.getLogger(__name__)
 Batch = dict[str, Tensor]
 Loss = Callable[[Any, Batch], Tensor]
 """One forward pass and its mean loss: model and batch in, a number out."""
@@ -151,7 +152,7 @@ def train(
             trainer.add_callback(callback)
         checkpoint = _last_checkpoint(folder)
         if checkpoint:
-            tqdm.write(f"continuing after step {checkpoint.name.split('-')[1]}", file=sys.stderr)
+            log.info("continuing after step %s", checkpoint.name.split("-")[1])
         start = time.perf_counter()
         if settings.epochs > 0:
             trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
@@ -347,9 +348,7 @@ class _Bar(TrainerCallback):
         self._total = total
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._bar = tqdm(
-            total=self._total, initial=state.global_step, desc="steps", leave=False, disable=None, file=sys.stderr
-        )
+        self._bar = progress(total=self._total, initial=state.global_step, desc="steps", unit="step", leave=False)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._bar.update()

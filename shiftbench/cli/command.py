@@ -53,7 +53,7 @@ class _Programs(Group):
         if cmd_name not in PROGRAMS:
             return None
         program = importlib.import_module(f"shiftbench.baselines.{cmd_name.replace('-', '_')}")
-        command = typer.Typer(**PLAIN)
+        command = typer.Typer(add_completion=False, **PLAIN)
         command.command(cmd_name, cls=Command)(program.main)
         return typer.main.get_command(command)
 

@@ -28,6 +28,9 @@ GONE_OPTIONS = {
     "--log-to": "log what --json writes by your tracker's own call; the FAQ shows the lines",
     "--gpu": "--dry-run times this machine; run it on the machine that has the GPU",
     "--price": "multiply the hours that --dry-run prints by your price",
+    "--eval-tokens": "prediction reads half as many texts at once by itself where memory is short",
+    "--from-scratch": "save a model of random weights with transformers, and give its folder",
+    "--rounds": "SetFit has the settings of its paper; --shots is what is left to choose",
 }
 """Options whose work went, with what does it now."""
 

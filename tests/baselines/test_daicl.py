@@ -39,7 +39,7 @@ def run(folder: DatasetFolder, out: Path, model: str, **options: Any) -> pl.Data
         "accumulate": 2,
         "epochs": 1,
     } | options
-    daicl.main("sa", folder.path, out, model, **given)
+    daicl.main("sa", folder.path, out, model=model, **given)
     return pl.read_parquet(out)
 
 

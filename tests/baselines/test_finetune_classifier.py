@@ -15,6 +15,7 @@ from shiftbench.baselines.robust.method import Method
 from shiftbench.baselines.robust.synonyms import SynonymSource
 from shiftbench.baselines.training import trainer
 from shiftbench.baselines.training.options import Adapter, Precision
+from shiftbench.baselines.training.prediction import _TOKENS
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.cards import read_card
@@ -180,7 +181,7 @@ def test_a_model_that_reads_from_left_to_right_takes_no_freelb(synthetic: Datase
 
 @pytest.mark.parametrize("pad", [None, pytest.param("[PAD]", marks=pytest.mark.long)])
 def test_a_decoder_classifies_whatever_its_files_say_of_padding(
-    pad: str | None, synthetic: DatasetFolder, tmp_path: Path
+    pad: str | None, synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither configuration names a padding token; each text's label is read at its own last token."""
     llama = save_llama(tmp_path / "model", words_in(synthetic, "sa"))
@@ -189,7 +190,8 @@ def test_a_decoder_classifies_whatever_its_files_say_of_padding(
         (llama / name).write_text(json.dumps({**content, key: value}), encoding="utf-8")
     options: dict[str, Any] = {"epochs": 1, "adapter": Adapter.LORA, "lora_targets": ["q_proj", "v_proj"]}
     together = run(tmp_path / "a.parquet", synthetic, str(llama), **options)
-    alone = run(tmp_path / "b.parquet", synthetic, str(llama), **options, eval_tokens=1)
+    monkeypatch.setitem(_TOKENS, "cpu", 1)
+    alone = run(tmp_path / "b.parquet", synthetic, str(llama), **options)
     assert together["prediction"].equals(alone["prediction"])
     np.testing.assert_allclose(together["confidence"], alone["confidence"], atol=1e-5)
     assert together["confidence"].n_unique() > 20

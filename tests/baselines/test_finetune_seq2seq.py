@@ -21,10 +21,10 @@ from tests.baselines.tiny_models import save_t5
 from tests.baselines.training.tiny_tokenizers import t5_tokenizer
 
 
-def test_a_model_from_scratch_learns_to_copy(kinds: DatasetFolder, tmp_path: Path) -> None:
+def test_a_model_of_random_weights_learns_to_copy(kinds: DatasetFolder, tmp_path: Path) -> None:
     out = tmp_path / "p.parquet"
     model = save_t5(tmp_path / "t5", LETTERS)
-    options = {"epochs": 3, "learning_rate": 8e-3, "batch_size": 64, "max_target": 8, "from_scratch": True}
+    options = {"epochs": 3, "learning_rate": 8e-3, "batch_size": 64, "max_target": 8}
     finetune_seq2seq.main("copies", kinds.path, out, model=model, **options)
     frame = pl.read_parquet(out).join(kinds.split("copies", "short", "test"), on="id")
     pairs = [
@@ -33,17 +33,16 @@ def test_a_model_from_scratch_learns_to_copy(kinds: DatasetFolder, tmp_path: Pat
         for pair in zip_longest(row["prediction"].split(), row["target_text"].split())
     ]
     assert len(frame) == 200
-    print("ACC", sum(written == asked for written, asked in pairs) / len(pairs))
     assert sum(written == asked for written, asked in pairs) / len(pairs) > 0.95
     card = read_card(tmp_path / "p.card.yaml")
-    assert card.name == "t5, from scratch"
-    assert card.base_model is None
+    assert card.name == "t5"
+    assert card.base_model == model
     assert card.model_selection == "source-validation"
 
 
 def test_answers_are_written_within_their_length_by_a_search_with_beams(kinds: DatasetFolder, tmp_path: Path) -> None:
     out = tmp_path / "p.parquet"
-    options = {"epochs": 1, "train_size": 32, "batch_size": 8, "max_target": 3, "beams": 2, "from_scratch": True}
+    options = {"epochs": 1, "train_size": 32, "batch_size": 8, "max_target": 3, "beams": 2}
     model = save_t5(tmp_path / "t5", [*WORDS, "No", "answer"])
     finetune_seq2seq.main("questions", kinds.path, out, model=model, source=["open"], **options)
     frame = read_predictions(out)
@@ -56,19 +55,19 @@ def test_what_cannot_write_is_refused(task: str, kinds: DatasetFolder, tmp_path:
     words = {"tags": "this baseline is for generation and extractive_qa tasks", "copies": "the model is no encoder-dec"}
     model = str(save_bert(tmp_path / "m", WORDS)) if task == "copies" else save_t5(tmp_path / "m", WORDS)
     with pytest.raises(InvalidInput, match=words[task]):
-        finetune_seq2seq.main(task, kinds.path, tmp_path / "p.parquet", model=model, from_scratch=True)
+        finetune_seq2seq.main(task, kinds.path, tmp_path / "p.parquet", model=model)
 
 
 def test_a_vocabulary_larger_than_the_models_is_refused(kinds: DatasetFolder, tmp_path: Path) -> None:
     model = save_t5(tmp_path / "m", WORDS)
     t5_tokenizer([*WORDS, "zebra"]).save_pretrained(model)
     with pytest.raises(InvalidInput, match="--model: the tokenizer has more tokens than the model"):
-        finetune_seq2seq.main("copies", kinds.path, tmp_path / "p.parquet", model=model, from_scratch=True)
+        finetune_seq2seq.main("copies", kinds.path, tmp_path / "p.parquet", model=model)
 
 
 def test_methods_train_models_that_write(kinds: DatasetFolder, tmp_path: Path) -> None:
     """Copies of questions have other questions, and the context and answer of their original."""
-    options = {"epochs": 1, "train_size": 16, "batch_size": 8, "max_target": 3, "from_scratch": True, "select": False}
+    options = {"epochs": 1, "train_size": 16, "batch_size": 8, "max_target": 3, "select": False}
     model, out = save_t5(tmp_path / "t5", [*WORDS, "No", "answer"]), tmp_path / "p.parquet"
     methods = [WordMethod(name) for name in ("eda", "freelb", "focal", "smoothing")]
     seen = []
@@ -87,5 +86,5 @@ def test_methods_train_models_that_write(kinds: DatasetFolder, tmp_path: Path) -
     (rows,) = seen
     assert rows[16:].select("context", "answers").equals(rows[:16].select("context", "answers"))
     assert (rows[16:]["question"] != rows[:16]["question"]).any()
-    assert read_card(tmp_path / "p.card.yaml").name == "t5, from scratch, eda, focal, freelb, smoothing"
+    assert read_card(tmp_path / "p.card.yaml").name == "t5, eda, focal, freelb, smoothing"
     assert pl.read_parquet(out)["prediction"].len() == 30

@@ -38,28 +38,22 @@ def test_pairs_alternate_and_are_gone_through_again() -> None:
     assert negative[2:4].tolist() == negative[:2].tolist()
 
 
-def test_training_moves_texts_of_a_label_together(synthetic: DatasetFolder, tmp_path: Path) -> None:
+def test_training_moves_texts_of_a_label_together(
+    synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With the encoder trained, a seed's file is the same twice, and better than that of the frozen encoder."""
     encoder = save_sentence_encoder(tmp_path / "encoder", words_in(synthetic, "sa"))
 
-    def scores(name: str, **options: float) -> pl.DataFrame:
-        out = tmp_path / name
-        setfit.main(
-            "sa",
-            synthetic.path,
-            out,
-            source=["lamps"],
-            target=["lamps"],
-            encoder=encoder,
-            shots=16,
-            rounds=10,
-            **options,
-        )
+    monkeypatch.setattr(setfit, "ROUNDS", 10)
+
+    def scores(name: str, learning_rate: float) -> pl.DataFrame:
+        monkeypatch.setattr(setfit, "LEARNING_RATE", learning_rate)
+        out, domains = tmp_path / name, {"source": ["lamps"], "target": ["lamps"]}
+        setfit.main("sa", synthetic.path, out, **domains, encoder=encoder, shots=16)
         return read_predictions(out)
 
-    trained, again = scores("a.parquet", learning_rate=3e-3), scores("b.parquet", learning_rate=3e-3)
+    trained, again, frozen = (scores(*each) for each in (("a.parquet", 3e-3), ("b.parquet", 3e-3), ("c.parquet", 0)))
     assert trained.equals(again)
-    frozen = scores("c.parquet", learning_rate=0)
     gold = synthetic.test("sa").select(
         "id", gold=pl.col("label").replace_strict(dict(enumerate(synthetic.task("sa").labels)))
     )
@@ -79,4 +73,4 @@ def test_one_label_is_refused(synthetic: DatasetFolder) -> None:
 
     train = synthetic.split("sa", "lamps", "train").filter(pl.col("label") == 0)
     with pytest.raises(InvalidInput, match="the same label"):
-        setfit.fit_setfit(Run("lamps", 0, train), "nowhere", ("text",), setfit.DEFAULTS)
+        setfit.fit_setfit(Run("lamps", 0, train), "nowhere", ("text",), 8)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from transformers import RobertaConfig, RobertaModel, RobertaTokenizer, T5Config
+from transformers import RobertaConfig, RobertaModel, RobertaTokenizer, T5Config, T5ForConditionalGeneration
 from transformers.utils import logging
 
 from shiftbench.baselines.training.models import seeded
@@ -41,12 +41,14 @@ def save_sentence_encoder(
 
 
 def save_t5(folder: Path, words: Sequence[str]) -> str:
-    """Save what training an encoder-decoder from scratch needs, configuration and tokenizer; returns the path."""
+    """Save an encoder-decoder of random weights, and its tokenizer; returns the path."""
     tokenizer = t5_tokenizer(words)
-    T5Config(
+    config = T5Config(
         vocab_size=len(tokenizer), d_model=32, d_kv=8, d_ff=64, num_layers=1, num_heads=4, dropout_rate=0.0,
         feed_forward_proj="gated-gelu", relative_attention_num_buckets=8, relative_attention_max_distance=16,
         decoder_start_token_id=0, pad_token_id=0, eos_token_id=1,
-    ).save_pretrained(folder)  # fmt: skip
+    )  # fmt: skip
+    with seeded(0):
+        T5ForConditionalGeneration(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return str(folder)

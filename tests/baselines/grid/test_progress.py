@@ -19,13 +19,6 @@ from shiftbench.validation.report import InvalidInput
 HASH = "0" * 64
 
 
-@pytest.fixture
-def heard(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    """Return the notes that a command would write on standard error."""
-    caplog.set_level("INFO", logger="shiftbench")
-    return caplog
-
-
 def trial(source: str, seed: int = 0, model: str = "m", version: str = "polars 2") -> Trial:
     return Trial(model, "majority", (), "nli", source, seed, HASH, (version,))
 

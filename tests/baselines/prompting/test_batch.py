@@ -24,7 +24,7 @@ def step(folder: DatasetFolder, server: ChatServer, out: Path, stage: BatchStage
 
 def test_a_batch_gives_what_single_requests_give(
     synthetic: DatasetFolder, server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    heard: pytest.LogCaptureFixture,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(module, "MOST_REQUESTS", 20)  # two files
     server.reply = lambda body: ["positive", "negative"][len(body["messages"][-1]["content"]) % 2]
@@ -34,7 +34,7 @@ def test_a_batch_gives_what_single_requests_give(
     assert len(lines) == 30
     assert {line["url"] for line in lines} == {"/v1/chat/completions"}
     assert lines[0]["body"].keys() == {"model", "messages", "temperature", "max_tokens"}
-    assert "wrote 30 requests to p.batch-0.jsonl, p.batch-1.jsonl; --batch send" in capsys.readouterr().err
+    assert "wrote 30 requests to p.batch-0.jsonl, p.batch-1.jsonl; --batch send" in heard.text
     step(synthetic, server, out, BatchStage.SEND)
     with pytest.raises(InvalidInput, match="the batch was sent before"):
         step(synthetic, server, out, BatchStage.SEND)

@@ -94,14 +94,14 @@ def test_demonstrations_from_an_ood_data_set(boss: DatasetFolder, server: ChatSe
 
 
 def test_few_shots_make_a_grid_of_the_domains_of_the_fewshot_subset(
-    synthetic: DatasetFolder, server: ChatServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    synthetic: DatasetFolder, server: ChatServer, tmp_path: Path, heard: pytest.LogCaptureFixture
 ) -> None:
     server.reply = lambda _: "neutral"
     frame, card = run(synthetic, server, tmp_path / "p.parquet", "nli", target=["kitchen", "orchard"])
     assert set(frame["source"]) == {"harbour", "kitchen", "orchard"}
     ids = synthetic.subset("nli", "fewshot")["id"]
     assert sorted(frame.filter(source="kitchen")["id"]) == sorted(ids.filter(~ids.str.contains("/harbour/")))
-    assert "asking about 180 rows: 60 test rows of subset 'fewshot', 3 runs\n" in capsys.readouterr().err
+    assert "asking about 180 rows: 60 test rows of subset 'fewshot', 3 runs\n" in heard.text
     assert (card.subset, card.shots, card.paradigm) == ("fewshot", 4, "few-shot")
     assert card.tokens == 12 * len(server.asked)
     (scores,) = score_file(tmp_path / "p.parquet", synthetic, "fewshot", n_draws=0).tasks
@@ -124,20 +124,20 @@ def test_without_shots_there_is_no_source(synthetic: DatasetFolder, server: Chat
 
 
 def test_a_rerun_asks_nothing_and_writes_the_same(
-    synthetic: DatasetFolder, server: ChatServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    synthetic: DatasetFolder, server: ChatServer, tmp_path: Path, heard: pytest.LogCaptureFixture
 ) -> None:
     server.reply = lambda body: ["positive", "negative", "no idea"][len(body["messages"][-1]["content"]) % 3]
     options = {"source": ["lamps"], "target": ["tents"], "seed": [0, 1]}
     first, card = run(synthetic, server, tmp_path / "a.parquet", "sa", **options)
     n_asked = len(server.asked)
     assert n_asked == len(first) == 60
-    capsys.readouterr()
+    heard.clear()
     second, again = run(synthetic, server, tmp_path / "b.parquet", "sa", **options)
     assert len(server.asked) == n_asked
     assert second.equals(first)
     assert again.tokens == card.tokens
     unparsed = int((first["prediction"] == UNPARSED).sum())
-    said = capsys.readouterr().err
+    said = heard.text
     assert "0 requests answered now, 60 answered before; 600 tokens read, 120 written; " in said
     assert f"{unparsed} of 60 predictions could not be read" in said
     assert unparsed > 0

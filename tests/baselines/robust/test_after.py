@@ -10,29 +10,11 @@ import torch
 from scipy.special import softmax
 
 from shiftbench.baselines.robust.averages import copy_state, greedy_soup, mean_state, wise_ft
-from shiftbench.baselines.robust.dapt import mask_pieces
 from shiftbench.baselines.robust.dfr import fit_balanced_layer
 from shiftbench.baselines.robust.last_layer import fit_layer, set_last_layer
-from shiftbench.baselines.robust.losses import IGNORED
 from shiftbench.baselines.robust.swad import Stretches, find_valley
 from shiftbench.baselines.robust.temperature import fit_temperature
 from shiftbench.validation.report import InvalidInput
-
-
-def test_masks_are_drawn_as_their_shares_say() -> None:
-    """Devlin et al. 2019, app. A.1: of 15% of the pieces, 80% masked, 10% any other, 10% as they are."""
-    torch.manual_seed(0)
-    ids = torch.randint(5, 1000, (200, 500))
-    labels = ids.clone()
-    labels[:, 0] = IGNORED
-    shown, asked = mask_pieces(ids, labels, 4, 1000)
-    chosen = asked != IGNORED
-    assert not chosen[:, 0].any()
-    assert torch.equal(asked[chosen], ids[chosen])
-    assert torch.equal(shown[~chosen], ids[~chosen])
-    assert chosen[:, 1:].float().mean().item() == pytest.approx(0.15, abs=0.005)
-    assert (shown[chosen] == 4).float().mean().item() == pytest.approx(0.8, abs=0.02)
-    assert (shown[chosen] == ids[chosen]).float().mean().item() == pytest.approx(0.1, abs=0.02)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

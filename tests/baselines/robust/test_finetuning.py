@@ -9,10 +9,9 @@ from typing import Any
 import polars as pl
 import pytest
 import torch
-from transformers import AutoModel, T5Config, T5ForConditionalGeneration
+from transformers import T5Config, T5ForConditionalGeneration
 
 from shiftbench.baselines import finetune_classifier
-from shiftbench.baselines.robust.dapt import adapt_body
 from shiftbench.baselines.robust.method import Method
 from shiftbench.baselines.robust.swad import StretchMean
 from shiftbench.baselines.robust.synonyms import SynonymSource
@@ -124,35 +123,6 @@ def test_methods_of_several_domains_and_those_after_training(
     card = read_card(tmp_path / "p.card.yaml")
     assert card.name.endswith(", ".join(sorted(methods)))
     assert card.extra_data is None
-
-
-def test_dapt_reads_the_targets_texts_before_training_and_keeps_what_it_learnt(
-    synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = save_bert(tmp_path / "model", ["[MASK]", *words_in(synthetic, "nli")])
-    settings = json.loads((model / "tokenizer_config.json").read_text(encoding="utf-8"))
-    (model / "tokenizer_config.json").write_text(json.dumps(settings | {"mask_token": "[MASK]"}), encoding="utf-8")
-    rows, bodies = [], []
-
-    def seen(name: str, texts: Any, *given: Any) -> Any:
-        rows.append(texts)
-        bodies.append(adapt_body(name, texts[:32], *given))
-        return bodies[-1]
-
-    monkeypatch.setattr("shiftbench.baselines.robust.dapt.adapt_body", seen)
-    options = {"target": ["orchard"], "source": ["harbour"], "keep_state": [0.0]}
-    trained(synthetic, tmp_path / "p.parquet", str(model), ["dapt"], **options)
-    (texts,) = rows
-    assert len(texts) == len(synthetic.split("nli", "orchard", "train"))
-    assert all("labels" not in row for row in texts)
-    before = AutoModel.from_pretrained(str(model)).state_dict()
-    name = "embeddings.word_embeddings.weight"
-    assert not torch.equal(bodies[0][name], before[name])
-    assert read_card(tmp_path / "p.card.yaml").extra_data == "train texts of the targets, without labels"
-    with pytest.raises(
-        InvalidInput, match="--method dapt, --adapter: DAPT trains the model's body, which an adapter keeps frozen"
-    ):
-        trained(synthetic, tmp_path / "p.parquet", str(model), ["dapt"], adapter=Adapter.LORA)
 
 
 @pytest.mark.parametrize(
