@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shiftbench.baselines.models.settings import ModelArgs
+from shiftbench.baselines.models.options import ModelArgs
 from shiftbench.validation.command_line import DataOption, JsonOption, LabelMap, answer, write_json
 from shiftbench.validation.report import InvalidInput, Problem, counted
 

@@ -72,7 +72,7 @@ def load_victim(
 
 
 def _ask_trained(texts: Sequence[str], *, classifier: FittedClassifier, n_labels: int) -> Probabilities:
-    """Ask a classifier that was trained here; a label that the train rows lack gets probability 0."""
+    """Return the answers of a classifier that was trained here; a label that the train rows lack gets probability 0."""
     probabilities = np.zeros((len(texts), n_labels))
     if texts:
         rows = pl.DataFrame({"text": texts}, schema={"text": pl.String})
@@ -81,7 +81,7 @@ def _ask_trained(texts: Sequence[str], *, classifier: FittedClassifier, n_labels
 
 
 def _ask_loaded(texts: Sequence[str], *, model: LoadedModel, n_labels: int) -> Probabilities:
-    """Ask a loaded model about rows of like length together, so that a text's answer hardly depends on the others."""
+    """Return a loaded model's answers, asked of rows of like length together: a text's hardly depends on the others."""
     rows = pl.DataFrame({"text": texts}, schema={"text": pl.String})
     answers = predict_in_parts(model, rows, ("text",), is_shown=len(texts) >= SHOWN)
     if PROBABILITIES not in answers.columns:

@@ -126,7 +126,7 @@ def _check_options(request: LoadRequest) -> None:
 
 @contextmanager
 def _name_model_in_problems(spec: str) -> Iterator[None]:
-    """Name a model and its settings in problems as these commands do; the training programs have options for them."""
+    """Replace names of options in problems by those of these commands; the training programs have options for them."""
     here = {"--model": spec, "--api-key-env": f"{OPTION} api_key_env"}
     try:
         yield

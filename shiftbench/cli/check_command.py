@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.baselines.models.settings import ModelArgument, ModelOptions
+from shiftbench.baselines.models.options import ModelArgument, ModelOptions
 from shiftbench.cli.data_options import AnyDataOption, FormerEncoderOption, load_encoder, own_file
 from shiftbench.validation.command_line import (
     ColumnsOption,
