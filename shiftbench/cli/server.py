@@ -124,7 +124,7 @@ def _serve(
     data: list[Path], store: str, host: str, port: int, *, sign_in: bool, quota: int | None, proxies: list[str]
 ) -> None:
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.leaderboard.app.callers import checked_networks
+    from shiftbench.leaderboard.app.identity import checked_networks
     from shiftbench.leaderboard.app.server import ServerSettings
     from shiftbench.leaderboard.app.server import serve as serve_page
     from shiftbench.leaderboard.store import open_store
@@ -165,7 +165,7 @@ def rescore(
 
 
 def _fill(store: "Store", archive: Path, folders: "list[DatasetFolder]") -> None:
-    from shiftbench.leaderboard.archive.from_archive import fill_store
+    from shiftbench.leaderboard.archive.open_archive import fill_store
     from shiftbench.validation.report import InvalidInput, Problem
 
     n_filled, failed = fill_store(store, archive, folders)
