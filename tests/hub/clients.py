@@ -34,7 +34,7 @@ def start_publish(
     hub: LoopbackHub, home: Path, folder: Path, *options: str, token: str | None = WRITE
 ) -> "subprocess.Popen[str]":
     """Start ``shiftbench publish``."""
-    return start(hub, home, "-m", "shiftbench", "publish", str(folder), *options, token=token)
+    return start(hub, home, "-m", "shiftbench", "data", "publish", str(folder), *options, token=token)
 
 
 def finish(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
