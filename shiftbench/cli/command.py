@@ -1,61 +1,31 @@
-"""The ``shiftbench`` command: the sub-commands of all rooms under one roof, and what every error looks like.
+"""The ``shiftbench`` command: fourteen commands and four groups, and what every error looks like.
 
-Everything heavier than typer is imported inside the commands, so that ``--help`` answers at once.
+A command is imported when it is run or listed, and everything heavier than typer inside it, so that ``--help`` answers
+at once.
 """
 
-import importlib
 import sys
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
 import typer
 
 import shiftbench
-from shiftbench.baselines.attack import commands as attack
-from shiftbench.baselines.grid.commands import grid
-from shiftbench.cli.archive_command import archive
-from shiftbench.cli.build_command import build_app
-from shiftbench.cli.card_command import card
-from shiftbench.cli.check_command import check
-from shiftbench.cli.compare_command import compare
-from shiftbench.cli.compare_logs_command import compare_logs
-from shiftbench.cli.demo_command import demo
-from shiftbench.cli.export_command import export
-from shiftbench.cli.forecast_command import forecast, score_forecasts
-from shiftbench.cli.gate_command import gate
-from shiftbench.cli.help import PLAIN, Command, Group
-from shiftbench.cli.import_command import import_logs
-from shiftbench.cli.label_command import label
-from shiftbench.cli.plan import plan
-from shiftbench.cli.predict_command import predict
-from shiftbench.cli.publish_command import publish
-from shiftbench.cli.rounds import nominate, release_round
-from shiftbench.cli.score_command import score
-from shiftbench.cli.score_groups import analyse, protocol, validate
-from shiftbench.cli.server import publish_space, rescore, serve, submit, withdraw
-from shiftbench.cli.share_command import share
-from shiftbench.cli.verify_command import verify
+from shiftbench.cli.help import PLAIN, Group
 
-PROGRAMS = (
-    "majority", "tfidf-lr", "sbert-lr", "finetune-classifier", "finetune-tagger", "finetune-qa", "finetune-seq2seq",
-    "mscl", "setfit", "daicl", "prompt-llm", "rag",
-)  # fmt: skip
-"""Baseline programs, each a module of ``baselines`` with the same name."""
+TOP = {
+    "A model and a file of your own": ("check", "gate", "label", "forecast"),
+    "Predictions": ("score", "compare", "submit"),
+    "Models": ("train", "predict", "grid", "plan"),
+    "Data and pages": ("build", "serve", "demo"),
+    "Groups of commands": ("data", "board", "logs", "study"),
+}
+"""The commands by the sections of ``--help``; each has a module with its name in this folder."""
 
 
-class _Programs(Group):
-    """The baseline programs as sub-commands of ``train``; a program is imported only when it is run."""
+class _Top(Group):
+    """The program itself."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(PROGRAMS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in PROGRAMS:
-            return None
-        program = importlib.import_module(f"shiftbench.baselines.{cmd_name.replace('-', '_')}")
-        command = typer.Typer(add_completion=False, **PLAIN)
-        command.command(cmd_name, cls=Command)(program.main)
-        return typer.main.get_command(command)
+    sections: ClassVar = {title: {name: f"shiftbench.cli.{name}" for name in names} for title, names in TOP.items()}
 
 
 def _print_version(wanted: bool) -> None:
@@ -64,15 +34,7 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _group(about: str, commands: Mapping[str, Callable[..., None]]) -> typer.Typer:
-    """Make a group of commands by their names."""
-    group = typer.Typer(help=about, no_args_is_help=True, cls=Group, **PLAIN)
-    for name, command in commands.items():
-        group.command(name, cls=Command)(command)
-    return group
-
-
-app = typer.Typer(no_args_is_help=True, cls=Group, context_settings={"help_option_names": ["--help", "-h"]}, **PLAIN)
+app = typer.Typer(no_args_is_help=True, cls=_Top, context_settings={"help_option_names": ["--help", "-h"]}, **PLAIN)
 
 
 @app.callback()
@@ -85,49 +47,6 @@ def show_version(
 
     Example: shiftbench check ./my-model --data mine.csv --columns domain=site,label=stars
     """
-
-
-_TRAIN = typer.Typer(
-    cls=_Programs,
-    help="Train a baseline on each domain, and predict all.\n\n"
-    "Example: shiftbench train sbert-lr nli --data build/dr --out preds.parquet",
-    no_args_is_help=True,
-)
-SECTIONS: dict[str, tuple[Callable[..., None], ...]] = {
-    "A model and a file of your own": (check, gate, label, forecast),
-    "Predictions": (score, compare, submit),
-    "Models": (predict, grid, plan),
-    "Data and pages": (serve, demo),
-}
-"""The commands at the top, by the sections of ``--help``."""
-GROUPS = {
-    "data": _group("Check, publish and export data.", {"validate": validate, "publish": publish, "export": export}),
-    "board": _group(
-        "Keep a leaderboard: its entries, rounds and Space.",
-        {
-            "withdraw": withdraw, "nominate": nominate, "rescore": rescore, "archive": archive,
-            "release-round": release_round, "share": share, "card": card, "publish-space": publish_space,
-        },
-    ),
-    "logs": _group("Read the logs of other evaluation tools.", {"compare": compare_logs, "import": import_logs}),
-    "study": _group(
-        "Draw papers' figures, check claims, choose data sets.",
-        {"protocol": protocol, "analyse": analyse, "score-forecasts": score_forecasts, "verify": verify},
-    ),
-}  # fmt: skip
-"""The groups, each with commands of its own."""
-_ATTACK = _group(
-    "Make adversarial texts, and collect what people kept.", {"make": attack.make, "collect": attack.collect}
-)
-GROUPS["study"].add_typer(_ATTACK, name="attack")
-for section, commands in SECTIONS.items():
-    for command in commands:
-        app.command(cls=Command, rich_help_panel=section)(command)
-    if section == "Models":
-        app.add_typer(_TRAIN, name="train", rich_help_panel=section)
-app.add_typer(build_app, name="build", rich_help_panel="Data and pages")
-for name, group in GROUPS.items():
-    app.add_typer(group, name=name, rich_help_panel="Groups of commands")
 
 
 def main() -> None:

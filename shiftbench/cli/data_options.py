@@ -115,6 +115,10 @@ PrivateSpaceOption = Annotated[
     typer.Option("--private", hidden=True, help="goes in 0.4: make the Space private on its page of the Hub"),
 ]
 SpaceDryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print the Space's files, send nothing.")]
+MethodOption = Annotated[
+    list[str] | None,
+    typer.Option("--method", metavar="NAME", help="Forecast by this method, beside the floors; repeat. Default: all."),
+]
 NamesOption = Annotated[
     str | None, typer.Option("--names", metavar="A,B", help="Names of the files, in order. Default: their file names.")
 ]
@@ -157,3 +161,12 @@ def load_encoder(name: str | None = None) -> "Encoder":
 
     require("sentence_transformers", "encoder")
     return Encoder(name)
+
+
+def text_encoder(name: str | None, methods: list[str] | None) -> "Encoder | None":
+    """Load what embeds texts, where an encoder was named or set, or a method that needs it was; None otherwise."""
+    from shiftbench.builders.encoder import machine_encoder
+    from shiftbench.scoring.forecasting.methods import OF_TEXTS
+
+    is_wanted = name or (machine_encoder() if methods is None else set(OF_TEXTS) & set(methods))
+    return load_encoder(name) if is_wanted else None

@@ -4,13 +4,16 @@ A command's section is its ``rich_help_panel``, and so is an option's: typer kee
 them without rich, which would cost half of the time of ``--help``.
 """
 
+import importlib
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import Any
+from functools import cache
+from typing import Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command, get_group
 
 from shiftbench.cli.former import GONE_COMMANDS, gone_option, note_of, todays_arguments, todays_command
 from shiftbench.validation.command_line import LIMITS, MODEL, OUTPUT, OWN_FILE
@@ -69,7 +72,25 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """A group whose commands are listed by section, each in one line."""
+    """A group whose commands are listed by section, each in one line.
+
+    Attributes:
+        sections: of a group whose commands are imported when they are run or listed: modules by name, by section. A
+            module holds what ``imported_command`` says.
+    """
+
+    sections: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """List the names, in the order of ``--help``."""
+        return [*(name for names in self.sections.values() for name in names), *self.commands]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, imported where it is not yet; None for a name that is none."""
+        for section, modules in self.sections.items():
+            if cmd_name in modules:
+                return imported_command(cmd_name, modules[cmd_name], section)
+        return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write commands by section; below those of the program itself, exit codes and settings of the machine."""
@@ -78,10 +99,8 @@ class Group(TyperGroup):
         longest = max(len(name) for name, _ in listed)
         sections: dict[str, list[Any]] = {}
         for name, command in listed:
-            section = getattr(command, "rich_help_panel", None) or "Commands"
-            sections.setdefault(section, []).append(
-                (name.ljust(longest), command.get_short_help_str(formatter.width - 6 - longest))
-            )
+            about = command.get_short_help_str(formatter.width - 6 - longest)
+            sections.setdefault(command.rich_help_panel or "Commands", []).append((name.ljust(longest), about))
         if ctx.parent is None:
             sections |= {"Exit codes": list(EXIT_CODES), "Environment": list(ENVIRONMENT)}
         _write_sections(formatter, sections)
@@ -100,23 +119,42 @@ class Group(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def commands_of(group: Group, ctx: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """List the commands of a group and of the groups in it, as they are typed; hidden ones are left out."""
-    for name in group.list_commands(ctx):
-        command = group.get_command(ctx, name)
-        if command is None or command.hidden:
-            continue
-        words = f"{path} {name}".strip()
-        if isinstance(command, Group):
-            yield from commands_of(command, ctx, words)
+@cache
+def imported_command(name: str, module: str, section: str | None = None) -> Any:
+    """Import a command: the ``group`` of a module, its function with the command's name, or its ``main``."""
+    place: Any = importlib.import_module(module)
+    if isinstance(getattr(place, "group", None), typer.Typer):
+        command: Any = get_group(place.group)
+    else:
+        command = command_of(getattr(place, name, None) or place.main, name)
+    command.name, command.rich_help_panel = name, section
+    return command
+
+
+def command_of(function: Callable[..., None], name: str) -> Any:
+    """Make a command of a function."""
+    program = typer.Typer(add_completion=False, **PLAIN)
+    program.command(name, cls=Command)(function)
+    return get_command(program)
+
+
+def group_of(about: str, commands: Mapping[str, Callable[..., None] | typer.Typer]) -> typer.Typer:
+    """Make a group of commands, and of groups in it, by their names."""
+    group = typer.Typer(help=about, no_args_is_help=True, cls=Group, add_completion=False, **PLAIN)
+    for name, command in commands.items():
+        if isinstance(command, typer.Typer):
+            group.add_typer(command, name=name)
         else:
-            yield words, command
+            group.command(name, cls=Command)(command)
+    return group
 
 
 def _suggestions(typed: str, group: Group, ctx: Any) -> str:
     """Return a sentence with the commands, of the group and of those in it, that are like what was typed."""
-    words = list(group.list_commands(ctx))
-    words += [f"{outer} {inner}" for outer, each in group.commands.items() for inner in getattr(each, "commands", ())]
+    words = []
+    for name in group.list_commands(ctx):
+        inner = group.get_command(ctx, name) if ctx.parent is None else None
+        words += [name, *(f"{name} {each}" for each in getattr(inner, "commands", ()))]
     names = [each.rsplit(" ", 1)[-1] for each in words]
     like = get_close_matches(typed, dict.fromkeys(names))
     matched = [each for name in like for each, last in zip(words, names, strict=True) if last == name]

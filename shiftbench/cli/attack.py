@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shiftbench.baselines.models.options import ModelArgs
+from shiftbench.cli.help import group_of
 from shiftbench.validation.command_line import DataOption, JsonOption, LabelMap, answer, write_json
 from shiftbench.validation.report import InvalidInput, Problem, counted
 
@@ -197,3 +198,6 @@ def _outcome_table(outcomes: "list[Outcome]", title: str) -> "Table":
 
 def _percent(share: float | None) -> str:
     return "n/a" if share is None else f"{100 * share:.1f}%"
+
+
+group = group_of("Make adversarial texts, and collect what people kept.", {"make": make, "collect": collect})

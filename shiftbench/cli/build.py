@@ -340,7 +340,7 @@ def _check_files(benchmark: str | None, task: str | None, raw: list[Path], json_
         raise typer.Exit(1)
 
 
-build_app = typer.Typer(
+group = typer.Typer(
     cls=_Builds,
     help="Build a dataset folder: a benchmark, or data of your own.\n\n"
     "Example: shiftbench build dr nli --raw raw --out build/dr",
@@ -351,5 +351,5 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "dr": dr, "boss": boss, "df1": df1, "own": own, "synthetic": synthetic, "list": list_,
 }  # fmt: skip
 for _name, _command in _COMMANDS.items():
-    build_app.command(_name, cls=Command)(_command)
-build_app.command("check", cls=Command, hidden=True)(check)
+    group.command(_name, cls=Command)(_command)
+group.command("check", cls=Command, hidden=True)(check)

@@ -10,7 +10,6 @@ from shiftbench.validation.command_line import require, show
 
 
 def grid(
-    context: typer.Context,
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="The grid as a TOML file; baselines/grid/README.md shows one.")
     ],
@@ -54,9 +53,10 @@ def grid(
     from shiftbench.baselines.grid.local import run_local, visible_gpus
     from shiftbench.baselines.grid.plan import read_plan
     from shiftbench.baselines.grid.progress import collect_done, run_grid
+    from shiftbench.cli.help import imported_command
 
-    root: Any = context.find_root().command
-    plan = read_plan(file, root.commands["train"], task)
+    train: Any = imported_command("train", "shiftbench.cli.train")
+    plan = read_plan(file, train, task)
     if collect:
         collect_done(plan.trials, out or plan.out)
         return
@@ -68,7 +68,7 @@ def grid(
         from shiftbench.baselines.grid.progress import not_done
 
         waiting = not_done(plan.trials, (out or plan.out) / "runs")
-        estimates = estimate(plan.trials, waiting, plan.data, root.commands["train"], threads=threads)
+        estimates = estimate(plan.trials, waiting, plan.data, train, threads=threads)
         show(estimate_lines(estimates, at_once))
         return
 

@@ -1,0 +1,504 @@
+"""The group ``board``: a leaderboard's entries, rounds and Space. Everything heavier than typer is imported inside."""
+
+import tempfile
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shiftbench.cli.data_options import (
+    AnyTokenOption,
+    BertScoreOption,
+    DataFoldersOption,
+    EntryArgument,
+    EntryDataOption,
+    EntryTaskOption,
+    EveryEntryOption,
+    FromArchiveOption,
+    HubStoreOption,
+    NewFolderOption,
+    PrivateSpaceOption,
+    PublishedDataOption,
+    SpaceArgument,
+    SpaceDryRunOption,
+    SpaceQuotaOption,
+    StoreOption,
+    TitleOption,
+    ToOption,
+)
+from shiftbench.cli.help import group_of
+from shiftbench.validation.command_line import (
+    DataOption,
+    JsonOption,
+    PredictionsArgument,
+    answer,
+    writable_file,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shiftbench.builders.folder.configs import Config
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.store import Store
+
+
+def withdraw(entry: EntryArgument, to: ToOption, any_token: AnyTokenOption = False) -> None:
+    """Withdraw an entry of yours.
+
+    It leaves the boards; the host of the leaderboard still has its files.
+
+    Example: shiftbench board withdraw 0123456789abcdef --to http://127.0.0.1:7860
+    """
+    from shiftbench.leaderboard.app.client import is_url, withdraw_at_url
+    from shiftbench.leaderboard.store import LOCAL_SUBMITTER, open_store
+
+    if is_url(to):
+        withdraw_at_url(to, entry, any_token=any_token)
+    else:
+        open_store(to).withdraw(entry, LOCAL_SUBMITTER)
+    typer.echo(f"entry {entry} is withdrawn", err=True)
+
+
+def rescore(
+    store: StoreOption,
+    data: DataFoldersOption,
+    archive: FromArchiveOption = None,
+    every: EveryEntryOption = False,
+    json_: JsonOption = None,
+) -> None:
+    """Score a store's entries again, and show how ranks moved.
+
+    Ranks are compared with those of the newest other metric version.
+
+    Example: shiftbench board rescore --store store --data build/dr
+    """
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.store import open_store
+    from shiftbench.leaderboard.store.rescore import rescore as rescore_store
+    from shiftbench.leaderboard.store.rescore import rescored_lines
+
+    folders = [DatasetFolder.open(folder) for folder in data]
+    for folder in folders:
+        folder.refuse_withheld()
+    opened = open_store(store, must_exist=archive is None)
+    if archive is not None:
+        _fill(opened, archive, folders)
+    rescored = rescore_store(opened, folders, every=every)
+    answer(rescored_lines(rescored), rescored.as_dict(), json_)
+
+
+def _fill(store: "Store", archive: Path, folders: "list[DatasetFolder]") -> None:
+    from shiftbench.leaderboard.archive.open_archive import fill_store
+    from shiftbench.validation.report import InvalidInput, Problem
+
+    n_filled, failed = fill_store(store, archive, folders)
+    if failed and not n_filled:
+        what, cure = "no entry of the archive can be read", "fetch the archive again"
+        raise InvalidInput(Problem(what, str(archive), next(iter(failed.values())), cure))
+    typer.echo(f"{archive}: {n_filled:,} of its entries are in the store", err=True)
+    for identity, reason in failed.items():
+        typer.echo(f"left out {identity}: {reason}", err=True)
+
+
+def publish_space(
+    repo_id: SpaceArgument,
+    data: PublishedDataOption,
+    store: HubStoreOption,
+    title: TitleOption = "shiftbench leaderboard",
+    quota: SpaceQuotaOption = 10,
+    bert_score: BertScoreOption = False,
+    private: PrivateSpaceOption = False,
+    dry_run: SpaceDryRunOption = False,
+    json_: JsonOption = None,
+) -> None:
+    """Create or update a leaderboard's Space on the Hub.
+
+    It is one commit. The Space needs a secret HF_TOKEN that may write to the entries' repository.
+
+    Example: shiftbench board publish-space ORG/leaderboard --data ORG/domain-robustness --store ORG/entries --dry-run
+    """
+    from shiftbench.leaderboard.app.space import SpaceConfig, check_names, space_files
+    from shiftbench.leaderboard.app.space import publish_space as create
+
+    config = SpaceConfig(tuple(data), store, title, quota, bert_score)
+    check_names(repo_id, config)
+    files = space_files(config)
+    size = sum(map(len, files.values()))
+    if dry_run:
+        for path, content in sorted(files.items()):
+            typer.echo(f"{len(content):>9,}  {path}", err=True)
+        typer.echo(f"{len(files)} files, {size:,} bytes; nothing was sent", err=True)
+        write_json({"url": None, "files": sorted(files)}, json_)
+        return
+    url = create(repo_id, config, private=private)
+    typer.echo(f"the Space is at {url}; give it the secret HF_TOKEN in its settings", err=True)
+    write_json({"url": url, "files": sorted(files)}, json_)
+
+
+def nominate(
+    entry: EntryArgument,
+    to: ToOption,
+    task: EntryTaskOption = "",
+    data: EntryDataOption = None,
+    any_token: AnyTokenOption = False,
+) -> None:
+    """Nominate an entry of yours for the next round.
+
+    Rounds are those of a leaderboard on withheld labels. The last nominated entry counts.
+
+    Example: shiftbench board nominate 0123456789abcdef --to http://127.0.0.1:7860
+    """
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.app.client import built_here, is_url, nominate_at_url
+    from shiftbench.leaderboard.release import nominate as nominate_in_store
+    from shiftbench.leaderboard.store import LOCAL_SUBMITTER, open_store
+
+    if is_url(to):
+        typer.echo(nominate_at_url(to, entry, task, any_token=any_token)["note"], err=True)
+        return
+    store = open_store(to)
+    folders = [DatasetFolder.open(folder) for folder in data or ()] or [built_here(store.entry(entry).card)]
+    tasks = nominate_in_store(store, entry, LOCAL_SUBMITTER, folders, task)
+    typer.echo(f"entry {entry} is nominated for {', '.join(tasks)}", err=True)
+
+
+def release_round(store: StoreOption, data: DataFoldersOption, json_: JsonOption = None) -> None:
+    """Close this quarter's round, and release its ranks for good.
+
+    The nominated entries are ranked on withheld labels. Run again in the same quarter, it changes nothing and prints
+    what the round released.
+
+    Example: shiftbench board release-round --store store --data build/tickets/gold
+    """
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.release import close_round, round_lines, round_of_quarter
+    from shiftbench.leaderboard.store import open_store
+
+    where = open_store(store)
+    folders = [DatasetFolder.open(folder) for folder in data]
+    closed = round_of_quarter(where)
+    if closed is None:
+        closed = close_round(where, folders)
+    else:
+        typer.echo(f"round {closed.name} was closed on {closed.closed_on}: nothing changes; it released this", err=True)
+    answer(round_lines(closed), closed.model_dump(mode="json"), json_)
+
+
+_TITLE = "Predictions and scores under domain shift"
+
+
+def archive(store: StoreOption, data: DataFoldersOption, out: NewFolderOption, json_: JsonOption = None) -> None:
+    """Write a store's shared entries as one open dataset.
+
+    It has predictions, scores and cards of the entries whose cards allow it. Entries on withheld labels, accounts and
+    contacts are left out. A stopped command continues when it is run again.
+
+    Example: shiftbench board archive --store store --data build/dr --out archive
+    """
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.archive.open_archive import write_archive
+    from shiftbench.leaderboard.store import open_store
+
+    folders = [DatasetFolder.open(folder) for folder in data]
+    opened = open_store(store, must_exist=True)
+    archived = write_archive(opened, folders, out, _describe)
+    for reason in archived.left_out.values():
+        typer.echo(f"left out: {reason}", err=True)
+    typer.echo(f"wrote {out}: {archived.predictions:,} predictions, entries: {len(archived.entries):,}", err=True)
+    write_json({"entries": archived.entries, "predictions": archived.predictions, "left_out": archived.left_out}, json_)
+
+
+def _describe(configs: "Sequence[Config]", entries: "pl.DataFrame") -> dict[str, str]:
+    """Write dataset card and Croissant of an archive."""
+    from shiftbench.builders.writing.croissant import CROISSANT, croissant_text
+    from shiftbench.builders.writing.writer import README
+
+    boards = entries.group_by("benchmark", "data", "subset").len().sort("benchmark", "data", "subset")
+    summary = (
+        "What models predicted for every test text of shiftbench's benchmarks, and the scores: raw material for "
+        "research on robustness. It has the entries whose submitters made their predictions public, on data "
+        "whose test labels are public."
+    )
+    facts = {
+        "name": _TITLE,
+        "description": summary,
+        "inLanguage": "en",
+        "license": "not stated for predictions; those of the models are in the cards",
+    }
+    lines = [
+        f"# {_TITLE}\n",
+        f"{summary}\n",
+        "| benchmark | data | subset | entries |\n|---|---|---|---:|",
+        *(f"| {row[0]} | `{row[1][:12]}` | {row[2]} | {row[3]:,} |" for row in boards.iter_rows()),
+        "\n| config | rows | holds |\n|---|---:|---|",
+        *(f"| `{config.name}` | {config.rows['test']:,} | {config.title} |" for config in configs),
+        "\n## Columns\n",
+        *(f"- `{config.name}`: {', '.join(column.name for column in config.columns)}" for config in configs),
+        _LOADING,
+    ]
+    return {README: _front_matter(configs) + "\n" + "\n".join(lines), CROISSANT: croissant_text(facts, configs)}
+
+
+def _front_matter(configs: "Sequence[Config]") -> str:
+    from shiftbench.builders.writing.front_matter import fence_yaml, loading_keys, size_category
+
+    return fence_yaml(
+        {
+            "pretty_name": _TITLE,
+            "language": ["en"],
+            "license": "other",
+            "license_name": "by-entry",
+            "size_categories": [size_category(configs[0].rows["test"])],
+            "tags": ["domain-shift", "robustness", "shiftbench", "predictions"],
+            **loading_keys(configs),
+        }
+    )
+
+
+_LOADING = """
+A prediction's `id` is that of a test text of the dataset whose content hash `entries` names in `data`; `source` is what
+the model was trained on, `target` the domain of the text. Scores are fractions, drops in [-1, 1]; `low` and `high`
+bound 95% intervals over resampled test texts, `total_low` and `total_high` over training runs, too. Entries have no
+accounts and no contacts; an id is made of card, predictions and validation rows. The licence of each model is in its
+card.
+
+## Loading
+
+```python
+from datasets import load_dataset
+
+load_dataset(REPO, "predictions", split="test")
+load_dataset(REPO, "figures", split="test")
+```
+
+To score all of it again: `shiftbench board rescore --from-archive DIR --store NEW --data DATASET_FOLDER`.
+"""
+
+
+class ShareFormat(StrEnum):
+    """Whose form results are written in."""
+
+    EVAL_RESULTS = "eval-results"
+    EVERY_EVAL_EVER = "every-eval-ever"
+    CSV = "csv"
+
+
+class EvaluatorIs(StrEnum):
+    """How the evaluator is related to the developers of the model."""
+
+    FIRST_PARTY = "first_party"
+    THIRD_PARTY = "third_party"
+    COLLABORATIVE = "collaborative"
+    OTHER = "other"
+
+
+def share(
+    entry: Annotated[
+        str,
+        typer.Argument(
+            metavar="ENTRY", help="Id of an entry in --store, a prediction file, or what 'score --json' wrote of one."
+        ),
+    ],
+    to: Annotated[
+        ShareFormat,
+        typer.Option("--to", metavar="FORMAT", help="eval-results (of the Hub), every-eval-ever or csv."),
+    ],
+    data: Annotated[
+        str, typer.Option("--data", metavar="DIR_OR_NAME", help="Dataset folder, or ORG/NAME of a published one.")
+    ],
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder to write, empty or new.")] = None,
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="PLACE", help="Where the entry is kept: a folder, or hf://datasets/ORG/NAME."),
+    ] = None,
+    card: Annotated[
+        Path | None,
+        typer.Option(
+            "--card", hidden=True, help="goes in 0.4: the card beside the file, NAME.card.yaml, is read without it"
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="ORG/NAME", help="The model's repository. Default: model_url of the card."),
+    ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option("--dataset", metavar="ORG/NAME", help="Where the data is published. Default: --data, if a name."),
+    ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option("--report", metavar="URL", help="https address of the whole report, named as the source."),
+    ] = None,
+    organization: Annotated[
+        str | None,
+        typer.Option(
+            "--organization",
+            metavar="NAME",
+            help="every-eval-ever: who evaluates; the model's own developers by the ORG of --model.",
+        ),
+    ] = None,
+    evaluator: Annotated[
+        EvaluatorIs | None,
+        typer.Option(
+            "--evaluator",
+            hidden=True,
+            help="goes in 0.4: --organization says who evaluates; the ORG of --model counts as first_party",
+        ),
+    ] = None,
+    create_pr: Annotated[
+        bool, typer.Option("--create-pr", help="Send it as a pull request: to the model, or to EEE_datastore.")
+    ] = False,
+    json_: JsonOption = None,
+) -> None:
+    """Write an entry's results for a model's page on the Hub.
+
+    Or for the datastore of Every Eval Ever, or as CSV.
+
+    Example: shiftbench board share preds.parquet --to eval-results --data build/dr --dataset ORG/domain-robustness
+    --model ORG/model --out shared
+    """
+    from shiftbench.checking.shared_files import open_shared, send_shared, write_shared
+    from shiftbench.validation.output_files import check_new_folder, replace_folder
+
+    if out is None and not create_pr:
+        raise typer.BadParameter("give --out, a folder to write, or --create-pr")
+    if create_pr and to is ShareFormat.CSV:
+        raise typer.BadParameter("--create-pr does not send CSV; give --out without it")
+    if organization is not None and to is not ShareFormat.EVERY_EVAL_EVER:
+        raise typer.BadParameter("--organization is for --to every-eval-ever")
+    if organization is None and to is ShareFormat.EVERY_EVAL_EVER:
+        raise typer.BadParameter("give --organization: Every Eval Ever requires the evaluator's name")
+    if out is not None:
+        check_new_folder(out, "--out")
+    shared = open_shared(entry, data, store=store, card=card, model=model, dataset=dataset, report=report)
+    url = None
+    with tempfile.TemporaryDirectory(prefix="shiftbench-") if out is None else replace_folder(out) as folder:
+        files = write_shared(shared, to, Path(folder), organization or "", evaluator)
+        if create_pr:
+            url = send_shared(shared, to, files)
+            typer.echo(f"pull request: {url}", err=True)
+    if out is not None:
+        for path in sorted(files):
+            typer.echo(f"wrote {out / path}", err=True)
+    write_json({"files": sorted(files), "pull_request": url}, json_)
+
+
+_GUESSED = ("name", "paradigm", "data", "subset")
+
+
+def card(
+    predictions: PredictionsArgument,
+    data: DataOption,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="The card. Default: FILE.card.yaml beside the predictions.",
+                     callback=writable_file),
+    ] = None,
+) -> None:  # fmt: skip
+    """Write a card for a prediction file: what follows from the file is filled in, the other keys are comments.
+
+    Example: shiftbench card preds.csv --data build/dr
+    """
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.validation.report import InvalidInput, Problem
+
+    place = out or predictions.with_name(f"{predictions.stem}.card.yaml")
+    if place.exists():
+        cure = "edit it, remove it, or name another file with --out"
+        raise InvalidInput(Problem("there is a card already", str(place), cure=cure))
+    folder = DatasetFolder.open(data)
+    sources, given = _sources_and_ids(predictions, folder)
+    text = _card_text(predictions.stem, sources, _subset(given, folder), folder.content_hash)
+    place.write_text(text, encoding="utf-8")
+    typer.echo(
+        f"{place}: fill in what you know, then: shiftbench data validate {predictions} --data {data} --card {place}"
+    )
+
+
+def _sources_and_ids(path: Path, folder: "DatasetFolder") -> "tuple[set[str], pl.DataFrame]":
+    """Return the sources of a file, and its known ids with their tasks and targets."""
+    import polars as pl
+
+    from shiftbench.scoring.scores.score import prediction_tasks
+    from shiftbench.validation.prediction_files import PredictionFile
+    from shiftbench.validation.predictions import most_rows
+    from shiftbench.validation.report import InvalidInput, Problem
+    from shiftbench.validation.runs import KnownIds
+
+    tasks = prediction_tasks(folder)
+    parts = PredictionFile(path, most_rows(tasks)).parts(["source", "id"])
+    pairs = pl.concat([part.select("source", "id").unique() for part in parts]).unique()
+    given = KnownIds({facts.name: facts.test for facts in tasks}).add_places(pairs.select("id").unique().drop_nulls())
+    known = given.drop_nulls("task")
+    if known.is_empty():
+        what = "none of the ids is a test id of this dataset"
+        found = repr(pairs["id"][0])
+        raise InvalidInput(Problem(what, str(path), found, "give the --data that the predictions are for", column="id"))
+    return set(pairs["source"].drop_nulls()), known
+
+
+def _subset(given: "pl.DataFrame", folder: "DatasetFolder") -> str:
+    """Return the subset whose test ids a file has in all its tasks; ``all`` where there is none."""
+    from shiftbench.scoring.scores.score import prediction_tasks
+    from shiftbench.validation.prediction_problems import covered_subsets
+
+    covered = covered_subsets(given, prediction_tasks(folder))
+    names = {covered.get(task, "all") for task in given["task"].unique()}
+    return names.pop() if len(names) == 1 else "all"
+
+
+def _card_text(name: str, sources: set[str], subset: str, data: str) -> str:
+    """Build the text of the card, which is checked as any card is."""
+    import yaml
+
+    from shiftbench.validation.cards import Card, parse_card
+    from shiftbench.validation.vocabulary import NO_SOURCE
+
+    paradigm = "zero-shot" if sources == {NO_SOURCE} else "fine-tuned"
+    reason = "no prediction names a source" if paradigm == "zero-shot" else "the predictions name sources"
+
+    def line(key: str, value: str) -> str:
+        return yaml.safe_dump({key: value}, allow_unicode=True, width=10_000).strip()
+
+    properties = Card.model_json_schema()["properties"]
+    lines = [
+        "# Taken or guessed from the file; correct what is wrong.",
+        line("name", name),
+        f"# A guess, because {reason}; or one of {', '.join(properties['paradigm']['enum'])}.",
+        line("paradigm", paradigm),
+        line("data", data),
+        line("subset", subset),
+        "",
+        "# What you know of the rest: remove the '#' and write a value.",
+    ]
+    for key, schema in properties.items():
+        if key not in _GUESSED:
+            lines.append(f"# {key}:  # {_meaning(key, schema)}")
+    text = "\n".join(lines) + "\n"
+    parse_card(text)
+    return text
+
+
+def _meaning(key: str, schema: dict[str, object]) -> str:
+    described = schema.get("description") or key.replace("_", " ").capitalize()
+    choices = schema.get("enum")
+    return f"{described}: {', '.join(map(str, choices))}" if isinstance(choices, list) else str(described)
+
+
+group = group_of(
+    "Keep a leaderboard: its entries, rounds and Space.",
+    {
+        "withdraw": withdraw,
+        "nominate": nominate,
+        "rescore": rescore,
+        "archive": archive,
+        "release-round": release_round,
+        "share": share,
+        "card": card,
+        "publish-space": publish_space,
+    },
+)

@@ -1,0 +1,306 @@
+"""The group ``study``: papers' figures, claims, choices of data sets, attacks. Heavy imports are inside."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shiftbench.cli.attack import group as attack
+from shiftbench.cli.data_options import (
+    FAILED,
+    FormerEncoderOption,
+    MethodOption,
+    load_encoder,
+    own_file,
+    text_encoder,
+)
+from shiftbench.cli.help import group_of
+from shiftbench.validation.command_line import (
+    OUTPUT,
+    JsonOption,
+    ReportOption,
+    answer,
+    show,
+    writable_file,
+    write_json,
+    write_report,
+)
+from shiftbench.validation.report import InvalidInput, Problem
+
+if TYPE_CHECKING:
+    pass
+
+
+def protocol(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="Task whose data sets are to be chosen.")],
+    reported: Annotated[
+        bool, typer.Option("--reported", help="Choose from the BOSS paper's tables: sa, td, nli, ner or eqa.")
+    ] = False,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="Choose from the domains of a dataset folder.")
+    ] = None,
+    encoder: FormerEncoderOption = None,
+    predictions: Annotated[
+        Path | None,
+        typer.Option("--predictions", metavar="FILE", help="Predictions of models trained on the ID (--data)."),
+    ] = None,
+    id_: Annotated[
+        str | None,
+        typer.Option(
+            "--id", metavar="DOMAIN", help="Data set to train on (ID). Default: the folder's, otherwise the rule's."
+        ),
+    ] = None,
+    n_ood: Annotated[int, typer.Option("--n-ood", metavar="N", help="OOD data sets to choose.", min=1)] = 3,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            "--picture",
+            metavar="FILE",
+            help="Draw similarity and scores as PNG.",
+            callback=writable_file,
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    json_: JsonOption = None,
+) -> None:
+    """Choose the data sets to train on and to test shift on.
+
+    From candidates: one to train on (ID), and those to test on (OOD).
+
+    Example: shiftbench study protocol nli --reported
+    """
+    if reported == (data is not None):
+        raise typer.BadParameter("give either --reported, the paper's tables, or --data, a dataset folder")
+    if reported and (encoder or predictions):
+        raise typer.BadParameter("--encoder and --predictions are for --data; --reported has the paper's own figures")
+    from shiftbench.scoring.papers.protocol.report import choice_lines, choice_picture
+    from shiftbench.scoring.papers.protocol.run import choose_measured, choose_reported
+
+    if data is None:
+        choice = choose_reported(task, n_ood, id_)
+    else:
+        from shiftbench.builders.encoder import machine_encoder
+        from shiftbench.builders.folder.reader import DatasetFolder
+
+        is_embedded = encoder or machine_encoder() or (picture and not predictions)
+        folder, sentences = DatasetFolder.open(data), load_encoder(encoder) if is_embedded else None
+        choice = choose_measured(folder, task, n_ood, id_=id_, encoder=sentences, predictions=predictions)
+    if picture is not None:
+        picture.write_bytes(choice_picture(choice))
+    answer(choice_lines(choice), choice.model_dump(mode="json"), json_)
+
+
+def _check_folder(out: Path) -> None:
+    """Check that a folder can be made: no file may have its name."""
+    taken = next((path for path in (out.absolute(), *out.absolute().parents) if path.exists()), None)
+    if taken is not None and not taken.is_dir():
+        raise InvalidInput(
+            Problem("there is a file where this folder should be", "--out", str(taken), "choose another folder")
+        )
+
+
+def analyse(
+    data: Annotated[
+        list[Path], typer.Option("--data", metavar="DIR", help="Dataset folder; may be given several times.")
+    ],
+    predictions: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE]...", help="Prediction files, each with its card beside it (FILE.card.yaml)."),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="DIR", help="Take all entries of this store: a folder, or hf://datasets/..."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Folder for pictures and tables.", rich_help_panel=OUTPUT)
+    ] = Path("build/analysis"),
+    figure: Annotated[
+        list[str] | None,
+        typer.Option("--figure", metavar="NAME", help="Draw this one; may be given several times. Default: all."),
+    ] = None,
+    json_: JsonOption = None,
+) -> None:
+    """Draw the papers' figures from any set of entries.
+
+    Each is a PNG (points) and a CSV (fractions).
+
+    Example: shiftbench study analyse sbert.parquet tfidf.parquet --data build/dr --out figures
+
+    Figures: drops-by-difficulty, scenarios, model-size, shots, prompted-model-size, training-size, step, id-ood,
+    effective-robustness, divergence, forecast, theorem-one, rank-stability, model-averages.
+    """
+    if not predictions and store is None:
+        raise typer.BadParameter("give prediction files, --store, or both")
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.board.analysed import find_results, read_entries
+    from shiftbench.leaderboard.store import open_store
+    from shiftbench.scoring.papers.analysis.figures import analyse as carry_out
+    from shiftbench.scoring.papers.analysis.figures import analysis_lines, as_json, figures_of, write
+    from shiftbench.scoring.reports.terminal import warnings
+    from shiftbench.validation.progress import progress
+
+    figures_of(figure or [])  # before any work
+    _check_folder(out)
+    folders = [DatasetFolder.open(path) for path in data]
+    place = open_store(store) if store else None
+    entries, left_out = read_entries(predictions or [], place, folders)
+    if place is not None and place.behind:
+        left_out.append(place.behind)
+    analyses = carry_out(find_results(entries, folders), figure or [])
+    out.mkdir(parents=True, exist_ok=True)
+    notes = list(dict.fromkeys(note for entry in entries for note in warnings(entry.scores)))
+    for analysis in progress(analyses, desc="drawing", unit=" figures"):
+        write(analysis, out, notes)
+    notes += left_out
+    answer(analysis_lines(analyses, out, notes), as_json(analyses, len(entries), out, notes), json_)
+
+
+_FORMER_CLAIM = "goes in 0.4: claims say how their file was read, but for those of former versions"
+
+
+def verify(
+    claim: Annotated[Path, typer.Argument(metavar="CLAIM", help="What 'shiftbench compare --json' wrote.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="DIR_OR_FILE",
+            help="Dataset folder, or file of your own. Default: as claimed, in its folder.",
+        ),
+    ] = None,
+    files: Annotated[
+        Path | None,
+        typer.Option("--files", metavar="DIR", help="Folder of the prediction files. Default: the claim's own."),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="S", help="Store of the entries: a folder, or hf://datasets/ORG/NAME."),
+    ] = None,
+    columns: Annotated[
+        list[str] | None, typer.Option("--columns", metavar="ROLE=COLUMN,...", hidden=True, help=_FORMER_CLAIM)
+    ] = None,
+    min_texts: Annotated[
+        int | None, typer.Option("--min-texts", metavar="N", min=0, hidden=True, help=_FORMER_CLAIM)
+    ] = None,
+    json_: JsonOption = None,
+) -> None:
+    """Check a claim: repeat its tests, and compare figures.
+
+    Its files are found by its paths; tests are repeated with its seeds, and every figure is compared.
+
+    Example: shiftbench study verify claim.json --data build/dr
+
+    Exit code 0: it holds; 3: a figure differs, or a conclusion falls with other metrics; 1: it cannot be checked.
+    """
+    from shiftbench.checking.claims import claimed_own_file, find_files, find_inside, read_recorded_values, repeat_claim
+    from shiftbench.checking.opened_data import opened_data
+    from shiftbench.leaderboard.store import open_store
+    from shiftbench.scoring.comparing.claims import check_against_scores, check_claim, read_claim
+    from shiftbench.scoring.reports.terminal import claim_lines
+
+    claimed = read_claim(claim)
+    data = data or (find_inside(claimed.data, claim) if claimed.data else None)
+    if data is None:
+        raise typer.BadParameter("the claim names no data in its own folder: give --data")
+    opened_store = open_store(store) if store is not None else None
+    found_files = find_files(claimed, claim, files, opened_store)
+    is_typed = columns is not None or min_texts is not None
+    own = own_file(columns, min_texts) if is_typed else claimed_own_file(claimed)
+    with opened_data(data, own, found_files[0].path, claimed.comparisons[0].subset) as opened:
+        result = check_claim(claimed, repeat_claim(claimed, opened, found_files))
+    if opened_store is not None and result.moved_by:
+        contradicted = check_against_scores(claimed, read_recorded_values(claimed, opened_store))
+        result = result.model_copy(update={"facts": (*result.facts, *contradicted)})
+    answer(claim_lines(claimed, result), result.model_dump(mode="json"), json_)
+    if not result.holds:
+        raise typer.Exit(FAILED)
+
+
+def score_forecasts(
+    data: Annotated[
+        list[Path], typer.Option("--data", metavar="DIR", help="Dataset folder; may be given several times.")
+    ],
+    forecasts: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="Your own forecasts of the one prediction file: task,source,target,seed,value,low,high.",
+        ),
+    ] = None,
+    predictions: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--predictions",
+            metavar="FILE",
+            help="Prediction file that is forecast, or a grid's folder of runs; repeat for more models.",
+        ),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="DIR", help="Take all entries with probabilities: a folder, hf://datasets/..."),
+    ] = None,
+    method: MethodOption = None,
+    encoder: FormerEncoderOption = None,
+    set_on: Annotated[
+        str | None,
+        typer.Option(
+            "--set-on",
+            metavar="BOARD",
+            help="Set all other boards' intervals on this one's domains (dr/nli): an assumption, which is tested.",
+        ),
+    ] = None,
+    level: Annotated[
+        float, typer.Option("--level", metavar="X", help="Level of your own intervals.", min=0.01, max=0.99)
+    ] = 0.8,
+    report: ReportOption = None,
+    json_: JsonOption = None,
+) -> None:
+    """Compare methods of forecasting where labels are known.
+
+    By their errors, intervals and skill against two floors, with tests.
+
+    Example: shiftbench study score-forecasts --predictions preds.parquet --data build/dr
+
+    Your own method: shiftbench study score-forecasts mine.csv --predictions preds.parquet --data build/dr --level 0.9
+
+    All models of grids: shiftbench study score-forecasts --predictions results/dr-nli/runs --data build/dr
+
+    Intervals from another benchmark: --set-on dr/nli, with --data and --predictions of both.
+
+    All entries of a store: shiftbench study score-forecasts --store store --data build/dr --data build/boss
+    """
+    if not predictions and store is None:
+        raise typer.BadParameter("give --predictions, --store, or both")
+    if forecasts is not None and (len(predictions or ()) != 1 or store is not None):
+        raise typer.BadParameter("your own forecasts are of one prediction file: give one --predictions, no --store")
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.checking.forecast_entries import forecast_entrants, read_files, read_store
+    from shiftbench.leaderboard.store import open_store
+    from shiftbench.scoring.forecasting.comparison import compare_methods
+    from shiftbench.scoring.forecasting.own_forecasts import add_own_forecasts
+    from shiftbench.scoring.forecasting.run import chosen_methods
+    from shiftbench.scoring.reports.forecast_words import comparison_html, method_comparison_lines
+
+    chosen = chosen_methods(method)
+    folders = [DatasetFolder.open(path) for path in data]
+    for folder in folders:
+        folder.refuse_withheld()
+    entrants, left_out = read_store(open_store(store), folders) if store else ([], [])
+    entrants += read_files(predictions or [], folders)
+    found, more = forecast_entrants(entrants, chosen, text_encoder(encoder, method))
+    levels = {}
+    if forecasts is not None:
+        levels[forecasts.stem] = level
+        found = add_own_forecasts(found, forecasts)
+    compared = compare_methods(found, [*left_out, *more], levels, set_on)
+    if json_ != "-":
+        show(method_comparison_lines(compared))
+    title = "Forecasts of accuracy against the truth"
+    write_report(report, lambda: comparison_html(compared, title))
+    write_json(compared.model_dump(mode="json"), json_)
+
+
+group = group_of(
+    "Draw papers' figures, check claims, choose data sets.",
+    {"protocol": protocol, "analyse": analyse, "score-forecasts": score_forecasts, "verify": verify, "attack": attack},
+)
