@@ -239,7 +239,9 @@ def main(
     lora_targets: LoraTargets = None,
     deterministic: Deterministic = False,
 ) -> None:
-    """Adapt a language model to each target by labelled source texts in the context of similar target texts.
+    """Adapt a language model to each target (DAICL).
+
+    It learns from labelled source texts in the context of similar target texts.
 
     Example: shiftbench train daicl nli --data build/dr --out daicl.parquet --model meta-llama/Llama-2-7b-hf
     """

@@ -243,7 +243,9 @@ def main(
     prompt: Prompt = "",
     training: TrainingOptions,
 ) -> None:
-    """Fine-tune an encoder (or T5) as a classifier, with robustness methods if asked.
+    """Fine-tune an encoder, or T5, as a classifier.
+
+    --method adds a robustness method.
 
     Example: shiftbench train finetune-classifier nli --data build/dr --out minilm.parquet --epochs 3
     """

@@ -1,4 +1,4 @@
-"""Fine-tune an encoder to answer questions by a span of their context.
+"""Fine-tune an encoder to find answers in contexts.
 
 Any encoder by Hub id or path. Long contexts are read in windows that overlap. Where train rows have questions without
 an answer, a threshold tuned on the source's validation rows says when to give none (SQuAD 2.0); where all have one,
@@ -108,7 +108,7 @@ def _f1(answers: Sequence[str], rows: pl.DataFrame) -> np.ndarray:
 
 @with_options
 def main(runs: AnswerOptions, training: TrainingOptions) -> None:
-    """Fine-tune an encoder to answer questions by a span of their context.
+    """Fine-tune an encoder to find answers in contexts.
 
     Example: shiftbench train finetune-qa qa --data build/dr --out minilm.parquet --epochs 2
     """

@@ -138,7 +138,9 @@ def main(
     synonyms: Synonyms = SynonymSource.WORDNET,
     training: WritingOptions,
 ) -> None:
-    """Fine-tune an encoder-decoder that writes its answer, with robustness methods if asked.
+    """Fine-tune an encoder-decoder that writes its answer.
+
+    --method adds a robustness method.
 
     Example: shiftbench train finetune-seq2seq as --data build/dr --out t5.parquet --model google-t5/t5-small
     """

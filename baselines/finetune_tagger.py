@@ -113,7 +113,9 @@ def main(
     synonyms: Synonyms = SynonymSource.WORDNET,
     training: TrainingOptions,
 ) -> None:
-    """Fine-tune an encoder as a tagger, with robustness methods if asked.
+    """Fine-tune an encoder as a tagger.
+
+    --method adds a robustness method.
 
     Example: shiftbench train finetune-tagger ab --data build/dr --out minilm.parquet --epochs 3
     """

@@ -27,7 +27,7 @@ def fit(run: Run) -> Predict:
 
 @with_options
 def main(runs: RunOptions) -> None:
-    """Predict the source's most frequent label, whatever the text.
+    """Predict the source's most frequent label.
 
     Example: shiftbench train majority nli --data build/dr --out majority.parquet
     """

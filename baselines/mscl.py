@@ -113,7 +113,9 @@ def main(
     precision: PrecisionOption = Precision.AUTO,
     deterministic: Deterministic = False,
 ) -> None:
-    """Train an encoder with a memory-based supervised contrastive loss beside cross entropy.
+    """Train an encoder with a contrastive loss (MSCL).
+
+    The loss is supervised, with a memory, beside cross entropy.
 
     Example: shiftbench train mscl nli --data build/dr --out mscl.parquet --model roberta-large
     """

@@ -48,7 +48,9 @@ class FewShotOptions(PromptingOptions):
 
 @with_options
 def main(options: FewShotOptions) -> None:
-    """Prompt a large language model, without demonstrations or with some from each source.
+    """Prompt a large language model, zero- or few-shot.
+
+    Demonstrations come from each source.
 
     Example: shiftbench train prompt-llm nli --data build/dr --out llm.parquet --model NAME --shots 4
     """

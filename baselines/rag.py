@@ -50,7 +50,9 @@ def nearest_demonstrations(encoder: Encoder, inputs: tuple[str, ...], shots: int
 
 @with_options
 def main(options: RetrievalOptions) -> None:
-    """Prompt a large language model with the source texts that are nearest to each test text.
+    """Prompt a language model with the nearest examples.
+
+    For each test text these are the source texts that are most like it.
 
     Example: shiftbench train rag nli --data build/dr --out rag.parquet --model NAME
     """

@@ -68,7 +68,7 @@ def classifier(train: pl.DataFrame, encoder: Encoder, inputs: tuple[str, ...], s
 
 @with_options
 def main(runs: RunOptions, encoder: EncoderName = DEFAULT_ENCODER, prompt: Prompt = None) -> None:
-    """Train logistic regression on frozen sentence embeddings.
+    """Train logistic regression on sentence embeddings.
 
     Example: shiftbench train sbert-lr nli --data build/dr --out sbert.parquet
     """

@@ -157,7 +157,9 @@ def main(
     shots: Shots = 8,
     deterministic: Deterministic = False,
 ) -> None:
-    """Fine-tune a sentence encoder on pairs of a few texts a label, then train logistic regression on its vectors.
+    """Fine-tune a sentence encoder on a few texts (SetFit).
+
+    It learns from pairs of a few texts a label; logistic regression is then trained on its vectors.
 
     Example: shiftbench train setfit nli --data build/dr --out setfit.parquet --shots 8
     """

@@ -57,7 +57,7 @@ def classifier(train: pl.DataFrame, inputs: tuple[str, ...], seed: int) -> Fitte
 
 @with_options
 def main(runs: RunOptions) -> None:
-    """Train logistic regression on TF-IDF weights of words and word pairs.
+    """Train logistic regression on words and word pairs.
 
     Example: shiftbench train tfidf-lr nli --data build/dr --out tfidf.parquet
     """

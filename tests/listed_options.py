@@ -1,6 +1,6 @@
 """Commands and their options as they are shown: ``python -m tests.listed_options`` prints the counts.
 
-The train programs are counted apart. A function that stands under several names is counted once.
+The train programs are counted apart. Benchmarks that are built with the same options are counted once.
 """
 
 from collections import Counter
@@ -41,21 +41,14 @@ def listed_commands(group: Any = None, words: str = "") -> Iterator[Listed]:
 
 
 def counted_options() -> dict[str, int]:
-    """Count the options of each command but the train programs; names of one function stand together."""
-    by_function: dict[Any, tuple[list[str], int]] = {}
-    for words, command, options in listed_commands():
+    """Count the options of each command but the train programs; names of one group with the same options are one."""
+    names: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for words, _, options in listed_commands():
         if not words.startswith("train "):
-            names, _ = by_function.setdefault(_code(command), ([], len(options)))
-            names.append(words)
-    return {", ".join(names): n for names, n in by_function.values()}
-
-
-def _code(command: Any) -> Any:
-    """Return what identifies the function that a command runs, beneath what typer wrapped it in."""
-    inner = command.callback
-    while hasattr(inner, "__wrapped__"):
-        inner = inner.__wrapped__
-    return inner
+            group = words.rpartition(" ")[0]
+            key = (group, tuple(sorted(options))) if group == "build" else (words, tuple(options))
+            names.setdefault(key, []).append(words)
+    return {", ".join(words): len(options) for (_, options), words in names.items()}
 
 
 if __name__ == "__main__":

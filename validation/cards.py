@@ -201,7 +201,7 @@ def _problem(detail: Any, file: str) -> Problem:
             key=key,
         )
     if key == "data":
-        cure = "copy all 64 characters of 'content_hash' in the dataset's shiftbench.json; 'shiftbench card' does that"
+        cure = "copy all 64 characters of 'content_hash' in shiftbench.json; 'shiftbench board card' does that"
         return Problem("this is not the content hash of a dataset", file, _SHORT.repr(detail["input"]), cure, key=key)
     return Problem(detail["msg"], file, _SHORT.repr(detail["input"]), key=key)
 

@@ -46,8 +46,8 @@ _READING = (
     "A forecast uses no label of its target, and nothing of the target as a source either: lines, mean drops and "
     "intervals are set on the other domains alone.",
     "Each entry is forecast from its own predictions once, when it is scored, so nobody's forecasts change because "
-    "someone else submits. Agreement on the line has therefore an entry's own runs alone; 'shiftbench score-forecasts "
-    "--store' draws it through all models.",
+    "someone else submits. Agreement on the line has therefore an entry's own runs alone; 'shiftbench study "
+    "score-forecasts --store' draws it through all models.",
     "A model of a submitter counts once on each board, as on the overall board: by its newest entry that covers every "
     "shift or, without such, its newest one.",
     "Held-out texts of the source are the validation rows that were sent with an entry, and its own test rows at home.",

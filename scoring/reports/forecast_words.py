@@ -349,7 +349,7 @@ def comparison_html(found: MethodComparison, title: str) -> Markup:
     """
     notes = [tag("p", note) for note in comparison_notes(found)]
     tables = tag("section", html(standings_table(part) for part in found.boards), class_="sb-section")
-    return report_file(title, [tag("h1", title, class_="sb-name"), *notes, tables], "shiftbench score-forecasts")
+    return report_file(title, [tag("h1", title, class_="sb-name"), *notes, tables], "shiftbench study score-forecasts")
 
 
 def _task_sections(task: TaskForecast, method: str | None) -> Iterator[Markup]:

@@ -58,7 +58,10 @@ def make(
     ] = None,
     n: Annotated[int, typer.Option("--n", metavar="N", help="Texts to make, balanced over labels.", min=1)] = 823,
     queries: Annotated[
-        int, typer.Option("--queries", metavar="N", help="Most predictions to ask of the victim for each text.", min=8)
+        int,
+        typer.Option(
+            "--queries", metavar="N", help="goes in 0.4: 100 predictions are asked for each text", min=8, hidden=True
+        ),
     ] = 100,
     max_changed: Annotated[
         float,

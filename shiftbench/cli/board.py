@@ -331,7 +331,9 @@ def share(
     ] = None,
     report: Annotated[
         str | None,
-        typer.Option("--report", metavar="URL", help="https address of the whole report, named as the source."),
+        typer.Option(
+            "--report", metavar="URL", help="goes in 0.4: write the address into the shared file", hidden=True
+        ),
     ] = None,
     organization: Annotated[
         str | None,
@@ -399,9 +401,11 @@ def card(
                      callback=writable_file),
     ] = None,
 ) -> None:  # fmt: skip
-    """Write a card for a prediction file: what follows from the file is filled in, the other keys are comments.
+    """Write a card for predictions, as far as the file says it.
 
-    Example: shiftbench card preds.csv --data build/dr
+    The other keys are comments, to be filled in.
+
+    Example: shiftbench board card preds.csv --data build/dr
     """
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.validation.report import InvalidInput, Problem

@@ -66,9 +66,9 @@ class _FromUpstream:
         typer.Option(
             "--seed",
             metavar="N",
-            help="Decides which groups become test and validation, which rows are drawn or fill a size, the subset "
-            "fewshot, and the deal of placebo tasks.",
+            help="another seed cuts and draws other rows: a benchmark that nobody else has",
             min=0,
+            hidden=True,
         ),
     ] = 0
     partial: Annotated[
@@ -98,8 +98,8 @@ class _FromUpstream:
         bool,
         typer.Option(
             "--other-revisions",
-            help="Take files whose checksum is not the recorded one, but whose row count is; marks the dataset "
-            "unverified.",
+            help="files with another checksum and the recorded row count are taken; the dataset is marked unverified",
+            hidden=True,
         ),
     ] = False
     check: Annotated[
@@ -235,7 +235,12 @@ def synthetic(
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Decides the texts and the splits.", min=0)] = 0,
     overwrite: _Overwrite = False,
     encoder: _EncoderName = None,
-    withhold_labels: _WithholdLabels = False,
+    withhold_labels: Annotated[
+        bool,
+        typer.Option(
+            "--withhold-labels", hidden=True, help="OUT has two folders, 'public' and 'gold'; for trying rounds"
+        ),
+    ] = False,
     json_: JsonOption = None,
 ) -> None:
     """Build a small corpus of invented texts, offline.

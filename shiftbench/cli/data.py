@@ -85,7 +85,9 @@ def publish(
         typer.Argument(metavar="DIR", help="Dataset folder, or a folder with 'public' and 'gold' of one build."),
     ],
     repo_id: Annotated[str, typer.Option("--repo-id", metavar="ORG/NAME", help="Dataset repository on the Hub.")],
-    revision: Annotated[str, typer.Option("--revision", metavar="BRANCH", help="Branch to publish to.")] = "main",
+    revision: Annotated[
+        str, typer.Option("--revision", metavar="BRANCH", help="goes in 0.4: publish to 'main'", hidden=True)
+    ] = "main",
     tag: Annotated[
         str | None,
         typer.Option(

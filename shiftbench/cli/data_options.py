@@ -120,7 +120,8 @@ MethodOption = Annotated[
     typer.Option("--method", metavar="NAME", help="Forecast by this method, beside the floors; repeat. Default: all."),
 ]
 NamesOption = Annotated[
-    str | None, typer.Option("--names", metavar="A,B", help="Names of the files, in order. Default: their file names.")
+    str | None,
+    typer.Option("--names", metavar="A,B", help="Names of the models, in order. Default: as they are."),
 ]
 
 

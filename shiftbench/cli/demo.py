@@ -65,7 +65,7 @@ def demo(
         ),
     ] = False,
 ) -> None:
-    """Build, train, score and show: everything once, on real rows where they can be had, or else on synthetic ones.
+    """Build, train, score and show on real or invented texts.
 
     Example: shiftbench demo
 

@@ -44,7 +44,7 @@ def grid(
         ),
     ] = False,
 ) -> None:
-    """Train tasks x models x sources x seeds, skipping what is done; a stopped grid goes on by the same command.
+    """Train tasks x models x sources x seeds; continues when stopped.
 
     Example: shiftbench grid grid.toml
     """

@@ -33,7 +33,10 @@ def label(
         typer.Option("--domain", metavar="NAME", help="Draw from this domain alone; repeat. Default: all, evenly."),
     ] = None,
     columns: ColumnsOption = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the draw.", min=0)] = 0,
+    seed: Annotated[
+        int,
+        typer.Option("--seed", metavar="N", help="goes in 0.4: a draw is the same for everybody", min=0, hidden=True),
+    ] = 0,
 ) -> None:
     """Choose the few texts whose labels give a model's accuracy.
 

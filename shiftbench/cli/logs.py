@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.cli.data_options import FormatOption, FormerSubsetOption, parse_names
+from shiftbench.cli.data_options import FormatOption, FormerSubsetOption, NamesOption, parse_names
 from shiftbench.cli.help import group_of
 from shiftbench.validation.command_line import (
     DataOption,
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from shiftbench.scoring.interchange.predictions import Match, Parse
 
 
+_FilterOption = Annotated[
+    str | None,
+    typer.Option("--filter", metavar="NAME", help="For lm-eval: read the answers of this filter. Default: the first."),
+]
 MAX_LOGS = 10
 """More logs make so many pairs that hardly a difference is left to be found."""
 
@@ -62,13 +66,8 @@ def compare_logs(
     metric: Annotated[
         str | None, typer.Option("--metric", metavar="NAME", help="Score to compare. Default: the first that all have.")
     ] = None,
-    filter_: Annotated[
-        str | None, typer.Option("--filter", metavar="NAME", help="For lm-eval: read the answers of this filter.")
-    ] = None,
-    names: Annotated[
-        str | None,
-        typer.Option("--names", metavar="A,B", help="Names of the models, in order. Default: as logged."),
-    ] = None,
+    filter_: _FilterOption = None,
+    names: NamesOption = None,
     *,
     allow: Annotated[
         list[Difference] | None,
@@ -148,16 +147,12 @@ def import_logs(
             f"'{NO_SOURCE}', '{ELSEWHERE}'. Default: '{NO_SOURCE}' where the log has no demonstrations.",
         ),
     ] = None,
-    filter_: Annotated[
-        str | None,
-        typer.Option(
-            "--filter", metavar="NAME", help="For lm-eval: read the answers of this filter. Default: the first."
-        ),
-    ] = None,
+    filter_: _FilterOption = None,
     label_map: LabelMap = None,
     subset: FormerSubsetOption = None,
     name: Annotated[
-        str | None, typer.Option("--name", metavar="TEXT", help="The entry's name in the card. Default: the model's.")
+        str | None,
+        typer.Option("--name", metavar="TEXT", help="goes in 0.4: write the name into the card", hidden=True),
     ] = None,
 ) -> None:
     """Turn logs of lm-eval, Inspect or HELM into predictions.

@@ -48,7 +48,7 @@ ProbabilitiesOption = Annotated[
     ),
 ]
 NameOption = Annotated[
-    str | None, typer.Option("--name", metavar="TEXT", help="The model's name in the card. Default: from MODEL.")
+    str | None, typer.Option("--name", metavar="TEXT", help="goes in 0.4: write the name into the card", hidden=True)
 ]
 SplitOption = Annotated[str, typer.Option("--split", metavar="NAME", help=f"Rows to predict: {', '.join(SPLITS)}.")]
 

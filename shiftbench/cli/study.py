@@ -50,7 +50,9 @@ def protocol(
             "--id", metavar="DOMAIN", help="Data set to train on (ID). Default: the folder's, otherwise the rule's."
         ),
     ] = None,
-    n_ood: Annotated[int, typer.Option("--n-ood", metavar="N", help="OOD data sets to choose.", min=1)] = 3,
+    n_ood: Annotated[
+        int, typer.Option("--n-ood", metavar="N", help="goes in 0.4: the protocol chooses three", min=1, hidden=True)
+    ] = 3,
     picture: Annotated[
         Path | None,
         typer.Option(
@@ -250,7 +252,10 @@ def score_forecasts(
         ),
     ] = None,
     level: Annotated[
-        float, typer.Option("--level", metavar="X", help="Level of your own intervals.", min=0.01, max=0.99)
+        float,
+        typer.Option(
+            "--level", metavar="X", help="goes in 0.4: intervals are compared at 80%", min=0.01, max=0.99, hidden=True
+        ),
     ] = 0.8,
     report: ReportOption = None,
     json_: JsonOption = None,

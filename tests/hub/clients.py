@@ -33,7 +33,7 @@ def start(hub: LoopbackHub, home: Path, *words: str, token: str | None = WRITE) 
 def start_publish(
     hub: LoopbackHub, home: Path, folder: Path, *options: str, token: str | None = WRITE
 ) -> "subprocess.Popen[str]":
-    """Start ``shiftbench publish``."""
+    """Start ``shiftbench data publish``."""
     return start(hub, home, "-m", "shiftbench", "data", "publish", str(folder), *options, token=token)
 
 

@@ -6,7 +6,7 @@ from huggingface_hub import HfApi
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.publishing.publish import default_tag, publish_folders
-from shiftbench.cli.publish_command import benchmark_file
+from shiftbench.cli.data import benchmark_file
 from tests.heard import heard
 from tests.hub.server import WRITE, LoopbackHub
 

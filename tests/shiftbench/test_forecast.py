@@ -297,7 +297,7 @@ def test_methods_are_compared_on_files_and_on_a_store(folder: Path, tmp_path: Pa
     text = page.read_text(encoding="utf-8")
     assert "forecasts against truth, 1 model" in text
     assert "concept shift" in text
-    assert "Made with shiftbench score-forecasts." in text
+    assert "Made with shiftbench study score-forecasts." in text
     assert len(stored["models"]) == 1
     assert {each["method"] for each in stored["standings"]} == {"source-accuracy", "mean-drop", "doc"}
 
@@ -374,7 +374,7 @@ def test_texts_are_embedded_where_a_method_or_the_machine_says_so(
     monkeypatch.delenv("SHIFTBENCH_ENCODER", raising=False)
     asked: list[str | None] = []
     monkeypatch.setattr(
-        "shiftbench.cli.forecast_command.load_encoder", lambda name=None: asked.append(name) or word_encoder
+        "shiftbench.cli.data_options.load_encoder", lambda name=None: asked.append(name) or word_encoder
     )
 
     def by_importance(*options: str) -> set[str | None]:

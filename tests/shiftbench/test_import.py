@@ -9,7 +9,7 @@ from scipy.special import softmax
 
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.cli.import_command import _warn_of_partial_domains
+from shiftbench.cli.logs import _warn_of_partial_domains
 from shiftbench.scoring.interchange.predictions import public_model_name
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.notices import DataWarning

@@ -53,7 +53,7 @@ def test_the_missing_hash_says_where_to_find_it() -> None:
     assert "Content hash of the dataset folder, from its shiftbench.json" in refusal("name: a\nparadigm: other\n")
     short = refusal(f"name: a\nparadigm: other\ndata: {HASH[:4]}\n")
     assert "key 'data': this is not the content hash of a dataset" in short
-    assert "copy all 64 characters of 'content_hash' in the dataset's shiftbench.json" in short
+    assert "copy all 64 characters of 'content_hash' in shiftbench.json" in short
 
 
 def test_an_unknown_key_gets_a_suggestion() -> None:

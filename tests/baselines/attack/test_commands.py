@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shiftbench.baselines.attack import commands as attack
 from shiftbench.baselines.attack import victims
 from shiftbench.baselines.attack.campaign import Campaign, divide_evenly
 from shiftbench.baselines.attack.perturb import SENTENCES, list_typos, split_words, vocabulary
@@ -24,6 +23,7 @@ from shiftbench.builders.building.own import build_own
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.readers.delimited import quoted_csv
 from shiftbench.builders.specs.upstream_file import UpstreamFile
+from shiftbench.cli import attack
 from shiftbench.validation.report import InvalidInput
 
 LABELS = ("benign", "toxic")

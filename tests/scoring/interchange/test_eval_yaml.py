@@ -10,7 +10,7 @@ from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.building.synthetic_grid import build_grid
 from shiftbench.builders.folder.configs import configs
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.cli.publish_command import benchmark_file
+from shiftbench.cli.data import benchmark_file
 from shiftbench.scoring.interchange.eval_yaml import ANSWER, benchmark_tasks
 from tests.leaderboard.shapes import build_dealt_folder
 
