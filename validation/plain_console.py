@@ -40,5 +40,5 @@ def print_parts(parts: Iterable[RenderableType], console: Console) -> None:
 def printed_text(parts: Iterable[RenderableType]) -> str:
     """Return what ``print_parts`` prints on 120 columns."""
     stream = io.StringIO()
-    print_parts(parts, Console(file=stream, width=120))
+    print_parts(parts, PlainConsole(file=stream, width=120))
     return stream.getvalue().strip("\n")

@@ -3,6 +3,7 @@
 Escape sequences of a terminal are written by rich and by bars of progress alone.
 """
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -57,8 +58,9 @@ class PlainStream:
 def plain_streams() -> Iterator[None]:
     """Replace standard output and standard error by streams that show each character, for a while."""
     streams = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (PlainStream(stream) for stream in streams)
-    try:
-        yield
-    finally:
-        sys.stdout, sys.stderr = streams
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # in place of a stream that is closed
+        sys.stdout, sys.stderr = (PlainStream(stream or nowhere) for stream in streams)
+        try:
+            yield
+        finally:
+            sys.stdout, sys.stderr = streams

@@ -24,6 +24,7 @@ from shiftbench.baselines.models.classes import class_names
 from shiftbench.baselines.models.labels import map_label, match_labels, match_tags, resolve_label
 from shiftbench.baselines.models.loaded import LoadedModel, RowFailure, describe_error, refuse_row
 from shiftbench.baselines.models.outputs import array_by_name, frame_of_probabilities
+from shiftbench.builders.checksums import file_state
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import UNPARSED, TaskKind
 
@@ -67,7 +68,7 @@ class CallableModel(LoadedModel):
             shown = _short_repr(part[row])
             where = shown if is_alone else f"several inputs up to {shown} together, but for none of them alone"
             found = f"{describe_error(error)}, for {where}"
-            cure = "correct the callable and run the same command again: it continues at this row"
+            cure = "correct the callable, which gets a list, and run the same command again"
             raise refuse_row(self.name, "the callable raises", row, found, cure, done) from error
 
     def _until_it_raises(self, part: list[Any]) -> tuple[list[Any], int, bool]:
@@ -222,8 +223,14 @@ def load_callable(request: "LoadRequest") -> CallableModel:
             match_labels([name], request.labels, place=request.spec, label_map={name: label})
     return CallableModel(
         name=request.spec, inputs=request.inputs, part_rows=CALL_ROWS, function=target, kind=request.kind,
-        labels=request.labels, label_map=request.label_map,
+        labels=request.labels, label_map=request.label_map, version=_source_state(module_name),
     )  # fmt: skip
+
+
+def _source_state(module: str) -> list[int] | None:
+    """Return the state of the file that a module was read from: other code may predict something else."""
+    file = getattr(sys.modules[module], "__file__", None)
+    return file_state(Path(file)) if file else None
 
 
 def call_inputs(rows: pl.DataFrame, inputs: Sequence[str]) -> list[Any]:

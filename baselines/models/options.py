@@ -17,7 +17,8 @@ ModelArgument = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="A Hub id or folder, 'module:callable', a .skops file, a pickle that you trust, or the URL of an "
+        help="A Hub id or folder, 'module:callable' that gets a list of texts, a .skops file, a pickle "
+        "that you trust, or the URL of an "
         "OpenAI-compatible server with --model.",
     ),
 ]

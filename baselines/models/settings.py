@@ -126,7 +126,7 @@ def _parse_value(name: str, text: str) -> str | int | bool | None:
         return _BOOLEANS.get(text.casefold())
     if SETTINGS[name].metadata["low"] is None:
         return text
-    return int(text) if text.isascii() and text.isdigit() else None
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 def _wrong_value(name: str, text: str) -> Problem:

@@ -100,7 +100,8 @@ def parse_columns(values: Sequence[str]) -> tuple[Columns, TaskKind | None]:
     """
     given: dict[str, list[str]] = {}
     for part in (part for value in values for part in re.split(r",\s*(?=\w+\s*=)", value)):
-        role, sign, column = (each.strip() for each in part.partition("="))
+        role, sign, column = part.partition("=")
+        role = role.strip()  # a header may begin or end with blanks, as in 'domain, text, label'
         if not sign or role not in ROLES:
             cure = f"give ROLE=COLUMN, with a role of {', '.join(ROLES)}"
             what = "there is no such role of a column" if sign else "a column is named without its role"

@@ -121,7 +121,7 @@ def read_remote(target: Target, api: Any) -> Remote:
     branches = {ref.name: ref.target_commit for ref in refs.branches}
     tags = {ref.name: ref.target_commit for ref in refs.tags}
     if target.revision not in branches and target.revision in tags:
-        cure = "name a branch; the tag of this version is --tag"
+        cure = "name a branch"
         raise InvalidInput(Problem("this is a tag, not a branch", target.repo_id, f"'{target.revision}'", cure))
     head = branches.get(target.revision) or branches["main"]
     tree = api.list_repo_tree(target.repo_id, recursive=True, revision=head, repo_type="dataset")
@@ -255,7 +255,7 @@ def _compare(local: Mapping[str, LocalFile], title: str, target: Target, api: An
     add = changed_files(local, remote)
     stale = tuple(sorted(path for path in remote.files if path.startswith(OWN_FOLDERS) and path not in local))
     if remote.tagged is not None and (add or stale):
-        what, cure = "the tag is already used for another version", "give another --tag; nothing was sent"
+        what, cure = "the tag is already used for another version", "remove the tag on the Hub; nothing was sent"
         raise InvalidInput(Problem(what, target.repo_id, f"{target.tag} at {remote.tagged[:12]}", cure))
     tag = None if remote.tagged else target.tag
     return PublishPlan(target, title, remote.head, not remote.has_branch, add, stale, tag, local)

@@ -329,4 +329,6 @@ def _refuse_few_swaps(n_swaps: int, n_tests: int) -> None:
     least = int(np.ceil(n_tests / LEVEL))
     if n_swaps < least:
         what = "with so few swaps no difference can reach a corrected p below 0.05"
-        raise InvalidInput(Problem(what, "--swaps", f"{n_swaps:,}", f"draw at least {least:,} ({n_tests:,} tests)"))
+        raise InvalidInput(
+            Problem(what, "--swaps", f"{n_swaps:,}", f"compare fewer logs or domains: {n_tests:,} tests need {least:,}")
+        )

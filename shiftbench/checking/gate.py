@@ -12,7 +12,7 @@ import polars as pl
 import pydantic
 
 from shiftbench.builders.building.own import MIN_TEXTS
-from shiftbench.builders.building.own_columns import parse_columns
+from shiftbench.builders.building.own_columns import find_kind, parse_columns
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.checking.inputs import prediction_file
 from shiftbench.checking.opened_data import OpenedData, OwnFile, opened_data
@@ -88,6 +88,7 @@ class GateSettings(pydantic.BaseModel):
         if former:
             roles = {_FORMER[name]: value for name, value in former.items()}
             kind, label = roles.pop("kind", None), roles.get("label", "")
+            find_kind(kind)
             if kind is not None:
                 roles = {role: value for role, value in roles.items() if role != "label"} | {kind: label}
             each = [(role, [value] if isinstance(value, str) else value) for role, value in roles.items()]

@@ -37,6 +37,13 @@ class OwnFile:
     kind: TaskKind | None = None
     min_texts: int = MIN_TEXTS
 
+    def with_defaults(self, other: "OwnFile") -> "OwnFile":
+        """Return how the file is read where ``other`` says what this one leaves open."""
+        columns = {name: value or getattr(other.columns, name) for name, value in vars(self.columns).items()}
+        if self.columns.domain:
+            columns["domain_by"] = self.columns.domain_by
+        return replace(self, columns=Columns(**columns), kind=self.kind or other.kind)
+
 
 def is_own_file(data: Path) -> bool:
     """Check whether ``--data`` names a file of one's own."""

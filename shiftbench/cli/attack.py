@@ -128,7 +128,7 @@ def make(
     content = facts | limited | {"outcomes": [asdict(outcome) for outcome in outcomes]}
     answer([_outcome_table(outcomes, f"{task}, {domain}: {victim}")], content, json_)
     if not fallen:
-        cure = "give more --queries or another --victim"
+        cure = "give another --victim"
         raise InvalidInput(Problem("no changed text makes the victim err", "--victim", f"'{victim}'", cure))
     write_whole(review_table(fallen, info.labels), out)
     few = "" if len(fallen) == n else f" of {n:,} wanted: all texts that the victim gets right were tried"

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shiftbench.cli.former import note_of
-from shiftbench.cli.help import PLAIN, Command, Group
+from shiftbench.cli.help import PLAIN, Command, Group, say_former
 from shiftbench.validation.command_line import (
     OUTPUT,
     ColumnsOption,
@@ -50,7 +49,7 @@ _EncoderName = Annotated[
         "--encoder",
         metavar="NAME",
         help="Sentence encoder of the depths (how far texts lie from a source): Hub id, path, or 'wordllama'; 'none' "
-        "computes no depths.",
+        "computes no depths. Default: SHIFTBENCH_ENCODER, or else all-MiniLM-L6-v2, which takes a while.",
     ),
 ]
 
@@ -123,14 +122,15 @@ class _Builds(Group):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the name of today in place of the former option; it costs a line on standard error."""
-        typed = list(args)
-        others = [word for word in args if word not in ("--list", "--check")]
-        if "--list" in args:
-            args = today = ["list", *others]
-        elif "--check" in args and not {*_BENCHMARKS} & {*args}:
-            args, today = ["check", *others], ["dr --check", *others, "(and with boss, df1)"]
+        typed, first, others = list(args), args[:1], args[1:]
+        if first == ["--list"] or (others == ["--list"] and first[0] in _BENCHMARKS):
+            args = ["list", *(others if first == ["--list"] else first)]
+        elif first == ["--check"]:
+            args = (
+                [others[0], "--check", *others[1:]] if others[:1] and others[0] in _BENCHMARKS else ["check", *others]
+            )
         if args != typed:
-            typer.echo(note_of(" ".join([ctx.command_path, *typed]), " ".join([ctx.command_path, *today])), err=True)
+            say_former(ctx, [ctx.command_path, *typed], [ctx.command_path, *args])
         rest: list[str] = super().parse_args(ctx, args)
         return rest
 

@@ -72,7 +72,7 @@ def check(
 
     Writes a report: what holds up, and why. Domains without labels are forecast where --trained-on names a home domain.
 
-    Example: shiftbench check ./my-model --data mine.csv --columns domain=site,label=stars --trained-on books
+    Example: shiftbench check ./my-model --data mine.csv --columns domain=site,text=review,label=stars
     """
     from shiftbench.checking.check_data import check_data
     from shiftbench.checking.check_predictions import forecast_unlabelled, model_doubts, predict_rows
@@ -107,7 +107,8 @@ def check(
         report.write_text(check_html(shown), encoding="utf-8")
     for doubt in doubts:
         warnings.warn(doubt, ModelWarning, stacklevel=2)
-    show(check_lines(found, forecasts))
+    if json_ != "-":
+        show(check_lines(found, forecasts))
     typer.echo(f"{report}: the report; {place}: the predictions", err=True)
     if forecasts is not None:
         typer.echo(f"{without_labels}: the predictions on rows without labels", err=True)

@@ -45,7 +45,7 @@ def show_version(
 ) -> None:
     """Measure how NLP models lose accuracy when the text changes domain.
 
-    Example: shiftbench check ./my-model --data mine.csv --columns domain=site,label=stars
+    Example: shiftbench check ./my-model --data mine.csv --columns domain=site,text=review,label=stars
     """
 
 

@@ -79,7 +79,14 @@ def compare(
         if format_ is not TableFormat.TABLE and json_ != "-":
             from shiftbench.checking.paper import format_table, models_table
 
-            table, _ = models_table(opened, dict(zip(called, files, strict=True)), task=task, n_swaps=swaps, seed=seed)
+            table, _ = models_table(
+                opened,
+                dict(zip(called, files, strict=True)),
+                task=task,
+                n_swaps=swaps,
+                seed=seed,
+                margin=as_fraction(margin),
+            )
             typer.echo(format_table(table, format_), nl=False)
             if json_ is None:
                 return

@@ -1,6 +1,6 @@
-"""The commands ``forecast`` and ``score-forecasts``. Everything heavier than typer is imported inside them."""
+"""The command ``forecast``. Everything heavier than typer is imported inside it."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -22,9 +22,6 @@ from shiftbench.validation.command_line import (
     write_json,
     write_report,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 def forecast(

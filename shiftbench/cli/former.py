@@ -7,6 +7,8 @@ of today; those of the former version stand here alone.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import typer
+
 ENDS = "0.4"
 """The version with which former names end."""
 
@@ -25,14 +27,16 @@ GONE_COMMANDS = {"bench": "python -m benchmarks", "coverage": "python -m benchma
 """Commands that measure this project; what runs them in a clone."""
 
 GONE_OPTIONS = {
-    "--log-to": "log what --json writes by your tracker's own call; the FAQ shows the lines",
-    "--gpu": "--dry-run times this machine; run it on the machine that has the GPU",
-    "--price": "multiply the hours that --dry-run prints by your price",
-    "--eval-tokens": "prediction reads half as many texts at once by itself where memory is short",
-    "--from-scratch": "save a model of random weights with transformers, and give its folder",
-    "--rounds": "SetFit has the settings of its paper; --shots is what is left to choose",
-}
-"""Options whose work went, with what does it now."""
+    "--log-to": (
+        ("check", "score", "grid", "train"), "log what --json writes by your tracker's own call; see the FAQ"
+    ),
+    "--gpu": (("grid",), "--dry-run times this machine; run it on the machine that has the GPU"),
+    "--price": (("grid",), "multiply the hours that --dry-run prints by your price"),
+    "--eval-tokens": (("train",), "prediction reads half as many texts at once by itself where memory is short"),
+    "--from-scratch": (("train",), "save a model of random weights with transformers, and give its folder"),
+    "--rounds": (("train setfit",), "SetFit has the settings of its paper; --shots is what is left to choose"),
+}  # fmt: skip
+"""Options whose work went: the commands that had them, and what does it now."""
 
 
 class Former(NamedTuple):
@@ -42,11 +46,13 @@ class Former(NamedTuple):
         option: the option of today.
         value: its value, with ``{}`` for the former one.
         has_value: whether the former option had a value.
+        commands: the first word of the commands that had it; empty for all that have the option of today.
     """
 
     option: str
-    value: str | None = "{}"
+    value: str = "{}"
     has_value: bool = True
+    commands: tuple[str, ...] = ()
 
 
 OPTIONS = {
@@ -58,7 +64,7 @@ OPTIONS = {
     "--split-column": Former("--columns", "split={}"),
     "--group-column": Former("--columns", "group={}"),
     "--kind": Former("--columns"),
-    "--no-depth": Former("--encoder", "none", has_value=False),
+    "--no-depth": Former("--encoder", "none", has_value=False, commands=("build",)),
     "--trust-pickle": Former("--model-arg", "trust_pickle=yes", has_value=False),
     "--revision": Former("--model-arg", "revision={}"),
     "--max-length": Former("--model-arg", "max_length={}"),
@@ -74,60 +80,93 @@ OPTIONS = {
     "--run-sd": Former("--assume", "run_sd={}"),
     "--shared-items": Former("--allow", "items", has_value=False),
     "--any-prompts": Former("--allow", "prompts", has_value=False),
-    "--engine": Former("--ray", "local"),
+    "--engine": Former("--ray"),
     "--address": Former("--ray"),
 }
 """What stands for an option of the former version in the commands that have the option of today and not the former."""
 
+_CHOICES = {"--kind": ("labels", "tags", "answers", "texts"), "--domain-by": ("month", "quarter", "year")}
+"""The values that a former option had; they are roles of columns now, among others."""
 _MERGED = (("--domain-by", "--domain-column"), ("--kind", "--label-column"), ("--address", "--engine"))
-"""Former options of which the first, where it was typed, holds what the second said."""
-_OF_KIND = {"labels": "label", "tags": "tags", "answers": "answers", "texts": "target_text"}
-"""The column that ``--kind`` meant without ``--label-column``."""
+"""Pairs of former options: where the first is typed, its replacement holds the value of the second, too."""
 
 
-def todays_arguments(typed: Sequence[str], known: set[str]) -> tuple[list[str], list[str]]:
+class Rewritten(NamedTuple):
+    """Arguments of a command with the options of today.
+
+    Attributes:
+        arguments: all of them.
+        former: the former options that were typed, with their values.
+        today: what stands for these.
+    """
+
+    arguments: list[str]
+    former: list[str]
+    today: list[str]
+
+
+def rewrite_arguments(command: str, typed: Sequence[str], known: Mapping[str, bool]) -> Rewritten:
     """Replace the options of the former version in what was typed.
 
     Args:
-        typed: the arguments of one command.
-        known: the options that the command has.
-    Returns: the arguments of today; the former options among those typed.
+        command: the command's words.
+        typed: its arguments.
+        known: the options that the command has; true of those that take a value.
     """
     kept: list[str] = []
-    former: list[tuple[str, str]] = []
+    former: list[tuple[str, str | None]] = []
     rest = list(typed)
-    while rest:
+    while rest and rest[0] != "--":
         word = rest.pop(0)
         name, joined, value = word.partition("=")
-        if word == "--":
-            return [*kept, *_replaced(former), word, *rest], [each for each, _ in former]
-        if name in known or name not in OPTIONS or OPTIONS[name].option not in known:
+        if not _is_former(command, name, known):
             kept.append(word)
-            continue
-        if OPTIONS[name].has_value and not joined:
-            value = rest.pop(0) if rest else ""
-        former.append((name, value))
-    return [*kept, *_replaced(former)], [each for each, _ in former]
+            if known.get(name) and not joined and rest:
+                kept.append(rest.pop(0))
+        elif joined and not OPTIONS[name].has_value:
+            raise typer.BadParameter(f"{name} takes no value")
+        else:
+            former = [each for each in former if name != each[0] or name == "--text-column"]  # the last one counted
+            former.append((name, value if joined or not OPTIONS[name].has_value else rest.pop(0) if rest else None))
+    today = _replace_options(former)
+    words = [word for name, value in former for word in (name, value) if word]
+    return Rewritten([*kept, *today, *rest], words, today)
 
 
-def _replaced(former: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the words of today for former options; two of them changed what another one meant."""
+def _is_former(command: str, name: str, known: Mapping[str, bool]) -> bool:
+    former = OPTIONS.get(name)
+    is_here = former is not None and (not former.commands or command.split(maxsplit=1)[0] in former.commands)
+    return former is not None and is_here and name not in known and former.option in known
+
+
+def _replace_options(former: Sequence[tuple[str, str | None]]) -> list[str]:
+    """Return the words of today for former options; some of them changed what others meant."""
     given = dict(former)
-    merged = {part for whole, part in _MERGED if whole in given}
-    if given.get("--engine") == "local":
-        merged.add("--engine")
+    merged = {part for whole, part in _MERGED if whole in given and given.get("--engine") != "local"}
     words: list[str] = []
+    columns: list[str] = []
     for name, value in former:
-        template = OPTIONS[name].value
-        said = value if template == "{}" else (template or "").replace("{}", value)
-        if name in merged:
-            continue
-        if name == "--domain-by":
-            said = f"{value}={given.get('--domain-column', 'domain')}"
+        option, template, *_ = OPTIONS[name]
+        if value is None:  # the parser says that a value is missing
+            words += [option]
+        elif name == "--engine" and (value != "ray" or "--address" in given):
+            # 'local' is what there is without Ray; with an address it was refused, and so was any other word.
+            words += [] if name in merged or (value == "local" and "--address" not in given) else [name, value]
+        elif name in _CHOICES and value not in _CHOICES[name]:
+            raise typer.BadParameter(f"{name} is one of {', '.join(_CHOICES[name])}; found '{value}'")
+        elif name == "--engine":
+            words += [option, "local"]
+        elif name == "--domain-by":
+            columns.append(f"{value}={given.get('--domain-column', 'domain')}")
         elif name == "--kind":
-            said = f"{value}={given.get('--label-column', _OF_KIND.get(value, value))}"
-        words += [OPTIONS[name].option, said]
-    return words
+            columns.append(f"{value}={given.get('--label-column', '')}")
+        elif option == "--columns" and name not in merged:
+            columns.append(template.replace("{}", value))
+        elif name not in merged:
+            words += [option, template.replace("{}", value)]
+    if any("," in each for each in columns):
+        return [*(word for each in columns for word in ("--columns", each)), *words]
+    return ["--columns", ",".join(columns), *words] if columns else words
 
 
 def todays_command(name: str) -> list[str] | None:
@@ -142,15 +181,16 @@ def note_of(former: str, today: str) -> str:
     """Return the line that says the name of today.
 
     >>> note_of("shiftbench verify", "shiftbench study verify")
-    "'shiftbench verify' is now 'shiftbench study verify'; the former name ends with 0.4"
+    "'shiftbench verify' is now 'shiftbench study verify'; the former works until 0.4"
     """
-    return f"'{former}' is now '{today}'; the former name ends with {ENDS}"
+    return f"'{former}' is now '{today}'; the former works until {ENDS}"
 
 
-def gone_option(typed: Sequence[str], known: Mapping[str, object] | set[str]) -> tuple[str, str] | None:
+def gone_option(command: str, typed: Sequence[str], known: Mapping[str, bool]) -> tuple[str, str] | None:
     """Find the first option among those typed whose work went, with what does it now."""
-    for word in typed:
+    for word in typed[: typed.index("--")] if "--" in typed else typed:
         name = word.partition("=")[0]
-        if name in GONE_OPTIONS and name not in known:
-            return name, GONE_OPTIONS[name]
+        commands, instead = GONE_OPTIONS.get(name, ((), ""))
+        if name not in known and any(f"{command} ".startswith(f"{each} ") for each in commands):
+            return name, instead
     return None

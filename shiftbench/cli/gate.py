@@ -19,16 +19,21 @@ from shiftbench.validation.command_line import (
     write_json,
 )
 
+_COLUMNS = "shiftbench.gate.columns"
+
 
 def _read_settings(context: typer.Context, project: Path | None) -> Path | None:
     """Read the settings of the nearest project, as defaults of options that are not given."""
     from shiftbench.checking.gate import read_gate_settings
 
-    context.default_map = read_gate_settings(project)
+    settings = read_gate_settings(project)
+    context.meta[_COLUMNS] = settings.pop("columns", ())  # each role is a setting of its own
+    context.default_map = settings
     return project
 
 
 def gate(
+    context: typer.Context,
     predictions: PredictionsArgument,
     data: AnyDataOption,
     max_drop: Annotated[
@@ -43,7 +48,10 @@ def gate(
     min_score: Annotated[
         float | None,
         typer.Option(
-            "--min-score", metavar="POINTS", help="Lowest score that a domain may have.", rich_help_panel=LIMITS
+            "--min-score",
+            metavar="POINTS",
+            help="Lowest score of a domain, 0 to 100.",
+            rich_help_panel=LIMITS,
         ),
     ] = None,
     baseline: Annotated[
@@ -116,7 +124,7 @@ def gate(
     For continuous integration: the exit code is then 3. Options that are not given are read from
     [tool.shiftbench.gate] of the nearest pyproject.toml that has it.
 
-    Example: shiftbench gate preds.csv --data my.csv --columns id=key --max-drop 5 --min-score 70 --junit gate.xml
+    Example: shiftbench gate preds.csv --data my.csv --columns domain=site,label=stars,id=key --min-score 70
 
     Limits are in points. Tests are corrected over all domains and limits (Holm), and hold for these trained models.
     """
@@ -126,7 +134,7 @@ def gate(
 
     limits = Limits(as_fraction(max_drop), as_fraction(min_score), as_fraction(max_regression))
     more = {"baseline": baseline, "trained_on": trained_on, "subset": subset, "task": task}
-    own = own_file(columns, min_texts)
+    own = own_file(columns, min_texts).with_defaults(own_file(context.meta[_COLUMNS], None))
     report = run_gate(predictions, data, own, limits, strict=strict, **more)  # type: ignore[arg-type]
     if json_ != "-":
         show(gate_lines(report))

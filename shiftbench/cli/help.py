@@ -6,7 +6,7 @@ them without rich, which would cost half of the time of ``--help``.
 
 import importlib
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from typing import Any, ClassVar
@@ -15,11 +15,12 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from shiftbench.cli.former import GONE_COMMANDS, gone_option, note_of, todays_arguments, todays_command
+from shiftbench.cli.former import GONE_COMMANDS, gone_option, note_of, rewrite_arguments, todays_command
 from shiftbench.validation.command_line import LIMITS, MODEL, OUTPUT, OWN_FILE
+from shiftbench.validation.plain_text import escape_invisible
 
-"""Sections of options, in this order after those of the command itself."""
 _OPTION_SECTIONS = ("Options", OWN_FILE, MODEL, LIMITS, OUTPUT)
+"""Sections of options, in this order after the arguments."""
 
 EXIT_CODES = (
     ("0", "done"),
@@ -44,18 +45,18 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read arguments; each former option costs a line on standard error that says the one of today."""
-        known = {name for param in self.params for name in (*param.opts, *param.secondary_opts)}
-        gone = gone_option(args, known)
-        if gone is not None:
-            raise typer.BadParameter(f"{gone[0]} went: {gone[1]}", ctx)
-        args, former = todays_arguments(args, known)
+        known = {name: _takes_value(param) for param in self.params for name in (*param.opts, *param.secondary_opts)}
+        command = ctx.command_path.partition(" ")[2] or ctx.command_path
+        gone = gone_option(command, args, known)
+        if gone is not None and not ctx.resilient_parsing:
+            ctx.fail(f"{gone[0]} went: {gone[1]}")
+        args, former, today = rewrite_arguments(command, args, known)
         if former:
-            words = shlex.join(args)
-            typer.echo(note_of(" ".join(former), f"{ctx.command_path} {words}"), err=True)
+            say_former(ctx, former, today or ["what happens anyway"])
         rest: list[str] = super().parse_args(ctx, args)
         for param in self.params:
             is_typed = str(ctx.get_parameter_source(param.name)).endswith("COMMANDLINE")
-            if getattr(param, "hidden", False) and is_typed:
+            if getattr(param, "hidden", False) and is_typed and not ctx.resilient_parsing:
                 typer.echo(f"{param.opts[0]}: {getattr(param, 'help', '')}", err=True)
         return rest
 
@@ -69,6 +70,10 @@ class Command(TyperCommand):
                 section = "Arguments" if is_argument else getattr(param, "rich_help_panel", None) or "Options"
                 sections.setdefault(section, []).append(record)
         _write_sections(formatter, sections)
+
+
+def _takes_value(param: Any) -> bool:
+    return param.param_type_name == "option" and not param.is_flag
 
 
 class Group(TyperGroup):
@@ -109,14 +114,27 @@ class Group(TyperGroup):
         """Find a command; a name of the former version costs a line, a wrong one gets suggestions from all groups."""
         today = todays_command(args[0]) if ctx.parent is None else None
         if today is not None:
-            typer.echo(note_of(f"{ctx.command_path} {args[0]}", " ".join([ctx.command_path, *today])), err=True)
+            say_former(ctx, [ctx.command_path, args[0]], [ctx.command_path, *today])
             args = [*today, *args[1:]]
+        if ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
         if ctx.parent is None and args[0] in GONE_COMMANDS:
             command = " ".join([GONE_COMMANDS[args[0]], *(args[1:] or ["scores"] * (args[0] == "bench"))])
             ctx.fail(f"'{args[0]}' went; in a clone of the project: {command}")
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             ctx.fail(f"No such command '{args[0]}'.{_suggestions(args[0], self, ctx)}")
         return super().resolve_command(ctx, args)
+
+
+def say_former(ctx: Any, former: Sequence[str], today: Sequence[str]) -> None:
+    """Write the line that says the names of today, but for the shell that completes a line."""
+    if not ctx.resilient_parsing:
+        typer.echo(note_of(*(" ".join(map(_shown, words)) for words in (former, today))), err=True)
+
+
+def _shown(word: str) -> str:
+    """Return a word as it is typed, with escapes for what does not show; a command's words stay as they are."""
+    return escape_invisible(word if word.startswith("shiftbench ") else shlex.quote(word), allowed="")
 
 
 @cache
@@ -151,14 +169,23 @@ def group_of(about: str, commands: Mapping[str, Callable[..., None] | typer.Type
 
 def _suggestions(typed: str, group: Group, ctx: Any) -> str:
     """Return a sentence with the commands, of the group and of those in it, that are like what was typed."""
-    words = []
-    for name in group.list_commands(ctx):
-        inner = group.get_command(ctx, name) if ctx.parent is None else None
-        words += [name, *(f"{name} {each}" for each in getattr(inner, "commands", ()))]
+    words = list(_all_words(group, ctx))
     names = [each.rsplit(" ", 1)[-1] for each in words]
-    like = get_close_matches(typed, dict.fromkeys(names))
-    matched = [each for name in like for each, last in zip(words, names, strict=True) if last == name]
+    like = get_close_matches(typed, dict.fromkeys([*names, *words]), cutoff=0.7)
+    matched = dict.fromkeys(words[n] for name in like for n, last in enumerate(names) if name in (last, words[n]))
     return f" Did you mean {' or '.join(map(repr, matched))}?" if matched else ""
+
+
+def _all_words(group: Group, ctx: Any) -> Iterator[str]:
+    """List what can be typed below a group; baseline programs are imported by nobody for this."""
+    for name in group.list_commands(ctx):
+        command = group.get_command(ctx, name)
+        if command is not None and not command.hidden:
+            yield name
+            if isinstance(command, Group) and not command.sections:
+                yield from (f"{name} {inner}" for inner in _all_words(command, ctx))
+            elif isinstance(command, Group):
+                yield from (f"{name} {inner}" for inner in command.list_commands(ctx))
 
 
 def _write_sections(formatter: Any, sections: dict[str, list[Any]]) -> None:

@@ -33,6 +33,10 @@ def label(
         typer.Option("--domain", metavar="NAME", help="Draw from this domain alone; repeat. Default: all, evenly."),
     ] = None,
     columns: ColumnsOption = None,
+    min_texts: Annotated[
+        int | None,
+        typer.Option("--min-texts", metavar="N", hidden=True, help="goes in 0.4: it decides nothing about a draw"),
+    ] = None,
     seed: Annotated[
         int,
         typer.Option("--seed", metavar="N", help="goes in 0.4: a draw is the same for everybody", min=0, hidden=True),

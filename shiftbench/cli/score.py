@@ -44,6 +44,7 @@ _TABLE, _FOLDER, _FILE = "several files, --names or --format", "a dataset folder
 _EXCLUDED = {
     "--sampled": (
         "--subset", "--reference", "--encoder", "--depth", "--margin", "--labels-by-index", "--report",
+        "--min-texts",
     ),
     _TABLE: ("--sampled", "--reference", "--encoder", "--depth", "--report"),
     _FOLDER: ("--sampled", "--depth"),
@@ -123,6 +124,7 @@ def score(
     given = {
         "--subset": subset not in (None, "all"), "--reference": reference, "--encoder": encoder, "--depth": depth,
         "--sampled": sampled, "--margin": margin is not None, "--labels-by-index": labels_by_index, "--report": report,
+        "--min-texts": min_texts is not None,
         _TABLE: is_table, _FOLDER: not is_own, _FILE: is_own,
     }  # fmt: skip
     for what, others in _EXCLUDED.items():

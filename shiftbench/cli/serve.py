@@ -2,7 +2,6 @@
 
 import gc
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from shiftbench.cli.data_options import (
     DataFoldersOption,
@@ -16,9 +15,6 @@ from shiftbench.validation.command_line import (
     PortOption,
     require,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 def serve(

@@ -1,7 +1,7 @@
 """The group ``study``: papers' figures, claims, choices of data sets, attacks. Heavy imports are inside."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -26,9 +26,6 @@ from shiftbench.validation.command_line import (
     write_report,
 )
 from shiftbench.validation.report import InvalidInput, Problem
-
-if TYPE_CHECKING:
-    pass
 
 
 def protocol(
@@ -266,7 +263,7 @@ def score_forecasts(
 
     Example: shiftbench study score-forecasts --predictions preds.parquet --data build/dr
 
-    Your own method: shiftbench study score-forecasts mine.csv --predictions preds.parquet --data build/dr --level 0.9
+    Your own method: shiftbench study score-forecasts mine.csv --predictions preds.parquet --data build/dr
 
     All models of grids: shiftbench study score-forecasts --predictions results/dr-nli/runs --data build/dr
 

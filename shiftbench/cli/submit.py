@@ -1,14 +1,9 @@
 """The command ``submit``. Everything heavier than typer is imported inside it."""
 
-from typing import TYPE_CHECKING
-
 import typer
 
 from shiftbench.cli.data_options import AnyTokenOption, CardOption, EntryDataOption, ToOption, ValidationRowsOption
 from shiftbench.validation.command_line import JsonOption, LabelsByIndexOption, PredictionsArgument, write_json
-
-if TYPE_CHECKING:
-    pass
 
 
 def submit(
