@@ -33,6 +33,7 @@ SCRIPT = "/static/page.js"
 
 GRADIO = "/gradio_api"
 """What Gradio answers at, beside the page at ``SUBMIT``."""
+OPENAPI = f"{GRADIO}/openapi.json"
 MCP = f"{GRADIO}/mcp"
 UPLOAD = f"{GRADIO}/upload"
 UPLOAD_PROGRESS = f"{GRADIO}/upload_progress"

@@ -69,7 +69,7 @@ class Claim(pydantic.BaseModel, extra="forbid", frozen=True, allow_inf_nan=False
     comparisons: tuple[Comparison, ...] = pydantic.Field(min_length=1)
     columns: tuple[OutsideText, ...] | None = None
     kind: TaskKind | None = None
-    min_texts: int | None = pydantic.Field(default=None, ge=0)
+    min_texts: int | None = pydantic.Field(default=None, ge=0, le=1_000_000_000)
 
     @pydantic.model_serializer(mode="wrap")
     def _leave_out_unset(self, write: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -130,7 +130,8 @@ class _Builds(Group):
                 [others[0], "--check", *others[1:]] if others[:1] and others[0] in _BENCHMARKS else ["check", *others]
             )
         if args != typed:
-            say_former(ctx, [ctx.command_path, *typed], [ctx.command_path, *args])
+            today = ["dr", "--check", *others] if args[0] == "check" else args  # and the same of the other benchmarks
+            say_former(ctx, [ctx.command_path, *typed], [ctx.command_path, *today])
         rest: list[str] = super().parse_args(ctx, args)
         return rest
 

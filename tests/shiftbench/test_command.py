@@ -283,8 +283,7 @@ def test_former_options_of_build_work_and_say_those_of_today(tmp_path: Path) -> 
     named = ("--text-column", "body", "--domain-column", "site", "--label-column", "mark", "--kind", "labels")
     former = run("build", *of_file, "--out", "former", *named, "--no-depth", cwd=tmp_path)
     assert former.returncode == 0, former.stderr
-    today = f"{' '.join(of_file)} --out former --columns text=body --columns domain=site --columns labels=mark"
-    assert f"is now 'shiftbench build {today} --encoder none'; " in former.stderr
+    assert "is now '--columns text=body,domain=site,labels=mark --encoder none'; " in former.stderr
     columns = ("--columns", "text=body,domain=site,labels=mark", "--encoder", "none")
     assert run("build", *of_file, "--out", "today", *columns, cwd=tmp_path).returncode == 0
     then, now = (DatasetFolder.open(tmp_path / name) for name in ("former", "today"))
