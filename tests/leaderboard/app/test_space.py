@@ -58,7 +58,7 @@ def test_its_files_are_the_rooms_and_what_starts_them() -> None:
     assert inside | {"shiftbench/__init__.py"} <= set(files)
     assert {path for path in files if "/" not in path} == {"README.md", "app.py", "requirements.txt"}
     assert {tuple(path.split("/")[:2]) for path in files if "/" in path} == {
-        ("shiftbench", name) for name in (*ROOMS, "__init__.py")
+        ("shiftbench", name) for name in (*ROOMS, "__init__.py", "__init__.pyi", "version.py")
     }
 
 
