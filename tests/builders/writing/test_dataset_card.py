@@ -81,7 +81,7 @@ def test_it_says_how_to_submit(synthetic: DatasetFolder) -> None:
                "`probabilities` (optional)")  # fmt: skip
     assert all(f"| {column} | " in text for column in columns)
     for command in (
-        "validate preds.parquet",
+        "data validate preds.parquet",
         "score preds.parquet",
         "submit preds.parquet --card preds.card.yaml --to",
     ):
