@@ -51,9 +51,10 @@ def heard_notes() -> Iterator[None]:
         else:
             show(message, category, *where, **more)
 
-    level = log.level
+    level, propagate = log.level, log.propagate
     log.addHandler(lines)
     log.setLevel(logging.INFO)
+    log.propagate = False  # another handler, such as a server's, would write each line again
     with warnings.catch_warnings():
         warnings.simplefilter("always", ShiftbenchWarning)
         warnings.showwarning = show_line
@@ -62,3 +63,4 @@ def heard_notes() -> Iterator[None]:
         finally:
             log.removeHandler(lines)
             log.setLevel(level)
+            log.propagate = propagate

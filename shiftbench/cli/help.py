@@ -129,10 +129,10 @@ class Group(TyperGroup):
 def say_former(ctx: Any, former: Sequence[str], today: Sequence[str]) -> None:
     """Write the line that says the names of today, but for the shell that completes a line."""
     if not ctx.resilient_parsing:
-        typer.echo(note_of(*(" ".join(map(_shown, words)) for words in (former, today))), err=True)
+        typer.echo(note_of(*(" ".join(map(_quoted, words)) for words in (former, today))), err=True)
 
 
-def _shown(word: str) -> str:
+def _quoted(word: str) -> str:
     """Return a word as it is typed, with escapes for what does not show; a command's words stay as they are."""
     return escape_invisible(word if word.startswith("shiftbench ") else shlex.quote(word), allowed="")
 

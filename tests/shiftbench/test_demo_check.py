@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.cli import demo_command
+from shiftbench.cli import demo
 from shiftbench.cli.command import app
 from shiftbench.cli.demo_rows import N_TEST, write_rows
 
@@ -34,8 +34,8 @@ def test_what_it_runs_can_be_typed(
         data.symlink_to(synthetic.path)
         return True
 
-    monkeypatch.setattr(demo_command, "_build_real", build)
-    demo_command._demo_check(typed.append, [], tmp_path)
+    monkeypatch.setattr(demo, "_build_real", build)
+    demo._demo_check(typed.append, [], tmp_path)
     assert [words[0] for words in typed] == ["train", "check"]
     for words in typed:
         command: Any = typer.main.get_command(app)

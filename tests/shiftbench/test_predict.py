@@ -9,7 +9,7 @@ from skops import io
 
 from shiftbench.baselines.models.pretrained import PretrainedClassifier
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.cli import predict_command
+from shiftbench.cli import predict as predicting
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.notices import heard_notes
@@ -30,7 +30,7 @@ def classifier(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def predict(model: object, folder: DatasetFolder, out: Path, **options: Any) -> pl.DataFrame:
     with heard_notes():
-        predict_command.predict(str(model), folder.path, out, **options)
+        predicting.predict(str(model), folder.path, out, **options)
     return pl.read_parquet(out)
 
 

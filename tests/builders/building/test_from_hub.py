@@ -14,7 +14,7 @@ from shiftbench.builders.building.build import build
 from shiftbench.builders.building.from_hub import RECORD, fetch_from_hub
 from shiftbench.builders.dr.inference import NLI
 from shiftbench.builders.specs.spec import FileFacts, Upstream
-from shiftbench.cli import demo_command
+from shiftbench.cli import demo
 from shiftbench.validation.report import InvalidInput
 from tests.heard import heard
 from tests.hub.server import WRITE, LoopbackHub
@@ -149,16 +149,16 @@ def test_squad_is_nested_again(version: str, tmp_path: Path) -> None:
 def test_the_demo_takes_real_rows_where_it_can(
     api: HfApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(demo_command, "SHARED", (tmp_path / "shared",))
+    monkeypatch.setattr(demo, "SHARED", (tmp_path / "shared",))
     monkeypatch.setattr("huggingface_hub.HfApi", lambda: api)
-    assert demo_command._shared_folders() == []
-    assert demo_command._build_real(tmp_path / "dr", [], tmp_path / "raw", None, whole=True)
+    assert demo._shared_folders() == []
+    assert demo._build_real(tmp_path / "dr", [], tmp_path / "raw", None, whole=True)
     assert "from real rows: the genres of MultiNLI from the Hub" in capsys.readouterr().err
     (tmp_path / "raw").rename(tmp_path / "shared")
-    shared = demo_command._shared_folders()
+    shared = demo._shared_folders()
     assert shared == [tmp_path / "shared"]
-    assert demo_command._build_real(tmp_path / "dr", shared, tmp_path / "raw", None, whole=True)
+    assert demo._build_real(tmp_path / "dr", shared, tmp_path / "raw", None, whole=True)
     assert f"real rows: the genres of MultiNLI in {shared[0]}" in capsys.readouterr().err
     monkeypatch.setattr("huggingface_hub.HfApi", lambda: HfApi(endpoint="http://127.0.0.1:9"))
-    assert not demo_command._build_real(tmp_path / "dr", [], tmp_path / "none", None, whole=True)
+    assert not demo._build_real(tmp_path / "dr", [], tmp_path / "none", None, whole=True)
     assert "building from synthetic texts instead" in capsys.readouterr().err

@@ -13,7 +13,7 @@ from shiftbench.validation.vocabulary import TaskKind
         ([], Columns(), None),
         (["domain=site,label=stars"], Columns(domain="site", label="stars"), None),
         (["domain=site", "label=stars"], Columns(domain="site", label="stars"), None),
-        (["id=key , split = part,group=page"], Columns(id="key", split="part", group="page"), None),
+        (["id=key, split =part, group= page "], Columns(id="key", split="part", group=" page "), None),
         (["text=premise,text=hypothesis"], Columns(text=("premise", "hypothesis")), None),
         (["month=date"], Columns(domain="date", domain_by="month"), None),
         (["quarter=d,labels=stars"], Columns(domain="d", label="stars", domain_by="quarter"), TaskKind.CLASSIFICATION),

@@ -13,7 +13,7 @@ from huggingface_hub.errors import RepositoryNotFoundError
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.publishing.public import public_copy
 from shiftbench.builders.publishing.publish import Target, plan_publishing
-from shiftbench.cli import publish_command
+from shiftbench.cli import data
 from shiftbench.validation.report import InvalidInput
 from tests.heard import heard
 
@@ -62,7 +62,7 @@ def test_the_command_publishes_the_public_copy_and_names_what_is_left_out(
     mixed: DatasetFolder, hub: EmptyHub, tmp_path: Path
 ) -> None:
     with heard() as said:
-        publish_command.publish(mixed.path, "org/demo", dry_run=True, json_=str(tmp_path / "sent.json"))
+        data.publish(mixed.path, "org/demo", dry_run=True, json_=str(tmp_path / "sent.json"))
     why = "the licence of Closed texts does not allow publishing its rows"
     assert said[:2] == [f"leave out nli.harbour: {why}", f"leave out sa.kettles: {why}"]
     assert said[2] == "create repository org/demo"
@@ -71,7 +71,7 @@ def test_the_command_publishes_the_public_copy_and_names_what_is_left_out(
     expected = {str(path.relative_to(public.path)): path for path in public.path.rglob("*") if path.is_file()}
     sent: dict[str, Any] = json.loads((tmp_path / "sent.json").read_text())
     assert sent["left_out"] == {"nli.harbour": why, "sa.kettles": why}
-    described = publish_command.benchmark_file(public.manifest)
+    described = data.benchmark_file(public.manifest)
     sizes = {path: file.stat().st_size for path, file in expected.items()}
     assert sent["add"] == sizes | {path: len(text.encode()) for path, text in described.items()}
     assert list(described) == ["eval.yaml"]

@@ -10,7 +10,7 @@ from shiftbench.builders.building.synthetic_grid import noisy_predictions
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.new_domain import next_domain
-from shiftbench.scoring.reports.score_words import about_lines, lenient_line
+from shiftbench.scoring.reports.score_words import lenient_line, tail_lines
 from shiftbench.scoring.scores.outcomes import LENIENT, Outcomes, outcomes
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import Scores, TaskScores
@@ -48,7 +48,7 @@ def test_the_next_domain_is_predicted_from_the_means_by_target(task: TaskScores)
         assert (estimate.value, estimate.low, estimate.high) == pytest.approx((mean, low, high))
     assert found.st.value == pytest.approx(task.summary.mean_st.value)
     assert found.drop.value == pytest.approx(task.summary.average_drop.value)
-    (line,) = about_lines(task)
+    (line,) = tail_lines(task)
     assert f"Expected on a new domain that is like these {len(task.domains)}: mean ST" in line
 
 

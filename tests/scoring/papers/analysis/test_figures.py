@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.cli import score_groups as commands
+from shiftbench.cli import study as commands
 from shiftbench.cli.command import app
 from shiftbench.leaderboard.board.analysed import find_results
 from shiftbench.scoring.papers.analysis.canvas import Margins, Panel, _moved_apart, picture, value_range
