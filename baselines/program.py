@@ -15,7 +15,7 @@ import typer
 
 from shiftbench.baselines.runs import Fit, Results, WorkFolder, train_and_predict
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.validation.cards import Card, write_card
+from shiftbench.validation.cards import Card, card_path, write_card
 from shiftbench.validation.command_line import DataOption, PredictionOut, with_options
 from shiftbench.validation.notices import heard_notes
 from shiftbench.validation.output_files import check_place, refuse_folder, replace_file
@@ -169,12 +169,12 @@ def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
         ),
     }
     check_out_path(out)
-    card_path = out.with_name(f"{out.stem}.card.yaml")
-    with replace_file(card_path) as new_card, replace_file(out) as new:
+    card_file = card_path(out)
+    with replace_file(card_file) as new_card, replace_file(out) as new:
         writers[out.suffix](predictions.rechunk(), new)  # bytes depend on chunks otherwise
         write_card(card, new_card)
-    log.info("wrote %s (%s predictions) and %s", out, f"{len(predictions):,}", card_path)
-    return card_path
+    log.info("wrote %s (%s predictions) and %s", out, f"{len(predictions):,}", card_file)
+    return card_file
 
 
 def check_out_path(out: Path) -> None:

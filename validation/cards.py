@@ -131,7 +131,7 @@ def card_beside(predictions: Path) -> tuple[Card | None, list[Problem]]:
         predictions: the file; its card is ``<name>.card.yaml``.
     Returns: the card, None where there is none or it is not sound; and what is wrong with it, for the user to hear.
     """
-    path = _path_beside(predictions)
+    path = card_path(predictions)
     if not path.is_file():
         return None, []
     try:
@@ -144,7 +144,7 @@ def card_beside(predictions: Path) -> tuple[Card | None, list[Problem]]:
 
 def find_card(predictions: Path) -> Path:
     """Return the path of the card beside a prediction file; InvalidInput when either file is missing."""
-    card = _path_beside(predictions)
+    card = card_path(predictions)
     if not predictions.is_file():
         raise InvalidInput(Problem("there is no such prediction file", str(predictions), cure="check the path"))
     if not card.is_file():
@@ -153,7 +153,8 @@ def find_card(predictions: Path) -> Path:
     return card
 
 
-def _path_beside(predictions: Path) -> Path:
+def card_path(predictions: Path) -> Path:
+    """Return where the card of a prediction file stands: ``<name>.card.yaml`` beside it."""
     return predictions.with_name(f"{predictions.stem}.card.yaml")
 
 

@@ -27,7 +27,6 @@ from shiftbench.baselines.grid.trial import (
     PREDICTIONS,
     EndedTrial,
     Trial,
-    card_of,
     failure_reason,
     installed_versions,
     start_trial,
@@ -36,6 +35,7 @@ from shiftbench.baselines.grid.trial import (
 from shiftbench.builders.cache import cache_folder
 from shiftbench.builders.folder.manifest import MANIFEST
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.cards import card_path
 from shiftbench.validation.output_files import replace_file
 from shiftbench.validation.report import InvalidInput, Problem, counted
 
@@ -183,6 +183,6 @@ def _run_on_worker(trial: Trial, dataset: _Dataset, threads: int) -> _Returned:
 
 def _write_files(files: dict[str, bytes], folder: Path) -> None:
     """Write a trial's files into its folder; the card comes last, because a trial with a card counts as done."""
-    for name in sorted(files, key=lambda name: name == card_of(folder / PREDICTIONS).name):
+    for name in sorted(files, key=lambda name: name == card_path(folder / PREDICTIONS).name):
         with replace_file(folder / name) as new:
             new.write_bytes(files[name])

@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from shiftbench.baselines.grid.trial import PREDICTIONS, Trial, card_of, is_whole
+from shiftbench.baselines.grid.trial import PREDICTIONS, Trial, is_whole
 from shiftbench.baselines.program import typed_command, write_outputs
-from shiftbench.validation.cards import Card, read_card
+from shiftbench.validation.cards import Card, card_path, read_card
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import PLACEBO
@@ -71,7 +71,7 @@ def _task_of_entry(trial: Trial) -> str:
 
 def _collect_files(files: Sequence[Path], entry: Path) -> None:
     predictions = pl.concat([pl.read_parquet(file) for file in files])
-    card = _join_cards([read_card(card_of(file)) for file in files])
+    card = _join_cards([read_card(card_path(file)) for file in files])
     if not _is_unchanged(predictions, card, entry):
         write_outputs(predictions, card, entry)
 
@@ -96,5 +96,5 @@ def _is_unchanged(predictions: pl.DataFrame, card: Card, file: Path) -> bool:
     """Check whether a prediction file and its card already hold these contents, apart from the card's command."""
     if not is_whole(file):
         return False
-    there = read_card(card_of(file)).model_copy(update={"command": card.command})
+    there = read_card(card_path(file)).model_copy(update={"command": card.command})
     return there == card and pl.read_parquet(file).equals(predictions)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from shiftbench.validation.cards import read_card
+from shiftbench.validation.cards import card_path, read_card
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.operating_system import end_group, ending_signal
 from shiftbench.validation.report import InvalidInput
@@ -118,15 +118,10 @@ def installed_versions() -> tuple[str, ...]:
     return tuple(versions)
 
 
-def card_of(predictions: Path) -> Path:
-    """Return the path of the card beside a prediction file."""
-    return predictions.with_name(f"{predictions.stem}.card.yaml")
-
-
 def is_whole(predictions: Path) -> bool:
     """Check whether a prediction file and its card exist and can be read."""
     try:
-        read_card(card_of(predictions))
+        read_card(card_path(predictions))
         pl.read_parquet_schema(predictions)
     except (InvalidInput, OSError, pl.exceptions.PolarsError):
         return False

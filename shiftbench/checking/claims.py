@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from shiftbench.builders.building.own import MIN_TEXTS
-from shiftbench.builders.building.own_columns import columns_as_typed, parse_columns
+from shiftbench.builders.building.own_columns import columns_as_typed
 from shiftbench.builders.checksums import file_sha256
 from shiftbench.checking.opened_data import OpenedData, OwnFile
 from shiftbench.scoring.comparing.claims import Claim, ClaimedEntry, ShiftValues, make_claim, read_shift_values
@@ -90,8 +90,7 @@ def claimed_own_file(claim: Claim) -> OwnFile:
     """
     if claim.columns is None:
         return OwnFile()
-    columns, _ = parse_columns(claim.columns)
-    return OwnFile(columns, claim.kind, MIN_TEXTS if claim.min_texts is None else claim.min_texts)
+    return replace(OwnFile.of(claim.columns, claim.min_texts), kind=claim.kind)
 
 
 def find_inside(name: str, claim: Path, folder: Path | None = None) -> Path | None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import polars as pl
 
 from shiftbench.baselines.grid.collect import by_entry
-from shiftbench.baselines.grid.trial import PREDICTIONS, RECORD, Trial, card_of, is_whole
+from shiftbench.baselines.grid.trial import PREDICTIONS, RECORD, Trial, is_whole
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.store import Store, folder_of
@@ -20,7 +20,7 @@ from shiftbench.scoring.forecasting.samples import TaskSamples, reason_against_f
 from shiftbench.scoring.forecasting.text_vectors import TextVectors
 from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.scoring.scores.validation_rows import validation_file
-from shiftbench.validation.cards import Card, read_card
+from shiftbench.validation.cards import Card, card_path, read_card
 from shiftbench.validation.probabilities import PROBABILITIES
 from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
@@ -76,7 +76,7 @@ def _read_runs(runs: Path, folders: Sequence[DatasetFolder]) -> list[Entrant]:
             _join_files(files, joined)
             held_out = [beside for file in files if (beside := validation_file(file)).is_file()]
             _join_files(held_out, validation_file(joined))
-            card = read_card(card_of(files[0]))
+            card = read_card(card_path(files[0]))
             folder = folder_of(card, folders)
             frame = checked_predictions(joined, folder, card.subset)
             found.append(Entrant(entry[0].model, card.subset, folder, frame, read_validation_beside(joined, folder)))
@@ -91,7 +91,7 @@ def _join_files(files: Sequence[Path], out: Path) -> None:
 
 
 def _read_card_beside(path: Path) -> Card | None:
-    card = path.with_name(f"{path.stem}.card.yaml")
+    card = card_path(path)
     return read_card(card) if card.is_file() else None
 
 

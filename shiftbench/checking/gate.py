@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pydantic
 
-from shiftbench.builders.building.own import MIN_TEXTS
-from shiftbench.builders.building.own_columns import find_kind, parse_columns
+from shiftbench.builders.building.own_columns import find_kind
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.checking.inputs import prediction_file
 from shiftbench.checking.opened_data import OpenedData, OwnFile, opened_data
@@ -225,7 +224,7 @@ def run_gate_of_settings(predictions: "str | Path | Table", settings: Mapping[st
         raise InvalidInput([_setting_problem(one, "gate") for one in error.errors()]) from None
     if each.data is None:
         raise InvalidInput(Problem("a gate needs data", "gate", cure="name a dataset folder or a file as data"))
-    own = OwnFile(*parse_columns(each.columns), min_texts=MIN_TEXTS if each.min_texts is None else each.min_texts)
+    own = OwnFile.of(each.columns, each.min_texts)
     limits = Limits(*(as_fraction(limit) for limit in (each.max_drop, each.min_score, each.max_regression)))
     more: dict[str, Any] = {name: getattr(each, name) for name in ("trained_on", "subset", "task", "strict")}
     with prediction_file(predictions) as path:

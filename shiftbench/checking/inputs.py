@@ -101,14 +101,13 @@ def find_subset(predictions: Path | PredictionInput, folder: DatasetFolder) -> s
         for name in info.subsets:
             if name != "all" and name not in info.withheld_subsets:
                 held.setdefault(name, {})[task] = folder.subset(task, name)["id"]
+    listed = {name: pl.concat(tasks.values()).implode() for name, tasks in held.items()}
     ids = pl.Series(dtype=pl.String)
     parts = PredictionFile(PredictionInput.of(predictions).path).parts(["source", "id"]) if held else ()
     for part in parts:
         ids = pl.concat([ids, part["id"].drop_nulls()]).unique()
         for some in (part["id"].head(1), ids):  # of most files the first id alone says "all"
-            held = {
-                name: tasks for name, tasks in held.items() if some.is_in(pl.concat(tasks.values()).implode()).all()
-            }
+            held = {name: tasks for name, tasks in held.items() if some.is_in(listed[name]).all()}
         if not held:
             return "all"
     for name, tasks in sorted(held.items(), key=lambda each: sum(map(len, each[1].values()))):

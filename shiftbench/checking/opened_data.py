@@ -1,7 +1,7 @@
 """Opening of data: a dataset folder, or a file of one's own with how it is read."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from shiftbench.builders.building.own import MIN_TEXTS
-from shiftbench.builders.building.own_columns import Columns
+from shiftbench.builders.building.own_columns import Columns, parse_columns
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.inputs import find_subset
@@ -36,6 +36,14 @@ class OwnFile:
     columns: Columns = field(default_factory=Columns)
     kind: TaskKind | None = None
     min_texts: int = MIN_TEXTS
+
+    @classmethod
+    def of(cls, columns: Sequence[str] | None, min_texts: int | None) -> "OwnFile":
+        """Return what ``--columns`` and ``--min-texts`` say; None where they were not given.
+
+        Raises: UnknownChoice when the columns cannot be parsed.
+        """
+        return cls(*parse_columns(columns or ()), min_texts=MIN_TEXTS if min_texts is None else min_texts)
 
     def with_defaults(self, other: "OwnFile") -> "OwnFile":
         """Return how the file is read where ``other`` says what this one leaves open."""

@@ -408,9 +408,10 @@ def card(
     Example: shiftbench board card preds.csv --data build/dr
     """
     from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.validation.cards import card_path
     from shiftbench.validation.report import InvalidInput, Problem
 
-    place = out or predictions.with_name(f"{predictions.stem}.card.yaml")
+    place = out or card_path(predictions)
     if place.exists():
         cure = "edit it, remove it, or name another file with --out"
         raise InvalidInput(Problem("there is a card already", str(place), cure=cure))

@@ -146,11 +146,9 @@ def own_file(columns: Sequence[str] | None, min_texts: int | None) -> "OwnFile":
 
     Raises: UnknownChoice when the columns cannot be parsed.
     """
-    from shiftbench.builders.building.own import MIN_TEXTS
-    from shiftbench.builders.building.own_columns import parse_columns
     from shiftbench.checking.opened_data import OwnFile
 
-    return OwnFile(*parse_columns(columns or ()), min_texts=MIN_TEXTS if min_texts is None else min_texts)
+    return OwnFile.of(columns, min_texts)
 
 
 def load_encoder(name: str | None = None) -> "Encoder":
