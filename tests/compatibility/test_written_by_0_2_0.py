@@ -23,7 +23,7 @@ import pytest
 from typer.testing import CliRunner
 
 from shiftbench.baselines.grid import local, plan
-from shiftbench.baselines.grid.trial import EndedTrial, Trial, card_of
+from shiftbench.baselines.grid.trial import EndedTrial, Trial
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.cli.command import app
 from shiftbench.leaderboard.app.server import serve
@@ -35,7 +35,7 @@ from shiftbench.leaderboard.release.releases import closed_rounds
 from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.scores.score import score_predictions
 from shiftbench.scoring.scores.shape import METRIC_VERSION
-from shiftbench.validation.cards import read_card
+from shiftbench.validation.cards import card_path, read_card
 from shiftbench.validation.report import InvalidInput
 
 FILES = Path(__file__).parent / "written_by_0_2_0" / "files.tar.xz"
@@ -231,14 +231,14 @@ def test_the_grid_goes_on_without_running_a_trial(written: Path, monkeypatch: py
     monkeypatch.setattr(local, "run_local", refuse)
     before = {path: path.stat().st_mtime_ns for path in Path("results/runs").rglob("*")}
     files = [Path("results/nli", name) for name in ("majority.parquet", "tfidf.parquet", "tfidf.validation.parquet")]
-    then = {file: (file.read_bytes(), read_card(card_of(file))) for file in files}
+    then = {file: (file.read_bytes(), read_card(card_path(file))) for file in files}
     for words in (("--collect",), ()):
         shutil.rmtree("results/nli")
         run("grid", "grid.toml", *words)
         for file, (predictions, card) in then.items():
             assert file.read_bytes() == predictions
             # What is typed now is another command.
-            assert read_card(card_of(file)).model_copy(update={"command": card.command}) == card
+            assert read_card(card_path(file)).model_copy(update={"command": card.command}) == card
     trial_files = {path: mtime for path, mtime in before.items() if path.is_file()}
     assert {path: path.stat().st_mtime_ns for path in trial_files} == trial_files
 
