@@ -121,7 +121,7 @@ def _demo_board(run: Run, raw: list[Path], out: Path, *, whole: bool) -> "Shown"
     from shiftbench.builders.encoder import Encoder
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.leaderboard.store import Store
-    from shiftbench.validation.cards import read_card
+    from shiftbench.validation.cards import card_path, read_card
 
     data, encoder = out / ("dr" if whole else "dr-sample"), Encoder()
     if not _build_real(data, raw, out / "raw", encoder, whole=whole):
@@ -135,7 +135,7 @@ def _demo_board(run: Run, raw: list[Path], out: Path, *, whole: bool) -> "Shown"
             _print_progress(f"2/4 training {program} on task {task} ({number} of {len(folder.manifest.tasks)})")
             predictions = out / f"{data.name}-{task}-{program}.parquet"
             run(["train", program, task, "--data", str(data), "--out", str(predictions)])
-            card = read_card(predictions.with_suffix(".card.yaml"))
+            card = read_card(card_path(predictions))
             entry, _ = store.submit(predictions, card, [folder])
             results.append((entry.card.name, store.scores(entry, folder)))
     _print_progress(f"3/4 checked, scored and stored {len(results)} entries in {store.root}")

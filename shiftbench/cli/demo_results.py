@@ -17,7 +17,7 @@ from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.store import Entry, Store
 from shiftbench.scoring.scores.validation_rows import validation_file
-from shiftbench.validation.cards import read_card
+from shiftbench.validation.cards import card_path, read_card
 from shiftbench.validation.report import InvalidInput, Problem
 
 RESULTS = Path(baselines.__file__).parent / "results"
@@ -66,7 +66,7 @@ def stored_results(folders: list[DatasetFolder], out: Path) -> Iterator[tuple[En
                 continue
             file = collect(model, runs, out / runs.parent.name)
             if file is not None:
-                card, held_out = read_card(file.with_suffix(".card.yaml")), validation_file(file)
+                card, held_out = read_card(card_path(file)), validation_file(file)
                 entry, _ = store.submit(file, card, [folder], validation=held_out if held_out.is_file() else None)
                 if store.forecasts(entry.id) is None:
                     store.forecast_again(entry, folder)

@@ -11,7 +11,7 @@ from tests.baselines.every_program import PROGRAMS, run_program
 
 
 def test_no_program_is_left_out() -> None:
-    train = imported_command("train", "shiftbench.cli.train")  # type: ignore[attr-defined]
+    train = imported_command("train", "shiftbench.cli.train")
     programs = set(train.list_commands(None))
     assert {name.split(" ")[0].rstrip(":") for name in PROGRAMS} == programs - {"majority", "tfidf-lr"}
 

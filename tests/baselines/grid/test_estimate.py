@@ -23,7 +23,7 @@ from tests.baselines.tiny import save_bert, words_in
 
 @pytest.fixture(scope="module")
 def programs() -> Any:
-    return imported_command("train", "shiftbench.cli.train")  # type: ignore[attr-defined]
+    return imported_command("train", "shiftbench.cli.train")
 
 
 def trial(folder: DatasetFolder, program: str = "finetune-classifier", *options: str, **more: Any) -> Trial:

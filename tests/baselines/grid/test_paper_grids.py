@@ -20,7 +20,7 @@ def test_a_grid_of_results_lacks_nothing_but_its_data(grid: Path, synthetic: Dat
     (line,) = [each for each in text.splitlines() if each.startswith("data = ")]
     here = tmp_path / "grid.toml"
     here.write_text(text.replace(line, f"data = '{synthetic.path}'"), encoding="utf-8")
-    programs: Any = imported_command("train", "shiftbench.cli.train")  # type: ignore[attr-defined]
+    programs: Any = imported_command("train", "shiftbench.cli.train")
     try:
         assert read_plan(here, programs).trials
     except InvalidInput as refused:

@@ -120,7 +120,7 @@ def test_everything_wrong_is_named_at_once(plan: Any) -> None:
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="there is no such grid file"):
-        read_plan(tmp_path / "g.toml", imported_command("train", "shiftbench.cli.train"))  # type: ignore[attr-defined]
+        read_plan(tmp_path / "g.toml", imported_command("train", "shiftbench.cli.train"))
 
 
 def test_some_tasks_of_a_grid_are_kept(plan: Any) -> None:
