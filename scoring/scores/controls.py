@@ -13,7 +13,7 @@ from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import DuplicateCounts, data_path, read_statistics
 from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.replicates import TaskValues
+from shiftbench.scoring.scores.values import TaskValues
 from shiftbench.scoring.scores.shape import (
     Annotators,
     NearDuplicates,

@@ -9,7 +9,7 @@ p values are those of the intervals that scores stand with: the smallest level a
 limit.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -17,15 +17,14 @@ import pydantic
 
 from shiftbench.metrics.comparison import holm
 from shiftbench.metrics.limits import exact_p
-from shiftbench.scoring.scores.intervals import Figure, difference, mean, none_if_nan
-from shiftbench.scoring.scores.non_inferiority import AT_CHANCE, one_sided
-from shiftbench.scoring.scores.precision import Precision
+from shiftbench.scoring.scores.figures import Figure, difference, mean, none_if_nan
+from shiftbench.scoring.scores.non_inferiority import AT_CHANCE
+from shiftbench.scoring.scores.values import TaskValues
 from shiftbench.validation.report import InvalidInput, Problem
 
 LEVEL = 0.05
 """The highest probability that a gate fails although every limit is kept."""
 LIMITS = ("max_drop", "min_score", "max_regression")
-_LEAST_P = 1e-12
 Outcome = Literal["broken", "kept", "cannot tell"]
 LimitName = Literal["max_drop", "min_score", "max_regression"]
 
@@ -143,21 +142,20 @@ def _outcome(test: LimitTest, p_corrected: float) -> Outcome:
     return "kept" if test.p_kept is not None and test.p_kept < LEVEL else "cannot tell"
 
 
-def score_tests(precision: Precision, source: str, domains: Sequence[str], limit: float) -> list[LimitTest]:
+def score_tests(values: TaskValues, source: str, domains: Sequence[str], limit: float) -> list[LimitTest]:
     """Test on each domain whether the score is at least a limit.
 
     Args:
-        precision: the task's scores with their intervals.
+        values: the task's scores.
         source: what the models were trained on, as predictions name it.
         domains: the test domains.
         limit: a fraction in (0, 1).
     """
-    metric = precision.values.info.metric
-    return [check_score(precision.figure(metric, (source, domain)), domain, limit) for domain in domains]
+    return [check_score(values.figure(values.info.metric, (source, domain)), domain, limit) for domain in domains]
 
 
 def drop_tests(
-    precision: Precision,
+    values: TaskValues,
     source: str,
     homes: Sequence[str],
     domains: Sequence[str],
@@ -168,99 +166,66 @@ def drop_tests(
     """Test on each domain whether the score at home less the score there is at most a limit.
 
     Args:
-        precision: the task's scores with their intervals.
+        values: the task's scores.
         source: what the models were trained on, as predictions name it.
         homes: the domains of the score at home, whose mean it is.
         domains: the test domains; those at home are left out.
         limit: a fraction in [0, 1).
         at_chance: whether the score at home is not shown to be above chance: a small drop from there says nothing.
     """
-    metric = precision.values.info.metric
-    own = [precision.figure(metric, (source, home)) for home in homes]
+    metric = values.info.metric
+    own = mean([values.figure(metric, (source, home)) for home in homes])
     reason = AT_CHANCE if at_chance else None
     away = [domain for domain in domains if domain not in homes]
-    return [check_drop(own, precision.figure(metric, (source, domain)), domain, limit, reason) for domain in away]
+    drops = {domain: difference(own, values.figure(metric, (source, domain))) for domain in away}
+    return [check_above("max_drop", domain, limit, drop, reason) for domain, drop in drops.items()]
 
 
 def check_score(score: Figure, domain: str, limit: float) -> LimitTest:
     """Test whether one domain's score is at least a limit.
 
-    Of the p values of the interval and of the exact binomial test the larger one counts: at the small levels that
-    twenty domains share, Wilson's interval misses a little too often on the side where scores are skewed.
+    Of the p values of the interval and of the exact binomial test at its effective n the larger one counts: at the
+    small levels that twenty domains share, Wilson's interval misses a little too often on the side where scores are
+    skewed.
 
     Args:
-        score: with its interval.
+        score: a single score.
         domain: its name.
         limit: a fraction in (0, 1).
     """
-    from scipy.special import stdtrit
-
-    tested = _test_figure("min_score", domain, limit, score, lambda level: one_sided(score, level))
-    if tested.p_broken is None or tested.p_kept is None or score.square is None:
+    tested = check_above("min_score", domain, limit, score)
+    if tested.p_broken is None or tested.p_kept is None:
         return tested
-    n = float(stdtrit(score.effective_groups - 1, 0.975) ** 2 / score.square)
-    exact = exact_p(float(score.values[0]), n, limit)
-    return tested.model_copy(
-        update={"p_broken": max(tested.p_broken, exact.below), "p_kept": max(tested.p_kept, exact.above)}
-    )
+    ((_, only, _),) = score.parts
+    exact = exact_p(score.value, only.n, limit)
+    # Mapped from the normal to Student's distribution, as the exact test takes n to be known.
+    below, above = (_as_student(p, score.df) for p in (exact.below, exact.above))
+    return tested.model_copy(update={"p_broken": max(tested.p_broken, below), "p_kept": max(tested.p_kept, above)})
 
 
-def check_drop(
-    homes: Sequence[Figure], there: Figure, domain: str, limit: float, reason: str | None = None
+def _as_student(p: float, df: float) -> float:
+    from scipy.special import ndtri, stdtr
+
+    return p if p <= 0 or p >= 1 else float(stdtr(min(df, 1e9), ndtri(p)))
+
+
+def check_above(
+    name: LimitName, domain: str, limit: float, figure: Figure, reason: str | None = None
 ) -> LimitTest:
-    """Test whether the mean score at home less one domain's score is at most a limit.
+    """Test one figure against a limit.
 
     Args:
-        homes: the scores at home, with their intervals.
-        there: the domain's score.
-        domain: its name.
-        limit: a fraction in [0, 1).
+        name: of the limit; a score is broken below it, a drop or a loss above it.
+        domain: name of the domain.
+        limit: a fraction.
+        figure: what is tested.
         reason: why it is not to be tested; None where it is.
     """
-
-    def at(level: float) -> Figure:
-        return difference(mean([one_sided(home, level) for home in homes]), one_sided(there, level))
-
-    return _test_figure("max_drop", domain, limit, difference(mean(homes), there), at, reason)
-
-
-def _test_figure(
-    name: LimitName,
-    domain: str,
-    limit: float,
-    figure: Figure,
-    at: Callable[[float], Figure],
-    reason: str | None = None,
-) -> LimitTest:
-    """Test one figure; ``at`` returns it with an interval each end of which is a one-sided bound of a level."""
-    value = none_if_nan(figure.values[0])
     reason = reason or (None if figure.has_interval else str(figure.no_interval or "no predictions"))
+    value = none_if_nan(figure.value)
     shown = LimitTest(limit=name, domain=domain, bound=limit, value=value, low=figure.low, high=figure.high)
     if reason is not None or value is None:
         return shown.model_copy(update={"reason": reason})
-    beyond = _beyond_p(at, value, limit)
-    above = beyond if value >= limit else 1 - beyond  # p value against the figure's lying at or below the limit
+    above = figure.p_above(limit)
     broken, kept = (1 - above, above) if name == "min_score" else (above, 1 - above)
     return shown.model_copy(update={"p_broken": broken, "p_kept": kept})
-
-
-def _beyond_p(at: Callable[[float], Figure], value: float, limit: float) -> float:
-    """Return the p value that a figure lies on the side of the limit where it was observed, at most 0.5."""
-    from scipy.optimize import brentq
-
-    if value == limit:
-        return 0.5
-
-    def distance_past_limit(log_p: float) -> float:
-        """Compute how far the bound at this p value lies past the limit; positive where it excludes the limit."""
-        bounds = at(1 - float(np.exp(log_p)))
-        assert bounds.low is not None
-        assert bounds.high is not None
-        return bounds.low - limit if value > limit else limit - bounds.high
-
-    least, most = np.log(_LEAST_P), np.log(0.5)
-    if distance_past_limit(least) >= 0:
-        return _LEAST_P
-    if distance_past_limit(most) <= 0:
-        return 0.5
-    return float(np.exp(brentq(distance_past_limit, least, most, xtol=1e-3)))

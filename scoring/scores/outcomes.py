@@ -1,7 +1,7 @@
 """Outcomes of runs on test rows, as counts that add up; one class of outcomes, filled by task kind.
 
-Every score of a kind is a formula over sums of counts. Plain scores, depth-weighted scores, bootstrap replicates and
-swap tests differ only in what is summed: rows with weights, by group or in total.
+Every score of a kind is a formula over sums of counts. Plain and depth-weighted scores differ only in the weights of
+rows; what a row moves a score by (its influence) is its counts times the formula's slopes.
 
     classification  k = C (C + 1)   one cell of the confusion table (the last column: unusable output)
     tagging         k = 3           right, gold and predicted spans (3 more for BOSS's four types)
@@ -23,6 +23,7 @@ from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.classification import accuracy, macro_f1
 from shiftbench.metrics.generation import bert_score, rouge_l
+from shiftbench.metrics.precision import slopes
 from shiftbench.metrics.priors import (
     NO_ANSWER_SHARE,
     prior_fixed_accuracy,
@@ -61,8 +62,8 @@ class Outcomes:
         example_metric: name of the metric that is the mean of ``example_scores``; None without one.
         unweighted: scores of further metrics on the rows as they are, by name, fractions, shape (n_runs,); they have
             neither depth weights nor replicates.
-        gold: sums of counts (..., k) -> gold examples of each class (..., n_classes), spans being one class; None
-            where every metric is a mean over examples.
+        gold: gold examples of each class in each row, shape (n_classes, n), spans being one class; None where every
+            metric is a mean over examples.
         cells: which one of the k counts is 1, shape (n_runs, n); None where ``values`` holds the counts.
         values: counts, shape (n_runs, n, k); empty where ``cells`` holds them.
         n_counts: k.
@@ -78,32 +79,42 @@ class Outcomes:
     cells: NDArray[np.int64] | None = None
     values: Floats | None = None
     example_metric: str | None = None
-    gold: Formula | None = None
+    gold: Floats | None = None
     unweighted: Mapping[str, Floats] = field(default_factory=dict)
 
-    def by_group(self, run: int, groups: NDArray[np.int64], weights: Floats | None = None) -> Floats:
-        """Sum one run's counts by group.
+    def totals(self, run: int, weights: Floats) -> Floats:
+        """Sum one run's counts.
 
         Args:
             run: which run.
-            groups: group of each row, codes from 0 without a gap, shape (n,).
-            weights: one or more weights of each row, shape (n_weights, n). Default: one, 1 throughout.
-        Returns: sums, shape (n_groups, n_weights, k).
+            weights: one or more weights of each row, shape (n_weights, n).
+        Returns: sums, shape (n_weights, k).
         """
-        n_groups, k = int(groups.max()) + 1, self.n_counts
-        rows = np.ones((1, groups.size)) if weights is None else weights
-        sums = np.empty((n_groups, len(rows), k))
         if self.cells is not None:
-            flat = groups * k + self.cells[run]
-            for number, row in enumerate(rows):
-                sums[:, number] = np.bincount(flat, weights=row, minlength=n_groups * k).reshape(n_groups, k)
-            return sums
+            cells, k = self.cells[run], self.n_counts
+            return np.stack([np.bincount(cells, weights=row, minlength=k) for row in weights])
         assert self.values is not None
-        for column in range(k):
-            counts = self.values[run, :, column]
-            for number, row in enumerate(rows):
-                sums[:, number, column] = np.bincount(groups, weights=row * counts, minlength=n_groups)
-        return sums
+        return np.asarray(weights @ self.values[run])
+
+    def influences(self, metric: str, run: int, weights: Floats, totals: Floats) -> Floats:
+        """Compute what each row moves a score of one run by, where the score is linearised.
+
+        Args:
+            metric: name of a formula.
+            run: which run.
+            weights: one or more weights of each row, shape (n_weights, n).
+            totals: the run's counts under these weights, shape (n_weights, k).
+        Returns: shape (n_weights, n), each row summing to 0.
+        """
+        if metric == self.example_metric:
+            scores, whole = self.example_scores[run], weights.sum(axis=1, keepdims=True)
+            means = weights @ scores[:, None] / whole
+            return np.asarray(weights * (scores - means) / whole)
+        slope = slopes(self.formulas[metric], totals)
+        if self.cells is not None:
+            return np.asarray(weights * slope[:, self.cells[run]])
+        assert self.values is not None
+        return np.asarray(weights * (slope @ self.values[run].T))
 
     def of_rows(self, wanted: NDArray[np.bool_]) -> "Outcomes":
         """Return the outcomes on some rows, without the unweighted scores, which are those of all rows.
@@ -117,6 +128,7 @@ class Outcomes:
             unparsed=self.unparsed[:, wanted],
             cells=None if self.cells is None else self.cells[:, wanted],
             values=None if self.values is None else self.values[:, wanted],
+            gold=None if self.gold is None else self.gold[:, wanted],
             unweighted={},
         )
 
@@ -180,7 +192,7 @@ def _classification(
         unparsed=predicted == n_classes,
         cells=labels * (n_classes + 1) + predicted,
         example_metric="accuracy",
-        gold=lambda sums: table(sums).sum(axis=-1)[..., classes],
+        gold=(labels == np.flatnonzero(classes)[:, None]).astype(np.float64),
     )
 
 
@@ -233,7 +245,7 @@ def _tagging(info: TaskInfo, gold: pl.DataFrame, predictions: pl.Series, n_runs:
         example_scores=((right == asked) & (right == claimed)).astype(np.float64),
         unparsed=unparsed.reshape(n_runs, -1),
         values=values,
-        gold=lambda sums: sums[..., 1:2],
+        gold=values[0, :, 1][None],
         unweighted=unweighted,
     )
 

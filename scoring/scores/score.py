@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from shiftbench.builders.cache import cache_folder
 from shiftbench.builders.encoder import Encoder, machine_encoder
@@ -17,10 +18,9 @@ from shiftbench.scoring.scores.calibration import add_confidence
 from shiftbench.scoring.scores.controls import add_annotators, add_controls
 from shiftbench.scoring.scores.floors import mark_floors
 from shiftbench.scoring.scores.non_inferiority import add_non_inferiority, refuse_margin
-from shiftbench.scoring.scores.precision import Precision
-from shiftbench.scoring.scores.replicates import N_DRAWS, TaskValues, task_values
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.scoring.scores.summary import encoder_name, summarise_values
+from shiftbench.scoring.scores.values import OWN, Cell, TaskValues, task_values
 from shiftbench.scoring.scores.validation_rows import read_validation, refuse_other_order, refuse_other_training
 from shiftbench.validation.cards import card_beside
 from shiftbench.validation.prediction_files import PredictionFile, PredictionInput
@@ -30,7 +30,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 
 N_STORED = 400
-"""Replicates kept of each primary score: what rank intervals are made from (see ``metrics.comparison``)."""
+"""Replicates kept of each primary score: what rank intervals are made from (see ``metrics.ranking``)."""
 
 SCORE_COLUMNS = pl.Schema(
     {
@@ -50,9 +50,9 @@ SCORE_COLUMNS = pl.Schema(
   by the depths in ``source``.
 - ``value``: a fraction, but for ``effective_n`` (a number of texts); NaN where it is undefined.
 - ``n``: test rows behind it, those kept at the lambda of a depth metric.
-- ``replicates``: of the primary metric, on the first ``N_STORED`` resampled test sets, the same draws for every entry;
-  null for other metrics, where none were drawn, and where the score has no interval (fewer than 5 effective groups,
-  say): then ranks made of it have none either.
+- ``replicates``: of the primary metric, ``N_STORED`` times the score with each group's influence added or taken away at
+  random, the same signs for every entry; null for other metrics, and where the score has no interval (fewer than 5
+  effective groups, say): then ranks made of it have none either.
 
 Nothing else is null.
 """
@@ -72,7 +72,6 @@ def score_file(
     subset: str = "all",
     *,
     encoder: Encoder | None = None,
-    n_draws: int = N_DRAWS,
     reference: Path | str | None = None,
     margin: float | None = None,
 ) -> Scores:
@@ -83,7 +82,6 @@ def score_file(
         folder: the dataset that it is for, or its path.
         subset: the subset of test ids that it covers.
         encoder: embeds tokens for BERTScore; tasks of other metrics need none.
-        n_draws: replicates behind the intervals; 0 leaves them out.
         reference: a reference's prediction file, whose TT gives ``reference_td`` where ``path`` has no TT.
         margin: test whether no drop is above this fraction, fixed before the scores were seen.
     Returns: the scores of every task that the file has predictions of, fractions in [0, 1], with their intervals.
@@ -96,7 +94,7 @@ def score_file(
     frame = checked_predictions(PredictionInput.of(path), folder, subset)
     folder.refuse_withheld()  # after the check, because the file's problems can be listed without labels
     pinned = checked_predictions(Path(reference), folder, subset) if reference else None
-    scored = score_predictions(frame, folder, subset, encoder=encoder, n_draws=n_draws, reference=pinned, margin=margin)
+    scored = score_predictions(frame, folder, subset, encoder=encoder, reference=pinned, margin=margin)
     return scored.scores
 
 
@@ -199,7 +197,6 @@ def score_predictions(
     subset: str = "all",
     *,
     encoder: Encoder | None = None,
-    n_draws: int = N_DRAWS,
     reference: pl.DataFrame | None = None,
     margin: float | None = None,
 ) -> Scored:
@@ -210,7 +207,6 @@ def score_predictions(
         folder: the dataset that they are for.
         subset: the subset of test ids that they cover.
         encoder: embeds tokens for BERTScore; tasks of other metrics need none.
-        n_draws: replicates behind the intervals; 0 leaves them out.
         reference: a reference's predictions, checked too, whose TT gives ``reference_td`` where there is no TT here.
         margin: test whether no drop is above this fraction.
     Returns: the long table of ``SCORE_COLUMNS``, and the nested shape.
@@ -220,7 +216,7 @@ def score_predictions(
 
     def by_task(frame: pl.DataFrame) -> dict[str, TaskValues]:
         return {
-            str(task): task_values(str(task), rows, folder, subset, encoder=encoder, n_draws=n_draws)
+            str(task): task_values(str(task), rows, folder, subset, encoder=encoder)
             for (task,), rows in frame.group_by("task", maintain_order=True)
         }
 
@@ -232,26 +228,42 @@ def score_predictions(
     scores = summarise_values(values_by_task, folder, subset, pinned, encoder_name(encoder))
     scores = add_controls(mark_floors(scores, folder, predictions), folder, values_by_task)
     scores = add_non_inferiority(add_annotators(scores, folder), values_by_task, margin)
-    return Scored(table, add_confidence(scores, predictions, values_by_task, folder, subset, n_draws))
+    return Scored(table, add_confidence(scores, predictions, values_by_task, folder, subset))
 
 
 Row = tuple[str, str, str, int, str, float, int, list[float] | None]
+_SIGNS = 5
 
 
 def _long_rows(values: TaskValues) -> Iterator[Row]:
-    precision = Precision(values)
     for metric, by_cell in values.scores.items():
         for (source, target), scores in by_cell.items():
-            trained_on = target if metric.startswith("tt_") else source
+            trained_on = target if metric.startswith(OWN) else source
             seeds = values.seeds[trained_on, target]
             n = values.texts_left[source, target][metric.rpartition("@")[2]] if "@" in metric else None
-            has_interval = metric == values.info.metric and precision.figure(metric, (source, target)).has_interval
-            for seed, row in zip(seeds, scores, strict=True):
-                replicates = row[1 : 1 + N_STORED].astype(np.float32).tolist() if has_interval else None
+            is_primary = metric == values.info.metric
+            drawn = _replicates(values, (source, target)) if is_primary else None
+            for run, (seed, score) in enumerate(zip(seeds, scores, strict=True)):
                 rows = values.rows[source, target] if n is None else n
-                yield (values.name, source, target, seed, metric, float(row[0]), rows, replicates or None)
+                replicates = None if drawn is None else drawn[:, run].tolist()
+                yield (values.name, source, target, seed, metric, float(score), rows, replicates)
     for (source, target), by_lambda in values.effective_n.items():
         for lambda_ in map(str, LAMBDAS):
             for seed in values.seeds[source, target]:
                 n = values.texts_left[source, target][lambda_]
                 yield (values.name, source, target, seed, f"effective_n@{lambda_}", by_lambda[lambda_], n, None)
+
+
+def _replicates(values: TaskValues, cell: Cell) -> NDArray[np.float32] | None:
+    """Draw replicates of the primary score of each run, shape (N_STORED, n_runs); None without an interval."""
+    if not values.figure(values.info.metric, cell).has_interval:
+        return None
+    influences = values.run_influences(cell)
+    moved = group_signs(values.name, cell[1], len(influences)) @ influences.astype(np.float32)
+    return np.asarray(values.scores[values.info.metric][cell] + moved, dtype=np.float32)
+
+
+def group_signs(task: str, target: str, n_groups: int) -> NDArray[np.float32]:
+    """Draw the signs that the groups of a test set have in each replicate, 1 or -1, shape (N_STORED, n_groups)."""
+    rng = np.random.default_rng([_SIGNS, *f"{task}/{target}".encode()])
+    return (2 * rng.integers(0, 2, size=(N_STORED, n_groups), dtype=np.int8) - 1).astype(np.float32)

@@ -16,7 +16,7 @@ from shiftbench.scoring.scores.confidence_shape import Confidence
 from shiftbench.scoring.scores.estimate import Estimate, Interval, Record, Total
 from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE
 
-METRIC_VERSION = "6"
+METRIC_VERSION = "7"
 """Changes when the same predictions on the same data would score differently, or the shape of scores changes."""
 
 OUTSIDE_BASES = {NO_SOURCE: "zero-shot", ELSEWHERE: "elsewhere"}
@@ -142,7 +142,9 @@ class Shift(Record):
     resolved: bool = pydantic.Field(
         description="Whether the 95% intervals of SD and of TD both exclude 0, the total ones where measured"
     )
-    scenario_support: dict[str, float] = pydantic.Field(description="Share of replicates by scenario")
+    scenario_support: dict[str, float] = pydantic.Field(
+        default={}, description="Empty from metric version 7 on: ``resolved`` says what is shown. Ends with 0.4"
+    )
     secondary: dict[str, float | None] = pydantic.Field(description="Other metrics of ST, by name")
     unparsed: float
     flips: Flips | None = pydantic.Field(description="Null without a run trained on the target")
@@ -173,29 +175,6 @@ class NextDomain(Record):
     drop: Estimate
 
 
-class HomeScale(Record):
-    """Home advantage on one scale: mean diagonal less mean off-diagonal of the score matrix.
-
-    ``by_domain`` has each domain's own, whose mean it is: what the model has at home beyond its row and the column;
-    empty with 2 domains. ``total`` is null with fewer than 5 runs of a source.
-    """
-
-    mean: Estimate
-    total: Interval | None
-    by_domain: dict[str, Estimate]
-
-
-class HomeAdvantage(Record):
-    """Home advantage as a difference of scores (the average drop), of their natural logarithms, and of their logits."""
-
-    raw: HomeScale
-    log: HomeScale
-    logit: HomeScale
-    claimed: Literal["advantage", "disadvantage"] | None = pydantic.Field(
-        description="The sign that all intervals of the three scales show, total ones where measured; null without"
-    )
-
-
 class Summary(Record):
     """Figures over the shifts of one task.
 
@@ -223,12 +202,10 @@ class Summary(Record):
     worst_sd: Estimate
     worst_td: Estimate
     worst_sd_split_half: float | None = pydantic.Field(
-        description="Selected on one half of the groups, taken on the other: of the shift that looks worst"
+        default=None, description="Null from metric version 7 on: the interval of the worst drop says it. Ends with 0.4"
     )
-    worst_td_split_half: float | None
-    worst_sd_posterior: float | None = pydantic.Field(
-        default=None, description="Posterior mean of the largest true drop, in a normal model over shifts"
-    )
+    worst_td_split_half: float | None = None
+    worst_sd_posterior: float | None = pydantic.Field(default=None, description="Null likewise")
     worst_td_posterior: float | None = None
     average_worst_sd: Estimate
     average_worst_td: Estimate
@@ -238,8 +215,8 @@ class Summary(Record):
     spearman_st_tt: float | None
     r2_idd_sd: float | None
     r2_idd_td: float | None
-    home_advantage: HomeAdvantage | None = pydantic.Field(
-        default=None, description="Whether training on a domain helps there; null without a complete grid"
+    home_advantage: Any = pydantic.Field(
+        default=None, description="Null from metric version 7 on: it is the average drop. Ends with 0.4"
     )
     scenario_chi_square_p: float | None = pydantic.Field(
         description="The Domain Robustness paper's test of scenario counts; its assumptions do not hold"

@@ -1,7 +1,7 @@
-"""The nested shape of a task's scores: drops, scenarios, intervals, summaries, home advantage, what is missing."""
+"""The nested shape of a task's scores: drops, scenarios, intervals, summaries, what is missing."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -9,47 +9,26 @@ from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import Manifest, TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.depth import LAMBDAS
-from shiftbench.metrics.in_domain_advantage import SCALES, Scale, home_advantage, home_weights
-from shiftbench.metrics.resolution import UNRESOLVED, resolved_scenario
-from shiftbench.metrics.robustness import (
-    scenario,
-    scenario_shares,
-    summarise,
-)
+from shiftbench.metrics.robustness import scenario, scenario_shares, summarise
 from shiftbench.metrics.significance import scenario_chi_square
-from shiftbench.scoring.scores.estimate import Estimate, Interval, Total
-from shiftbench.scoring.scores.id_ood import IdModel, id_model
-from shiftbench.scoring.scores.intervals import (
-    DROP,
-    FIGURES,
-    MEANS,
+from shiftbench.scoring.scores.estimate import Estimate, Total
+from shiftbench.scoring.scores.figures import (
     UNKNOWN,
-    Drops,
     Figure,
-    Key,
-    available_figures,
-    bounds_of,
     detectable_drops,
     difference,
     estimate,
     estimates,
     mean,
     none_if_nan,
-    support_of_scenarios,
-    total_bounds,
     total_intervals,
-    weighted_sum,
 )
+from shiftbench.scoring.scores.id_ood import IdModel, id_model
 from shiftbench.scoring.scores.outcomes import LENIENT, PRIOR_FIXED
-from shiftbench.scoring.scores.precision import Precision, averaged_seeds
-from shiftbench.scoring.scores.replicates import Cell, Floats, TaskValues, n_train
 from shiftbench.scoring.scores.shape import (
     METRIC_VERSION,
     OUTSIDE_BASES,
-    DetectableDrop,
     Flips,
-    HomeAdvantage,
-    HomeScale,
     IdOod,
     InDomain,
     Missing,
@@ -60,19 +39,24 @@ from shiftbench.scoring.scores.shape import (
     TaskScores,
 )
 from shiftbench.scoring.scores.tail_figures import (
+    Drops,
+    available_figures,
     mean_by_lambda,
     slope_estimate,
-    split_half_drops,
     tail_figures,
     worst_drops,
 )
+from shiftbench.scoring.scores.values import Cell, TaskValues, averaged_seeds, n_train
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
+FIGURES = ("st", "ss", "tt", "sd", "td", "idd")
+"""Figures of a shift."""
+MEANS = ("mean_ss", "mean_st", "average_drop", "mean_sd", "mean_td")
+"""Figures of a task that are means over its domains or shifts."""
 _IN_SUMMARY = {"mean_ss": "id", "mean_st": "mean_ood", "average_drop": "drop"}
 """Figures of a summary, and what they are among the ID and OOD scores."""
 PAIRING = "pairing"
 """The basis of a summary over the one shift of a pairing."""
-_UNKNOWN = np.array([np.nan])
 
 
 def summarise_values(
@@ -135,53 +119,30 @@ def depth_encoder_name(folder: DatasetFolder) -> str | None:
 
 
 class _TaskAverages:
-    """One task's scores, averaged over runs: arrays of shape (1 + n_draws,)."""
+    """One task's scores, averaged over runs."""
 
     def __init__(self, values: TaskValues, reference: TaskValues | None, id_model: IdModel | None) -> None:
-        self.id_model = id_model
-        self.reference = Precision(reference) if reference else None
-        self.values, self.name, self.info, self.domains = values, values.name, values.info, values.domains
+        self.values, self.reference, self.id_model = values, reference, id_model
+        self.name, self.info, self.domains = values.name, values.info, values.domains
         small = small_domains(values.info, values.domains)
         self.counted = tuple(domain for domain in values.domains if domain not in small)
         """The domains that means are over: all but the small ones of own data."""
-        self.precision = Precision(values)
-        self.means = {
-            metric: {cell: self.precision.mean(metric, cell) for cell in by_cell}
-            for metric, by_cell in values.scores.items()
-        }
         self.secondary = [
             metric
-            for metric in self.means
+            for metric in values.scores
             if metric not in (self.info.metric, "unparsed") and "@" not in metric and not metric.startswith(PRIOR_FIXED)
         ]
-        self.sources = values.sources
-        self.shift_cells = values.shift_cells
-        self.drops = [self._drops(*cell) for cell in self.shift_cells]
+        self.drops = [self._drops(*cell) for cell in values.shift_cells]
         self.of_grid = self._grid_means()
-        self.total = total_intervals(values, self.counted, self._figures_by_key())
-        self.drops = [drops._replace(resolved=self._is_resolved(drops)) for drops in self.drops]
-        self.id_ood = id_model.scores(values, self.figure, self.score) if id_model else None
-
-    def _figures_by_key(self) -> dict[Key, Figure]:
-        figures: dict[Key, Figure] = {
-            (domain, domain, "ss"): self.figure(domain, domain)
-            for domain in self.domains
-            if (domain, domain) in self.values.rows
-        }
-        for drops in self.drops:
-            figures |= {(drops.source, drops.target, name): figure for name, figure in drops.figures.items()}
-        return figures | {(None, None, name): figure for name, figure in self.of_grid.items()}
+        self.id_ood = id_model.scores(values) if id_model else None
 
     def figure(self, source: str, target: str, metric: str | None = None) -> Figure:
         """Return a score averaged over runs with its interval; unknown without predictions."""
-        name = metric or self.info.metric
-        known_cell = (source, target) in self.values.scores.get(name, {})
-        return self.precision.figure(name, (source, target)) if known_cell else UNKNOWN
+        return self.values.figure(metric or self.info.metric, (source, target))
 
-    def score(self, source: str, target: str, metric: str | None = None) -> Floats:
-        """Return the mean over runs, first on the test set itself, then on replicates; NaN without predictions."""
-        scores: Mapping[Cell, Floats] = self.means.get(metric or self.info.metric, {})
-        return scores.get((source, target), _UNKNOWN)
+    def score(self, source: str, target: str, metric: str | None = None) -> float:
+        """Return the mean over runs; NaN without predictions."""
+        return self.values.mean(metric or self.info.metric, (source, target))
 
     def scores(self) -> TaskScores:
         return TaskScores(
@@ -199,18 +160,18 @@ class _TaskAverages:
         return InDomain(
             domain=domain,
             n=self.values.rows[cell],
-            runs=len(self.precision.averaged_runs(*cell)),
+            runs=len(self.values.averaged_runs(*cell)),
             score=estimate(self.figure(*cell)),
-            total=self._total_of(domain, domain, {"ss": "score"}),
+            total=total_intervals({"score": self.figure(*cell)}),
             secondary=self._secondary(cell),
-            unparsed=float(self.score(*cell, "unparsed")[0]),
+            unparsed=self.score(*cell, "unparsed"),
         )
 
     def _secondary(self, cell: Cell) -> dict[str, float | None]:
-        secondary = {metric: none_if_nan(self.score(*cell, metric)[0]) for metric in self.secondary}
+        secondary = {metric: none_if_nan(self.score(*cell, metric)) for metric in self.secondary}
         # Strict and lenient reading agree in all other cells.
-        if LENIENT in secondary and cell not in self.means[LENIENT]:
-            secondary[LENIENT] = none_if_nan(self.score(*cell)[0])
+        if LENIENT in secondary and cell not in self.values.scores[LENIENT]:
+            secondary[LENIENT] = none_if_nan(self.score(*cell))
         return secondary
 
     def _drops(self, source: str, target: str) -> Drops:
@@ -220,19 +181,8 @@ class _TaskAverages:
         ss = mean([self.figure(source, part) for part in parts]) if parts else UNKNOWN
         sd, td = difference(ss, st), difference(tt, st)
         figures = {"st": st, "ss": ss, "tt": tt, "sd": sd, "td": td, "idd": difference(ss, tt)}
-        named = scenario(sd.values[:1], td.values[:1])[0]
-        support = support_of_scenarios(sd, td)
-        return Drops(source, target, figures, self._depth((source, target), ss), named, False, support)
-
-    def _is_resolved(self, drops: Drops) -> bool:
-        """Return whether neither drop's interval contains 0, nor the one over training runs where that was measured."""
-        ends = []
-        for name in ("sd", "td"):
-            own = drops.figures[name]
-            unknown = (np.nan if own.low is None else own.low, np.nan if own.high is None else own.high)
-            total = self.total.get((drops.source, drops.target, name))
-            ends.append(unknown if total is None else (total.low, total.high))
-        return str(resolved_scenario(*ends)) != UNRESOLVED
+        named = scenario([sd.value], [td.value])[0]
+        return Drops(source, target, figures, self._depth((source, target), ss), named, _is_resolved(sd, td))
 
     def _shift(self, drops: Drops) -> Shift:
         cell = (drops.source, drops.target)
@@ -246,27 +196,21 @@ class _TaskAverages:
             source=drops.source,
             target=drops.target,
             n=self.values.rows[cell],
-            runs=len(self.precision.averaged_runs(*cell)),
-            total=self._total_of(*cell, {name: name for name in FIGURES}),
+            runs=len(self.values.averaged_runs(*cell)),
+            total=total_intervals({name: drops.figures[name] for name in FIGURES}),
             scenario=drops.scenario,
             resolved=drops.resolved,
-            scenario_support=drops.support,
             secondary=self._secondary(cell),
-            unparsed=float(self.score(*cell, "unparsed")[0]),
+            unparsed=self.score(*cell, "unparsed"),
             flips=self._flips(cell),
             prior_fixed=self._prior_fixed(cell),
             reference_td=self._reference_td(drops),
             effective_n=self.values.effective_n.get(cell, {}),
-            detectable=self._detectable(drops),
-            depth_slope=slope_estimate([cell], self.precision),
+            detectable=detectable_drops({name: drops.figures[name] for name in ("sd", "td")}, len(self.drops)),
+            depth_slope=slope_estimate([cell], self.values),
             **plain,
             **by_lambda,
         )
-
-    def _detectable(self, drops: Drops) -> dict[str, DetectableDrop]:
-        pair = {name: drops.figures[name] for name in ("sd", "td")}
-        totals = {name: self.total.get((drops.source, drops.target, name)) for name in pair}
-        return detectable_drops(pair, totals, n_tests=len(self.drops))
 
     def _flips(self, cell: Cell) -> Flips | None:
         ledger = self.values.flips.get(cell)
@@ -281,12 +225,12 @@ class _TaskAverages:
 
     def _prior_fixed(self, cell: Cell) -> PriorFixed | None:
         metric = PRIOR_FIXED + self.info.metric
-        if metric not in self.means:
+        if metric not in self.values.scores:
             return None
         source, target = cell
         parts = source_parts(source)
-        st, tt = float(self.score(source, target, metric)[0]), float(self.score(target, target, metric)[0])
-        ss = float(np.mean([self.score(source, part, metric)[0] for part in parts])) if parts else float("nan")
+        st, tt = self.score(source, target, metric), self.score(target, target, metric)
+        ss = float(np.mean([self.score(source, part, metric) for part in parts])) if parts else float("nan")
         return PriorFixed(
             st=none_if_nan(st), ss=none_if_nan(ss), tt=none_if_nan(tt), sd=none_if_nan(ss - st), td=none_if_nan(tt - st)
         )
@@ -295,15 +239,14 @@ class _TaskAverages:
         home = (drops.target, drops.target)
         if self.reference is None or home in self.values.rows:
             return None
-        if home not in self.reference.values.scores.get(self.info.metric, {}):
-            return None
-        return estimate(difference(self.reference.figure(self.info.metric, home), drops.figures["st"]))
+        at_home = self.reference.figure(self.info.metric, home)
+        return estimate(difference(at_home, drops.figures["st"])) if at_home.is_known else None
 
     def _depth(self, cell: Cell, ss: Figure) -> dict[str, Figure]:
         figures: dict[str, Figure] = {}
-        for key in self.values.depth_groups.get(cell, {}):
+        for key in self.values.effective_n.get(cell, {}):
             figures[f"depth_f1@{key}"] = self.figure(*cell, f"depth_f1@{key}")
-            if self.info.metric not in self.means:
+            if self.info.metric not in self.values.scores:
                 continue
             st = self.figure(*cell, f"depth_{self.info.metric}@{key}")
             tt = self.figure(*cell, f"tt_depth_{self.info.metric}@{key}")
@@ -314,11 +257,11 @@ class _TaskAverages:
 
     def _grid_means(self) -> dict[str, Figure]:
         """Average the scores and drops of single sources over the domains that count, as far as they are known."""
-        scored = self.means.get(self.info.metric, {})
-        own = [self.figure(domain, domain) for domain in self.counted if (domain, domain) in scored]
+        own = [self.figure(domain, domain) for domain in self.counted]
+        own = [figure for figure in own if figure.is_known]
         single = [drops for drops in self.drops if {drops.source, drops.target} <= set(self.counted)]
         averaged = {"mean_ss": own} | {f"mean_{name}": available_figures(single, name) for name in ("st", "sd", "td")}
-        means = {name: mean(figures, bounds_of(name)) for name, figures in averaged.items() if figures}
+        means = {name: mean(figures) for name, figures in averaged.items() if figures}
         if len(own) == len(self.counted) and len(averaged["mean_st"]) == len(own) * (len(own) - 1) > 0:
             # In a complete grid the three are one figure.
             drop = difference(means["mean_ss"], means["mean_st"])
@@ -327,20 +270,17 @@ class _TaskAverages:
 
     def _summary(self) -> Summary:
         basis, chosen = self._basis()
-        total = self._total_of(None, None, {name: name for name in MEANS}) if basis == "single-source" else {}
+        total: Total = {}
         cells = list(self.values.rows)
         if basis == "single-source":
-            figures = self._summarise_grid(chosen) | split_half_drops(chosen, self.precision)
+            figures, total = self._summarise_grid(chosen), total_intervals(self.of_grid)
         elif self.id_model:
             figures, total = id_figures(chosen, self.id_ood, complete=self.id_model.complete(self.values))
-            figures |= split_half_drops(chosen, self.precision)
-            total |= self.id_model.candidates_total(self.values, chosen)
+            total |= self.id_model.candidates_total(chosen)
             cells = self.id_model.cells(self.values) or cells
         else:
             figures = summarise_shifts(chosen) | {"complete": basis == PAIRING}
-        figures |= tail_figures(
-            self.name, chosen, self.precision, whole=basis != "single-source" or figures["complete"]
-        )
+        figures |= tail_figures(chosen, self.values, whole=basis != "single-source" or figures["complete"])
         names = [drops.scenario for drops in chosen]
         shares = scenario_shares(names)
         resolved = [drops.resolved for drops in chosen if drops.scenario != "Unknown"]
@@ -353,7 +293,7 @@ class _TaskAverages:
             resolved_share=float(np.mean(resolved)) if resolved else None,
             depth_f1=mean_by_lambda(chosen, "depth_f1"),
             depth_score=mean_by_lambda(chosen, "depth_score"),
-            unparsed=float(np.mean([self.score(*cell, "unparsed")[0] for cell in cells])),
+            unparsed=float(np.mean([self.score(*cell, "unparsed") for cell in cells])),
             **figures,
         )
 
@@ -368,7 +308,7 @@ class _TaskAverages:
         paired = [drops for drops in self.drops if drops.source == self.info.joined_source]
         if paired:
             return PAIRING, paired
-        if single or not self.drops or any(source in self.domains for source in self.sources):
+        if single or not self.drops or any(source in self.domains for source in self.values.sources):
             return "single-source", single
         for source, basis in OUTSIDE_BASES.items():
             if outside := [drops for drops in meant if drops.source == source]:
@@ -377,31 +317,32 @@ class _TaskAverages:
 
     def _summarise_grid(self, drops: Sequence[Drops]) -> dict[str, Any]:
         """Summarise the matrix of single sources."""
-        matrix = np.array([[self.score(source, target)[0] for target in self.counted] for source in self.counted])
+        matrix = np.array([[self.score(source, target) for target in self.counted] for source in self.counted])
         if len(self.counted) < 2:  # a partial build, or small domains: a grid without any shift
             matrix = np.full((2, 2), np.nan)
             for domain in self.counted:
-                matrix[0, 0] = self.score(domain, domain)[0]
+                matrix[0, 0] = self.score(domain, domain)
         point = summarise(matrix)
-        means = {name: figure for name, figure in self.of_grid.items() if bounds_of(name) == DROP}
+        drops_of_grid = {name: self.of_grid[name] for name in MEANS[2:] if name in self.of_grid}
         return {
             "complete": point.complete,
             **{name: Estimate(value=none_if_nan(getattr(point, name))) for name in INTERVAL_FIELDS},
             **estimates(self.of_grid),
-            "detectable": detectable_drops(means, {name: self.total.get((None, None, name)) for name in means}),
-            "home_advantage": task_home_advantage(self.values, self.counted, self.figure),
+            "detectable": detectable_drops(drops_of_grid),
             **worst_drops(drops),
             **{name: none_if_nan(getattr(point, name)) for name in POINT_FIELDS},
         }
 
-    def _total_of(self, source: str | None, target: str | None, names: Mapping[str, str]) -> dict[str, Interval]:
-        """Return total intervals of a cell (None: of the task), under the names of the shape."""
-        bounds_by_name = {name: self.total.get((source, target, figure)) for figure, name in names.items()}
-        return {
-            name: Interval(low=bounds.low, high=bounds.high)
-            for name, bounds in bounds_by_name.items()
-            if bounds is not None and not np.isnan(bounds.low)
-        }
+
+def _is_resolved(sd: Figure, td: Figure) -> bool:
+    """Return whether neither drop's interval contains 0, nor the one over training runs where that was measured.
+
+    That both signs are as stated is an intersection-union test, so each interval keeps its own level (Berger 1982).
+    """
+    if not (sd.has_interval and td.has_interval):
+        return False
+    ends = [figure.limits(recipes=figure.training is not None) for figure in (sd, td)]
+    return all(low > 0 or high < 0 for low, high in ends)
 
 
 def id_figures(chosen: Sequence[Drops], scores: IdOod | None, *, complete: bool) -> tuple[dict[str, Any], Total]:
@@ -425,95 +366,6 @@ def id_figures(chosen: Sequence[Drops], scores: IdOod | None, *, complete: bool)
         names["mean_sd"] = "drop"
     figures["detectable"] |= {name: scores.detectable[own] for name, own in names.items() if own in scores.detectable}
     return figures, {name: scores.total[own] for name, own in names.items() if own in scores.total}
-
-
-def task_home_advantage(
-    values: TaskValues, domains: Sequence[str], figure: Callable[[str, str], Figure]
-) -> HomeAdvantage | None:
-    """Find the home advantage of models trained on one domain each.
-
-    Args:
-        values: the task's scores.
-        domains: the domains whose matrix it is of.
-        figure: gives a cell's score, averaged over runs, with its interval.
-    Returns: the advantage; None without every score of at least two domains.
-    """
-    cells = [[figure(source, target) for target in domains] for source in domains]
-    if len(domains) < 2 or any(np.isnan(cell.values[0]) for row in cells for cell in row):
-        return None
-    figures = {scale: mean_advantage(cells, scale) for scale in SCALES}
-    totals = _totals(values, domains, figures)
-    scales = {
-        scale: HomeScale(
-            mean=estimate(figures[scale]),
-            total=totals.get(scale),
-            by_domain=_by_domain(cells, domains, scale),
-        )
-        for scale in SCALES
-    }
-    return HomeAdvantage(
-        raw=scales["raw"],
-        log=scales["log"],
-        logit=scales["logit"],
-        claimed=_claimed(list(scales.values()), totals_measured=bool(totals)),
-    )
-
-
-def mean_advantage(cells: Sequence[Sequence[Figure]], scale: Scale) -> Figure:
-    """Return mean diagonal less mean off-diagonal; the raw one is the average drop, with its interval.
-
-    Args:
-        cells: the score matrix, row by row: a source's scores.
-        scale: raw, log or logit.
-    """
-    if scale != "raw":
-        return _combination(cells, home_weights(len(cells))[0], scale)
-    n = range(len(cells))
-    away = mean([cells[source][target] for source in n for target in n if source != target])
-    return difference(mean([cells[place][place] for place in n]), away)
-
-
-def _by_domain(cells: Sequence[Sequence[Figure]], domains: Sequence[str], scale: Scale) -> dict[str, Estimate]:
-    if len(domains) < 3:
-        return {}
-    weights = home_weights(len(domains))[1:]
-    return {domain: estimate(_combination(cells, each, scale)) for domain, each in zip(domains, weights, strict=True)}
-
-
-def _combination(cells: Sequence[Sequence[Figure]], weights: Floats, scale: Scale) -> Figure:
-    """Add up the cells of a score matrix on a scale."""
-    used = [(cell, float(weight)) for row, line in zip(cells, weights, strict=True)
-            for cell, weight in zip(row, line, strict=True) if weight]  # fmt: skip
-    return weighted_sum([cell for cell, _ in used], [weight for _, weight in used], scale)
-
-
-def _totals(values: TaskValues, domains: Sequence[str], figures: dict[Scale, Figure]) -> dict[Scale, Interval | None]:
-    """Find the intervals over training runs too; empty where training variance was not measured."""
-
-    def statistic(matrix: Floats) -> Floats:
-        return np.stack([home_advantage(np.clip(matrix, 0, 1), scale).mean for scale in SCALES], axis=-1)
-
-    with np.errstate(invalid="ignore"):  # a replicate without an error has no logit
-        bounds = total_bounds(values, domains, domains, statistic, [figures[scale] for scale in SCALES])
-    return {
-        scale: None if np.isnan([each.low, each.high]).any() else Interval(low=each.low, high=each.high)
-        for scale, each in zip(SCALES, bounds or [], strict=bounds is not None)
-    }
-
-
-def shown_sign(ends: Iterable[tuple[float | None, float | None]]) -> Literal["advantage", "disadvantage"] | None:
-    """Return the sign that all intervals show; None without such a sign, or where an interval has no ends."""
-    pairs = list(ends)
-    if all(low is not None and low > 0 for low, _ in pairs):
-        return "advantage"
-    return "disadvantage" if all(high is not None and high < 0 for _, high in pairs) else None
-
-
-def _claimed(scales: Sequence[HomeScale], *, totals_measured: bool) -> Literal["advantage", "disadvantage"] | None:
-    ends = [(scale.mean.low, scale.mean.high) for scale in scales]
-    if totals_measured:
-        ends += [(scale.total.low, scale.total.high) if scale.total else (None, None) for scale in scales]
-    return shown_sign(ends)
 
 
 LEFT_OUT = "left out of the means"
@@ -632,15 +484,14 @@ INTERVAL_FIELDS = tuple(name for name, field in Summary.model_fields.items() if 
 def summarise_shifts(drops: Sequence[Drops]) -> dict[str, Any]:
     """Summarise shifts that form no square grid: only what needs no grid is defined."""
     figures: dict[str, Any] = dict.fromkeys(INTERVAL_FIELDS, Estimate(value=None)) | dict.fromkeys(POINT_FIELDS)
-    st = [float(shift.figures["st"].values[0]) for shift in drops]
+    st = [shift.figures["st"].value for shift in drops]
     means = {}
     for name in ("st", "sd", "td"):
         known = available_figures(drops, name)
         if known:
-            means[f"mean_{name}"] = mean(known, bounds_of(name))
+            means[f"mean_{name}"] = mean(known)
     if st:
         figures |= {"highest_st": Estimate(value=max(st)), "lowest_st": Estimate(value=min(st))}
-    figures |= {"worst_sd_split_half": None, "worst_td_split_half": None}
     figures["detectable"] = detectable_drops({name: each for name, each in means.items() if name != "mean_st"})
     return {"complete": False, **figures, **estimates(means), **worst_drops(drops)}
 

@@ -1,95 +1,73 @@
 """Tail figures of a task, over all its shifts at once: its worst drop, its next domain, the effect of depth."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftbench.metrics.bootstrap import split_half_worst
 from shiftbench.metrics.depth import LAMBDAS
-from shiftbench.metrics.mover import replicate_correlation, worst_interval
 from shiftbench.metrics.new_domain import next_domain
+from shiftbench.metrics.precision import MIN_GROUPS
 from shiftbench.metrics.slopes import DepthSlope, mean_slope
-from shiftbench.metrics.wilson import MIN_GROUPS
-from shiftbench.metrics.worst import posterior_worst
 from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.intervals import (
+from shiftbench.scoring.scores.figures import (
     DROP,
     SCORE,
-    Drops,
     Figure,
     Reason,
-    available_figures,
     estimates,
+    largest_limits,
     mean,
     none_if_nan,
 )
-from shiftbench.scoring.scores.precision import Precision
-from shiftbench.scoring.scores.replicates import Cell
 from shiftbench.scoring.scores.shape import NextDomain
-
-_WORST = 4
-_REACH = 1.959964
-"""Half the width of a 95% interval, in standard deviations."""
+from shiftbench.scoring.scores.values import Cell, TaskValues
 
 
-def tail_figures(task: str, chosen: Sequence[Drops], precision: Precision, *, whole: bool) -> dict[str, Any]:
+class Drops(NamedTuple):
+    """One shift's figures by name, depth-weighted ones as ``<figure>@<lambda>``."""
+
+    source: str
+    target: str
+    figures: dict[str, Figure]
+    depth: dict[str, Figure]
+    scenario: str
+    resolved: bool
+
+
+def available_figures(drops: Sequence[Drops], name: str) -> list[Figure]:
+    """List a figure of each shift where it is known."""
+    return [shift.figures[name] for shift in drops if shift.figures[name].is_known]
+
+
+def tail_figures(chosen: Sequence[Drops], values: TaskValues, *, whole: bool) -> dict[str, Any]:
     """Find the figures of a summary that need all shifts at once.
 
     Args:
-        task: its name, which seeds what is drawn.
         chosen: the shifts that are summarised.
-        precision: of the task's scores.
+        values: the task's scores.
         whole: whether each target has all its shifts, so that targets can be compared.
     Returns: the fields of ``Summary``.
     """
-    rng = np.random.default_rng([_WORST, *task.encode()])
     return {
-        "worst_sd_posterior": _posterior(available_figures(chosen, "sd"), rng),
-        "worst_td_posterior": _posterior(available_figures(chosen, "td"), rng),
         "next_domain": _next_domain(chosen) if whole else None,
-        "depth_slope": slope_estimate([(drops.source, drops.target) for drops in chosen], precision),
+        "depth_slope": slope_estimate([(drops.source, drops.target) for drops in chosen], values),
     }
 
 
-def split_half_drops(chosen: Sequence[Drops], precision: Precision) -> dict[str, float | None]:
-    """Estimate the worst drops without the bias of selecting: chosen on one half of the groups, taken on the other.
-
-    Args:
-        chosen: the shifts that are summarised.
-        precision: of the task's scores.
-    Returns: the fields of ``Summary``.
-    """
-    empty = np.full((1, 2), np.nan)
-    runs = precision.averaged_runs
-    halves = {cell: scores[runs(*cell)].mean(axis=0) for cell, scores in precision.values.halves.items()}
-    worst_drops: dict[str, float | None] = {}
-    for name, homes in (
-        ("worst_sd_split_half", [drops.source for drops in chosen]),
-        ("worst_td_split_half", [drops.target for drops in chosen]),
-    ):
-        pairs = [
-            (halves.get((home, home), empty), halves.get((drops.source, drops.target), empty))
-            for home, drops in zip(homes, chosen, strict=True)
-        ]
-        known_drops = [own - cross for own, cross in pairs if not np.isnan(own - cross).any()]
-        worst_drops[name] = none_if_nan(split_half_worst(np.stack(known_drops, axis=-1))) if known_drops else None
-    return worst_drops
-
-
-def slope_estimate(cells: Sequence[Cell], precision: Precision) -> Estimate | None:
+def slope_estimate(cells: Sequence[Cell], values: TaskValues) -> Estimate | None:
     """Average the slopes on depth of shifts, over runs and shifts.
 
     Args:
         cells: the shifts; those without a slope take no part.
-        precision: of the task's scores.
+        values: the task's scores.
     Returns: the mean slope, with its 95% interval over test texts; None where no shift has one.
     """
     by_target: dict[str, list[tuple[DepthSlope, Sequence[int]]]] = {}
     for source, target in cells:
-        slope = precision.values.depth_slopes.get((source, target))
+        slope = values.depth_slopes.get((source, target))
         if slope is not None:
-            by_target.setdefault(target, []).append((slope, precision.averaged_runs(source, target)))
+            by_target.setdefault(target, []).append((slope, values.averaged_runs(source, target)))
     if not by_target:
         return None
     mean, low, high = mean_slope(list(by_target.values()), min_groups=MIN_GROUPS)
@@ -97,23 +75,12 @@ def slope_estimate(cells: Sequence[Cell], precision: Precision) -> Estimate | No
     return Estimate(value=mean, low=none_if_nan(low), high=none_if_nan(high), no_interval=reason)
 
 
-def _posterior(drops: Sequence[Figure], rng: np.random.Generator) -> float | None:
-    """Estimate the largest true drop; their deviations are those of their intervals, sound for small test sets."""
-    if len(drops) < 2 or not all(drop.has_interval for drop in drops):
-        return None
-    table = np.stack([drop.values for drop in drops])
-    table = table[:, ~np.isnan(table).any(axis=0)]
-    deviations = np.array([((drop.high or 0.0) - (drop.low or 0.0)) / (2 * _REACH) for drop in drops])
-    covariance = replicate_correlation(table[:, 1:]) * np.outer(deviations, deviations)
-    return posterior_worst(table[:, 0], covariance, rng)
-
-
 def _next_domain(chosen: Sequence[Drops]) -> NextDomain | None:
     targets = sorted({drops.target for drops in chosen})
     if len(targets) < 2:
         return None
     st, drop = (
-        [[drops.figures[name].values[0] for drops in chosen if drops.target == target] for target in targets]
+        [[drops.figures[name].value for drops in chosen if drops.target == target] for target in targets]
         for name in ("st", "sd")
     )
     return NextDomain(n_domains=len(targets), st=_expected(st, SCORE), drop=_expected(drop, DROP))
@@ -140,15 +107,11 @@ def worst_drops(drops: Sequence[Drops]) -> dict[str, Estimate]:
 
 def worst(drops: Sequence[Figure]) -> Estimate:
     """Find the largest of several drops, with the interval of the largest true one (all at once, so a wide one)."""
-    value = max(float(drop.values[0]) for drop in drops)
+    value = max(drop.value for drop in drops)
     if not all(drop.has_interval for drop in drops):
-        reason = next((drop.no_interval for drop in drops if drop.no_interval), None)
-        return Estimate(value=value, no_interval=reason)
-    table = np.stack([drop.values for drop in drops])
-    table = table[:, ~np.isnan(table).any(axis=0)]
-    lows, highs = ([getattr(drop, end) for drop in drops] for end in ("low", "high"))
-    low, high = np.clip(worst_interval(table[:, 0], lows, highs, table[:, 1:]), *DROP)
-    return Estimate(value=value, low=float(low), high=float(high))
+        return Estimate(value=value, no_interval=next((drop.no_interval for drop in drops if drop.no_interval), None))
+    low, high = largest_limits(drops)
+    return Estimate(value=value, low=low, high=high)
 
 
 def mean_by_lambda(shifts: Sequence[Drops], group: str) -> dict[str, Estimate]:

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.metrics.wilson import square_of_interval
+from shiftbench.metrics.precision import square_of_interval, student
 from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.intervals import DROP, SCORE, Figure, Reason, difference, estimate, mean
-from shiftbench.scoring.scores.replicates import Floats
+from shiftbench.scoring.scores.figures import Figure, Reason, Score, difference, estimate, mean, single
 from shiftbench.scoring.scores.shape import TaskScores
 from shiftbench.validation.cards import Card
 
+Floats = NDArray[np.float64]
 Scored = dict[tuple[str, str], Floats]
 """Scores of cells with their replicates, shape (1 + n_replicates,)."""
 
@@ -73,9 +74,9 @@ def unseen_drops(table: pl.DataFrame, card: Card, folder: DatasetFolder, task: T
     if not unseen:
         return None
     figures = _with_intervals(scores, task)
-    st = _mean([figures[cell] for cell in unseen], SCORE)
-    sd = _mean(_differences(figures, [((source, source), (source, target)) for source, target in unseen]), DROP)
-    td = _mean(_differences(figures, [((target, target), (source, target)) for source, target in unseen]), DROP)
+    st = _mean([figures[cell] for cell in unseen])
+    sd = _mean(_differences(figures, [((source, source), (source, target)) for source, target in unseen]))
+    td = _mean(_differences(figures, [((target, target), (source, target)) for source, target in unseen]))
     return Unseen(seen, len(unseen), len(single), st, sd, td)
 
 
@@ -92,7 +93,7 @@ def _primary_scores(table: pl.DataFrame, task: TaskScores, cells: set[tuple[str,
     runs: dict[str, list[set[int]]] = {}
     for _, part in rows.group_by("source", "target", maintain_order=True):
         runs.setdefault(part["source"][0], []).append(set(part["seed"]))
-    # The same runs as in the scores: those on all targets, otherwise all (see precision.averaged_seeds).
+    # The same runs as in the scores: those on all targets, otherwise all (see values.averaged_seeds).
     seeds_of = {source: set.intersection(*seeds) or set.union(*seeds) for source, seeds in runs.items()}
     scores: Scored = {}
     for (source, target), part in rows.group_by("source", "target", maintain_order=True):
@@ -114,14 +115,18 @@ def _with_intervals(scores: Scored, task: TaskScores) -> dict[tuple[str, str], F
     """Join stored replicates with the intervals that the scores have."""
     known = {(own.domain, own.domain): own.score for own in task.in_domain}
     known |= {(shift.source, shift.target): shift.st for shift in task.shifts}
-    return {cell: _figure(values, known[cell]) for cell, values in scores.items()}
+    return {cell: single(_score(cell[1], values, known[cell])) for cell, values in scores.items()}
 
 
-def _figure(values: Floats, score: Estimate) -> Figure:
+def _score(target: str, values: Floats, score: Estimate) -> Score:
+    """Return a score whose influences are its replicates' deviations: they go together as the groups' do."""
+    value = float(values[0])
     if len(values) == 1 or score.low is None or score.high is None:
-        return Figure(values, np.nan, no_interval=Reason(score.no_interval or Reason.NO_REPLICATES))
-    square = square_of_interval(float(values[0]), score.low, score.high)
-    return Figure(values, np.nan, low=score.low, high=score.high, square=square)
+        return Score(value, no_interval=Reason(score.no_interval or Reason.FEW_GROUPS))
+    square = square_of_interval(value, score.low, score.high)
+    moved = (values[1:] - value) / np.sqrt(len(values) - 1)
+    # No text tells which rows differ, so every draw counts as a group that does.
+    return Score(value, float(student(np.inf)) ** 2 / square, np.inf, target, moved, moved)
 
 
 def _differences(
@@ -131,5 +136,5 @@ def _differences(
     return [difference(figures[home], figures[away]) for home, away in pairs if home in figures]
 
 
-def _mean(figures: Sequence[Figure], bounds: tuple[float, float]) -> Estimate:
-    return estimate(mean(figures, bounds)) if figures else Estimate(value=None)
+def _mean(figures: Sequence[Figure]) -> Estimate:
+    return estimate(mean(figures)) if figures else Estimate(value=None)

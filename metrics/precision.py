@@ -1,0 +1,205 @@
+"""How precise a score is: its groups' influences, its effective number of texts, and limits made of these.
+
+One rule for every score (a mean over texts, macro-F1, span F1, Depth F1). A text's influence is what it moves the
+linearised score by; summed over the texts of a group they give the delete-one-group jackknife variance. A score is as
+precise as a share of ``n`` independent texts would be whose variance is that one, or the one that independent texts
+would give where that is larger; where fewer than 5 groups hold an error, or a right answer, the variance is not known
+and ``n`` is at most the effective number of groups. Wilson's interval at that ``n`` has Student's quantile with the
+effective groups less one as degrees of freedom. Sums and differences join the limits of their scores (square-and-add),
+with the correlation that influences on shared groups show. Nothing is borrowed from other test sets.
+
+Sources: Wilson (1927); Korn and Graubard, "Confidence intervals for proportions with small expected number of positive
+counts" (1998), effective n; Newcombe, "Interval estimation for the difference between independent proportions" (1998)
+and Zou and Donner (2008), square-and-add; Satterthwaite (1946).
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Formula = Callable[[Floats], Floats]
+
+MIN_GROUPS = 5
+"""Effective groups of a test set, or of a class's gold texts, below which a score has no interval."""
+MIN_RUNS = 5
+"""With fewer runs of a source training variance counts as not measured: nothing is said about recipes."""
+KNOWN_GROUPS = 5
+"""Groups that must hold an error, and a right answer, for the variance of a score to be known from them."""
+_STEP = 1e-4
+
+
+def slopes(formula: Formula, totals: ArrayLike) -> Floats:
+    """Differentiate a score in each of its counts.
+
+    Args:
+        formula: sums of counts (..., k) -> scores (...); scaling all counts changes no score.
+        totals: where, shape (..., k), at least 0.
+    Returns: slopes, shape (..., k); 0 for a count of 0, which no text has.
+
+    >>> slopes(lambda sums: sums[..., 0] / sums[..., 1], [3.0, 4.0]).round(4).tolist()
+    [0.25, -0.1875]
+    """
+    sums = np.asarray(totals, dtype=np.float64)
+    step = _STEP * sums[..., None, :] * np.eye(sums.shape[-1])
+    here = sums[..., None, :]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rises = formula(here + step) - formula(here - step)
+        return np.asarray(np.where(sums > 0, rises / (2 * _STEP * np.where(sums > 0, sums, 1.0)), 0.0))
+
+
+def group_influences(influences: ArrayLike, groups: NDArray[np.int64], weights: ArrayLike | None = None) -> Floats:
+    """Sum texts' influences by group, such that their squares sum to the delete-one-group jackknife variance.
+
+    Args:
+        influences: what each text moves a score by, shape (..., n), summing to 0.
+        groups: group of each text, codes from 0 without a gap, shape (n,).
+        weights: of the texts, shape (..., n), at least 0. Default: 1 throughout.
+    Returns: shape (..., n_groups); NaN where one group holds all weight.
+
+    >>> moves = group_influences(np.array([0.5, -0.5, 0.5, -0.5]) / 4, np.arange(4))
+    >>> float((moves**2).sum().round(4))  # p (1 - p) / (n - 1)
+    0.0833
+    """
+    moved, n_groups = np.asarray(influences, dtype=np.float64), int(groups.max()) + 1
+    shares = np.ones(groups.size) if weights is None else np.asarray(weights, dtype=np.float64)
+    shares = sum_by_group(shares / shares.sum(axis=-1, keepdims=True), groups)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        without = sum_by_group(moved, groups) / (1 - shares)
+        centred = without - without.mean(axis=-1, keepdims=True)
+        return np.asarray(centred * np.sqrt((n_groups - 1) / n_groups))
+
+
+def sum_by_group(values: Floats, groups: NDArray[np.int64]) -> Floats:
+    """Sum values (..., n) over the texts of each group (codes from 0 without a gap, shape (n,)): (..., n_groups)."""
+    n_groups = int(groups.max()) + 1
+    if n_groups == groups.size and np.array_equal(groups, np.arange(n_groups)):
+        return values
+    rows = values.reshape(-1, values.shape[-1])
+    sums = np.stack([np.bincount(groups, weights=row, minlength=n_groups) for row in rows])
+    return sums.reshape(*values.shape[:-1], n_groups)
+
+
+def class_size(class_groups: ArrayLike) -> float:
+    """Compute the size that a mean over classes has, each as precise as its effective gold groups allow.
+
+    Args:
+        class_groups: effective number of gold groups of each class, shape (n_classes,), above 0.
+
+    >>> class_size([20.0, 20.0]), round(class_size([100.0, 5.0]), 1)
+    (40.0, 19.0)
+    """
+    groups = np.asarray(class_groups, dtype=np.float64)
+    return float(groups.size**2 / (1 / groups).sum())
+
+
+def class_df(class_groups: ArrayLike) -> float:
+    """Compute Satterthwaite's degrees of freedom of a mean over classes, each alike variable.
+
+    Args:
+        class_groups: effective number of gold groups of each class, shape (n_classes,), above 1.
+
+    >>> class_df([20.0, 20.0]), round(class_df([100.0, 5.0]), 1)
+    (38.0, 4.4)
+    """
+    parts = 1 / np.asarray(class_groups, dtype=np.float64)
+    return float(parts.sum() ** 2 / (parts**2 / (1 / parts - 1)).sum())
+
+
+def effective_n(score: float, variance: float, least: float, size: float, *, is_known: bool) -> float:
+    """Compute the number of independent right-or-wrong texts that would tell a score as precisely.
+
+    Args:
+        score: in [0, 1].
+        variance: jackknife variance over groups, at least 0.
+        least: the variance if texts were independent, at least 0.
+        size: effective number of groups; of a mean over classes ``class_size``.
+        is_known: whether ``KNOWN_GROUPS`` groups hold an error, and as many a right answer.
+    Returns: above 0; at most ``size`` where the variance is not known.
+
+    >>> effective_n(0.5, 0.01, 0.0025, 40.0, is_known=True), effective_n(1.0, 0.0, 0.0, 40.0, is_known=False)
+    (25.0, 40.0)
+    """
+    largest = max(variance, least)
+    n = score * (1 - score) / largest if largest > 0 else np.inf
+    return float(n if is_known and np.isfinite(n) and n > 0 else min(n if n > 0 else size, size))
+
+
+def student(df: ArrayLike, level: float = 0.95) -> Floats:
+    """Return Student's two-sided quantile; degrees of freedom may be infinite."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(np.minimum(df, 1e9), 0.5 + level / 2))
+
+
+def wilson_limits(score: ArrayLike, square: ArrayLike) -> tuple[Floats, Floats]:
+    """Compute Wilson's score interval.
+
+    Args:
+        score: in [0, 1]; shapes must broadcast.
+        square: ``t^2 / n``, at least 0.
+    Returns: lower and upper ends in [0, 1].
+
+    >>> [round(float(end), 3) for end in wilson_limits(1.0, 0.128)]
+    [0.887, 1.0]
+    """
+    p, s = np.asarray(score, dtype=np.float64), np.asarray(square, dtype=np.float64)
+    centre = (p + s / 2) / (1 + s)
+    reach = np.sqrt(s * (p * (1 - p) + s / 4)) / (1 + s)
+    return np.minimum(np.maximum(centre - reach, 0.0), p), np.maximum(np.minimum(centre + reach, 1.0), p)
+
+
+def square_of_interval(score: float, low: float, high: float) -> float:
+    """Compute the ``t^2 / n`` that a Wilson interval was made with.
+
+    >>> round(square_of_interval(0.9, *wilson_limits(0.9, 0.04)), 6)
+    0.04
+    """
+    # (high - low)^2 / 4 (1 + s)^2 = s p (1 - p) + s^2 / 4, whose leading coefficient is below 0.
+    reach = (high - low) ** 2 / 4
+    a, b, c = reach - 0.25, 2 * reach - score * (1 - score), reach
+    return float((-b - np.sqrt(b * b - 4 * a * c)) / (2 * a)) if a < 0 else float("inf")
+
+
+def influence_correlation(influences: Sequence[Floats], test_sets: Sequence[object]) -> Floats:
+    """Compute the correlation of scores over test texts: of influences on shared groups; 0 between test sets.
+
+    Args:
+        influences: of each score's groups, shape (n_groups,) each.
+        test_sets: the test set of each; scores of one test set share its groups.
+    Returns: shape (k, k), ones on the diagonal; 0 where a score has no variance.
+    """
+    joint = np.eye(len(influences))
+    for test_set in dict.fromkeys(test_sets):
+        rows = [row for row, each in enumerate(test_sets) if each == test_set]
+        if len(rows) > 1:
+            moved = np.stack([influences[row] for row in rows])
+            lengths = np.sqrt((moved**2).sum(axis=1))
+            unit = moved / np.where(lengths > 0, lengths, 1.0)[:, None]
+            joint[np.ix_(rows, rows)] = np.clip(unit @ unit.T, -1.0, 1.0)
+    np.fill_diagonal(joint, 1.0)
+    return joint
+
+
+def satterthwaite(variances: ArrayLike, dfs: ArrayLike) -> float:
+    """Compute the degrees of freedom of a sum of independent variances; the least where all are 0.
+
+    >>> satterthwaite([1.0, 1.0], [10.0, 10.0]), satterthwaite([0.0, 1.0], [3.0, 10.0])
+    (20.0, 10.0)
+    """
+    parts, freedoms = np.asarray(variances, dtype=np.float64), np.asarray(dfs, dtype=np.float64)
+    over = float((parts**2 / freedoms).sum())
+    return float(parts.sum() ** 2 / over) if over > 0 else float(freedoms.min())
+
+
+def residual_variance(influences: ArrayLike) -> float:
+    """Compute the variance of a run-averaged score that comes from runs by groups.
+
+    Args:
+        influences: of each run, shape (n_groups, n_runs), with at least 2 runs.
+    """
+    table = np.asarray(influences, dtype=np.float64)
+    n_runs = table.shape[1]
+    apart = table - table.mean(axis=1, keepdims=True)
+    return float((apart**2).sum() / (n_runs * (n_runs - 1)))

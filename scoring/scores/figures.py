@@ -1,0 +1,532 @@
+"""Scores with their precision, and figures: weighted sums of scores with one interval, whose inversion is the test.
+
+A ``Score`` is one model's (or the mean of one recipe's runs') score on one test set. A ``Figure`` adds scores up: a
+drop, a mean over domains, the difference of two entries. Its limits join the scores' own (``metrics.precision``), its p
+values are the levels at which a limit meets what is tested, so an interval without 0 never stands beside p above 0.05.
+Claims about recipes add the variance between training runs.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from shiftbench.metrics.power import Variance, minimum_detectable
+from shiftbench.metrics.precision import (
+    KNOWN_GROUPS,
+    MIN_RUNS,
+    Floats,
+    influence_correlation,
+    residual_variance,
+    satterthwaite,
+    student,
+    wilson_limits,
+)
+from shiftbench.scoring.scores.estimate import Estimate, Interval
+from shiftbench.scoring.scores.shape import DetectableDrop
+
+SCORE, DROP = (0.0, 1.0), (-1.0, 1.0)
+"""Bounds of a score and of a drop."""
+LEVEL = 0.95
+_USUAL = 1.959964
+"""The quantile at which the parts of a variance are weighed; degrees of freedom hardly depend on it."""
+_FURTHEST = 1e3
+"""Quantile beyond which a p value counts as that of this one."""
+Scale = Callable[[Floats], Floats]
+"""A rising function of scores, such as the logit."""
+
+
+class Reason(StrEnum):
+    """The reason why a figure has no interval, in the words that scores use; only the test set decides."""
+
+    FEW_GROUPS = "fewer than 5 effective groups"
+    RARE_CLASS = "a class has fewer than 5 effective gold groups"
+    NO_LOGARITHM = "a score of 0 or 1 has no logarithm or logit"
+
+
+class Runs(NamedTuple):
+    """The runs of one recipe on one test set.
+
+    Attributes:
+        recipe: what was trained, and on which source: runs of one recipe are the same on all of its test sets.
+        seeds: of the runs.
+        values: the score of each, shape (n_runs,).
+        influences: of each group on each, shape (n_groups, n_runs).
+    """
+
+    recipe: object
+    seeds: tuple[int, ...]
+    values: Floats
+    influences: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """A score, averaged over runs, with its precision.
+
+    Attributes:
+        value: in [0, 1]; NaN where there is none.
+        n: effective number of texts (``metrics.precision.effective_n``).
+        df: degrees of freedom.
+        test_set: its name; scores of one test set share its groups.
+        influences: of each group, shape (n_groups,); their squares sum to the variance.
+        right: summed scores of each group's texts as a share of all, shape (n_groups,): where two models differ.
+        groups: effective number of groups.
+        no_interval: why the test set allows no interval.
+        runs: the runs that it is the mean of; None where they are not kept.
+    """
+
+    value: float
+    n: float = np.inf
+    df: float = np.inf
+    test_set: object = None
+    influences: Floats = field(default_factory=lambda: np.zeros(0))
+    right: Floats = field(default_factory=lambda: np.zeros(0))
+    groups: float = np.inf
+    no_interval: Reason | None = None
+    runs: Runs | None = None
+
+
+class Part(NamedTuple):
+    """A score in a sum: its weight, and the scale that it is added up on (None: as it is)."""
+
+    weight: float
+    score: Score
+    scale: Scale | None = None
+
+
+class Training(NamedTuple):
+    """What other training runs would change: a variance and its degrees of freedom."""
+
+    variance: float
+    df: float
+
+
+class _Terms(NamedTuple):
+    """A figure's scores as arrays, shape (k,) each; ``joint`` their correlation, (k, k)."""
+
+    weights: Floats
+    values: Floats
+    n: Floats
+    df: Floats
+    joint: Floats
+
+
+class _Paired(NamedTuple):
+    """A test set on which weights cancel: a difference of models on the same texts.
+
+    Attributes:
+        rows: which terms, shape (k,), booleans.
+        weight: sum of the weights above 0.
+        difference: of the scores, in [-1, 1].
+        n: effective number of texts; of groups, where fewer than ``KNOWN_GROUPS`` hold a text that tells them apart.
+    """
+
+    rows: Floats
+    weight: float
+    difference: float
+    n: float
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A weighted sum of scores.
+
+    Attributes:
+        parts: its scores; none are of a figure that is unknown.
+        bounds: lowest and highest value that it can have.
+    """
+
+    parts: tuple[Part, ...] = ()
+    bounds: tuple[float, float] = SCORE
+
+    @cached_property
+    def value(self) -> float:
+        """Return the sum; NaN where a score is unknown."""
+        if not self.parts:
+            return float("nan")
+        return float(sum(part.weight * float(_scaled(part.scale, part.score.value)) for part in self.parts))
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether all of its scores are known."""
+        return bool(np.isfinite(self.value))
+
+    @property
+    def no_interval(self) -> Reason | None:
+        """Return why there is no interval; None where there is one, or no value."""
+        reason = next((part.score.no_interval for part in self.parts if part.score.no_interval), None)
+        if reason is None and self.parts and not self.is_known and any(part.scale for part in self.parts):
+            return Reason.NO_LOGARITHM
+        return reason
+
+    @property
+    def has_interval(self) -> bool:
+        """Return whether the figure has an interval."""
+        return self.is_known and self.no_interval is None
+
+    @property
+    def groups(self) -> float:
+        """Return the effective number of groups of the test set with the fewest."""
+        return min(part.score.groups for part in self.parts)
+
+    @cached_property
+    def _terms(self) -> _Terms:
+        scores = [part.score for part in self.parts]
+        return _Terms(
+            np.array([part.weight for part in self.parts]),
+            np.array([min(max(score.value, 0.0), 1.0) for score in scores]),
+            np.array([score.n for score in scores]),
+            np.array([score.df for score in scores]),
+            influence_correlation([score.influences for score in scores], [score.test_set for score in scores]),
+        )
+
+    @cached_property
+    def _paired(self) -> list[_Paired]:
+        """List the test sets on which the figure is a difference of models."""
+        found = []
+        test_sets = [part.score.test_set for part in self.parts]
+        for test_set in dict.fromkeys(test_sets):
+            rows = np.array([each == test_set for each in test_sets])
+            weights = self._terms.weights[rows]
+            above = float(weights[weights > 0].sum())
+            if above <= 0 or abs(weights.sum()) > 1e-9 or any(part.scale for part in self.parts):
+                continue
+            scores = [part.score for part, row in zip(self.parts, rows, strict=True) if row]
+            apart = weights @ np.stack([score.right for score in scores])
+            known = np.count_nonzero(np.abs(apart) > 1e-12 * above) >= KNOWN_GROUPS
+            n = float(self._terms.n[rows].min()) if known else scores[0].groups
+            found.append(_Paired(rows, above, float(weights @ self._terms.values[rows]) / above, n))
+        return found
+
+    @cached_property
+    def df(self) -> float:
+        """Return Satterthwaite's degrees of freedom over test sets."""
+        return satterthwaite(*self._variances)
+
+    @cached_property
+    def _variances(self) -> tuple[list[float], list[float]]:
+        """Return the variance that each test set adds, and its degrees of freedom."""
+        terms = self._terms
+        low, high = self._limits_of_scores(_USUAL)
+        spread = terms.weights * (high - low) / (2 * _USUAL)
+        test_sets = [part.score.test_set for part in self.parts]
+        variances, dfs = [], []
+        for test_set in dict.fromkeys(test_sets):
+            rows = [row for row, each in enumerate(test_sets) if each == test_set]
+            variances.append(max(float(spread[rows] @ terms.joint[np.ix_(rows, rows)] @ spread[rows]), 0.0))
+            dfs.append(float(terms.df[rows].min()))
+        return variances, dfs
+
+    @cached_property
+    def training(self) -> Training | None:
+        """Return the variance over training runs; None where a recipe has fewer than 5 runs, or others by test set."""
+        by_recipe: dict[object, list[tuple[float, Score]]] = {}
+        for part in self.parts:
+            runs = part.score.runs
+            if runs is None or len(runs.seeds) < MIN_RUNS:
+                return None
+            by_recipe.setdefault(runs.recipe, []).append((part.weight * _slope(part.scale, part.score.value), part.score))
+        between, residual = [], 0.0
+        for scores in by_recipe.values():
+            runs_of = [score.runs for _, score in scores if score.runs is not None]
+            if len({runs.seeds for runs in runs_of}) > 1:
+                return None
+            n_runs = len(runs_of[0].seeds)
+            moved = sum(weight * runs.values for (weight, _), runs in zip(scores, runs_of, strict=True))
+            between.append((float(np.var(moved, ddof=1)) / n_runs, n_runs - 1.0))
+            by_set: dict[object, Floats] = {}
+            for (weight, score), runs in zip(scores, runs_of, strict=True):
+                by_set[score.test_set] = by_set.get(score.test_set, 0.0) + weight * runs.influences
+            residual += sum(residual_variance(each) for each in by_set.values())
+        variances, dfs = zip(*between, strict=True)
+        return Training(max(sum(variances) - residual, 0.0), satterthwaite(variances, dfs))
+
+    def _limits_of_scores(self, quantile: float) -> tuple[Floats, Floats]:
+        terms = self._terms
+        low, high = wilson_limits(terms.values, quantile**2 / terms.n)
+        if any(part.scale for part in self.parts):
+            low = np.array([_scaled(part.scale, end) for part, end in zip(self.parts, low, strict=True)])
+            high = np.array([_scaled(part.scale, end) for part, end in zip(self.parts, high, strict=True)])
+        return low, high
+
+    def _reach(self, quantile: float) -> tuple[float, float]:
+        """Return how far the limits lie below and above the figure over test texts."""
+        terms = self._terms
+        values = terms.values
+        if any(part.scale for part in self.parts):
+            values = np.array([_scaled(part.scale, part.score.value) for part in self.parts])
+        low, high = self._limits_of_scores(quantile)
+        down, up = terms.weights * (values - low), terms.weights * (high - values)
+        rises = terms.weights > 0
+        ways = []
+        for sign in (1, -1):
+            moved = np.where(rises, down, up) if sign > 0 else np.where(rises, up, down)
+            square = float(moved @ terms.joint @ moved)
+            for paired in self._paired:
+                least = paired.weight * _least_reach(sign * paired.difference, quantile**2 / paired.n)
+                rows = moved[paired.rows]
+                joint = terms.joint[np.ix_(paired.rows, paired.rows)]
+                square += max(least**2 - float(rows @ joint @ rows), 0.0)
+            ways.append(float(np.sqrt(max(square, 0.0))))
+        return ways[0], ways[1]
+
+    def limits(self, level: float = LEVEL, *, recipes: bool = False) -> tuple[float, float]:
+        """Return the ends of the interval.
+
+        Args:
+            level: two-sided coverage, in (0, 1); each end is a one-sided bound of level ``(1 + level) / 2``.
+            recipes: whether other training runs count, too; ``training`` must be there.
+        """
+        down, up = self._ways(float(student(self.df, level)))
+        if recipes:
+            quantile = float(student(self._total_df, level))
+            down, up = (
+                max(way, float(np.hypot(wide, quantile * np.sqrt(self._run_variance))))
+                for way, wide in zip((down, up), self._ways(quantile), strict=True)
+            )
+        low, high = np.clip([self.value - down, self.value + up], *self.bounds)
+        return float(low), float(high)
+
+    def _ways(self, quantile: float) -> tuple[float, float]:
+        if len(self.parts) == 1 and self.parts[0].scale is None:
+            (low,), (high,) = self._limits_of_scores(quantile)
+            weight, score = self.parts[0].weight, self._terms.values[0]
+            return weight * float(score - low), weight * float(high - score)
+        return self._reach(quantile)
+
+    @property
+    def _run_variance(self) -> float:
+        assert self.training is not None
+        return self.training.variance
+
+    @cached_property
+    def _total_df(self) -> float:
+        assert self.training is not None
+        variances, dfs = self._variances
+        return satterthwaite([*variances, self.training.variance], [*dfs, self.training.df])
+
+    def p_above(self, limit: float, *, recipes: bool = False) -> float:
+        """Return the one-sided p value against the true figure's being at most a limit; NaN without an interval."""
+        if not self.has_interval:
+            return float("nan")
+        apart = self.value - limit
+        if apart == 0:
+            return 0.5
+        side = 0 if apart > 0 else 1
+        beyond = self._tail(side, abs(apart), self.df, 0.0)
+        if recipes:
+            beyond = max(beyond, self._tail(side, abs(apart), self._total_df, self._run_variance))
+        return beyond if apart > 0 else 1 - beyond
+
+    def _tail(self, side: int, apart: float, df: float, training: float) -> float:
+        """Return the probability beyond the quantile at which the limit on one side lies ``apart`` from the figure."""
+        from scipy.optimize import brentq
+        from scipy.special import stdtr
+
+        def beyond(quantile: float) -> float:
+            return float(np.hypot(self._ways(quantile)[side], quantile * np.sqrt(training))) - apart
+
+        most = 2.0
+        while beyond(most) < 0 and most < _FURTHEST:
+            most *= 2
+        quantile = most if beyond(most) < 0 else brentq(beyond, 0.0, most, xtol=1e-7, rtol=1e-7)
+        return float(stdtr(min(df, 1e9), -quantile))
+
+    def p_value(self, null: float = 0.0, *, recipes: bool = False) -> float:
+        """Return the two-sided p value against the true figure's being ``null``; NaN without an interval."""
+        above = self.p_above(null, recipes=recipes)
+        return float(min(1.0, 2 * min(above, 1 - above))) if np.isfinite(above) else above
+
+    def p_within(self, margin: float, *, recipes: bool = False) -> float:
+        """Return the p value against the true figure's lying outside ``margin`` on either side (TOST)."""
+        return float(max(self.p_above(-margin, recipes=recipes), 1 - self.p_above(margin, recipes=recipes)))
+
+    @property
+    def low(self) -> float | None:
+        """Return the lower end of the 95% interval over test texts; None without one."""
+        return self._ends[0] if self._ends else None
+
+    @property
+    def high(self) -> float | None:
+        """Return the upper end of the 95% interval over test texts; None without one."""
+        return self._ends[1] if self._ends else None
+
+    @cached_property
+    def _ends(self) -> tuple[float, float] | None:
+        return self.limits() if self.has_interval else None
+
+    @cached_property
+    def se(self) -> float:
+        """Return the standard error over test texts: half the interval over its quantile, before it is cut."""
+        quantile = float(student(self.df))
+        return sum(self._ways(quantile)) / 2 / quantile
+
+
+UNKNOWN = Figure()
+"""A score without predictions."""
+
+
+def _scaled(scale: Scale | None, value: float) -> float:
+    if scale is None:
+        return float(value)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(scale(np.asarray(value, dtype=np.float64)))
+
+
+def _slope(scale: Scale | None, value: float) -> float:
+    step = 1e-6
+    return 1.0 if scale is None else (_scaled(scale, value + step) - _scaled(scale, value - step)) / (2 * step)
+
+
+def _least_reach(difference: float, square: float) -> float:
+    """Return how far below a paired difference the limit lies at least.
+
+    Were the true difference L, at least a share L of the texts would tell the models apart, so the variance of a text's
+    difference is at least L (1 - L) (Tango 1998). 0 where the limit that follows is not on the other side of 0.
+    """
+    middle = square - 2 * difference
+    root = middle**2 - 4 * (1 + square) * difference**2
+    if middle <= 0 or root < 0:
+        return 0.0
+    return difference + (middle + float(np.sqrt(root))) / (2 * (1 + square))
+
+
+def single(score: Score) -> Figure:
+    """Return a score as a figure."""
+    return Figure((Part(1.0, score),))
+
+
+def weighted_sum(
+    figures: Sequence[Figure], weights: Sequence[float], bounds: tuple[float, float] | None = None
+) -> Figure:
+    """Add figures up; a score that several hold counts once, with the sum of its weights.
+
+    Args:
+        figures: at least one; unknown where one of them is.
+        weights: as many.
+        bounds: of the sum. Default: those of a score where no weight is below 0, else those of a drop.
+    """
+    merged: dict[tuple[Score, Scale | None], float] = {}
+    for figure, weight in zip(figures, weights, strict=True):
+        for part in figure.parts:
+            key = (part.score, part.scale)
+            merged[key] = merged.get(key, 0.0) + weight * part.weight
+    kept = tuple(Part(weight, score, scale) for (score, scale), weight in merged.items() if abs(weight) > 1e-12)
+    least = min((part.weight for part in kept), default=0.0)
+    if any(not figure.parts for figure in figures):
+        kept = ()
+    return Figure(kept, bounds or (SCORE if least > 0 else DROP))
+
+
+def mean(figures: Sequence[Figure]) -> Figure:
+    """Average figures, at least one."""
+    return figures[0] if len(figures) == 1 else weighted_sum(figures, [1 / len(figures)] * len(figures))
+
+
+def difference(one: Figure, other: Figure) -> Figure:
+    """Return one figure less another."""
+    return weighted_sum([one, other], [1.0, -1.0], DROP)
+
+
+def on_scale(figure: Figure, scale: Scale) -> Figure:
+    """Return a figure whose scores are added up on a scale."""
+    return Figure(tuple(part._replace(scale=scale) for part in figure.parts), (-np.inf, np.inf))
+
+
+def largest_limits(figures: Sequence[Figure]) -> tuple[float, float]:
+    """Return the ends of an interval of the largest of several true figures, at least two of them for certain.
+
+    Each figure's limits hold at 1 - .05 / k, so all hold together; the largest true figure lies above the largest lower
+    end and below the largest upper end.
+    """
+    level = 1 - (1 - LEVEL) / len(figures)
+    low, high = zip(*(figure.limits(level) for figure in figures), strict=True)
+    return max(low), max(high)
+
+
+def estimate(figure: Figure) -> Estimate:
+    """Return a figure as the shape of scores has it."""
+    return Estimate(
+        value=none_if_nan(figure.value), low=figure.low, high=figure.high, no_interval=figure.no_interval or None
+    )
+
+
+def estimates(figures: Mapping[str, Figure]) -> dict[str, Estimate]:
+    """Return figures as the shape of scores has them, by name."""
+    return {name: estimate(figure) for name, figure in figures.items()}
+
+
+def total_interval(figure: Figure) -> Interval | None:
+    """Return the interval over training runs, too; None where training variance was not measured."""
+    if not figure.has_interval or figure.training is None:
+        return None
+    low, high = figure.limits(recipes=True)
+    return Interval(low=low, high=high)
+
+
+def total_intervals(figures: Mapping[str, Figure]) -> dict[str, Interval]:
+    """Return the intervals over training runs, too, of the figures that have one."""
+    totals = {name: total_interval(figure) for name, figure in figures.items()}
+    return {name: total for name, total in totals.items() if total is not None}
+
+
+def detectable_drop(drop: Figure, n_tests: int = 1) -> DetectableDrop | None:
+    """Find the smallest true drop that a two-sided test at 5% finds in four studies of five.
+
+    The drop's own value has no part in it, since a power that is computed from the observed drop is its p value by
+    another name (Hoenig & Heisey 2001).
+
+    Args:
+        drop: a figure.
+        n_tests: drops of its kind in the task, which the corrected figures share the level with.
+    Returns: fractions; None where the drop has no interval.
+    """
+    if not drop.has_interval:
+        return None
+    models = Variance(drop.se**2, drop.df)
+    recipe = Variance(drop.se**2, drop.df, *drop.training) if drop.training is not None else None
+    return smallest_drop(models, recipe, n_tests)
+
+
+def smallest_drop(models: Variance, recipe: Variance | None, n_tests: int) -> DetectableDrop:
+    """Find the smallest detectable drop of two variances, alone and corrected.
+
+    Args:
+        models: variance over other test texts.
+        recipe: variance over other training runs as well; None where training is not measured.
+        n_tests: drops of its kind in the task, which the corrected figures share the level with.
+    """
+    alone, corrected = (
+        [None if each is None else float(minimum_detectable(each.se, each.dof, n)) for each in (models, recipe)]
+        for n in (1, n_tests)
+    )
+    assert alone[0] is not None
+    assert corrected[0] is not None
+    return DetectableDrop(
+        models=alone[0], models_corrected=corrected[0], recipe=alone[1], recipe_corrected=corrected[1]
+    )
+
+
+def detectable_drops(drops: Mapping[str, Figure], n_tests: int = 1) -> dict[str, DetectableDrop]:
+    """Find the smallest detectable drop of each figure that has an interval, by its name (see ``detectable_drop``)."""
+    detectable = {name: detectable_drop(drop, n_tests) for name, drop in drops.items()}
+    return {name: each for name, each in detectable.items() if each is not None}
+
+
+def none_if_nan(value: float | Floats) -> float | None:
+    """Return a number as a Python float; None for NaN.
+
+    Args:
+        value: a number; NaN where it is undefined.
+    Returns: the number; None for NaN.
+    """
+    return None if np.isnan(value) else float(value)
+
+
+def without_runs(figure: Figure) -> Figure:
+    """Return a figure whose training variance is not measured."""
+    return Figure(tuple(part._replace(score=replace(part.score, runs=None)) for part in figure.parts), figure.bounds)

@@ -1,0 +1,430 @@
+"""One task's scores by metric, source and target, and how precise each is."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.metrics.depth import LAMBDAS, depth_weights, effective_size, least_deep
+from shiftbench.metrics.ledger import FlipLedger, flip_counts, flip_ledger
+from shiftbench.metrics.precision import (
+    KNOWN_GROUPS,
+    MIN_GROUPS,
+    class_df,
+    class_size,
+    effective_n,
+    group_influences,
+    sum_by_group,
+)
+from shiftbench.metrics.slopes import DepthSlope, depth_slope
+from shiftbench.scoring.scores.figures import UNKNOWN, Figure, Reason, Runs, Score, single
+from shiftbench.scoring.scores.outcomes import Outcomes, TargetRuns, target_runs
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import source_parts
+
+Floats = NDArray[np.float64]
+Cell = tuple[str, str]
+"""Source and target."""
+OWN = "tt_"
+"""Begins the names of depth-weighted scores of the target's own runs."""
+
+
+@dataclass
+class TaskValues:
+    """One task's scores.
+
+    Attributes:
+        name, info, domains: the task and its domains with test rows in the subset.
+        scores: of each run, by metric, then by source and target, shape (n_runs,). Depth metrics end in ``@<lambda>``;
+            ``tt_depth_...`` is the target's own runs, weighted by the depths in the source.
+        targets: what the runs predicted on each target.
+        weights: depth weights of a shift's texts, one row a lambda of ``LAMBDAS``, where there are depths.
+        seeds, rows: seeds of the runs, and number of test rows, by source and target.
+        texts_left: number of test texts left under depth weights, by source and target, then by lambda.
+        effective_n: the effective number of them.
+        flips: transfer loss and gain of each shift, by source and target, where there are runs of both domains.
+        depth_slopes: slopes of example scores on depth in the source, by source and target, where there are depths.
+        formulas: by metric the formula that makes it; only of metrics whose precision is asked for.
+        pool_deepest: depth of a joined source's deepest text, found once for all its targets; None where the folder's
+            depth tables do not hold it.
+        unrepeated: the primary metric alone, on the test rows that repeat no train text of their domain; None where no
+            row does, or the folder does not list them.
+    """
+
+    name: str
+    info: TaskInfo
+    domains: tuple[str, ...]
+    scores: dict[str, dict[Cell, Floats]] = field(default_factory=dict)
+    targets: dict[str, TargetRuns] = field(default_factory=dict)
+    weights: dict[Cell, Floats] = field(default_factory=dict)
+    seeds: dict[Cell, tuple[int, ...]] = field(default_factory=dict)
+    rows: dict[Cell, int] = field(default_factory=dict)
+    texts_left: dict[Cell, dict[str, int]] = field(default_factory=dict)
+    effective_n: dict[Cell, dict[str, float]] = field(default_factory=dict)
+    flips: dict[Cell, FlipLedger] = field(default_factory=dict)
+    depth_slopes: dict[Cell, DepthSlope] = field(default_factory=dict)
+    formulas: dict[str, str] = field(default_factory=dict)
+    pool_deepest: dict[str, float | None] = field(default_factory=dict)
+    unrepeated: "TaskValues | None" = None
+    _averaged: dict[str, set[int]] = field(default_factory=dict)
+    _figures: dict[tuple[str, Cell], Figure] = field(default_factory=dict)
+
+    @property
+    def sources(self) -> list[str]:
+        """List the sources that there are predictions of."""
+        return sorted({source for source, _ in self.rows})
+
+    @property
+    def shift_cells(self) -> list[Cell]:
+        """List the shifts that there are predictions of: the target is no part of the source."""
+        return [cell for cell in sorted(self.rows) if cell[1] not in source_parts(cell[0])]
+
+    def put(self, metric: str, cell: Cell, scores: Floats) -> None:
+        """Add the scores of a metric's runs."""
+        self.scores.setdefault(metric, {})[cell] = scores
+
+    def averaged_runs(self, source: str, target: str) -> list[int]:
+        """List the runs of a cell that its mean is over; all targets must have been added."""
+        if not self._averaged:
+            self._averaged.update(averaged_seeds(self))
+        return [run for run, seed in enumerate(self.seeds[source, target]) if seed in self._averaged[source]]
+
+    def mean(self, metric: str, cell: Cell) -> float:
+        """Return a score averaged over runs; NaN without predictions."""
+        scores = self.scores.get(metric, {}).get(cell)
+        if scores is None:
+            return float("nan")
+        return float(scores[self.averaged_runs(_trained_on(metric, cell), cell[1])].mean())
+
+    def figure(self, metric: str, cell: Cell) -> Figure:
+        """Return a score averaged over runs, with its precision; unknown without predictions.
+
+        Args:
+            metric: the primary metric, or a depth-weighted one as ``scores`` names it.
+            cell: source and target.
+        """
+        if cell not in self.scores.get(metric, {}):
+            return UNKNOWN
+        if (metric, cell) not in self._figures:
+            self._sample(metric, cell)
+        return self._figures[metric, cell]
+
+    def _sample(self, metric: str, cell: Cell) -> None:
+        """Find the precision of a score, and of those that differ by the depth weights alone."""
+        name, _, lambda_ = metric.partition("@")
+        source = _trained_on(metric, cell)
+        target = self.targets[cell[1]]
+        runs = target.of_source(source)
+        chosen = [runs[run] for run in self.averaged_runs(source, cell[1])]
+        weights = self.weights[cell] if lambda_ else None
+        sampled = sampled_scores(target, chosen, self.formulas[metric], weights)
+        names = [f"{name}@{each}" for each in LAMBDAS] if lambda_ else [name]
+        self._figures |= {(each, cell): single(score) for each, score in zip(names, sampled, strict=True)}
+
+    def run_influences(self, cell: Cell) -> Floats:
+        """Return what each group moves the primary score of each run by, shape (n_groups, n_runs)."""
+        target = self.targets[cell[1]]
+        (score,) = sampled_scores(target, target.of_source(cell[0]), self.info.metric)
+        assert score.runs is not None
+        return score.runs.influences
+
+
+def _trained_on(metric: str, cell: Cell) -> str:
+    return cell[1] if metric.startswith(OWN) else cell[0]
+
+
+def averaged_seeds(values: TaskValues) -> dict[str, set[int]]:
+    """Choose each source's seeds that are averaged: those on all of its targets, so that its drops do not mix runs.
+
+    Where no seed is on all of them, each score is the mean over what is there.
+    """
+    by_source: dict[str, list[set[int]]] = {}
+    for (source, _), seeds in values.seeds.items():
+        by_source.setdefault(source, []).append(set(seeds))
+    return {source: set.intersection(*seeds) or set.union(*seeds) for source, seeds in by_source.items()}
+
+
+def sampled_scores(
+    target: TargetRuns, runs: Sequence[int], metric: str, weights: Floats | None = None, recipe: object = ""
+) -> list[Score]:
+    """Score runs on a test set, averaged, with the precision of the mean (``metrics.precision``).
+
+    Args:
+        target: what all runs predicted there.
+        runs: which are averaged, at least one, of one source.
+        metric: name of a formula.
+        weights: of the texts, one row for each score that is wanted, shape (n_weights, n). Default: one, 1 throughout.
+        recipe: tells recipes apart that share a source, as those of two entries.
+    Returns: a score for each row of weights; NaN where no text weighs anything.
+    """
+    outcomes, groups = target.outcomes, target.groups
+    rows = np.ones((1, groups.size)) if weights is None else weights
+    totals = [outcomes.totals(run, rows) for run in runs]
+    values = np.stack([outcomes.score(metric, total) for total in totals])  # (n_runs, n_weights)
+    texts = [outcomes.influences(metric, run, rows, total) for run, total in zip(runs, totals, strict=True)]
+    by_group = np.stack([group_influences(each, groups, rows) for each in texts], axis=-1)  # (n_weights, n_groups, n_runs)
+    least = (np.mean(texts, axis=0) ** 2).sum(axis=1)
+    test_set = _TestSet(outcomes, groups, rows, metric)
+    right = sum_by_group(rows * outcomes.example_scores[list(runs)].mean(axis=0), groups) / rows.sum(axis=1)[:, None]
+    is_known = test_set.are_known(outcomes.example_scores[list(runs)])
+    seeds = tuple(target.runs[run][1] for run in runs)
+    name = (recipe, target.runs[runs[0]][0])
+    return [
+        test_set.score(
+            row, values[:, row], by_group[row], float(least[row]), right[row], is_known[row], target.target, name, seeds
+        )
+        for row in range(len(rows))
+    ]
+
+
+class _TestSet:
+    """The sizes of a test set under weights, for one metric."""
+
+    def __init__(self, outcomes: Outcomes, groups: NDArray[np.int64], weights: Floats, metric: str) -> None:
+        self.groups, self.weights = groups, weights
+        is_mean = metric == outcomes.example_metric or outcomes.gold is None
+        self.classes = None if is_mean else outcomes.gold
+
+    def are_known(self, scores: Floats) -> list[bool]:
+        """Return, for each row of weights, whether enough groups of each class hold an error, and a right answer.
+
+        Args:
+            scores: of each run's texts, shape (n_runs, n).
+        """
+        error, right = (scores < 1).any(axis=0), (scores > 0).any(axis=0)
+        members = np.ones((1, error.size), dtype=bool) if self.classes is None else self.classes > 0
+        known = np.ones(len(self.weights), dtype=bool)
+        weighty = self.weights > 0
+        for member in members:
+            for kind in (error, right):
+                held = sum_by_group((weighty & (member & kind)).astype(np.float64), self.groups) > 0
+                known &= held.sum(axis=1) >= KNOWN_GROUPS
+        return known.tolist()
+
+    def score(
+        self,
+        row: int,
+        values: Floats,
+        influences: Floats,
+        least: float,
+        right: Floats,
+        is_known: bool,
+        name: str,
+        recipe: object,
+        seeds: tuple[int, ...],
+    ) -> Score:
+        value = float(values.mean())
+        if np.isnan(value):
+            return Score(value)
+        weights = self.weights[row]
+        groups = effective_size(sum_by_group(weights, self.groups))
+        by_class = [effective_size(each) for each in sum_by_group(weights * self.classes, self.groups)] if (
+            self.classes is not None
+        ) else [groups]
+        runs = Runs(recipe, seeds, values, influences)
+        reason = None
+        if groups < MIN_GROUPS:
+            reason = Reason.FEW_GROUPS
+        elif min(by_class) < MIN_GROUPS:
+            reason = Reason.RARE_CLASS if len(by_class) > 1 else Reason.FEW_GROUPS
+        if reason:
+            return Score(value, 1.0, 1.0, name, influences.mean(axis=1), right, groups, reason, runs)
+        moved = influences.mean(axis=1)
+        n = effective_n(
+            min(max(value, 0.0), 1.0), float((moved**2).sum()), least, class_size(by_class), is_known=is_known
+        )
+        df = min(groups - 1, class_df(by_class)) if len(by_class) > 1 else min(groups, by_class[0]) - 1
+        return Score(value, n, df, name, moved, right, groups, None, runs)
+
+
+def task_values(
+    task: str,
+    predictions: pl.DataFrame,
+    folder: DatasetFolder,
+    subset: str = "all",
+    *,
+    encoder: Encoder | None = None,
+) -> TaskValues:
+    """Score one task's checked predictions.
+
+    Args:
+        task: its name.
+        predictions: rows of this task, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
+        folder: the dataset.
+        subset: the subset of test ids that the predictions cover.
+        encoder: needed for BERTScore alone.
+    Returns: the scores by metric, source and target.
+    """
+    info = folder.task(task)
+    covered = set(folder.test(task, subset, ["id", "domain"])["domain"].unique())
+    domains = tuple(domain for domain in info.domains if domain in covered)
+    values = TaskValues(task, info, domains)
+    repeated = folder.repeated_tests(task)
+    if repeated is not None and len(repeated):
+        values.unrepeated = TaskValues(task, info, domains)
+    for target in target_runs(task, predictions, folder, subset, encoder=encoder):
+        score_target(values, target, folder)
+        if values.unrepeated is not None and repeated is not None:
+            fresh = ~target.ids.is_in(repeated["id"].implode()).to_numpy()
+            if fresh.any():
+                _Target(values.unrepeated, target.of_rows(fresh), folder).fill_primary()
+    return values
+
+
+def score_target(values: TaskValues, target: TargetRuns, folder: DatasetFolder) -> None:
+    """Add the scores of all runs on one target.
+
+    Args:
+        values: the task's scores, which it adds to.
+        target: what the runs predicted there.
+        folder: the dataset, for its depth tables.
+    """
+    _Target(values, target, folder).fill()
+
+
+class _Target:
+    """Scoring of all runs on one target."""
+
+    def __init__(self, values: TaskValues, target: TargetRuns, folder: DatasetFolder) -> None:
+        self.values, self.target, self.folder = values, target, folder
+        self.sources = sorted({source for source, _ in target.runs})
+        # Without a primary metric (BERTScore, no encoder) its place is left empty.
+        self.primary = values.info.metric if values.info.metric in target.outcomes.formulas else None
+        values.targets[target.target] = target
+
+    def fill(self) -> None:
+        target = self.target
+        for source in self.sources:
+            self._plain(source)
+        shifted = [source for source in self.sources if self._has_depth(source)]
+        parts = sorted({part for source in shifted for part in self._depth_sources(source)})
+        if parts:
+            tables = self.folder.depths(target.task, parts, target.target)
+            for source in shifted:
+                self._depth(source, tables)
+
+    def fill_primary(self) -> None:
+        """Score the primary metric alone, without depths."""
+        for source in self.sources:
+            self._primary(source)
+
+    def _has_depth(self, source: str) -> bool:
+        """Return whether a shift into the target has depth tables: they need two train texts of every part."""
+        parts = source_parts(source)
+        texts = [n_train(self.values.info, part) for part in self._depth_sources(source)]
+        tables = self.folder.has_depth and all(n_texts >= 2 for n_texts in texts)
+        return bool(parts) and tables and self.target.target not in parts
+
+    def _depth_sources(self, source: str) -> tuple[str, ...]:
+        """List the sources whose depth tables make up a source's: its parts, but for the joined source of a pairing."""
+        return (source,) if source == self.values.info.joined_source else source_parts(source)
+
+    def _primary(self, source: str) -> Floats:
+        """Score a source's runs by the primary metric; returns their counts, shape (n_runs, k)."""
+        target, values, outcomes = self.target, self.values, self.target.outcomes
+        runs = target.of_source(source)
+        cell = (source, target.target)
+        values.seeds[cell] = tuple(target.runs[run][1] for run in runs)
+        values.rows[cell] = len(target.ids)
+        ones = np.ones((1, len(target.ids)))
+        totals = np.stack([outcomes.totals(run, ones)[0] for run in runs])
+        if self.primary:
+            values.formulas[self.primary] = self.primary
+            values.put(self.primary, cell, outcomes.score(self.primary, totals))
+        return totals
+
+    def _plain(self, source: str) -> None:
+        """Score a source's runs without depth weights."""
+        target, values, outcomes = self.target, self.values, self.target.outcomes
+        totals = self._primary(source)
+        runs, cell = target.of_source(source), (source, target.target)
+        for metric in outcomes.formulas:
+            if metric != self.primary:
+                values.put(metric, cell, outcomes.score(metric, totals))
+        for metric, scores in outcomes.unweighted.items():
+            values.put(metric, cell, scores[runs])
+        values.put("unparsed", cell, outcomes.unparsed[runs].mean(axis=1))
+        at_home = target.of_source(target.target)
+        if at_home and target.target not in source_parts(source):
+            rows = flip_counts(outcomes.example_scores[at_home], outcomes.example_scores[runs])
+            values.flips[cell] = flip_ledger(rows.sum(axis=0))
+
+    def _depth(self, source: str, tables: Mapping[str, pl.DataFrame]) -> None:
+        """Score with depth weights: a shift into the target, and the target's own runs under the same weights."""
+        target, values, outcomes = self.target, self.values, self.target.outcomes
+        parts = self._depth_sources(source)
+        depth = depth_in(parts, target, tables, self.folder)
+        slope = depth_slope(outcomes.example_scores[target.of_source(source)], depth, target.groups)
+        if slope is not None:
+            values.depth_slopes[source, target.target] = slope
+        if len(parts) > 1 and source not in values.pool_deepest:
+            values.pool_deepest[source] = self.folder.deepest_of_pool(target.task, parts)
+        deepest = values.pool_deepest.get(source)
+        if deepest is None:
+            deepest = deepest_of_parts(parts, target, tables, self.folder)
+        if not (depth < deepest).any():
+            return
+        least = np.stack([least_deep(depth, lambda_) for lambda_ in LAMBDAS])
+        weights = depth_weights(depth, deepest) * least
+        cell = (source, target.target)
+        names = [str(lambda_) for lambda_ in LAMBDAS]
+        values.weights[cell] = weights
+        values.texts_left[cell] = dict(zip(names, map(int, least.sum(axis=1)), strict=True))
+        values.effective_n[cell] = dict(zip(names, map(effective_size, weights), strict=True))
+        metrics = {"depth_f1": outcomes.micro} | ({f"depth_{self.primary}": self.primary} if self.primary else {})
+        for trained_on, prefix in ((source, ""), (target.target, OWN)):
+            runs = target.of_source(trained_on)
+            if not runs:
+                continue
+            totals = np.stack([outcomes.totals(run, weights) for run in runs], axis=1)  # (n_weights, n_runs, k)
+            for name, formula in metrics.items():
+                for number, lambda_ in enumerate(names):
+                    metric = f"{prefix}{name}@{lambda_}"
+                    values.formulas[metric] = formula
+                    values.put(metric, cell, outcomes.score(formula, totals[number]))
+
+
+def n_train(info: TaskInfo, source: str) -> int:
+    """Return the number of a source's train rows; 0 for a domain of another task."""
+    splits_of_parts = [info.domains[part].splits for part in source_parts(source) if part in info.domains]
+    return sum(splits["train"].rows for splits in splits_of_parts if "train" in splits)
+
+
+def depth_in(
+    parts: Sequence[str], target: TargetRuns, tables: Mapping[str, pl.DataFrame], folder: DatasetFolder
+) -> Floats:
+    """Return the depth of the target's texts in a source.
+
+    The depth in a joined source is the mean over its parts, weighted by their train sizes. The joined source of a
+    pairing has a table of its own, so it comes as one part.
+    """
+    depth = np.zeros(len(target.ids))
+    total = 0
+    for part in parts:
+        table = tables[part]
+        # A table lists the source's train texts first, each once, then the target's test texts, then its train texts.
+        n_own = n_train(folder.task(target.task), part)
+        texts = table[n_own : n_own + len(target.ids)]
+        if not texts["id"].equals(target.ids):  # a subset
+            texts = table[n_own:]
+            texts = pl.DataFrame({"id": target.ids}).join(texts, on="id", how="left", maintain_order="left")
+        if texts["depth"].null_count():
+            what = f"the depth table {part}--{target.target} lacks test ids"
+            raise InvalidInput(Problem(what, str(folder.path), cure="build the folder again"))
+        depth += n_own * texts["depth"].to_numpy()
+        total += n_own
+    return depth / total
+
+
+def deepest_of_parts(
+    parts: Sequence[str], target: TargetRuns, tables: Mapping[str, pl.DataFrame], folder: DatasetFolder
+) -> float:
+    """Return the depth of one part's deepest text, or the mean over several in place of the unknown pooled one."""
+    sizes = [n_train(folder.task(target.task), part) for part in parts]
+    deepest = [float(tables[part]["depth"][:size].to_numpy().max()) for part, size in zip(parts, sizes, strict=True)]
+    return deepest[0] if len(parts) == 1 else float(np.average(deepest, weights=sizes))  # a mean of one may round
