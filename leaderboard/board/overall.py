@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from shiftbench.metrics.mover import combined_interval
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.boards import Board
 from shiftbench.leaderboard.board.ranks import INTERVALS, BoardRanks, Replicates
 from shiftbench.leaderboard.board.rows import CARD_LINKS
-from shiftbench.metrics.mover import combined_interval
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 LEVEL = 0.95

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
+from shiftbench.scoring.scores.intervals import none_if_nan
+from shiftbench.scoring.scores.replicates import Cell
 
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -31,10 +33,8 @@ from shiftbench.scoring.comparing.shape import (
 )
 from shiftbench.scoring.comparing.testing import Tested, about_recipes, fewest_runs, run_tests
 from shiftbench.scoring.scores.floors import constant_runs, task_floors
-from shiftbench.scoring.scores.intervals import none_if_nan
 from shiftbench.scoring.scores.non_inferiority import refuse_margin
 from shiftbench.scoring.scores.outcomes import target_runs
-from shiftbench.scoring.scores.replicates import Cell
 from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.scoring.scores.summary import depth_encoder_name, encoder_name
