@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from shiftbench.metrics.mover import combined_interval
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.boards import Board
@@ -245,5 +244,5 @@ def _mean(
         return mean, None, None
     n = len(values)
     points, bottoms, tops = (np.array(each, dtype=np.float64) for each in (values, lows, highs))
-    low, high = combined_interval(np.full(n, 1 / n), points, bottoms, tops, np.eye(n))
-    return mean, low, high
+    low, high = mean - np.linalg.norm(points - bottoms) / n, mean + np.linalg.norm(tops - points) / n
+    return mean, float(low), float(high)
