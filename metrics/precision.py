@@ -76,7 +76,7 @@ def sum_by_group(values: Floats, groups: NDArray[np.int64]) -> Floats:
         return values
     rows = values.reshape(-1, values.shape[-1])
     sums = np.stack([np.bincount(groups, weights=row, minlength=n_groups) for row in rows])
-    return sums.reshape(*values.shape[:-1], n_groups)
+    return np.asarray(sums.reshape(*values.shape[:-1], n_groups), dtype=np.float64)
 
 
 def class_size(class_groups: ArrayLike) -> Floats:

@@ -14,14 +14,13 @@ from shiftbench.builders.cache import cache_folder
 from shiftbench.builders.encoder import Encoder, machine_encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.depth import LAMBDAS
-from shiftbench.scoring.scores.calibration import add_confidence
 from shiftbench.scoring.scores.controls import add_annotators, add_controls
 from shiftbench.scoring.scores.floors import mark_floors
 from shiftbench.scoring.scores.non_inferiority import add_non_inferiority, refuse_margin
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.scoring.scores.summary import encoder_name, summarise_values
-from shiftbench.scoring.scores.values import OWN, Cell, TaskValues, task_values
 from shiftbench.scoring.scores.validation_rows import read_validation, refuse_other_order, refuse_other_training
+from shiftbench.scoring.scores.values import OWN, Cell, TaskValues, task_values
 from shiftbench.validation.cards import card_beside
 from shiftbench.validation.prediction_files import PredictionFile, PredictionInput
 from shiftbench.validation.prediction_task import PredictionTask
@@ -228,7 +227,7 @@ def score_predictions(
     scores = summarise_values(values_by_task, folder, subset, pinned, encoder_name(encoder))
     scores = add_controls(mark_floors(scores, folder, predictions), folder, values_by_task)
     scores = add_non_inferiority(add_annotators(scores, folder), values_by_task, margin)
-    return Scored(table, add_confidence(scores, predictions, values_by_task, folder, subset))
+    return Scored(table, scores)
 
 
 Row = tuple[str, str, str, int, str, float, int, list[float] | None]
