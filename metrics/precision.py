@@ -4,9 +4,9 @@ One rule for every score (a mean over texts, macro-F1, span F1, Depth F1). A tex
 linearised score by; summed over the texts of a group they give the delete-one-group jackknife variance. A score is as
 precise as a share of ``n`` independent texts would be whose variance is that one, or the one that independent texts
 would give where that is larger. Where few groups hold the errors, or the right answers, that variance is hardly known,
-and it moves toward the one of groups whose texts are all alike. Wilson's interval at that ``n`` has Student's quantile with the
-effective groups less one as degrees of freedom. Sums and differences join the limits of their scores (square-and-add),
-with the correlation that influences on shared groups show. Nothing is borrowed from other test sets.
+and it moves toward the one of groups whose texts are all alike. Wilson's interval at that ``n`` has Student's quantile
+with the effective groups less one as degrees of freedom. Sums and differences join the limits of their scores
+(square-and-add), with the correlation that influences on shared groups show. Nothing is borrowed from other test sets.
 
 Sources: Wilson (1927); Korn and Graubard, "Confidence intervals for proportions with small expected number of positive
 counts" (1998), effective n; Newcombe, "Interval estimation for the difference between independent proportions" (1998)
@@ -119,13 +119,11 @@ def holding_groups(masses: ArrayLike) -> Floats:
     return np.asarray(held.sum(axis=-1) ** 2 / np.where(squares > 0, squares, 1.0))
 
 
-def effective_n(
-    score: ArrayLike, variance: ArrayLike, least: ArrayLike, size: ArrayLike, holding: ArrayLike
-) -> Floats:
+def effective_n(score: ArrayLike, variance: ArrayLike, least: ArrayLike, size: ArrayLike, holding: ArrayLike) -> Floats:
     """Compute the number of independent right-or-wrong texts that would tell a score as precisely.
 
-    A variance that ``e`` groups tell, those that hold the errors or the right answers, counts ``e^2`` times, and that of
-    groups whose texts are all alike once: Korn and Graubard's bound where there is no error, without a threshold.
+    A variance that ``e`` groups tell, those that hold the errors or the right answers, counts ``e^2`` times, and that
+    of groups of wholly alike texts once: without an error this is Korn and Graubard's bound, and there is no threshold.
 
     Args:
         score: in [0, 1]; shapes must broadcast.
@@ -139,7 +137,7 @@ def effective_n(
     [25.0, 40.0]
     """
     p, known = np.asarray(score, dtype=np.float64), np.asarray(holding, dtype=np.float64) ** 2
-    alike = p * (1 - p) / size
+    alike = p * (1 - p) / np.asarray(size, dtype=np.float64)
     told = (known * np.maximum(variance, least) + alike) / (known + 1)
     return np.asarray(np.where(alike > 0, p * (1 - p) / np.where(told > 0, told, 1.0), size))
 
@@ -208,7 +206,9 @@ def satterthwaite(variances: ArrayLike, dfs: ArrayLike) -> Floats:
     """
     parts, freedoms = np.asarray(variances, dtype=np.float64), np.asarray(dfs, dtype=np.float64)
     over = (parts**2 / freedoms).sum(axis=-1)
-    return np.asarray(np.where(over > 0, parts.sum(axis=-1) ** 2 / np.where(over > 0, over, 1.0), freedoms.min(axis=-1)))
+    return np.asarray(
+        np.where(over > 0, parts.sum(axis=-1) ** 2 / np.where(over > 0, over, 1.0), freedoms.min(axis=-1))
+    )
 
 
 def residual_variance(influences: ArrayLike) -> float:

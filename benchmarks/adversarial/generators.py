@@ -52,7 +52,7 @@ class TestSet:
         return float((sizes * self._chances(sizes)).sum() / sizes.sum())
 
     def _chances(self, sizes: Floats) -> Floats:
-        return np.clip(self.p - self.longer_is_harder * (sizes / np.mean(self.sizes) - 1), 0.02, 0.98)
+        return np.clip(self.p - self.longer_is_harder * (sizes / np.mean(self.sizes) - 1), 0.001, 0.999)
 
     def draw(self, n_draws: int, rng: np.random.Generator) -> tuple[Counts, Counts]:
         """Draw the right answers and the texts of each group, shape (n_draws, n_groups)."""
