@@ -25,7 +25,7 @@ MIN_GROUPS = 5
 """Effective groups of a test set, or of a class's gold texts, below which a score has no interval."""
 MIN_RUNS = 5
 """With fewer runs of a source training variance counts as not measured: nothing is said about recipes."""
-_STEP = 1e-4
+_STEP = 4e-6
 
 
 def slopes(formula: Formula, totals: ArrayLike) -> Floats:
@@ -79,6 +79,20 @@ def sum_by_group(values: Floats, groups: NDArray[np.int64]) -> Floats:
     return np.asarray(sums.reshape(*values.shape[:-1], n_groups), dtype=np.float64)
 
 
+def effective_groups(weights: ArrayLike) -> Floats:
+    """Compute the number of equally heavy groups that would tell as much, ``(sum w)^2 / sum w^2``; 0 without weight.
+
+    Args:
+        weights: of the groups, shape (..., n_groups), at least 0.
+
+    >>> effective_groups([[2.0, 2.0, 0.0], [0.0, 0.0, 0.0]]).tolist()
+    [2.0, 0.0]
+    """
+    heavy = np.asarray(weights, dtype=np.float64)
+    squares = (heavy**2).sum(axis=-1)
+    return np.asarray(heavy.sum(axis=-1) ** 2 / np.where(squares > 0, squares, 1.0))
+
+
 def class_size(class_groups: ArrayLike) -> Floats:
     """Compute the size that a mean over classes has, each as precise as its effective gold groups allow.
 
@@ -103,20 +117,6 @@ def class_df(class_groups: ArrayLike) -> Floats:
     """
     groups = np.asarray(class_groups, dtype=np.float64)
     return satterthwaite(1 / groups, groups - 1)
-
-
-def holding_groups(masses: ArrayLike) -> Floats:
-    """Compute the effective number of groups that hold something, errors for one: 0 where none does.
-
-    Args:
-        masses: what each group holds, shape (..., n_groups), at least 0.
-
-    >>> holding_groups([[2.0, 2.0, 0.0], [0.0, 0.0, 0.0]]).tolist()
-    [2.0, 0.0]
-    """
-    held = np.asarray(masses, dtype=np.float64)
-    squares = (held**2).sum(axis=-1)
-    return np.asarray(held.sum(axis=-1) ** 2 / np.where(squares > 0, squares, 1.0))
 
 
 def effective_n(score: ArrayLike, variance: ArrayLike, least: ArrayLike, size: ArrayLike, holding: ArrayLike) -> Floats:

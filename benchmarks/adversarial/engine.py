@@ -18,9 +18,9 @@ from shiftbench.metrics.precision import (
     Formula,
     class_df,
     class_size,
+    effective_groups,
     effective_n,
     group_influences,
-    holding_groups,
     satterthwaite,
     slopes,
     student,
@@ -76,8 +76,8 @@ def accuracy_scores(right: Counts, sizes: Counts) -> Scores:
     total = texts.sum(axis=1, keepdims=True)
     value = hits.sum(axis=1) / total[:, 0]
     moved = (hits - value[:, None] * texts) / total
-    groups = holding_groups(texts)
-    held = np.minimum(holding_groups(hits), holding_groups(texts - hits))
+    groups = effective_groups(texts)
+    held = np.minimum(effective_groups(hits), effective_groups(texts - hits))
     by_group = group_influences(moved, np.arange(texts.shape[1]), texts)
     n = effective_n(value, (by_group**2).sum(axis=1), value * (1 - value) / total[:, 0], groups, held)
     return Scores(value, n, groups - 1, groups, groups < MIN_GROUPS, by_group, hits / total)
@@ -99,8 +99,8 @@ def macro_f1_scores(tables: Counts) -> Scores:
     gold = tables.sum(axis=-1).swapaxes(1, 2).astype(np.float64)  # (n_draws, k, n_groups)
     hits = np.diagonal(tables, axis1=2, axis2=3).swapaxes(1, 2).astype(np.float64)
     by_group = group_influences((counts * slope[:, None]).sum(axis=-1), np.arange(n_groups), texts)
-    groups, by_class = holding_groups(texts), holding_groups(gold)
-    held = np.minimum(holding_groups(hits), holding_groups(gold - hits)).min(axis=1)
+    groups, by_class = effective_groups(texts), effective_groups(gold)
+    held = np.minimum(effective_groups(hits), effective_groups(gold - hits)).min(axis=1)
     is_refused = (groups < MIN_GROUPS) | (by_class.min(axis=1) < MIN_GROUPS)
     usable = np.where(is_refused[:, None], MIN_GROUPS, by_class)
     variance, least = (by_group**2).sum(axis=1), (totals * slope**2).sum(axis=1)

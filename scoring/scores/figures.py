@@ -18,7 +18,7 @@ from shiftbench.metrics.power import Variance, minimum_detectable
 from shiftbench.metrics.precision import (
     MIN_RUNS,
     Floats,
-    holding_groups,
+    effective_groups,
     influence_correlation,
     residual_variance,
     satterthwaite,
@@ -197,7 +197,7 @@ class Figure:
                 continue
             scores = [part.score for part, row in zip(self.parts, rows, strict=True) if row]
             apart = weights @ np.stack([score.right for score in scores])
-            known = float(holding_groups(np.abs(apart))) ** 2
+            known = float(effective_groups(np.abs(apart))) ** 2
             n = (known + 1) / (known / float(self._terms.n[rows].min()) + 1 / scores[0].groups)
             found.append(_Paired(rows, above, float(weights @ self._terms.values[rows]) / above, n))
         return found

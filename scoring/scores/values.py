@@ -16,9 +16,9 @@ from shiftbench.metrics.precision import (
     MIN_GROUPS,
     class_df,
     class_size,
+    effective_groups,
     effective_n,
     group_influences,
-    holding_groups,
     sum_by_group,
 )
 from shiftbench.metrics.slopes import DepthSlope, depth_slope
@@ -201,7 +201,7 @@ class _TestSet:
         """
         members = np.ones((1, scores.size)) if self.classes is None else self.classes
         masses = (self.weights[:, None] * members)[:, :, None] * np.stack([scores, 1 - scores])
-        return np.asarray(holding_groups(sum_by_group(masses, self.groups)).min(axis=(1, 2)))
+        return np.asarray(effective_groups(sum_by_group(masses, self.groups)).min(axis=(1, 2)))
 
     def score(
         self,
@@ -219,9 +219,9 @@ class _TestSet:
         if np.isnan(value):
             return Score(value)
         weights = self.weights[row]
-        groups = effective_size(sum_by_group(weights, self.groups))
+        groups = float(effective_groups(sum_by_group(weights, self.groups)))
         gold = np.ones((1, weights.size)) if self.classes is None else self.classes
-        by_class = holding_groups(sum_by_group(weights * gold, self.groups))
+        by_class = effective_groups(sum_by_group(weights * gold, self.groups))
         runs = Runs(recipe, seeds, values, influences)
         reason = None
         if groups < MIN_GROUPS:
