@@ -106,13 +106,12 @@ class Training(NamedTuple):
 
 
 class _Terms(NamedTuple):
-    """A figure's scores as arrays, shape (k,) each; ``joint`` their correlation, (k, k)."""
+    """A figure's scores as arrays, shape (k,) each."""
 
     weights: Floats
     values: Floats
     n: Floats
     df: Floats
-    joint: Floats
 
 
 class _Paired(NamedTuple):
@@ -181,8 +180,13 @@ class Figure:
             np.array([min(max(score.value, 0.0), 1.0) for score in scores]),
             np.array([score.n for score in scores]),
             np.array([score.df for score in scores]),
-            influence_correlation([score.influences for score in scores], [score.test_set for score in scores]),
         )
+
+    @cached_property
+    def _joint(self) -> Floats:
+        """Return the correlation of the scores over test texts, shape (k, k)."""
+        scores = [part.score for part in self.parts]
+        return influence_correlation([score.influences for score in scores], [score.test_set for score in scores])
 
     @cached_property
     def _paired(self) -> list[_Paired]:
@@ -205,6 +209,8 @@ class Figure:
     @cached_property
     def df(self) -> float:
         """Return Satterthwaite's degrees of freedom over test sets."""
+        if len({part.score.test_set for part in self.parts}) == 1:
+            return float(self._terms.df.min())
         return float(satterthwaite(*self._variances))
 
     @cached_property
@@ -217,7 +223,7 @@ class Figure:
         variances, dfs = [], []
         for test_set in dict.fromkeys(test_sets):
             rows = [row for row, each in enumerate(test_sets) if each == test_set]
-            variances.append(max(float(spread[rows] @ terms.joint[np.ix_(rows, rows)] @ spread[rows]), 0.0))
+            variances.append(max(float(spread[rows] @ self._joint[np.ix_(rows, rows)] @ spread[rows]), 0.0))
             dfs.append(float(terms.df[rows].min()))
         return variances, dfs
 
@@ -267,11 +273,11 @@ class Figure:
         ways = []
         for sign in (1, -1):
             moved = np.where(rises, down, up) if sign > 0 else np.where(rises, up, down)
-            square = float(moved @ terms.joint @ moved)
+            square = float(moved @ self._joint @ moved)
             for paired in self._paired:
                 least = paired.weight * _least_reach(sign * paired.difference, quantile**2 / paired.n)
                 rows = moved[paired.rows]
-                joint = terms.joint[np.ix_(paired.rows, paired.rows)]
+                joint = self._joint[np.ix_(paired.rows, paired.rows)]
                 square += max(least**2 - float(rows @ joint @ rows), 0.0)
             ways.append(float(np.sqrt(max(square, 0.0))))
         return ways[0], ways[1]
