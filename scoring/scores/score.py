@@ -262,7 +262,7 @@ def _replicates(values: TaskValues) -> dict[Cell, NDArray[np.float32]]:
         if values.figure(metric, cell).has_interval:
             by_target.setdefault(cell[1], []).append(cell)
     for target, cells in by_target.items():
-        influences = [values.run_influences(cell).astype(np.float32) for cell in cells]
+        influences = [values.run_influences(cell) for cell in cells]
         moved = group_signs(values.name, target, len(influences[0])) @ np.concatenate(influences, axis=1)
         for cell, part in zip(
             cells, np.split(moved, np.cumsum([len(values.seeds[each]) for each in cells])[:-1], axis=1), strict=True
