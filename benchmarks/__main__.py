@@ -105,9 +105,7 @@ def coverage(
     seed: Annotated[str, typer.Option("--seed", metavar="HEX", help="Seed of the simulation, hex digits.")] = "1",
     resume: Annotated[
         Path | None,
-        typer.Option(
-            "--resume", metavar="FILE", help="Add finished cells of the attack to FILE, and skip those in it."
-        ),
+        typer.Option("--resume", metavar="FILE", help="Add finished cells of the attack to FILE; skip those in it."),
     ] = None,
     json_: JsonOption = None,
 ) -> None:

@@ -24,6 +24,8 @@ LEAST, LEAST_OF_DIFFERENCES, LEAST_OF_GATES = 0.90, 0.93, 0.95
 """Shares of draws in which an interval must hold the truth, alone and of a paired difference, or a gate must pass."""
 Rng = np.random.Generator
 Ends = tuple[Floats, Floats]
+Design = tuple[tuple[int, ...], float]
+"""Sizes of groups, and the correlation within them."""
 
 
 class Drawn(NamedTuple):
@@ -75,16 +77,15 @@ def known_ends(value: Floats, p: float, variance: float) -> Ends:
     return wilson_limits(value, 1.959964**2 * variance / (p * (1 - p)))
 
 
-def of_each(figures: Iterable[Figure], level: float = 0.95, *, recipes: bool = False) -> tuple[Ends, NDArray[np.bool_]]:
+def of_each(figures: Iterable[Figure], *, recipes: bool = False) -> tuple[Ends, NDArray[np.bool_]]:
     """Return the ends of figures made one draw at a time, and which are refused."""
-    rows = [
-        (*each.limits(level, recipes=recipes), False) if each.has_interval else (0.0, 1.0, True) for each in figures
-    ]
+    rows = [(*each.limits(recipes=recipes), 0.0) if each.has_interval else (0.0, 1.0, 1.0) for each in figures]
     low, high, refused = np.array(rows).T
     return (low, high), refused.astype(bool)
 
 
 def drawn_scores(test_set: TestSet, n_draws: int, rng: Rng) -> Scores:
+    """Draw scores of a test set."""
     return accuracy_scores(*test_set.draw(n_draws, rng))
 
 
@@ -92,6 +93,7 @@ def drawn_scores(test_set: TestSet, n_draws: int, rng: Rng) -> Scores:
 
 
 def single_score(test_set: TestSet, n_draws: int, rng: Rng, truth: float | None = None) -> Iterator[Drawn]:
+    """Ask one score, beside the interval of known variance."""
     scores = drawn_scores(test_set, n_draws, rng)
     known = known_ends(scores.value, test_set.p, test_set.variance)
     truth = test_set.truth if truth is None else truth
@@ -99,13 +101,12 @@ def single_score(test_set: TestSet, n_draws: int, rng: Rng, truth: float | None 
 
 
 def score_and_drop(home: TestSet, away: TestSet, n_draws: int, rng: Rng) -> Iterator[Drawn]:
+    """Ask a score, and that less the one of another test set, beside the intervals of known variances."""
     one, other = (drawn_scores(each, n_draws, rng) for each in (home, away))
-    ends = [known_ends(scores.value, each.p, each.variance) for scores, each in ((one, home), (other, away))]
-    yield held("score", sum_limits([1.0], [one]), home.p, one.is_refused, ends[0][1] - ends[0][0])
-    reaches = [
-        (scores.value - low, high - scores.value) for scores, (low, high) in zip((one, other), ends, strict=True)
-    ]
-    known = np.hypot(reaches[0][0], reaches[1][1]) + np.hypot(reaches[0][1], reaches[1][0])
+    low, high = known_ends(one.value, home.p, home.variance)
+    away_low, away_high = known_ends(other.value, away.p, away.variance)
+    yield held("score", sum_limits([1.0], [one]), home.p, one.is_refused, high - low)
+    known = np.hypot(one.value - low, away_high - other.value) + np.hypot(high - one.value, other.value - away_low)
     refused = one.is_refused | other.is_refused
     yield held("drop", sum_limits([1.0, -1.0], [one, other]), home.p - away.p, refused, known)
 
@@ -175,7 +176,7 @@ def unlike_domains() -> Iterator[Cell]:
 
 
 def beside_version_6(test_set: TestSet, n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Compare widths with those of one correlation within groups pooled over three domains, where errors are not few."""
+    """Compare widths with those of a correlation pooled over three domains, where 5 groups hold an error."""
     drawn = [test_set.draw(n_draws, rng) for _ in range(3)]
     scores = accuracy_scores(*drawn[0])
     right, sizes = (each.astype(np.float64) for each in drawn[0])
@@ -209,6 +210,7 @@ def version_6_ends(value: Floats, correlation: Floats, sizes: Floats) -> Ends:
 
 
 def alike_domains() -> Iterator[Cell]:
+    """List domains that share a correlation, which pooling suits best."""
     for n_groups, size in ((10, 20), (12, 50), (20, 10), (30, 20), (100, 3), (150, 2), (300, 1)):
         for alike in (0.0, 0.2) if size > 1 else (0.0,):
             for p in (0.7, 0.9):
@@ -219,7 +221,8 @@ def alike_domains() -> Iterator[Cell]:
 # Gates on domains that are all exactly at the limit.
 
 
-def gate(designs: Sequence[tuple[tuple[int, ...], float]], p: float, n_draws: int, rng: Rng) -> Iterator[Drawn]:
+def gate(designs: Sequence[Design], p: float, n_draws: int, rng: Rng) -> Iterator[Drawn]:
+    """Ask whether a gate passes where every domain's score is the limit."""
     scores = [drawn_scores(TestSet(sizes, p, alike), n_draws, rng) for sizes, alike in designs]
     passes = [_passes(scores, draw, p) for draw in range(n_draws)]
     yield Drawn("gate passes", np.array(passes), np.zeros(n_draws, dtype=bool))
@@ -233,7 +236,8 @@ def _passes(scores: Sequence[Scores], draw: int, limit: float) -> bool:
 
 
 def gates() -> Iterator[Cell]:
-    designs = {
+    """List gates."""
+    designs: dict[str, list[Design]] = {
         "6 of 150 x 2, 2 of 12 x 50": [((2,) * 150, 0.0)] * 6 + [((50,) * 12, 0.2)] * 2,
         "8 of 300": [((1,) * 300, 0.0)] * 8,
         "20 of 30": [((1,) * 30, 0.0)] * 20,
@@ -247,6 +251,7 @@ def gates() -> Iterator[Cell]:
 
 
 def paired(pair: Pair, n_draws: int, rng: Rng) -> Iterator[Drawn]:
+    """Ask one model's score less another's."""
     one, other = pair_scores(pair, n_draws, rng)
     figures = (difference(single(one.one(draw)), single(other.one(draw))) for draw in range(n_draws))
     ends, refused = of_each(figures)
@@ -254,19 +259,12 @@ def paired(pair: Pair, n_draws: int, rng: Rng) -> Iterator[Drawn]:
 
 
 def paired_differences() -> Iterator[Cell]:
+    """List pairs of models that few texts tell apart, or many."""
     designs = {"300 x 1": (1,) * 300, "150 x 2": (2,) * 150, "30 x 20": (20,) * 30, "12 x 50": (50,) * 12}
     for name, sizes in designs.items():
         n = sum(sizes)
-        for groups, lost, won in (
-            (0, 0, 0),
-            (1, 0.5, 0.5),
-            (3, 3, 0),
-            (3, 2, 1),
-            (10, 10, 0),
-            (10, 5, 5),
-            (60, 45, 15),
-        ):
-            for alike in (0.0, 0.2) if groups >= 10 else (0.0,):
+        for lost, won in ((0.0, 0.0), (0.5, 0.5), (3.0, 0.0), (2.0, 1.0), (10.0, 0.0), (5.0, 5.0), (45.0, 15.0)):
+            for alike in (0.0, 0.2) if lost + won >= 10 else (0.0,):
                 kind = f"{name}, {lost:g} lost and {won:g} won texts expected, correlation {alike:g}"
                 pair = Pair(sizes, 0.8, lost / n, won / n, alike)
                 yield Cell("paired differences", kind, partial(paired, pair), LEAST_OF_DIFFERENCES)
@@ -278,25 +276,21 @@ def few_errors() -> Iterator[Cell]:
     designs |= {"30 x 1": (1,) * 30, "300 x 1": (1,) * 300}
     for name, sizes in designs.items():
         for alike in (0.0, 0.2, 0.6) if max(sizes) > 1 else (0.0,):
-            for errors in (1, 2, 4):
-                # Errors of a group come together where it is correlated.
-                p = 1 - errors * (1 + alike * (max(sizes) - 1)) / sum(sizes)
-                for share in (p, 1 - p):
-                    if 0.5 < p < 0.995:
-                        test_set = TestSet(sizes, share, alike)
-                        yield Cell(
-                            "few errors",
-                            f"{name}, correlation {alike:g}, p {share:.3f}",
-                            partial(single_score, test_set),
-                        )
+            # Errors of a group come together where it is correlated.
+            shares = [errors * (1 + alike * (max(sizes) - 1)) / sum(sizes) for errors in (1, 2, 4)]
+            for p in [end for share in shares if 0.005 < share < 0.5 for end in (1 - share, share)]:
+                kind = f"{name}, correlation {alike:g}, p {p:.3f}"
+                yield Cell("few errors", kind, partial(single_score, TestSet(sizes, p, alike)))
 
 
 def labelled(drawn: Labelled, n_draws: int, rng: Rng) -> Iterator[Drawn]:
+    """Ask macro-F1."""
     scores = macro_f1_scores(drawn.draw(n_draws, rng))
     yield held("macro-F1", sum_limits([1.0], [scores]), drawn.truth, scores.is_refused)
 
 
 def classes() -> Iterator[Cell]:
+    """List even and uneven classes, and one that is rare or absent."""
     designs = {"100 x 1": (1,) * 100, "300 x 1": (1,) * 300, "150 x 2": (2,) * 150, "12 x 50": (50,) * 12}
     for name, sizes in designs.items():
         for priors in ((0.5, 0.5), (0.9, 0.1), (0.6, 0.3, 0.1)):
@@ -321,6 +315,7 @@ def recipe(recipes: Sequence[Recipe], n_draws: int, rng: Rng) -> Iterator[Drawn]
 
 
 def runs() -> Iterator[Cell]:
+    """List recipes of 5 and 10 runs."""
     for n_runs in (5, 10):
         normal = Recipe(200, 0.8, n_runs, 0.02)
         yield Cell("runs", f"{n_runs} runs, sd 2 points", partial(recipe, [normal]))
@@ -356,15 +351,6 @@ def unseen_copies(test_set: TestSet, n_draws: int, rng: Rng) -> Iterator[Drawn]:
 
 
 def all_cells(seed: str) -> list[Cell]:
-    """List every cell; those of a family in one row."""
-    listed = [
-        unlike_domains(),
-        alike_domains(),
-        gates(),
-        paired_differences(),
-        few_errors(),
-        classes(),
-        runs(),
-        beyond(),
-    ]
-    return [cell for family in listed for cell in family] + drawn_cells(seed)
+    """List every cell, family by family; the last is drawn by a seed of hex digits."""
+    families = (unlike_domains, alike_domains, gates, paired_differences, few_errors, classes, runs, beyond)
+    return [cell for family in families for cell in family()] + drawn_cells(seed)

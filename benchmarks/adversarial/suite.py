@@ -16,6 +16,8 @@ WORST = 5
 """Cells of a long family that are printed, those of the lowest shares."""
 LONG = 60
 """Cells from which a family is long."""
+WIDE = 1.25
+"""Ratio of widths from which an interval is wide."""
 
 
 @dataclass(frozen=True)
@@ -132,11 +134,10 @@ def _cells(row: Found) -> tuple[str, ...]:
 def _sentence(figure: str, rows: Sequence[Found]) -> str:
     shares = np.array([row.share for row in rows])
     error = 196 * np.sqrt((shares * (1 - shares) / rows[0].draws).sum()) / len(rows)
-    text = (
-        f"{figure}: mean {100 * shares.mean():.2f}% (+-{error:.2f}), at least 92% in {100 * (shares >= 0.92).mean():.1f}% of "
-        f"{len(rows)} cells, least {100 * shares.min():.1f}%"
-    )
+    most = f"at least 92% in {100 * (shares >= 0.92).mean():.1f}% of {len(rows)} cells"
+    text = f"{figure}: mean {100 * shares.mean():.2f}% (+-{error:.2f}), {most}, least {100 * shares.min():.1f}%"
     ratios = np.array([row.ratio for row in rows if row.ratio is not None])
-    if ratios.size:
-        text += f"; width over the yardstick's: mean {ratios.mean():.3f}, at most 1.25 in {100 * (ratios <= 1.25).mean():.1f}%"
-    return text
+    if not ratios.size:
+        return text
+    narrow = f"at most {WIDE:g} in {100 * (ratios <= WIDE).mean():.1f}%"
+    return f"{text}; width over the yardstick's: mean {ratios.mean():.3f}, {narrow}"
