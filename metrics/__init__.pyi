@@ -144,11 +144,6 @@ from .hierarchical_conformal import (
     domain_quantile as domain_quantile,
     interval_level as interval_level,
 )
-from .in_domain_advantage import (
-    home_advantage as home_advantage,
-    home_weights as home_weights,
-    on_scale as on_scale,
-)
 from .label_sampling import (
     confidence_correlation as confidence_correlation,
     draw_groups as draw_groups,

@@ -52,7 +52,7 @@ class Runs(NamedTuple):
 
     Attributes:
         recipe: what was trained, and on which source: runs of one recipe are the same on all of its test sets.
-        seeds: of the runs.
+        seeds: of the runs; none of a model that is meant as it is, whatever other trainings would give.
         values: the score of each, shape (n_runs,).
         influences: of each group on each, shape (n_groups, n_runs).
     """
@@ -218,6 +218,9 @@ class Figure:
         """Return the variance that each test set adds, and its degrees of freedom."""
         terms = self._terms
         low, high = self._limits_of_scores(_USUAL)
+        if not np.isfinite(low).all():  # a scale without a value below chance: the upper side counts for both
+            values = np.array([_scaled(part.scale, part.score.value) for part in self.parts])
+            low = np.where(np.isfinite(low), low, 2 * values - high)
         spread = terms.weights * (high - low) / (2 * _USUAL)
         test_sets = [part.score.test_set for part in self.parts]
         variances, dfs = [], []
@@ -233,11 +236,15 @@ class Figure:
         by_recipe: dict[object, list[tuple[float, Score]]] = {}
         for part in self.parts:
             runs = part.score.runs
+            if runs is not None and not runs.seeds:
+                continue
             if runs is None or len(runs.seeds) < MIN_RUNS:
                 return None
             by_recipe.setdefault(runs.recipe, []).append(
                 (part.weight * _slope(part.scale, part.score.value), part.score)
             )
+        if not by_recipe:
+            return None
         between, residual = [], 0.0
         for scores in by_recipe.values():
             runs_of = [score.runs for _, score in scores if score.runs is not None]
@@ -273,6 +280,9 @@ class Figure:
         ways = []
         for sign in (1, -1):
             moved = np.where(rises, down, up) if sign > 0 else np.where(rises, up, down)
+            if not np.isfinite(moved).all():
+                ways.append(np.inf)
+                continue
             square = float(moved @ self._joint @ moved)
             for paired in self._paired:
                 least = paired.weight * _least_reach(sign * paired.difference, quantile**2 / paired.n)
@@ -456,11 +466,16 @@ def largest_limits(figures: Sequence[Figure]) -> tuple[float, float]:
     return max(low), max(high)
 
 
-def estimate(figure: Figure) -> Estimate:
-    """Return a figure as the shape of scores has it."""
-    return Estimate(
-        value=none_if_nan(figure.value), low=figure.low, high=figure.high, no_interval=figure.no_interval or None
-    )
+def estimate(figure: Figure, *, recipes: bool = False) -> Estimate:
+    """Return a figure as the shape of scores has it.
+
+    Args:
+        figure: the figure.
+        recipes: whether its interval is over training runs, too; it has none where these were not measured.
+    """
+    total = total_interval(figure) if recipes else None
+    low, high = (figure.low, figure.high) if not recipes else (total.low, total.high) if total else (None, None)
+    return Estimate(value=none_if_nan(figure.value), low=low, high=high, no_interval=figure.no_interval or None)
 
 
 def estimates(figures: Mapping[str, Figure]) -> dict[str, Estimate]:
@@ -537,4 +552,37 @@ def none_if_nan(value: float | Floats) -> float | None:
 
 def without_runs(figure: Figure) -> Figure:
     """Return a figure whose training variance is not measured."""
-    return Figure(tuple(part._replace(score=replace(part.score, runs=None)) for part in figure.parts), figure.bounds)
+    return _with_runs(figure, lambda _: None)
+
+
+def as_it_is(figure: Figure) -> Figure:
+    """Return a figure that is of the trained model as it is, in sums with recipes too."""
+    return _with_runs(figure, lambda _: Runs(None, (), np.zeros(0), np.zeros((0, 0))))
+
+
+def runs_of_other_texts(figure: Figure, shared: float) -> Figure:
+    """Return a figure whose training variance is over other train texts, of runs that each drew theirs from the same.
+
+    Runs that draw n of N texts with replacement differ as if by n texts each, and what the N texts themselves are moves
+    them all alike by n / N of that variance. So the mean of k runs has 1 + k n / N times the variance that k runs show,
+    and the runs are moved apart by the root of it (to first order; Efron 1979, the bootstrap).
+
+    Args:
+        figure: scores of runs.
+        shared: n / N, above 0.
+    """
+
+    def moved_apart(runs: Runs | None) -> Runs | None:
+        if runs is None or not runs.seeds:
+            return runs
+        root = np.sqrt(1 + len(runs.seeds) * shared)
+        middle, groups = runs.values.mean(), runs.influences.mean(axis=1, keepdims=True)
+        values, influences = middle + root * (runs.values - middle), groups + root * (runs.influences - groups)
+        return runs._replace(values=values, influences=influences)
+
+    return _with_runs(figure, moved_apart)
+
+
+def _with_runs(figure: Figure, changed: Callable[[Runs | None], Runs | None]) -> Figure:
+    parts = (part._replace(score=replace(part.score, runs=changed(part.score.runs))) for part in figure.parts)
+    return Figure(tuple(parts), figure.bounds)
