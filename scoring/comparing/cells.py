@@ -10,7 +10,7 @@ from shiftbench.metrics.crossed import RunScores, influences
 from shiftbench.metrics.depth import depth_weights, effective_size, least_deep
 from shiftbench.scoring.scores.floors import Floor, is_at_floor
 from shiftbench.scoring.scores.outcomes import Formula, Outcomes, TargetRuns
-from shiftbench.scoring.scores.replicates import Cell, Floats, deepest_of_parts, depth_in, n_train
+from shiftbench.scoring.scores.values import Cell, Floats, deepest_of_parts, depth_in, n_train
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
 Place = tuple[str, str, str]

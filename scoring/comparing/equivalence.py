@@ -12,13 +12,13 @@ import numpy as np
 from shiftbench.metrics.crossed import SourcePair, crossed_test, paired_influences
 from shiftbench.metrics.equivalence import equivalence_p
 from shiftbench.metrics.limits import limit_p
-from shiftbench.metrics.wilson import MIN_GROUPS
+from shiftbench.metrics.precision import MIN_GROUPS
 from shiftbench.scoring.comparing.cells import EntryTask, Place
 from shiftbench.scoring.comparing.figures import Statistic, TaskFigure, weight_table
 from shiftbench.scoring.comparing.testing import Tested, has_enough_runs, source_pairs
-from shiftbench.scoring.scores.intervals import Reason, none_if_nan
+from shiftbench.scoring.scores.figures import Reason, none_if_nan
 from shiftbench.scoring.scores.limits import LimitTest
-from shiftbench.scoring.scores.replicates import Floats
+from shiftbench.scoring.scores.values import Floats
 
 
 def equivalence_p_values(

@@ -8,8 +8,8 @@ import numpy as np
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.scoring.comparing.cells import DEPTH_LAMBDAS, EntryTask, Place
 from shiftbench.scoring.comparing.shape import AVERAGE_DROP, DEPTH_F1, FIGURES, MEAN_OOD, MEAN_ST
-from shiftbench.scoring.scores.replicates import Cell, Floats
 from shiftbench.scoring.scores.summary import small_domains
+from shiftbench.scoring.scores.values import Cell, Floats
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
 Statistic = Mapping[Place, float]

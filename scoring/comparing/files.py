@@ -30,14 +30,14 @@ from shiftbench.scoring.comparing.shape import (
     select_task,
 )
 from shiftbench.scoring.comparing.testing import Tested, about_recipes, fewest_runs, run_tests
+from shiftbench.scoring.scores.figures import none_if_nan
 from shiftbench.scoring.scores.floors import constant_runs, task_floors
-from shiftbench.scoring.scores.intervals import none_if_nan
 from shiftbench.scoring.scores.non_inferiority import refuse_margin
 from shiftbench.scoring.scores.outcomes import target_runs
-from shiftbench.scoring.scores.replicates import Cell
 from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.scoring.scores.summary import depth_encoder_name, encoder_name
+from shiftbench.scoring.scores.values import Cell
 from shiftbench.validation.outside import MAX_TEXT, check_text
 from shiftbench.validation.progress import progress
 from shiftbench.validation.report import Problem

@@ -9,7 +9,7 @@ import pydantic
 from shiftbench.metrics.comparison import MAX_SWAPS
 from shiftbench.metrics.crossed import MIN_RUNS
 from shiftbench.metrics.multiplicity import LEVEL, least_draws, pass_on
-from shiftbench.scoring.scores.intervals import none_if_nan
+from shiftbench.scoring.scores.figures import none_if_nan
 from shiftbench.validation.outside import Count, OutsideText, Seed
 from shiftbench.validation.report import InvalidInput, Problem
 

@@ -12,7 +12,7 @@ from shiftbench.metrics.multiplicity import draw_sizes, normal_sizes, step_down
 from shiftbench.scoring.comparing.cells import EntryTask, Place, path_contributions
 from shiftbench.scoring.comparing.figures import Statistic, TaskFigure, weight_table
 from shiftbench.scoring.comparing.shape import AtFloor
-from shiftbench.scoring.scores.replicates import Floats
+from shiftbench.scoring.scores.values import Floats
 
 _BLOCKS = 512
 """Groups of larger test sets are exchanged in so many random blocks: as valid, and much less to draw."""

@@ -5,7 +5,7 @@ All take the comparisons of one first entry with others, and the names of all, t
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from shiftbench.metrics.crossed import MIN_RUNS
+from shiftbench.metrics.precision import MIN_RUNS
 from shiftbench.scoring.comparing.shape import (
     FIGURES,
     TRAINED_MODELS,

@@ -30,9 +30,15 @@ from shiftbench.metrics.calibration import (
     squared_calibration_error,
     top_label_brier_scores,
 )
-from shiftbench.metrics.depth import effective_size
 from shiftbench.metrics.label_shift import adjust_to_prior, fit_temperature
-from shiftbench.metrics.precision import KNOWN_GROUPS, MIN_GROUPS, effective_n, group_influences, sum_by_group
+from shiftbench.metrics.precision import (
+    KNOWN_GROUPS,
+    MIN_GROUPS,
+    effective_groups,
+    effective_n,
+    group_influences,
+    sum_by_group,
+)
 from shiftbench.metrics.selective import Ranked, excess_aurc, failure_auroc, risk_coverage
 from shiftbench.scoring.scores.confidence_shape import (
     Confidence,
@@ -265,7 +271,9 @@ class TargetConfidence:
             brier, scale = brier_scores(self.probabilities[list(runs)], self.labels), 2.0
         pairs = list(zip(sure, right, strict=True))
         return {
-            "overconfidence": difference(single(test_set.mean(sure, is_known=True)), single(accuracy)),
+            "overconfidence": difference(
+                single(test_set.mean(sure, is_known=True)), single(replace(accuracy, df=test_set.df))
+            ),
             "calibration_error": Figure(single(test_set.calibration_error(pairs)).parts, DROP),
             "brier": weighted_sum(
                 [single(test_set.mean(brier / scale, is_known=test_set.is_known))], [scale], BOUNDS["brier"]
@@ -306,11 +314,14 @@ class _TestSet:
     def __init__(self, target: TargetRuns, right: NDArray[np.bool_]) -> None:
         self.name, self.groups = target.target, target.groups
         self.sizes = np.bincount(self.groups).astype(np.float64)
-        self.n_groups = float(effective_size(self.sizes))
+        self.n_groups = float(effective_groups(self.sizes))
         held = [sum_by_group(kind.sum(axis=0).astype(np.float64), self.groups) for kind in (right, ~right)]
         self.is_known = min(int(np.count_nonzero(each)) for each in held) >= KNOWN_GROUPS
         # Effective number of groups that hold an error, or a right answer where these are fewer.
-        self.fewest = float(min(effective_size(each) for each in held)) if self.is_known else 1.0
+        self.fewest = min(max(float(effective_groups(np.stack(held)).min()), KNOWN_GROUPS), self.n_groups)
+        is_alone = self.sizes.max() == 1
+        # Between groups of several texts the variance is as well known as the groups with errors are many.
+        self.df = (self.fewest if self.is_known and not is_alone else self.n_groups) - 1
 
     def mean(self, texts: Floats, *, is_known: bool) -> Score:
         """Average a quantity of texts in [0, 1], shape (n_runs, n).
@@ -322,7 +333,7 @@ class _TestSet:
         values = texts.mean(axis=0)
         value = float(values.mean())
         influences = (values - value) / values.size
-        return self._score(value, influences, self.n_groups, self.n_groups - 1, is_known=is_known)
+        return self._score(value, influences, self.n_groups, self.df, is_known=is_known)
 
     def ranked(self, runs: Sequence[Ranked]) -> Score:
         """Average a figure of ranking by confidence over runs; its errors (or right answers) make it as precise."""

@@ -17,6 +17,7 @@ from shiftbench.metrics.precision import (
     MIN_GROUPS,
     class_df,
     class_size,
+    effective_groups,
     effective_n,
     group_influences,
     sum_by_group,
@@ -167,7 +168,9 @@ def sampled_scores(
     totals = [outcomes.totals(run, rows) for run in runs]
     values = np.stack([outcomes.score(metric, total) for total in totals])  # (n_runs, n_weights)
     texts = [outcomes.influences(metric, run, rows, total) for run, total in zip(runs, totals, strict=True)]
-    by_group = np.stack([group_influences(each, groups, rows) for each in texts], axis=-1)  # (n_weights, n_groups, n_runs)
+    by_group = np.stack(
+        [group_influences(each, groups, rows) for each in texts], axis=-1
+    )  # (n_weights, n_groups, n_runs)
     least = (np.mean(texts, axis=0) ** 2).sum(axis=1)
     test_set = _TestSet(outcomes, groups, rows, metric)
     right = sum_by_group(rows * outcomes.example_scores[list(runs)].mean(axis=0), groups) / rows.sum(axis=1)[:, None]
@@ -222,10 +225,10 @@ class _TestSet:
         if np.isnan(value):
             return Score(value)
         weights = self.weights[row]
-        groups = effective_size(sum_by_group(weights, self.groups))
-        by_class = [effective_size(each) for each in sum_by_group(weights * self.classes, self.groups)] if (
-            self.classes is not None
-        ) else [groups]
+        groups = float(effective_groups(sum_by_group(weights, self.groups)))
+        by_class = [groups]
+        if self.classes is not None:
+            by_class = effective_groups(sum_by_group(weights * self.classes, self.groups)).tolist()
         runs = Runs(recipe, seeds, values, influences)
         reason = None
         if groups < MIN_GROUPS:

@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from shiftbench.metrics.crossed import MIN_RUNS
 from shiftbench.metrics.in_domain_advantage import SCALES
+from shiftbench.metrics.precision import MIN_RUNS
 from shiftbench.scoring.comparing.shape import TRAINED_MODELS, Comparison, Difference, winner
 from shiftbench.scoring.scores.confidence_shape import ConfidenceFigures
 from shiftbench.scoring.scores.estimate import Estimate
