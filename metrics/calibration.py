@@ -137,17 +137,17 @@ def squared_calibration_error(sizes: ArrayLike, differences: ArrayLike) -> Calib
 def calibration_limits(value: float, variance: float, chance: float, quantile: float) -> tuple[float, float]:
     """Compute the limits of a squared calibration error, at each of which the variance is that of a true error there.
 
-    The variance of the pairs' mean is ``chance`` where calibration is perfect, and grows by ``slope`` with the true
-    error. The limits solve ``(value - limit)^2 = quantile^2 (slope limit + chance)``.
+    The variance is ``chance`` where calibration is perfect, and grows with the true error, by what the influences show:
+    ``slope = variance / max(value, sqrt(chance))``. Limits solve ``(value - limit)^2 = quantile^2 (slope limit + chance)``.
 
     Args:
         value: squared error, in [-1, 1].
-        variance: that groups' influences show, at least 0.
+        variance: sum of the squares of the groups' influences.
         chance: ``CalibrationError.chance``, at least 0.
         quantile: of Student's t.
 
     >>> [round(end, 4) for end in calibration_limits(0.01, 0.00004, 0.00001, 2.0)]
-    [0.0003, 0.0357]
+    [0.0018, 0.0342]
     """
     largest = max(value, chance**0.5)
     if largest == 0:
