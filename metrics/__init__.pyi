@@ -13,8 +13,10 @@ from .agreement import (
     annotator_tables as annotator_tables,
 )
 from .calibration import (
+    CalibrationError as CalibrationError,
     bin_counts as bin_counts,
     brier_scores as brier_scores,
+    calibration_limits as calibration_limits,
     equal_mass_bins as equal_mass_bins,
     overconfidence as overconfidence,
     squared_calibration_error as squared_calibration_error,
@@ -155,7 +157,6 @@ from .label_sampling import (
 from .label_shift import (
     adjust_to_prior as adjust_to_prior,
     fit_temperature as fit_temperature,
-    label_shift_parts as label_shift_parts,
 )
 from .ledger import (
     flip_counts as flip_counts,

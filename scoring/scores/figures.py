@@ -37,13 +37,15 @@ _FURTHEST = 1e3
 """Quantile beyond which a p value counts as that of this one."""
 Scale = Callable[[Floats], Floats]
 """A rising function of scores, such as the logit."""
+Limits = Callable[[float], tuple[float, float]]
 
 
 class Reason(StrEnum):
-    """The reason why a figure has no interval, in the words that scores use; only the test set decides."""
+    """The reason why a figure has no interval, in the words that scores use; of a score only the test set decides."""
 
     FEW_GROUPS = "fewer than 5 effective groups"
     RARE_CLASS = "a class has fewer than 5 effective gold groups"
+    FEW_ERRORS = "fewer than 5 groups hold an error, or a right answer"
     NO_LOGARITHM = "a score of 0 or 1 has no logarithm or logit"
 
 
@@ -73,10 +75,12 @@ class Score:
         df: degrees of freedom.
         test_set: its name; scores of one test set share its groups.
         influences: of each group, shape (n_groups,); their squares sum to the variance.
-        right: summed scores of each group's texts as a share of all, shape (n_groups,): where two models differ.
+        right: summed scores of each group's texts as a share of all, shape (n_groups,): where two models differ. Empty
+            where differences on the same texts are not of models.
         groups: effective number of groups.
         no_interval: why the test set allows no interval.
         runs: the runs that it is the mean of; None where they are not kept.
+        limits: from a quantile of Student's t, where Wilson's at ``n`` are not its limits.
     """
 
     value: float
@@ -88,6 +92,7 @@ class Score:
     groups: float = np.inf
     no_interval: Reason | None = None
     runs: Runs | None = None
+    limits: Limits | None = None
 
 
 class Part(NamedTuple):
@@ -177,7 +182,7 @@ class Figure:
         scores = [part.score for part in self.parts]
         return _Terms(
             np.array([part.weight for part in self.parts]),
-            np.array([min(max(score.value, 0.0), 1.0) for score in scores]),
+            np.array([score.value if score.limits else min(max(score.value, 0.0), 1.0) for score in scores]),
             np.array([score.n for score in scores]),
             np.array([score.df for score in scores]),
         )
@@ -200,6 +205,8 @@ class Figure:
             if above <= 0 or abs(weights.sum()) > 1e-9 or any(part.scale for part in self.parts):
                 continue
             scores = [part.score for part, row in zip(self.parts, rows, strict=True) if row]
+            if any(not score.right.size for score in scores):
+                continue
             apart = weights @ np.stack([score.right for score in scores])
             known = float(effective_groups(np.abs(apart))) ** 2
             n = (known + 1) / (known / float(self._terms.n[rows].min()) + 1 / scores[0].groups)
@@ -263,6 +270,9 @@ class Figure:
     def _limits_of_scores(self, quantile: float) -> tuple[Floats, Floats]:
         terms = self._terms
         low, high = wilson_limits(terms.values, quantile**2 / terms.n)
+        for row, part in enumerate(self.parts):
+            if part.score.limits:
+                low[row], high[row] = part.score.limits(quantile)
         if any(part.scale for part in self.parts):
             low = np.array([_scaled(part.scale, end) for part, end in zip(self.parts, low, strict=True)])
             high = np.array([_scaled(part.scale, end) for part, end in zip(self.parts, high, strict=True)])

@@ -14,6 +14,7 @@ from shiftbench.builders.cache import cache_folder
 from shiftbench.builders.encoder import Encoder, machine_encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.depth import LAMBDAS
+from shiftbench.scoring.scores.calibration import add_confidence
 from shiftbench.scoring.scores.controls import add_annotators, add_controls
 from shiftbench.scoring.scores.floors import mark_floors
 from shiftbench.scoring.scores.non_inferiority import add_non_inferiority, refuse_margin
@@ -227,7 +228,7 @@ def score_predictions(
     scores = summarise_values(values_by_task, folder, subset, pinned, encoder_name(encoder))
     scores = add_controls(mark_floors(scores, folder, predictions), folder, values_by_task)
     scores = add_non_inferiority(add_annotators(scores, folder), values_by_task, margin)
-    return Scored(table, scores)
+    return Scored(table, add_confidence(scores, predictions, values_by_task, folder))
 
 
 Row = tuple[str, str, str, int, str, float, int, list[float] | None]
