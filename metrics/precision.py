@@ -27,7 +27,7 @@ MIN_RUNS = 5
 """With fewer runs of a source training variance counts as not measured: nothing is said about recipes."""
 KNOWN_GROUPS = 5
 """Groups that must hold an error, and a right answer, for the variance of a score to be known from them."""
-_STEP = 1e-4
+_STEP = 4e-6
 
 
 def slopes(formula: Formula, totals: ArrayLike) -> Floats:
@@ -79,6 +79,20 @@ def sum_by_group(values: Floats, groups: NDArray[np.int64]) -> Floats:
     rows = values.reshape(-1, values.shape[-1])
     sums = np.stack([np.bincount(groups, weights=row, minlength=n_groups) for row in rows])
     return np.asarray(sums.reshape(*values.shape[:-1], n_groups), dtype=np.float64)
+
+
+def effective_groups(weights: ArrayLike) -> Floats:
+    """Compute the number of equally heavy groups that would tell as much, ``(sum w)^2 / sum w^2``; 0 without weight.
+
+    Args:
+        weights: of the groups, shape (..., n_groups), at least 0.
+
+    >>> effective_groups([[2.0, 2.0, 0.0], [0.0, 0.0, 0.0]]).tolist()
+    [2.0, 0.0]
+    """
+    heavy = np.asarray(weights, dtype=np.float64)
+    squares = (heavy**2).sum(axis=-1)
+    return np.asarray(heavy.sum(axis=-1) ** 2 / np.where(squares > 0, squares, 1.0))
 
 
 def class_size(class_groups: ArrayLike) -> float:

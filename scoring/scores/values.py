@@ -17,6 +17,7 @@ from shiftbench.metrics.precision import (
     MIN_GROUPS,
     class_df,
     class_size,
+    effective_groups,
     effective_n,
     group_influences,
     sum_by_group,
@@ -224,12 +225,10 @@ class _TestSet:
         if np.isnan(value):
             return Score(value)
         weights = self.weights[row]
-        groups = effective_size(sum_by_group(weights, self.groups))
-        by_class = (
-            [effective_size(each) for each in sum_by_group(weights * self.classes, self.groups)]
-            if (self.classes is not None)
-            else [groups]
-        )
+        groups = float(effective_groups(sum_by_group(weights, self.groups)))
+        by_class = [groups]
+        if self.classes is not None:
+            by_class = effective_groups(sum_by_group(weights * self.classes, self.groups)).tolist()
         runs = Runs(recipe, seeds, values, influences)
         reason = None
         if groups < MIN_GROUPS:
