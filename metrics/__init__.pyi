@@ -164,7 +164,6 @@ from .ledger import (
 )
 from .limits import (
     exact_p as exact_p,
-    limit_p as limit_p,
 )
 from .multiplicity import (
     draw_sizes as draw_sizes,

@@ -1,6 +1,6 @@
-"""Tests against a margin fixed beforehand: whether two entries differ by less, whether a new model loses more.
+"""Tests of whether two entries differ by less than a margin fixed beforehand.
 
-Two entries: two one-sided tests (TOST) a figure. With enough runs on both sides the standard errors are those of
+Two one-sided tests (TOST) a figure. With enough runs on both sides the standard errors are those of
 crossed components, and the claim is about recipes; below that they are those of the texts alone, and the claim is about
 these trained models.
 """
@@ -11,13 +11,11 @@ import numpy as np
 
 from shiftbench.metrics.crossed import SourcePair, crossed_test, paired_influences
 from shiftbench.metrics.equivalence import equivalence_p
-from shiftbench.metrics.limits import limit_p
 from shiftbench.metrics.precision import MIN_GROUPS
-from shiftbench.scoring.comparing.cells import EntryTask, Place
+from shiftbench.scoring.comparing.cells import EntryTask
 from shiftbench.scoring.comparing.figures import Statistic, TaskFigure, weight_table
 from shiftbench.scoring.comparing.testing import Tested, has_enough_runs, source_pairs
-from shiftbench.scoring.scores.figures import Reason, none_if_nan
-from shiftbench.scoring.scores.limits import LimitTest
+from shiftbench.scoring.scores.figures import none_if_nan
 from shiftbench.scoring.scores.values import Floats
 
 
@@ -74,51 +72,3 @@ def text_errors(pairs: Sequence[SourcePair], n_groups: Sequence[float]) -> tuple
 
 def _is_wide(weights: Statistic, a: EntryTask) -> bool:
     return min(a.effective_groups(target) for _, target, _ in weights) >= MIN_GROUPS
-
-
-_SAME = 1e-12
-
-
-def regression_tests(
-    old: EntryTask, new: EntryTask, sources: tuple[str, str], domains: Sequence[str], limit: float
-) -> list[LimitTest]:
-    """Test on each domain whether the old score less the new one is at most a limit.
-
-    The difference is paired: its standard error is made of what each group of texts moves it by, models fixed.
-
-    Args:
-        old: the baseline.
-        new: the predictions to test.
-        sources: what the models of the old and of the new were trained on, as predictions name it.
-        domains: the test domains; both must have predictions there.
-        limit: a fraction in [0, 1).
-    """
-    return [_test(old, new, sources, domain, limit) for domain in domains]
-
-
-def _test(old: EntryTask, new: EntryTask, sources: tuple[str, str], domain: str, limit: float) -> LimitTest:
-    from scipy.special import stdtrit
-
-    places: list[Place] = [(source, domain, "") for source in sources]
-    before, after = old.run_scores(places[0]), new.run_scores(places[1])
-    shown = LimitTest(limit="max_regression", domain=domain, bound=limit, value=None)
-    if before is None or after is None:
-        return shown.model_copy(update={"reason": "a score is undefined"})
-    value = float(before.scores.mean() - after.scores.mean())
-    shown = shown.model_copy(update={"value": value})
-    groups = new.effective_groups(domain)
-    if groups < MIN_GROUPS:
-        return shown.model_copy(update={"reason": str(Reason.FEW_GROUPS)})
-    errors, freedom = text_errors([SourcePair(before, after, [0], np.ones((1, 1)))], [groups])
-    se, df = float(errors[0]), min(float(freedom[0]), groups - 1)
-    reach = float(stdtrit(df, 0.975)) * se
-    ends = {"low": max(value - reach, -1.0), "high": min(value + reach, 1.0)}
-    if _same_outcomes(old, new, places):  # equal outcomes are no regression, even on few texts
-        return shown.model_copy(update={**ends, "p_broken": 1.0, "p_kept": 0.0})
-    p = limit_p(value, se, groups, limit)
-    return shown.model_copy(update={**ends, "p_broken": p.above, "p_kept": p.below})
-
-
-def _same_outcomes(old: EntryTask, new: EntryTask, places: Sequence[Place]) -> bool:
-    first, second = old.counts(places[0]).mean(axis=1), new.counts(places[1]).mean(axis=1)
-    return bool(np.allclose(first, second, rtol=0, atol=_SAME))
