@@ -68,7 +68,7 @@ def test_five_runs_on_both_sides_speak_of_recipes_and_use_all_runs(synthetic: Da
     ranked = pair.means[0]
     assert ranked.ranked
     assert winner(ranked.difference) == "a"
-    scores = [score_file(tmp_path / f"{name}.parquet", synthetic, n_draws=0).tasks[0].summary for name in "ab"]
+    scores = [score_file(tmp_path / f"{name}.parquet", synthetic).tasks[0].summary for name in "ab"]
     assert ranked.difference.value == pytest.approx(scores[0].mean_st.value - scores[1].mean_st.value, abs=1e-12)
     drop = pair.means[1].difference
     assert drop.figure == "average drop"
