@@ -42,6 +42,7 @@ SCORE_COLUMNS = pl.Schema(
         "value": pl.Float64(),
         "n": pl.Int64(),
         "replicates": pl.List(pl.Float32),
+        "df": pl.Float64(),
     }
 )
 """The long table: one score of one run (task, source, target, seed) a row, sorted by the first five columns.
@@ -53,6 +54,7 @@ SCORE_COLUMNS = pl.Schema(
 - ``replicates``: of the primary metric, ``N_STORED`` times the score with each group's influence added or taken away at
   random, the same signs for every entry; null for other metrics, and where the score has no interval (fewer than 5
   effective groups, say): then ranks made of it have none either.
+- ``df``: degrees of freedom of the score's variance over test texts; null where there are no replicates.
 
 Nothing else is null.
 """
@@ -231,7 +233,7 @@ def score_predictions(
     return Scored(table, add_confidence(scores, predictions, values_by_task, folder))
 
 
-Row = tuple[str, str, str, int, str, float, int, list[float] | None]
+Row = tuple[str, str, str, int, str, float, int, list[float] | None, float | None]
 _SIGNS = 5
 
 
@@ -244,15 +246,16 @@ def _long_rows(values: TaskValues) -> Iterator[Row]:
             n = values.texts_left[source, target][metric.rpartition("@")[2]] if "@" in metric else None
             is_primary = metric == values.info.metric
             drawn = replicates_of.get((source, target)) if is_primary else None
+            df = None if drawn is None else values.figure(metric, (source, target)).df
             for run, (seed, score) in enumerate(zip(seeds, scores, strict=True)):
                 rows = values.rows[source, target] if n is None else n
                 replicates = None if drawn is None else drawn[:, run].tolist()
-                yield (values.name, source, target, seed, metric, float(score), rows, replicates)
+                yield (values.name, source, target, seed, metric, float(score), rows, replicates, df)
     for (source, target), by_lambda in values.effective_n.items():
         for lambda_ in map(str, LAMBDAS):
             for seed in values.seeds[source, target]:
                 n = values.texts_left[source, target][lambda_]
-                yield (values.name, source, target, seed, f"effective_n@{lambda_}", by_lambda[lambda_], n, None)
+                yield (values.name, source, target, seed, f"effective_n@{lambda_}", by_lambda[lambda_], n, None, None)
 
 
 def _replicates(values: TaskValues) -> dict[Cell, NDArray[np.float32]]:
