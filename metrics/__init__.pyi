@@ -179,10 +179,9 @@ from .placebo import (
     placebo_domains as placebo_domains,
 )
 from .power import (
-    mean_drop_variance as mean_drop_variance,
+    expected_design_effect as expected_design_effect,
+    groups_with as groups_with,
     minimum_detectable as minimum_detectable,
-    source_drop_variance as source_drop_variance,
-    target_drop_variance as target_drop_variance,
 )
 from .precision import (
     class_df as class_df,
