@@ -16,9 +16,9 @@ import numpy as np
 
 from shiftbench.metrics.power import Variance, minimum_detectable
 from shiftbench.metrics.precision import (
-    KNOWN_GROUPS,
     MIN_RUNS,
     Floats,
+    effective_groups,
     influence_correlation,
     residual_variance,
     satterthwaite,
@@ -106,13 +106,12 @@ class Training(NamedTuple):
 
 
 class _Terms(NamedTuple):
-    """A figure's scores as arrays, shape (k,) each; ``joint`` their correlation, (k, k)."""
+    """A figure's scores as arrays, shape (k,) each."""
 
     weights: Floats
     values: Floats
     n: Floats
     df: Floats
-    joint: Floats
 
 
 class _Paired(NamedTuple):
@@ -122,7 +121,7 @@ class _Paired(NamedTuple):
         rows: which terms, shape (k,), booleans.
         weight: sum of the weights above 0.
         difference: of the scores, in [-1, 1].
-        n: effective number of texts; of groups, where fewer than ``KNOWN_GROUPS`` hold a text that tells them apart.
+        n: effective number of texts (``metrics.precision.effective_n``), by the groups that tell them apart.
     """
 
     rows: Floats
@@ -181,8 +180,13 @@ class Figure:
             np.array([min(max(score.value, 0.0), 1.0) for score in scores]),
             np.array([score.n for score in scores]),
             np.array([score.df for score in scores]),
-            influence_correlation([score.influences for score in scores], [score.test_set for score in scores]),
         )
+
+    @cached_property
+    def _joint(self) -> Floats:
+        """Return the correlation of the scores over test texts, shape (k, k)."""
+        scores = [part.score for part in self.parts]
+        return influence_correlation([score.influences for score in scores], [score.test_set for score in scores])
 
     @cached_property
     def _paired(self) -> list[_Paired]:
@@ -197,15 +201,17 @@ class Figure:
                 continue
             scores = [part.score for part, row in zip(self.parts, rows, strict=True) if row]
             apart = weights @ np.stack([score.right for score in scores])
-            known = np.count_nonzero(np.abs(apart) > 1e-12 * above) >= KNOWN_GROUPS
-            n = float(self._terms.n[rows].min()) if known else scores[0].groups
+            known = float(effective_groups(np.abs(apart))) ** 2
+            n = (known + 1) / (known / float(self._terms.n[rows].min()) + 1 / scores[0].groups)
             found.append(_Paired(rows, above, float(weights @ self._terms.values[rows]) / above, n))
         return found
 
     @cached_property
     def df(self) -> float:
         """Return Satterthwaite's degrees of freedom over test sets."""
-        return satterthwaite(*self._variances)
+        if len({part.score.test_set for part in self.parts}) == 1:
+            return float(self._terms.df.min())
+        return float(satterthwaite(*self._variances))
 
     @cached_property
     def _variances(self) -> tuple[list[float], list[float]]:
@@ -217,7 +223,7 @@ class Figure:
         variances, dfs = [], []
         for test_set in dict.fromkeys(test_sets):
             rows = [row for row, each in enumerate(test_sets) if each == test_set]
-            variances.append(max(float(spread[rows] @ terms.joint[np.ix_(rows, rows)] @ spread[rows]), 0.0))
+            variances.append(max(float(spread[rows] @ self._joint[np.ix_(rows, rows)] @ spread[rows]), 0.0))
             dfs.append(float(terms.df[rows].min()))
         return variances, dfs
 
@@ -245,7 +251,7 @@ class Figure:
                 by_set[score.test_set] = by_set.get(score.test_set, 0.0) + weight * runs.influences
             residual += sum(residual_variance(each) for each in by_set.values())
         variances, dfs = zip(*between, strict=True)
-        return Training(max(sum(variances) - residual, 0.0), satterthwaite(variances, dfs))
+        return Training(max(sum(variances) - residual, 0.0), float(satterthwaite(variances, dfs)))
 
     def _limits_of_scores(self, quantile: float) -> tuple[Floats, Floats]:
         terms = self._terms
@@ -267,11 +273,11 @@ class Figure:
         ways = []
         for sign in (1, -1):
             moved = np.where(rises, down, up) if sign > 0 else np.where(rises, up, down)
-            square = float(moved @ terms.joint @ moved)
+            square = float(moved @ self._joint @ moved)
             for paired in self._paired:
                 least = paired.weight * _least_reach(sign * paired.difference, quantile**2 / paired.n)
                 rows = moved[paired.rows]
-                joint = terms.joint[np.ix_(paired.rows, paired.rows)]
+                joint = self._joint[np.ix_(paired.rows, paired.rows)]
                 square += max(least**2 - float(rows @ joint @ rows), 0.0)
             ways.append(float(np.sqrt(max(square, 0.0))))
         return ways[0], ways[1]
@@ -309,7 +315,7 @@ class Figure:
     def _total_df(self) -> float:
         assert self.training is not None
         variances, dfs = self._variances
-        return satterthwaite([*variances, self.training.variance], [*dfs, self.training.df])
+        return float(satterthwaite([*variances, self.training.variance], [*dfs, self.training.df]))
 
     def p_above(self, limit: float, *, recipes: bool = False) -> float:
         """Return the one-sided p value against the true figure's being at most a limit; NaN without an interval."""
