@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from shiftbench.metrics.crossed import MIN_RUNS
 from shiftbench.metrics.in_domain_advantage import SCALES
+from shiftbench.metrics.precision import MIN_RUNS
 from shiftbench.scoring.comparing.shape import TRAINED_MODELS, Comparison, Difference, winner
 from shiftbench.scoring.scores.confidence_shape import ConfidenceFigures
 from shiftbench.scoring.scores.estimate import Estimate
@@ -118,6 +118,8 @@ DIFFERENCES: Schema = {
     "runs": pl.Int64,
     "figure": pl.String,
     "a_minus_b": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
     "p": pl.Float64,
     "p_corrected": pl.Float64,
     "better": pl.String,
@@ -129,8 +131,8 @@ DIFFERENCES: Schema = {
 }
 """A row for each pair, shift and figure (ST, SD, TD).
 
-``better`` is null where the corrected p is 0.05 or more; ``at_floor`` names entries (a, b, both) at chance, whose drops
-are not compared; ``about`` says what the tests are about: recipes, or these trained models; ``runs_needed`` how many
+``low``, ``high`` and ``p`` are of this one difference; ``better`` is null where the corrected p is 0.05 or more;
+``at_floor`` names entries (a, b, both) at chance, whose drops are not compared; ``about`` says what the tests are about: recipes, or these trained models; ``runs_needed`` how many
 runs of every source on either side it would take to speak of recipes, null where that is so; ``p_equivalent`` tests
 that the difference lies within ``margin`` (both null without one).
 """
@@ -283,7 +285,8 @@ def _about(pair: Comparison, task: str) -> dict[str, Any]:
 def _difference(pair: Comparison, each: Difference) -> dict[str, Any]:
     better = {"a": pair.a, "b": pair.b, None: None}[winner(each)]
     within = {"margin": pair.margin, "p_equivalent": each.p_equivalent}
-    figures = {"figure": each.figure, "a_minus_b": each.value, "p": each.p, "p_corrected": each.p_corrected}
+    figures = {"figure": each.figure, "a_minus_b": each.value, "low": each.low, "high": each.high}
+    figures |= {"p": each.p, "p_corrected": each.p_corrected}
     return {"a": pair.a, "b": pair.b, **figures, "better": better, "at_floor": each.at_floor, **within}
 
 
