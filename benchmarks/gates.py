@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from shiftbench.metrics.wilson import relative_square, wilson_interval
+from shiftbench.scoring.scores.intervals import Figure
 
 from shiftbench.metrics.crossed import influences
 from shiftbench.metrics.limits import limit_p
-from shiftbench.metrics.wilson import relative_square, wilson_interval
-from shiftbench.scoring.scores.intervals import Figure
 from shiftbench.scoring.scores.limits import LEVEL, LimitName, LimitTest, check_drop, check_score, decide
 
 _HOME, _LIMIT = 0.9, {"max_drop": 0.05, "min_score": 0.7, "max_regression": 0.01}

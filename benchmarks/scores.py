@@ -24,7 +24,6 @@ from shiftbench.builders.building.synthetic_grid import build_grid, noisy_predic
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.depth import LAMBDAS, least_deep, tte_depth
-from shiftbench.scoring.scores.replicates import N_DRAWS
 from shiftbench.scoring.scores.score import checked_predictions, score_predictions
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.timing import Timing
@@ -138,16 +137,15 @@ def _scoring(folder: DatasetFolder, path: Path) -> Iterator[Timing]:
     without = path.with_name("without-generation.parquet")
     is_generated = pl.col("id").str.contains(f"^[^/]+/({'|'.join(generated)})/")
     frame.filter(~is_generated).write_parquet(without)
-    ours, joined, ours_without, with_intervals = _medians(
+    ours, joined, ours_without = _medians(
         lambda: _score(folder, path),
         lambda: _read_and_join(folder, path),
         lambda: _score(folder, without),
-        lambda: _score(folder, path, N_DRAWS),
     )
     what = f"{len(frame):,} predictions read, checked and scored"
     cpu = _processor_seconds(lambda: _score(folder, path))
     yield Timing(name=what, seconds=ours, cpu_seconds=cpu, wanted=f"under {_LIMIT:g} s", met=ours < _LIMIT)
-    yield _timing_beside(what, ours, "reading, checking and joining them with gold alone", joined, 3)
+    yield _timing_beside(what, ours, "reading, checking and joining them with gold alone", joined, 2.5)
     # Joining predictions with gold is our work: a yardstick starts from the joined rows.
     cells, generated_cells = (list(_cells(folder, frame.filter(rows))) for rows in (~is_generated, is_generated))
     plain = _seconds_of(lambda: _plain_scores(cells))
@@ -155,9 +153,6 @@ def _scoring(folder: DatasetFolder, path: Path) -> Iterator[Timing]:
     tools = "scikit-learn, seqeval and a plain SQuAD script"
     yield _faster("the same without generated text", ours_without, tools, plain, 12)
     yield _faster("all of it, ROUGE-L too", ours, f"{tools}, rouge-score", plain + rouge, 6)
-    yield _timing_beside(
-        f"{N_DRAWS:,} bootstrap draws of everything", with_intervals - ours, "the point scores", ours, 1
-    )
 
 
 def _linear(folder: DatasetFolder, path: Path, small_folder: DatasetFolder, small_path: Path) -> Timing:
@@ -165,8 +160,8 @@ def _linear(folder: DatasetFolder, path: Path, small_folder: DatasetFolder, smal
     return _timing_beside("ten times the rows", large, "one tenth", small, 11)
 
 
-def _score(folder: DatasetFolder, path: Path, n_draws: int = 0) -> object:
-    return score_predictions(checked_predictions(path, folder), folder, n_draws=n_draws)
+def _score(folder: DatasetFolder, path: Path) -> object:
+    return score_predictions(checked_predictions(path, folder), folder)
 
 
 def _read_and_join(folder: DatasetFolder, path: Path) -> list[pl.DataFrame]:

@@ -12,13 +12,6 @@ from .accuracy_from_samples import (
 from .agreement import (
     annotator_tables as annotator_tables,
 )
-from .bootstrap import (
-    interval as interval,
-    sampling_spread as sampling_spread,
-    scenario_support as scenario_support,
-    split_half_worst as split_half_worst,
-    training_spread as training_spread,
-)
 from .calibration import (
     bin_counts as bin_counts,
     brier_scores as brier_scores,
@@ -177,12 +170,6 @@ from .limits import (
     exact_p as exact_p,
     limit_p as limit_p,
 )
-from .mover import (
-    combined_interval as combined_interval,
-    p_of_interval as p_of_interval,
-    replicate_correlation as replicate_correlation,
-    worst_interval as worst_interval,
-)
 from .multiplicity import (
     draw_sizes as draw_sizes,
     least_draws as least_draws,
@@ -202,6 +189,18 @@ from .power import (
     source_drop_variance as source_drop_variance,
     target_drop_variance as target_drop_variance,
 )
+from .precision import (
+    class_df as class_df,
+    class_size as class_size,
+    effective_n as effective_n,
+    group_influences as group_influences,
+    influence_correlation as influence_correlation,
+    satterthwaite as satterthwaite,
+    slopes as slopes,
+    square_of_interval as square_of_interval,
+    student as student,
+    wilson_limits as wilson_limits,
+)
 from .priors import (
     counts_at_prior as counts_at_prior,
     prior_fixed_accuracy as prior_fixed_accuracy,
@@ -216,14 +215,6 @@ from .qa import (
 from .ranking import (
     rank_intervals as rank_intervals,
     run_spread as run_spread,
-)
-from .resampling import (
-    group_weights as group_weights,
-    half_weights as half_weights,
-    replicate_counts as replicate_counts,
-)
-from .resolution import (
-    resolved_scenario as resolved_scenario,
 )
 from .robustness import (
     in_domain_difference as in_domain_difference,
@@ -255,16 +246,4 @@ from .tagging import (
     spans as spans,
     tag_notation as tag_notation,
     tag_scheme as tag_scheme,
-)
-from .wilson import (
-    effective_n as effective_n,
-    intraclass_correlation as intraclass_correlation,
-    relative_square as relative_square,
-    run_moments as run_moments,
-    square_of_interval as square_of_interval,
-    square_of_mean as square_of_mean,
-    wilson_interval as wilson_interval,
-)
-from .worst import (
-    posterior_worst as posterior_worst,
 )

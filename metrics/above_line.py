@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shiftbench.metrics.correlation import effective_robustness, fit_line
-from shiftbench.metrics.mover import combined_interval
 
 Floats = NDArray[np.float64]
 
@@ -96,7 +95,7 @@ class Effective(NamedTuple):
 def effective_interval(line: BaselineLine, id_score: ArrayLike, ood_score: ArrayLike) -> Effective:
     """Compute a model's effective robustness with its interval.
 
-    The ends of the model's own scores, and those of the line, enter by MOVER as independent: that errs on the wide
+    The ends of the model's own scores, and those of the line, are joined as independent: that errs on the wide
     side where scores of one model go together (mean SS and mean ST share test texts), and where baselines and model
     share test texts.
 
@@ -121,8 +120,8 @@ def effective_interval(line: BaselineLine, id_score: ArrayLike, ood_score: Array
     # The line's error and the model's error are independent, so their lengths add as squares.
     low = expected - float(np.hypot(expected - moved[0], expected - by_line[0]))
     high = expected + float(np.hypot(moved[1] - expected, by_line[1] - expected))
-    ends = combined_interval([1, -1], [away[0], expected], [away[1], low], [away[2], high], np.eye(2))
-    return Effective(value, *ends)
+    down, up = np.hypot(away[0] - away[1], high - expected), np.hypot(away[2] - away[0], expected - low)
+    return Effective(value, value - float(down), value + float(up))
 
 
 def against_others(id_scores: ArrayLike, ood_scores: ArrayLike) -> list[tuple[BaselineLine, Effective] | None]:

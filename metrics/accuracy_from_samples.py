@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shiftbench.metrics.label_sampling import group_values
-from shiftbench.metrics.wilson import MIN_GROUPS, relative_square, wilson_interval
+from shiftbench.metrics.precision import MIN_GROUPS, student, wilson_limits
 
 Floats = NDArray[np.float64]
 
@@ -69,7 +69,7 @@ def sampled_accuracy(
     Source: Angelopoulos, Duchi, Zrnic, "PPI++: efficient prediction-powered inference" (2023), the mean with power
         tuning; Zrnic and Candes, "Active statistical inference" (2024), the mean under sampling probabilities; weights
         that sum to 1 and the variance of a draw of fixed size: Hajek, "Asymptotic theory of rejective sampling" (1964);
-        the interval: Korn and Graubard (1998), as in ``wilson``.
+        the interval: Korn and Graubard (1998), as in ``precision``.
 
     >>> found = sampled_accuracy([1] * 30 + [0] * 10, [0.75] * 40, [0.1] * 40, range(40), [0.75] * 400)
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
@@ -110,7 +110,8 @@ def _interval(
     of_groups = np.bincount(groups, weights=weight)
     effective = float(of_groups.sum() ** 2 / (of_groups @ of_groups))
     n = value * (1 - value) / variance if variance > 0 and 0 < value < 1 else effective
-    return wilson_interval(value, relative_square(n, effective - 1, level=level))
+    low, high = wilson_limits(value, student(effective - 1, level) ** 2 / n)
+    return float(low), float(high)
 
 
 def _checked(

@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shiftbench.metrics.precision import student, wilson_limits
+
 Floats = NDArray[np.float64]
 
 LEVELS = ((9, 0.9), (4, 0.8))
@@ -88,11 +90,10 @@ def coverage_by_domain(inside: Sequence[ArrayLike], level: ArrayLike) -> Coverag
     >>> found.held, found.n_domains, found.share, round(found.low, 2), round(found.high, 2)
     (3, 4, 0.75, 0.3, 0.95)
     """
-    from shiftbench.metrics.wilson import relative_square, wilson_interval
-
     shares = np.array([np.mean(np.asarray(each, dtype=np.float64)) if np.size(each) else np.nan for each in inside])
     if not shares.size or np.isnan(shares).any():
         raise ValueError("coverage needs domains, each with at least one shift")
     share = float(shares.mean())
-    low, high = wilson_interval(share, relative_square(shares.size, 1e9))
-    return Coverage(int((shares >= np.asarray(level) - _SLACK).sum()), shares.size, share, low, high)
+    low, high = wilson_limits(share, float(student(np.inf)) ** 2 / shares.size)
+    held = int((shares >= np.asarray(level) - _SLACK).sum())
+    return Coverage(held, shares.size, share, float(low), float(high))

@@ -14,7 +14,6 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.boards import Board
 from shiftbench.leaderboard.board.ranks import INTERVALS, BoardRanks, Replicates
 from shiftbench.leaderboard.board.rows import CARD_LINKS
-from shiftbench.metrics.mover import combined_interval
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 LEVEL = 0.95
@@ -245,5 +244,5 @@ def _mean(
         return mean, None, None
     n = len(values)
     points, bottoms, tops = (np.array(each, dtype=np.float64) for each in (values, lows, highs))
-    low, high = combined_interval(np.full(n, 1 / n), points, bottoms, tops, np.eye(n))
-    return mean, low, high
+    low, high = mean - np.linalg.norm(points - bottoms) / n, mean + np.linalg.norm(tops - points) / n
+    return mean, float(low), float(high)

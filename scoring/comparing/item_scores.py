@@ -10,11 +10,6 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-
-from shiftbench.metrics.comparison import N_SWAPS, holm, swap_test
-from shiftbench.metrics.depth import effective_size
-from shiftbench.metrics.multiplicity import LEVEL
-from shiftbench.metrics.ranking import rank_intervals
 from shiftbench.metrics.resampling import replicate_counts
 from shiftbench.metrics.wilson import (
     MIN_GROUPS,
@@ -24,8 +19,6 @@ from shiftbench.metrics.wilson import (
     run_moments,
     wilson_interval,
 )
-from shiftbench.scoring.comparing.shape import refuse_many_swaps
-from shiftbench.scoring.scores.estimate import Estimate, Record
 from shiftbench.scoring.scores.intervals import (
     SCORE,
     Figure,
@@ -36,6 +29,13 @@ from shiftbench.scoring.scores.intervals import (
     none_if_nan,
 )
 from shiftbench.scoring.scores.replicates import N_DRAWS, Floats
+
+from shiftbench.metrics.comparison import N_SWAPS, holm, swap_test
+from shiftbench.metrics.depth import effective_size
+from shiftbench.metrics.multiplicity import LEVEL
+from shiftbench.metrics.ranking import rank_intervals
+from shiftbench.scoring.comparing.shape import refuse_many_swaps
+from shiftbench.scoring.scores.estimate import Estimate, Record
 from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
 

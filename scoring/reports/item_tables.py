@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from shiftbench.metrics.multiplicity import LEVEL
-from shiftbench.metrics.wilson import MIN_GROUPS
+from shiftbench.metrics.precision import MIN_GROUPS
 from shiftbench.scoring.comparing.item_scores import ItemComparison, ModelDifference
 from shiftbench.scoring.comparing.shape import p_text
 from shiftbench.scoring.reports.cells import scroll_box

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from shiftbench.metrics.mover import p_of_interval
+from shiftbench.scoring.scores.intervals import Figure, detectable_drop, difference, estimate, mean, weighted_sum
+from shiftbench.scoring.scores.precision import Precision
+from shiftbench.scoring.scores.replicates import N_DRAWS, TaskValues, task_values
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.comparison import holm
-from shiftbench.metrics.mover import p_of_interval
 from shiftbench.scoring.scores.confidence_shape import ConfidenceFigures
 from shiftbench.scoring.scores.difficulty import TwoScores, explain_drop
 from shiftbench.scoring.scores.domain_shape import (
@@ -23,9 +26,6 @@ from shiftbench.scoring.scores.domain_shape import (
 )
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.floors import constant_runs, is_at_floor, task_floors
-from shiftbench.scoring.scores.intervals import Figure, detectable_drop, difference, estimate, mean, weighted_sum
-from shiftbench.scoring.scores.precision import Precision
-from shiftbench.scoring.scores.replicates import N_DRAWS, TaskValues, task_values
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.scoring.scores.summary import small_domains
 from shiftbench.validation.vocabulary import ELSEWHERE, TaskKind

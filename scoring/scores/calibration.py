@@ -12,6 +12,17 @@ from functools import cache, cached_property
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from shiftbench.metrics.resampling import group_weights
+from shiftbench.scoring.scores.intervals import (
+    DROP,
+    SCORE,
+    Figure,
+    broadcast_replicates,
+    estimate,
+    estimates,
+)
+from shiftbench.scoring.scores.precision import averaged_seeds
+from shiftbench.scoring.scores.replicates import Cell, Floats, TaskValues
 
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -25,7 +36,6 @@ from shiftbench.metrics.calibration import (
     top_label_brier_scores,
 )
 from shiftbench.metrics.label_shift import adjust_to_prior, fit_temperature, label_shift_parts
-from shiftbench.metrics.resampling import group_weights
 from shiftbench.metrics.selective import excess_aurc, failure_auroc, risk_coverage
 from shiftbench.scoring.scores.confidence_shape import (
     Confidence,
@@ -36,17 +46,7 @@ from shiftbench.scoring.scores.confidence_shape import (
     ShiftConfidence,
 )
 from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.intervals import (
-    DROP,
-    SCORE,
-    Figure,
-    broadcast_replicates,
-    estimate,
-    estimates,
-)
 from shiftbench.scoring.scores.outcomes import Outcomes, Run, TargetRuns, folded_codes, target_runs
-from shiftbench.scoring.scores.precision import averaged_seeds
-from shiftbench.scoring.scores.replicates import Cell, Floats, TaskValues
 from shiftbench.scoring.scores.shape import Scores, TaskScores
 from shiftbench.validation.vocabulary import TaskKind, source_parts
 

@@ -13,7 +13,6 @@ from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import DuplicateCounts, data_path, read_statistics
 from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.values import TaskValues
 from shiftbench.scoring.scores.shape import (
     Annotators,
     NearDuplicates,
@@ -24,6 +23,7 @@ from shiftbench.scoring.scores.shape import (
     WithoutRepeats,
 )
 from shiftbench.scoring.scores.summary import task_scores
+from shiftbench.scoring.scores.values import TaskValues
 from shiftbench.validation.vocabulary import PLACEBO
 
 _MEANS = ("mean_ss", "mean_st", "mean_sd", "mean_td", "average_drop")

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from shiftbench.scoring.scores.intervals import Figure, weighted_sum
 
 from shiftbench.metrics.difficulty import Bounded, Explanation, OnScale, difficulty_verdict
 from shiftbench.metrics.in_domain_advantage import Scale
-from shiftbench.scoring.scores.intervals import Figure, weighted_sum
 
 SCALES: tuple[Scale, ...] = ("raw", "logit")
 """The scales that a verdict must hold on; the first one is shown."""

@@ -229,7 +229,9 @@ class Figure:
             runs = part.score.runs
             if runs is None or len(runs.seeds) < MIN_RUNS:
                 return None
-            by_recipe.setdefault(runs.recipe, []).append((part.weight * _slope(part.scale, part.score.value), part.score))
+            by_recipe.setdefault(runs.recipe, []).append(
+                (part.weight * _slope(part.scale, part.score.value), part.score)
+            )
         between, residual = [], 0.0
         for scores in by_recipe.values():
             runs_of = [score.runs for _, score in scores if score.runs is not None]

@@ -209,9 +209,7 @@ def _as_student(p: float, df: float) -> float:
     return p if p <= 0 or p >= 1 else float(stdtr(min(df, 1e9), ndtri(p)))
 
 
-def check_above(
-    name: LimitName, domain: str, limit: float, figure: Figure, reason: str | None = None
-) -> LimitTest:
+def check_above(name: LimitName, domain: str, limit: float, figure: Figure, reason: str | None = None) -> LimitTest:
     """Test one figure against a limit.
 
     Args:

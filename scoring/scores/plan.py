@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pydantic
+from shiftbench.metrics.wilson import effective_n, intraclass_correlation, run_moments
+from shiftbench.scoring.scores.intervals import smallest_drop
 
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import TaskInfo
@@ -25,8 +27,6 @@ from shiftbench.metrics.power import (
     source_drop_variance,
     target_drop_variance,
 )
-from shiftbench.metrics.wilson import effective_n, intraclass_correlation, run_moments
-from shiftbench.scoring.scores.intervals import smallest_drop
 from shiftbench.scoring.scores.outcomes import TargetRuns, target_runs
 from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.scoring.scores.shape import DetectableDrop

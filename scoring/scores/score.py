@@ -19,8 +19,8 @@ from shiftbench.scoring.scores.floors import mark_floors
 from shiftbench.scoring.scores.non_inferiority import add_non_inferiority, refuse_margin
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.scoring.scores.summary import encoder_name, summarise_values
-from shiftbench.scoring.scores.values import OWN, Cell, TaskValues, task_values
 from shiftbench.scoring.scores.validation_rows import read_validation, refuse_other_order, refuse_other_training
+from shiftbench.scoring.scores.values import OWN, Cell, TaskValues, task_values
 from shiftbench.validation.cards import card_beside
 from shiftbench.validation.prediction_files import PredictionFile, PredictionInput
 from shiftbench.validation.prediction_task import PredictionTask

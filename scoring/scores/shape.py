@@ -8,12 +8,12 @@ figure, the interval over training runs as well; it is empty with fewer than 5 r
 measured. A figure that is undefined, or whose predictions are missing, is null; ``missing`` says what is not there.
 """
 
-from typing import Any, Literal
+from typing import Any
 
 import pydantic
 
 from shiftbench.scoring.scores.confidence_shape import Confidence
-from shiftbench.scoring.scores.estimate import Estimate, Interval, Record, Total
+from shiftbench.scoring.scores.estimate import Estimate, Record, Total
 from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE
 
 METRIC_VERSION = "7"

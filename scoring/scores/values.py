@@ -167,7 +167,9 @@ def sampled_scores(
     totals = [outcomes.totals(run, rows) for run in runs]
     values = np.stack([outcomes.score(metric, total) for total in totals])  # (n_runs, n_weights)
     texts = [outcomes.influences(metric, run, rows, total) for run, total in zip(runs, totals, strict=True)]
-    by_group = np.stack([group_influences(each, groups, rows) for each in texts], axis=-1)  # (n_weights, n_groups, n_runs)
+    by_group = np.stack(
+        [group_influences(each, groups, rows) for each in texts], axis=-1
+    )  # (n_weights, n_groups, n_runs)
     least = (np.mean(texts, axis=0) ** 2).sum(axis=1)
     test_set = _TestSet(outcomes, groups, rows, metric)
     right = sum_by_group(rows * outcomes.example_scores[list(runs)].mean(axis=0), groups) / rows.sum(axis=1)[:, None]
@@ -223,9 +225,11 @@ class _TestSet:
             return Score(value)
         weights = self.weights[row]
         groups = effective_size(sum_by_group(weights, self.groups))
-        by_class = [effective_size(each) for each in sum_by_group(weights * self.classes, self.groups)] if (
-            self.classes is not None
-        ) else [groups]
+        by_class = (
+            [effective_size(each) for each in sum_by_group(weights * self.classes, self.groups)]
+            if (self.classes is not None)
+            else [groups]
+        )
         runs = Runs(recipe, seeds, values, influences)
         reason = None
         if groups < MIN_GROUPS:

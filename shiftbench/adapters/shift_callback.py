@@ -54,7 +54,7 @@ def shift_callback(
             predicted = pl.Series([labels[code] for code in codes])
             frame = rows.select("id", source=pl.lit(source), prediction=predicted, seed=pl.lit(0, pl.Int64))
             frame = check_predictions(frame, prediction_tasks(folder), "ShiftCallback")
-            figures = _metric_values(score_predictions(frame, folder, n_draws=0, reference=pinned).scores.tasks[0])
+            figures = _metric_values(score_predictions(frame, folder, reference=pinned).scores.tasks[0])
             kwargs["metrics"].update(figures)
             trainer.log(dict(figures))
 

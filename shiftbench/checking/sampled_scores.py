@@ -17,7 +17,7 @@ from shiftbench.metrics.accuracy_from_samples import sampled_accuracy
 from shiftbench.metrics.label_sampling import ENOUGH
 from shiftbench.scoring.reports.numbers import points
 from shiftbench.scoring.reports.plain_tables import PlainTable
-from shiftbench.scoring.scores.intervals import none_if_nan
+from shiftbench.scoring.scores.figures import none_if_nan
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 

@@ -15,7 +15,6 @@ from shiftbench.checking.inputs import as_card, as_folder, as_path, find_subset,
 from shiftbench.leaderboard.store import folder_of
 from shiftbench.notebook.results import ComparisonResult, ScoreResult
 from shiftbench.scoring.comparing.files import Entrant, compare_first
-from shiftbench.scoring.scores.replicates import N_DRAWS
 from shiftbench.scoring.scores.score import checked_predictions, score_file, token_encoder
 from shiftbench.validation.cards import Card, card_beside
 from shiftbench.validation.notices import FormerName
@@ -48,7 +47,7 @@ def score(
     *,
     reference: "str | Path | Table | None" = None,
     encoder: str | None = None,
-    n_draws: int = N_DRAWS,
+    n_draws: int | None = None,
     margin: float | None = None,
     labels_by_index: bool = False,
 ) -> ScoreResult:
@@ -64,7 +63,7 @@ def score(
         reference: predictions whose TT stands in where these have none.
         encoder: encoder of BERTScore's tokens, Hub id or path, by default the machine's (``SHIFTBENCH_ENCODER``); other
             metrics need none.
-        n_draws: bootstrap replicates behind the 95% intervals, at least 0; 0 leaves the intervals out.
+        n_draws: decides nothing from metric version 7 on, and ends with 0.4: intervals are computed, not drawn.
         margin: test whether no drop is above this fraction (0.02 is 2 points), fixed before the scores were seen.
         labels_by_index: whole numbers stand for labels: their place, from 0, in the task's list.
     Returns: the scores, as fractions: scores in [0, 1], drops in [-1, 1].
@@ -81,6 +80,8 @@ def score(
     [('pub', 'shop', 'Unknown')]
     >>> out.cleanup()
     """
+    if n_draws is not None:
+        warnings.warn("score's n_draws decides nothing now; it ends with 0.4", FormerName, stacklevel=2)
     folder = as_folder(data)
     tokens = token_encoder(folder, encoder)
     with ExitStack() as stack:
@@ -91,7 +92,6 @@ def score(
             folder,
             subset or find_subset(path, folder),
             encoder=tokens,
-            n_draws=n_draws,
             reference=pinned,
             margin=margin,
         )

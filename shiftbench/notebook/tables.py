@@ -132,9 +132,10 @@ DIFFERENCES: Schema = {
 """A row for each pair, shift and figure (ST, SD, TD).
 
 ``low``, ``high`` and ``p`` are of this one difference; ``better`` is null where the corrected p is 0.05 or more;
-``at_floor`` names entries (a, b, both) at chance, whose drops are not compared; ``about`` says what the tests are about: recipes, or these trained models; ``runs_needed`` how many
-runs of every source on either side it would take to speak of recipes, null where that is so; ``p_equivalent`` tests
-that the difference lies within ``margin`` (both null without one).
+``at_floor`` names entries (a, b, both) at chance, whose drops are not compared; ``about`` says what the tests are
+about: recipes, or these trained models; ``runs_needed`` how many runs of every source on either side it would take to
+speak of recipes, null where that is so; ``p_equivalent`` tests that the difference lies within ``margin`` (both null
+without one).
 """
 MEANS: Schema = {name: dtype for name, dtype in DIFFERENCES.items() if name not in ("n", "runs")} | {
     "ranked": pl.Boolean

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from shiftbench.metrics.in_domain_advantage import SCALES
 from shiftbench.metrics.wilson import relative_square, wilson_interval
 from shiftbench.scoring.scores.intervals import Figure
+
+from shiftbench.metrics.in_domain_advantage import SCALES
 from shiftbench.scoring.scores.summary import mean_advantage, shown_sign
 
 Floats = NDArray[np.float64]

@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
-
 from shiftbench.metrics.mover import combined_interval
 from shiftbench.metrics.resolution import UNRESOLVED, resolved_scenario
-from shiftbench.metrics.robustness import scenario
 from shiftbench.metrics.wilson import relative_square, wilson_interval
+
+from shiftbench.metrics.robustness import scenario
 
 Floats = NDArray[np.float64]
 

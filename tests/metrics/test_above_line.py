@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.special import expit, logit
+from shiftbench.metrics.wilson import relative_square, wilson_interval
 
 from shiftbench.metrics.above_line import against_others, baseline_line, effective_interval
-from shiftbench.metrics.wilson import relative_square, wilson_interval
 
 Floats = NDArray[np.float64]
 N_TEXTS = 1000

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from shiftbench.metrics.wilson import relative_square, wilson_interval
 
 from shiftbench.metrics.accuracy_from_samples import sampled_accuracy
 from shiftbench.metrics.label_sampling import (
@@ -17,7 +18,6 @@ from shiftbench.metrics.label_sampling import (
     enough_expected,
     expected_width,
 )
-from shiftbench.metrics.wilson import relative_square, wilson_interval
 from tests.metrics.sampled import Domain, simulate
 
 N, N_LABELLED = 2000, 100

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shiftbench.metrics.resampling import group_weights
 from sklearn.metrics import brier_score_loss
 
 from shiftbench.metrics.calibration import (
@@ -14,7 +15,6 @@ from shiftbench.metrics.calibration import (
     squared_calibration_error,
     top_label_brier_scores,
 )
-from shiftbench.metrics.resampling import group_weights
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 8), st.booleans(), st.integers(0, 2), st.integers(0, 4)), min_size=2, max_size=20

@@ -21,10 +21,13 @@ from shiftbench.scoring.papers.protocol.rule import (
     may_be_ood,
 )
 from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.intervals import Figure, difference, estimates
+from shiftbench.scoring.scores.figures import Figure, difference, estimates
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 Basis = Literal["reported", "data"]
+
+N_DRAWS = 10_000
+"""Normal draws of the scores behind frequencies."""
 
 
 class _Shape(pydantic.BaseModel):
@@ -62,7 +65,7 @@ class Decision(_Shape):
     reason: str | None = pydantic.Field(description="Why it is OOD, or not; null without scores")
     rival: str | None = pydantic.Field(description="The data set that it lost to, or that would replace it")
     margin: Estimate | None = pydantic.Field(description="Score by which it lost to the rival, or won")
-    frequency: float | None = pydantic.Field(description="Share of replicates in which it is chosen as OOD")
+    frequency: float | None = pydantic.Field(description="Share of draws of the scores in which it is chosen as OOD")
 
 
 class DatasetChoice(_Shape):
@@ -101,7 +104,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Probe:
-    """An ID model's scores by candidate, each with replicates; candidates may be absent."""
+    """An ID model's scores by candidate, each with its precision; candidates may be absent."""
 
     id_name: str
     model: str
@@ -189,7 +192,7 @@ def _candidate_names(study: Study) -> list[str]:
 def _all_figures(
     scores: Mapping[str, Figure], id_name: str | None, verdicts: Mapping[str, OodVerdict]
 ) -> dict[str, Figure]:
-    """Return every score, drop and margin with its replicates, by kind and name."""
+    """Return every score, drop and margin, by kind and name."""
     figures = {f"score {name}": figure for name, figure in scores.items()}
     if id_name is not None and id_name in scores:
         figures |= {
@@ -203,18 +206,20 @@ def _all_figures(
 
 
 def _frequencies(study: Study, scores: Mapping[str, Figure], id_name: str, n_ood: int) -> dict[str, float]:
-    """Count the share of replicates that choose a candidate; empty where one that may be chosen has no replicates."""
+    """Count in what share of normal draws of the scores a candidate is chosen; empty where one has no interval."""
     free = may_be_ood(study.candidates, id_name)
-    running = [name for name, may in zip(_candidate_names(study), free, strict=True) if may and name in scores]
+    names = _candidate_names(study)
+    running = [name for name, may in zip(names, free, strict=True) if may and name in scores]
     if not running or not all(scores[name].has_interval for name in running):
         return {}
-    n = min(len(scores[name].values) for name in running)
-    absent = np.full(n - 1, np.nan)
-    table = np.stack(
-        [scores[name].values[1:n] if name in running else absent for name in _candidate_names(study)], axis=-1
-    )
+    table = np.full((N_DRAWS, len(names)), np.nan)
+    for column, name in enumerate(names):
+        if name in running:
+            # A data set's own draws do not depend on which others there are.
+            rng = np.random.default_rng([*f"{study.task}/{name}".encode()])
+            table[:, column] = rng.normal(scores[name].value, scores[name].se, N_DRAWS).clip(0, 1)
     shares = frequencies(study.candidates, table, id_name, n_ood)
-    return {name: float(share) for name, share in zip(_candidate_names(study), shares, strict=True) if name in running}
+    return {name: float(share) for name, share in zip(names, shares, strict=True) if name in running}
 
 
 def _similarity_rows(similarity: Mapping[tuple[str, str], float]) -> dict[str, dict[str, float]]:

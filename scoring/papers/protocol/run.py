@@ -13,11 +13,10 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.papers.protocol.choice import DatasetChoice, Facts, MeanWords, Probe, Study, choose
 from shiftbench.scoring.papers.protocol.reported import reported_study
 from shiftbench.scoring.papers.protocol.rule import MIN_TRAIN, Candidate, choose_id
-from shiftbench.scoring.scores.intervals import Figure
-from shiftbench.scoring.scores.precision import Precision
-from shiftbench.scoring.scores.replicates import Floats, task_values
+from shiftbench.scoring.scores.figures import Figure
 from shiftbench.scoring.scores.score import checked_predictions, token_encoder
 from shiftbench.scoring.scores.summary import encoder_name
+from shiftbench.scoring.scores.values import Floats, task_values
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE, OUTSIDE_SOURCES, TOKENS, WORD, TaskKind
 
@@ -168,9 +167,8 @@ def measured_scores(
     scores: dict[str, Figure] = {}
     for (task,), rows in _common_runs(predictions.filter(source=source)).group_by("task", maintain_order=True):
         values = task_values(str(task), rows, folder, encoder=token_encoder)
-        precision = Precision(values)
         for cell in values.scores.get(metric, {}):
-            scores[names[str(task), cell[1]]] = precision.figure(metric, cell)
+            scores[names[str(task), cell[1]]] = values.figure(metric, cell)
     if not scores:
         what, cure = f"{metric} needs an encoder of tokens", "pip install 'shiftbench[encoder]'"
         raise InvalidInput(Problem(what, str(path), cure=cure))

@@ -4,9 +4,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from shiftbench.metrics.wilson import relative_square, wilson_interval
 
 from shiftbench.metrics.comparison import holm
-from shiftbench.metrics.wilson import relative_square, wilson_interval
 from shiftbench.scoring.comparing.item_scores import ItemComparison, ItemScores, compare_items
 from shiftbench.validation.report import InvalidInput
 

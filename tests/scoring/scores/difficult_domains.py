@@ -11,11 +11,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
+from shiftbench.metrics.wilson import relative_square, wilson_interval
+from shiftbench.scoring.scores.intervals import Figure
 
 from shiftbench.metrics.difficulty import Verdict
-from shiftbench.metrics.wilson import relative_square, wilson_interval
 from shiftbench.scoring.scores.difficulty import TwoScores, explain_drop
-from shiftbench.scoring.scores.intervals import Figure
 
 HOME = {"user": 0.85, "tfidf": 0.78, "embeddings": 0.81}
 """True scores at home."""

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from shiftbench.metrics.resampling import group_weights
+from shiftbench.scoring.scores.intervals import Figure, estimates
 
 from shiftbench.metrics.calibration import N_BINS
-from shiftbench.metrics.resampling import group_weights
 from shiftbench.scoring.scores.calibration import BOUNDS, TargetConfidence
-from shiftbench.scoring.scores.intervals import Figure, estimates
 
 WORLDS = {"calibrated": 0.0, "12 points too sure": 0.12}
 SIZE = 2

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
-
 from shiftbench.metrics.wilson import relative_square, wilson_interval
 from shiftbench.scoring.scores.intervals import (
     Figure,
@@ -15,6 +14,7 @@ from shiftbench.scoring.scores.intervals import (
     detectable_drops,
     difference,
 )
+
 from tests.close_figures import assert_close
 
 N, HOME = 400, 0.75

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from shiftbench.scoring.scores.intervals import Figure, Reason
 
 from shiftbench.metrics.difficulty import Verdict
 from shiftbench.scoring.scores.difficulty import TwoScores, explain_drop
-from shiftbench.scoring.scores.intervals import Figure, Reason
 from tests.scoring.scores.difficult_domains import BOTH, HARDER, HOME, SHIFTED, verdicts
 
 NONE = dict.fromkeys(HOME, 0.0)

@@ -9,14 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
+from shiftbench.metrics.resampling import group_weights
+from shiftbench.scoring.scores.intervals import DROP, Figure, Reason, difference, estimate, mean
 from sklearn.metrics import f1_score
 
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.building.synthetic_grid import noisy_predictions
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.metrics.resampling import group_weights
 from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.intervals import DROP, Figure, Reason, difference, estimate, mean
 from shiftbench.scoring.scores.score import Scored, checked_predictions, score_predictions
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.scoring.scores.tail_figures import worst

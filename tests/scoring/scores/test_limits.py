@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from scipy.stats import binomtest
-
 from shiftbench.metrics.wilson import relative_square, wilson_interval
 from shiftbench.scoring.scores.intervals import Figure, Reason
+
 from shiftbench.scoring.scores.limits import Limits, LimitTest, check_drop, check_score, decide, refuse_limits
 from shiftbench.validation.report import InvalidInput
 

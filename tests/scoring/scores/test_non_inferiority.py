@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from shiftbench.metrics.wilson import relative_square, wilson_interval
+from shiftbench.scoring.scores.intervals import Figure, Reason, TotalBounds, difference
 from typer.testing import CliRunner
 
 from shiftbench.builders.building.synthetic_grid import noisy_predictions
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.cli.command import app
-from shiftbench.metrics.wilson import relative_square, wilson_interval
 from shiftbench.scoring.reports.score_words import margin_lines
-from shiftbench.scoring.scores.intervals import Figure, Reason, TotalBounds, difference
 from shiftbench.scoring.scores.non_inferiority import AT_CHANCE, highest_bound, one_sided
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import BoundedDrop, Scores

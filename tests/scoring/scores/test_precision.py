@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from scipy.special import stdtrit
+from shiftbench.scoring.scores.precision import Precision
 
 from benchmarks.simulated_tasks import Setting, simulate_values
 from shiftbench.scoring.scores import precision
-from shiftbench.scoring.scores.precision import Precision
 
 DOCUMENTS = Setting(
     "documents in c", 0.8, 0.6, (1,) * 300, alike=0.05, metric="macro_f1", sizes_of_c=(50,) * 40

@@ -8,13 +8,11 @@ each data set, typed by a person who gives the reason in ``why``.
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
-from shiftbench.metrics.wilson import relative_square, wilson_interval
 from shiftbench.scoring.papers.protocol.choice import Facts, MeanWords, Probe, Study
 from shiftbench.scoring.papers.protocol.rule import Candidate
-from shiftbench.scoring.scores.intervals import Figure
+from shiftbench.scoring.scores.figures import Figure, Score, single
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 TASKS = {
@@ -24,7 +22,6 @@ TASKS = {
     "ner": "boss_table15_ner",
     "eqa": "boss_table18_eqa",
 }
-N_DRAWS = 10_000
 _SPREAD = {
     "accuracy": "which is exact for the accuracy of independent rows",
     "token_f1": "which is an upper bound for a mean of F1 by question",
@@ -56,7 +53,7 @@ def reported_study(task: str) -> Study:
         probe=Probe(
             id_name=str(probe["train_dataset"][0]),
             model=f"{probe['model'][0]} trained on {probe['train_dataset'][0]}",
-            scores={row["dataset"]: _drawn_figure(task, row, float(scores[row["dataset"]]) / 100) for row in rows},
+            scores={row["dataset"]: _printed_score(row, float(scores[row["dataset"]]) / 100) for row in rows},
         ),
         notes=_notes(metric),
     )
@@ -65,8 +62,8 @@ def reported_study(task: str) -> Study:
 def _notes(metric: str) -> tuple[str, ...]:
     spread = f"standard error sqrt(p (1 - p) / n), {_SPREAD[metric]}"
     notes = [
-        f"The paper prints no standard errors: intervals and frequencies are from {N_DRAWS:,} normal replicates with "
-        f"the {spread}. They do not include variation between training runs."
+        f"The paper prints no standard errors: intervals and frequencies are made of the {spread}. They do not include "
+        "variation between training runs."
     ]
     if metric == "accuracy":
         notes.append("The paper prints no class sizes: 'smallest class' is train rows / classes, an upper bound.")
@@ -104,15 +101,10 @@ def _number(text: str | None) -> float | None:
     return float(text) if text else None
 
 
-def _drawn_figure(task: str, row: dict[str, str | None], score: float) -> Figure:
-    """Draw normal replicates around a printed score; a data set's own do not depend on which others there are."""
-    n = int(row["test"] or 0)
-    rng = np.random.default_rng([*f"boss/{task}/{row['dataset']}".encode()])
-    error = (score * (1 - score) / n) ** 0.5
-    values = np.concatenate([[score], rng.normal(score, error, N_DRAWS)])
-    square = relative_square(n, df=n - 1)
-    low, high = wilson_interval(score, square)
-    return Figure(values, effective_groups=float(n), low=low, high=high, square=square)
+def _printed_score(row: dict[str, str | None], score: float) -> Figure:
+    """Return a printed score as that of independent rows."""
+    n = float(row["test"] or 0)
+    return single(Score(score, n, n - 1, row["dataset"], groups=n))
 
 
 @cache

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from shiftbench.scoring.scores.intervals import Figure, Reason
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.papers.protocol.choice import Facts, MeanWords, Probe, Study, choose
 from shiftbench.scoring.papers.protocol.report import reason_words
 from shiftbench.scoring.papers.protocol.rule import Candidate
 from shiftbench.scoring.papers.protocol.run import resolve_id_domain
-from shiftbench.scoring.scores.intervals import Figure, Reason
 
 NAMES = {"Wide": "wide", "Law": "law", "Court": "court"}
 
