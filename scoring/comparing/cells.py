@@ -106,9 +106,8 @@ class EntryTask:
         source, target, lambda_ = place
         key = (self.outside or source, target, lambda_)
         if key not in self._scores:
-            self._scores |= self._sample(
-                key[0], target, {"": None} if not lambda_ else self._weightings(source, target)
-            )
+            weightings = self._weightings(source, target) if lambda_ else {"": None}
+            self._scores.update(self._sample(key[0], target, weightings))
         return self._scores[key]
 
     def _weightings(self, source: str, target: str) -> dict[str, Floats | None]:
