@@ -16,9 +16,9 @@ import numpy as np
 
 from shiftbench.metrics.power import Variance, minimum_detectable
 from shiftbench.metrics.precision import (
-    KNOWN_GROUPS,
     MIN_RUNS,
     Floats,
+    effective_groups,
     influence_correlation,
     residual_variance,
     satterthwaite,
@@ -122,7 +122,7 @@ class _Paired(NamedTuple):
         rows: which terms, shape (k,), booleans.
         weight: sum of the weights above 0.
         difference: of the scores, in [-1, 1].
-        n: effective number of texts; of groups, where fewer than ``KNOWN_GROUPS`` hold a text that tells them apart.
+        n: effective number of texts (``metrics.precision.effective_n``), by the groups that tell them apart.
     """
 
     rows: Floats
@@ -197,15 +197,15 @@ class Figure:
                 continue
             scores = [part.score for part, row in zip(self.parts, rows, strict=True) if row]
             apart = weights @ np.stack([score.right for score in scores])
-            known = np.count_nonzero(np.abs(apart) > 1e-12 * above) >= KNOWN_GROUPS
-            n = float(self._terms.n[rows].min()) if known else scores[0].groups
+            known = float(effective_groups(np.abs(apart))) ** 2
+            n = (known + 1) / (known / float(self._terms.n[rows].min()) + 1 / scores[0].groups)
             found.append(_Paired(rows, above, float(weights @ self._terms.values[rows]) / above, n))
         return found
 
     @cached_property
     def df(self) -> float:
         """Return Satterthwaite's degrees of freedom over test sets."""
-        return satterthwaite(*self._variances)
+        return float(satterthwaite(*self._variances))
 
     @cached_property
     def _variances(self) -> tuple[list[float], list[float]]:
@@ -245,7 +245,7 @@ class Figure:
                 by_set[score.test_set] = by_set.get(score.test_set, 0.0) + weight * runs.influences
             residual += sum(residual_variance(each) for each in by_set.values())
         variances, dfs = zip(*between, strict=True)
-        return Training(max(sum(variances) - residual, 0.0), satterthwaite(variances, dfs))
+        return Training(max(sum(variances) - residual, 0.0), float(satterthwaite(variances, dfs)))
 
     def _limits_of_scores(self, quantile: float) -> tuple[Floats, Floats]:
         terms = self._terms
@@ -309,7 +309,7 @@ class Figure:
     def _total_df(self) -> float:
         assert self.training is not None
         variances, dfs = self._variances
-        return satterthwaite([*variances, self.training.variance], [*dfs, self.training.df])
+        return float(satterthwaite([*variances, self.training.variance], [*dfs, self.training.df]))
 
     def p_above(self, limit: float, *, recipes: bool = False) -> float:
         """Return the one-sided p value against the true figure's being at most a limit; NaN without an interval."""

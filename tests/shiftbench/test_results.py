@@ -31,7 +31,7 @@ def comparison(filled: Filled) -> sb.ComparisonResult:
 def id_scores(id_folder: DatasetFolder) -> sb.ScoreResult:
     task = next(iter(id_folder.manifest.tasks))
     source = str(id_folder.task(task).id_domain)
-    return sb.score(predict(id_folder, [source], 0.1, task), id_folder, n_draws=0)
+    return sb.score(predict(id_folder, [source], 0.1, task), id_folder)
 
 
 def test_shifts_are_those_of_the_scores(scores: sb.ScoreResult) -> None:
@@ -61,7 +61,7 @@ def test_depths_in_domain_and_missing(scores: sb.ScoreResult, filled: Filled) ->
     assert scores.table("depth")["lambda"].unique(maintain_order=True).to_list() == [0, 25, 50, 75, 90]
     assert len(scores.table("depth")) == 12 * 5
     assert scores.table("in_domain")["domain"].to_list() == list(filled.folder.task("nli").domains)
-    partial = sb.score(filled.files["partial"], filled.folder, n_draws=0)
+    partial = sb.score(filled.files["partial"], filled.folder)
     assert len(partial.table("missing")) == len(partial.scores.missing) > 0
     assert partial.table("shifts")["st_low"].null_count() == 6, "no draws, no intervals"
 
@@ -174,7 +174,7 @@ def test_the_matrix_says_every_figure(scores: sb.ScoreResult) -> None:
 
 
 def test_nothing_to_draw_is_told(id_scores: sb.ScoreResult, filled: Filled) -> None:
-    zero_shot = sb.score(filled.files["zero-shot"], filled.folder, n_draws=0)
+    zero_shot = sb.score(filled.files["zero-shot"], filled.folder)
     with pytest.raises(InvalidInput, match="there is nothing to draw"):
         zero_shot.plot("scenarios")
     assert len(zero_shot.plot("matrix").axes) == 3
