@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from shiftbench.scoring.comparing.claims import Claim, ClaimCheck, FigureCheck, Status
-from shiftbench.scoring.comparing.shape import Comparison, Difference, p_text, winner
-from shiftbench.scoring.comparing.words import about_lines, floor_words
+from shiftbench.scoring.comparing.shape import FIGURES, Comparison, Difference, p_text, winner
+from shiftbench.scoring.comparing.words import CORRECTED, about_lines, floor_words
 from shiftbench.scoring.reports.confidence import NAMES, brier_note, mean_rows
 from shiftbench.scoring.reports.exports import mean_name
 from shiftbench.scoring.reports.headline import near_duplicate_words
@@ -102,23 +102,31 @@ def comparison_lines(comparisons: Sequence[Comparison]) -> Iterator[RenderableTy
             where = f"{mean.task} {mean_name(mean)}{' (ranked by)' if mean.ranked else ''}"
             words = floor_words(mean.difference, ("A", "B"))
             means.append([where, *_difference(mean.difference), words or ", ".join(mean.targets)])
-        title = "A minus B in points; * = p < 0.05, corrected"
-        yield PlainTable(title, ("mean", "difference", "p", "over"), means)
+        title = "A minus B in points, 95% intervals, p alone and corrected; * = corrected p < 0.05"
+        yield PlainTable(title, ("mean", "difference", "p", "corrected", "over"), means)
         rows = []
         for shift in comparison.shifts:
-            cells = [cell for difference in shift.differences for cell in _difference(difference)]
+            cells = [
+                cell
+                for value, *p_values in map(_difference, shift.differences)
+                for cell in (value, "\n".join(filter(None, p_values)))
+            ]
             rows.append([f"{shift.task} {shift.source} -> {shift.target}", str(shift.runs), *cells])
-        yield PlainTable(title, ("shift", "runs", "ST", "p", "SD", "p", "TD", "p"), rows)
+        yield PlainTable(title, ("shift", "runs", *(word for name in FIGURES for word in (name, "p"))), rows)
         for name, only in (("A", comparison.only_a), ("B", comparison.only_b)):
             if only:
                 yield f"Only in {name}: {', '.join(only)}"
-    yield "Scores: above 0 favours A. Drops: below 0 favours A. p: two-sided, corrected over all tests here."
+    yield f"Scores: above 0 favours A. Drops: below 0 favours A. p: two-sided; {CORRECTED}."
     yield "'floor': a score behind the drop is at chance, so the drop is shown and not compared."
 
 
-def _difference(difference: Difference) -> tuple[str, str]:
-    star = "*" if winner(difference) else " "
-    return plain_points(difference.value) + star, "floor" if difference.at_floor else p_text(difference.p_corrected)
+def _difference(difference: Difference) -> tuple[str, str, str]:
+    """Return the difference with its interval, p, and p corrected."""
+    value, *interval = plain_score(difference.estimate).split(" ", 1)
+    shown = " ".join([value + ("*" if winner(difference) else ""), *interval])
+    return (
+        (shown, "floor", "") if difference.at_floor else (shown, p_text(difference.p), p_text(difference.p_corrected))
+    )
 
 
 def _warning_lines(results: Sequence[Scores]) -> Iterator[Text]:

@@ -265,7 +265,10 @@ class Figure:
                 by_set[score.test_set] = by_set.get(score.test_set, 0.0) + weight * runs.influences
             residual += sum(residual_variance(each) for each in by_set.values())
         variances, dfs = zip(*between, strict=True)
-        return Training(max(sum(variances) - residual, 0.0), float(satterthwaite(variances, dfs)))
+        total, df = float(sum(variances)), float(satterthwaite(variances, dfs))
+        variance = max(total - residual, 0.0)
+        # What is left is as uncertain as the whole was.
+        return Training(variance, df * (variance / total) ** 2 if variance > 0 else df)
 
     def _limits_of_scores(self, quantile: float) -> tuple[Floats, Floats]:
         terms = self._terms
@@ -352,7 +355,6 @@ class Figure:
 
     def _tail(self, side: int, apart: float, df: float, training: float) -> float:
         """Return the probability beyond the quantile at which the limit on one side lies ``apart`` from the figure."""
-        from scipy.optimize import brentq
         from scipy.special import stdtr
 
         def beyond(quantile: float) -> float:
@@ -361,7 +363,7 @@ class Figure:
         most = 2.0
         while beyond(most) < 0 and most < _FURTHEST:
             most *= 2
-        quantile = most if beyond(most) < 0 else brentq(beyond, 0.0, most, xtol=1e-7, rtol=1e-7)
+        quantile = most if beyond(most) < 0 else _root(beyond, most)
         return float(stdtr(min(df, 1e9), -quantile))
 
     def p_value(self, null: float = 0.0, *, recipes: bool = False) -> float:
@@ -392,6 +394,21 @@ class Figure:
         """Return the standard error over test texts: half the interval over its quantile, before it is cut."""
         quantile = float(student(self.df))
         return sum(self._ways(quantile)) / 2 / quantile
+
+
+def _root(rising: Callable[[float], float], high: float) -> float:
+    """Find where a rising function that is below 0 at 0 and not at ``high`` is 0 (false position, Illinois)."""
+    low, below, above = 0.0, rising(0.0), rising(high)
+    while high - low > 1e-8 * high and below < 0 < above:
+        middle = (low * above - high * below) / (above - below)
+        here = rising(middle)
+        if abs(here) < 1e-12:
+            return middle
+        if here < 0:
+            low, below, above = middle, here, above / 2
+        else:
+            high, above, below = middle, here, below / 2
+    return high
 
 
 UNKNOWN = Figure()

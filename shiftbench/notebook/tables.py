@@ -116,6 +116,8 @@ DIFFERENCES: Schema = {
     "runs": pl.Int64,
     "figure": pl.String,
     "a_minus_b": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
     "p": pl.Float64,
     "p_corrected": pl.Float64,
     "better": pl.String,
@@ -127,10 +129,11 @@ DIFFERENCES: Schema = {
 }
 """A row for each pair, shift and figure (ST, SD, TD).
 
-``better`` is null where the corrected p is 0.05 or more; ``at_floor`` names entries (a, b, both) at chance, whose drops
-are not compared; ``about`` says what the tests are about: recipes, or these trained models; ``runs_needed`` how many
-runs of every source on either side it would take to speak of recipes, null where that is so; ``p_equivalent`` tests
-that the difference lies within ``margin`` (both null without one).
+``low``, ``high`` and ``p`` are of this one difference; ``better`` is null where the corrected p is 0.05 or more;
+``at_floor`` names entries (a, b, both) at chance, whose drops are not compared; ``about`` says what the tests are
+about: recipes, or these trained models; ``runs_needed`` how many runs of every source on either side it would take to
+speak of recipes, null where that is so; ``p_equivalent`` tests that the difference lies within ``margin`` (both null
+without one).
 """
 MEANS: Schema = {name: dtype for name, dtype in DIFFERENCES.items() if name not in ("n", "runs")} | {
     "ranked": pl.Boolean
@@ -277,7 +280,8 @@ def _about(pair: Comparison, task: str) -> dict[str, Any]:
 def _difference(pair: Comparison, each: Difference) -> dict[str, Any]:
     better = {"a": pair.a, "b": pair.b, None: None}[winner(each)]
     within = {"margin": pair.margin, "p_equivalent": each.p_equivalent}
-    figures = {"figure": each.figure, "a_minus_b": each.value, "p": each.p, "p_corrected": each.p_corrected}
+    figures = {"figure": each.figure, "a_minus_b": each.value, "low": each.low, "high": each.high}
+    figures |= {"p": each.p, "p_corrected": each.p_corrected}
     return {"a": pair.a, "b": pair.b, **figures, "better": better, "at_floor": each.at_floor, **within}
 
 

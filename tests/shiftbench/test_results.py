@@ -25,7 +25,7 @@ def scores(filled: Filled) -> sb.ScoreResult:
 
 @pytest.fixture(scope="module")
 def comparison(filled: Filled) -> sb.ComparisonResult:
-    return sb.compare({"mine": filled.files["good"], SCRIPT: filled.files["poor"]}, filled.folder, n_swaps=2000)
+    return sb.compare({"mine": filled.files["good"], SCRIPT: filled.files["poor"]}, filled.folder)
 
 
 @pytest.fixture(scope="module")
