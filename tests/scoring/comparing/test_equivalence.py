@@ -7,11 +7,11 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
+from shiftbench.scoring.comparing.equivalence import text_errors
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.crossed import RunScores, SourcePair, crossed_test
 from shiftbench.metrics.equivalence import equivalence_p
-from shiftbench.scoring.comparing.equivalence import text_errors
 from shiftbench.scoring.comparing.files import Entrant, compare_entrants
 from shiftbench.scoring.comparing.shape import Comparison
 from shiftbench.scoring.comparing.words import about_lines

@@ -18,7 +18,6 @@ from tests.leaderboard.repeated import build_repeating_folder
 from tests.scoring.comparing.test_entries import sides
 
 
-
 def compared(folder: DatasetFolder, a: pl.DataFrame, b: pl.DataFrame, root: Path) -> Comparison:
     paths = [root / "a.parquet", root / "b.parquet"]
     for frame, path in zip((a, b), paths, strict=True):

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-import pytest
 from numpy.typing import NDArray
 
 from shiftbench.metrics.calibration import MIN_BIN_GROUPS, N_BINS
@@ -37,7 +36,12 @@ class World(NamedTuple):
 
 
 WORLDS = [
-    *(World(right, n, 1, too_sure) for right in (0.7, 0.8, 0.9, 0.95, 0.99) for n in (60, 300) for too_sure in (0, 0.5)),
+    *(
+        World(right, n, 1, too_sure)
+        for right in (0.7, 0.8, 0.9, 0.95, 0.99)
+        for n in (60, 300)
+        for too_sure in (0, 0.5)
+    ),
     *(World(right, n, 10, too_sure) for right in (0.7, 0.9, 0.95) for n in (300, 1200) for too_sure in (0, 0.5)),
 ]
 
