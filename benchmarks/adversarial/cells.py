@@ -226,7 +226,7 @@ def gate(designs: Sequence[Design], p: float, n_draws: int, rng: Rng) -> Iterato
     scores = [drawn_scores(TestSet(sizes, p, alike), n_draws, rng) for sizes, alike in designs]
     # No limit is broken, and no draw need be tested, where no domain's bound at the level that Holm begins with is.
     bounds = [sum_limits([1.0], [each], 1 - 2 * LEVEL / len(scores))[1] for each in scores]
-    is_close = (np.array(bounds) < p).any(axis=0)
+    is_close = np.any(np.array(bounds) < p, axis=0).tolist()
     passes = [not close or _passes(scores, draw, p) for draw, close in enumerate(is_close)]
     yield Drawn("gate passes", np.array(passes), np.zeros(n_draws, dtype=bool))
 
