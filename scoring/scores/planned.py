@@ -95,13 +95,18 @@ class TestSet:
         """Return how many groups are expected to hold a text of a kind that has a probability."""
         return self.scale * groups_with(probability, self.class_sizes.sum(axis=0), self.icc)
 
-    def is_known(self, recall: float) -> bool:
-        """Return whether enough groups of each class are expected to hold an error, and a right answer."""
-        return all(
-            self.scale * groups_with(kind, sizes, self.icc) >= KNOWN_GROUPS
-            for sizes in self.class_sizes
-            for kind in (recall, 1 - recall)
-        )
+    def chance_known(self, recall: float) -> float:
+        """Return the probability that enough groups of each class hold an error, and a right answer."""
+        from scipy.special import ndtr
+
+        chance = 1.0
+        for sizes in self.class_sizes:
+            n_groups = self.scale * np.count_nonzero(sizes)
+            for kind in (recall, 1 - recall):
+                holding = self.scale * groups_with(kind, sizes, self.icc)
+                spread = np.sqrt(max(holding * (1 - holding / n_groups), 1e-9))
+                chance *= float(ndtr((holding - KNOWN_GROUPS + 0.5) / spread))
+        return chance
 
     def score(self, recall: float, influences: Floats, right: Floats) -> Score:
         """Build the score that a study is expected to have which sees a recall.
@@ -116,7 +121,9 @@ class TestSet:
             return Score(value, 1.0, 1.0, self.name, influences, right, self.groups, self.no_interval)
         least = self.answers.variance(recall) / self.n
         variance, size = least * self.seen_design_effect, class_size(self.class_groups)
-        n = effective_n(value, variance, least, size, is_known=self.is_known(recall))
+        chance = self.chance_known(recall)
+        known, unknown = (effective_n(value, variance, least, size, is_known=is_known) for is_known in (True, False))
+        n = 1 / (chance / known + (1 - chance) / unknown)
         df = self.groups - 1
         if len(self.class_groups) > 1:
             df = min(df, class_df(self.class_groups))
@@ -195,12 +202,23 @@ class Design:
         se = float(np.sqrt(weights @ spread))
         if se == 0:
             return drop
-        true = self._figure(recalls, recalls, runs)
-        quantile = float(student(true.total_df if runs else true.df, 2 * POWER - 1))
-        seen = self._values(recalls) - quantile * spread / se
+        seen = self._values(recalls) - self._quantile(runs) * spread / se
         recalls_seen = [cell.target.answers.recall(value) for cell, value in zip(self.cells, seen, strict=True)]
         study = self._figure(recalls, recalls_seen, runs)
         return study.limits(1 - LEVEL / n_tests, recipes=runs > 0)[0]
+
+    def _quantile(self, runs: int) -> float:
+        """Return how many standard errors of luck 80% of studies exceed; a drop hardly changes it."""
+        if runs not in self._quantiles:
+            recalls = self._recalls([0.0] * len(self.cells))
+            without = self._figure(recalls, recalls, runs)
+            df = without.total_df if runs else without.df
+            self._quantiles[runs] = float(student(df, 2 * POWER - 1))
+        return self._quantiles[runs]
+
+    @cached_property
+    def _quantiles(self) -> dict[int, float]:
+        return {}
 
     def _recalls(self, drops: Sequence[float]) -> list[float]:
         return [

@@ -76,7 +76,9 @@ def test_groups_that_hold_an_error_are_as_many_as_are_drawn(probability: float, 
     if correlation:
         chances = rng.beta(probability * spread, (1 - probability) * spread, size=chances.shape)
     found = (rng.binomial(sizes, chances) > 0).sum(axis=1)
-    assert groups_with(probability, sizes, correlation) == pytest.approx(found.mean(), abs=4 * found.std() / np.sqrt(5000))
+    assert groups_with(probability, sizes, correlation) == pytest.approx(
+        found.mean(), abs=4 * found.std() / np.sqrt(5000)
+    )
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.2])

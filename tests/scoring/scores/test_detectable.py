@@ -5,32 +5,34 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
-from shiftbench.metrics.wilson import relative_square, wilson_interval
-from shiftbench.scoring.scores.intervals import (
+
+from shiftbench.scoring.scores.figures import (
     Figure,
     Reason,
-    TotalBounds,
+    Runs,
+    Score,
     detectable_drop,
     detectable_drops,
     difference,
+    single,
 )
-
-from tests.close_figures import assert_close
 
 N, HOME = 400, 0.75
 
 
-def score(right: int) -> Figure:
-    """Return an accuracy on N texts with its interval, and replicates that are unrelated to anything."""
-    square = relative_square(N, N - 1)
-    low, high = wilson_interval(right / N, square)
-    return Figure(np.array([right / N, *[right / N] * 3]), N, low=low, high=high, square=square)
+def score(right: int, test_set: str, df: float = N - 1.0, runs: Runs | None = None) -> Score:
+    """Return an accuracy on N texts."""
+    return Score(right / N, N, df, test_set, np.zeros(N), groups=N, runs=runs)
+
+
+def drop_of(home: int, away: int, df: float = N - 1.0) -> Figure:
+    return difference(single(score(home, "A", df)), single(score(away, "B", df)))
 
 
 def test_is_the_two_quantiles_times_the_standard_error() -> None:
-    found = detectable_drop(difference(score(300), score(300)), n_tests=20)
-    se = np.sqrt(2 * HOME * (1 - HOME) / N)
-    one, shared = ((stats.t.ppf(1 - 0.025 / tests, N - 1) + stats.t.ppf(0.8, N - 1)) * se for tests in (1, 20))
+    found = detectable_drop(drop_of(300, 300), n_tests=20)
+    se, df = np.sqrt(2 * HOME * (1 - HOME) / N), 2 * (N - 1)
+    one, shared = ((stats.t.ppf(1 - 0.025 / tests, df) + stats.t.ppf(0.8, df)) * se for tests in (1, 20))
     assert found is not None
     assert found.models == pytest.approx(one, rel=0.01)  # Wilson's interval is a little shorter
     assert found.models_corrected == pytest.approx(shared, rel=0.01)
@@ -39,45 +41,52 @@ def test_is_the_two_quantiles_times_the_standard_error() -> None:
 
 
 def test_a_drop_of_that_size_is_found_in_four_studies_of_five() -> None:
-    found = detectable_drop(difference(score(200), score(200)))
+    found = detectable_drop(drop_of(200, 200))
     assert found is not None
     rng = np.random.default_rng(1)
     # Around 50% a score's variance hardly depends on the score, so that the drop leaves it as it is.
     home, away = (rng.binomial(N, 0.5 + sign * found.models / 2, 1_000) for sign in (1, -1))
-    studies = [difference(score(int(one)), score(int(other))) for one, other in zip(home, away, strict=True)]
+    studies = [drop_of(int(one), int(other)) for one, other in zip(home, away, strict=True)]
     share = np.mean([study.low is not None and study.low > 0 for study in studies])
     assert share == pytest.approx(0.8, abs=0.04)  # three standard errors of 1,000 studies
 
 
 def test_the_observed_drop_has_no_part_in_it() -> None:
-    drop = difference(score(300), score(300))
-    moved = replace(drop, values=drop.values + 0.2, low=(drop.low or 0) + 0.2, high=(drop.high or 0) + 0.2)
-    assert_close(detectable_drop(moved), detectable_drop(drop))
+    found, mirrored = (detectable_drop(drop_of(*right)) for right in ((300, 100), (300, 300)))
+    assert found is not None
+    assert mirrored is not None
+    # 25% varies as 75% does; limits that are added up as squares differ a little.
+    assert found.models == pytest.approx(mirrored.models, rel=0.005)
 
 
 def test_training_runs_add_to_it() -> None:
-    drop = difference(score(300), score(300))
-    found = detectable_drop(drop, TotalBounds(-0.1, 0.1, training_variance=0.02**2, training_df=4.0), n_tests=20)
+    moved = np.array([-2.0, -1.0, 0.0, 1.0, 2.0]) * 0.02 * np.sqrt(2)  # a mean of 5 with a standard error of 2 points
+    runs = Runs("A", tuple(range(5)), HOME + moved, np.zeros((N, 5)))
+    steady = runs._replace(recipe="B", values=np.full(5, HOME))
+    drop = difference(single(score(300, "A", runs=runs)), single(score(300, "B", runs=steady)))
+    found = detectable_drop(drop, n_tests=20)
     assert found is not None
     assert found.recipe is not None
     assert found.recipe_corrected is not None
-    se = np.hypot(np.sqrt(2 * HOME * (1 - HOME) / N), 0.02)
-    dof = se**4 / (0.02**4 / 4 + (2 * HOME * (1 - HOME) / N) ** 2 / (N - 1))
+    texts = 2 * HOME * (1 - HOME) / N
+    se = np.hypot(np.sqrt(texts), 0.02)
+    dof = se**4 / (0.02**4 / 4 + texts**2 / (2 * (N - 1)))
     assert found.recipe == pytest.approx((stats.t.ppf(0.975, dof) + stats.t.ppf(0.8, dof)) * se, rel=0.01)
     assert found.models < found.recipe < found.recipe_corrected
 
 
 def test_few_degrees_of_freedom_of_the_interval_count() -> None:
-    """Check that an interval made with t(9) is taken apart with t(9), however many groups there are."""
-    se, reach = 0.02, 0.02 * float(stats.t.ppf(0.975, 9))
-    drop = Figure(np.array([0.1, 0.1]), 500, low=0.1 - reach, high=0.1 + reach, own_df=9)
+    """Check that an interval made with t(18) is taken apart with t(18), however many texts there are."""
+    drop = drop_of(200, 200, df=9.0)
+    assert drop.low is not None
+    assert drop.high is not None
+    se = (drop.high - drop.low) / 2 / stats.t.ppf(0.975, 18)
     found = detectable_drop(drop)
     assert found is not None
-    assert found.models == pytest.approx(float(stats.t.ppf(0.975, 9) + stats.t.ppf(0.8, 9)) * se)
+    assert found.models == pytest.approx(float(stats.t.ppf(0.975, 18) + stats.t.ppf(0.8, 18)) * se)
 
 
 def test_without_an_interval_there_is_none() -> None:
-    few = replace(score(300), low=None, high=None, no_interval=Reason.FEW_GROUPS)
-    assert detectable_drops({"sd": difference(few, score(300)), "td": difference(score(300), score(300))}).keys() == {
-        "td"
-    }
+    few = single(replace(score(300, "A"), no_interval=Reason.FEW_GROUPS))
+    drops = {"sd": difference(few, single(score(300, "B"))), "td": drop_of(300, 300)}
+    assert detectable_drops(drops).keys() == {"td"}
