@@ -17,7 +17,6 @@ import numpy as np
 from shiftbench.metrics.depth import effective_size
 from shiftbench.metrics.power import LEVEL, POWER, Answers, Floats, expected_design_effect, groups_with
 from shiftbench.metrics.precision import (
-    KNOWN_GROUPS,
     MIN_GROUPS,
     class_df,
     class_size,
@@ -29,6 +28,8 @@ from shiftbench.scoring.scores.figures import DROP, Figure, Part, Reason, Score,
 
 _ACCURACY = 1e-5
 """Within which a smallest drop is found."""
+_ENOUGH = 200
+"""Groups on which models differ above which more of them change nothing."""
 
 
 @dataclass(frozen=True)
@@ -95,18 +96,10 @@ class TestSet:
         """Return how many groups are expected to hold a text of a kind that has a probability."""
         return self.scale * groups_with(probability, self.class_sizes.sum(axis=0), self.icc)
 
-    def chance_known(self, recall: float) -> float:
-        """Return the probability that enough groups of each class hold an error, and a right answer."""
-        from scipy.special import ndtr
-
-        chance = 1.0
-        for sizes in self.class_sizes:
-            n_groups = self.scale * np.count_nonzero(sizes)
-            for kind in (recall, 1 - recall):
-                holding = self.scale * groups_with(kind, sizes, self.icc)
-                spread = np.sqrt(max(holding * (1 - holding / n_groups), 1e-9))
-                chance *= float(ndtr((holding - KNOWN_GROUPS + 0.5) / spread))
-        return chance
+    def holding(self, recall: float) -> float:
+        """Return how many groups are expected to hold the errors, or right answers, of the class with the fewest."""
+        kinds = (recall, 1 - recall)
+        return self.scale * min(groups_with(kind, sizes, self.icc) for sizes in self.class_sizes for kind in kinds)
 
     def score(self, recall: float, influences: Floats, right: Floats) -> Score:
         """Build the score that a study is expected to have which sees a recall.
@@ -121,12 +114,8 @@ class TestSet:
             return Score(value, 1.0, 1.0, self.name, influences, right, self.groups, self.no_interval)
         least = self.answers.variance(recall) / self.n
         variance, size = least * self.seen_design_effect, class_size(self.class_groups)
-        chance = self.chance_known(recall)
-        known, unknown = (effective_n(value, variance, least, size, is_known=is_known) for is_known in (True, False))
-        n = 1 / (chance / known + (1 - chance) / unknown)
-        df = self.groups - 1
-        if len(self.class_groups) > 1:
-            df = min(df, class_df(self.class_groups))
+        n = float(effective_n(value, variance, least, size, self.holding(recall)))
+        df = min(self.groups - 1, float(class_df(self.class_groups)))
         return Score(value, n, df, self.name, influences, right, self.groups)
 
 
@@ -279,14 +268,14 @@ class Design:
             return 0
         at_home, other = rows[0], rows[-1]
         share = self._discordance((true[at_home], true[other]), (seen[at_home], seen[other]))
-        return min(int(target.n_groups_with(share)), KNOWN_GROUPS)
+        return min(round(target.n_groups_with(share)), _ENOUGH)
 
     def _training(self, runs: int) -> Training:
         by_source: dict[str, float] = {}
         for cell in self.cells:
             by_source[cell.source] = by_source.get(cell.source, 0.0) + self.run_sd**2 * cell.weight**2 / runs
         variances = list(by_source.values())
-        return Training(sum(variances), satterthwaite(variances, [runs - 1.0] * len(variances)))
+        return Training(sum(variances), float(satterthwaite(variances, [runs - 1.0] * len(variances))))
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def test_the_example_of_an_own_baseline_predicts(synthetic: DatasetFolder, tmp_p
     own: dict[str, Any] = {"__name__": "length"}
     exec(compile(code, "length.py", "exec"), own)
     own["main"]("sa", synthetic.path, tmp_path / "p.parquet")
-    (task,) = score_file(tmp_path / "p.parquet", synthetic, n_draws=0).tasks
+    (task,) = score_file(tmp_path / "p.parquet", synthetic).tasks
     assert len(task.shifts) == 12
     assert pl.read_parquet(tmp_path / "p.parquet")["prediction"].n_unique() > 1
 

@@ -168,7 +168,7 @@ def test_the_rows_of_the_floor_score_as_their_predictions_do(real_raw: Path, tmp
     frame.with_columns(prediction=pl.lit("neutral")).write_parquet(tmp_path / "neutral.parquet")
     for name in ("majority", "neutral"):
         kept = _kept_tasks(f"boss-nli/{name}")[0]["id_ood"]
-        (task,) = score_file(tmp_path / f"{name}.parquet", folder, n_draws=0).tasks
+        (task,) = score_file(tmp_path / f"{name}.parquet", folder).tasks
         assert task.id_ood is not None
         found = {"mean_ood": task.id_ood.mean_ood.value, "id": task.id_ood.id.value}
         assert found == {key: kept[key]["value"] for key in found}

@@ -41,11 +41,9 @@ def confident(folder: DatasetFolder, seeds: int = 2, split: str = "test") -> pl.
     return pl.concat(parts).select("source", "id", "prediction", "seed", "confidence", "probabilities")
 
 
-def score(frame: pl.DataFrame, folder: DatasetFolder, n_draws: int = 200) -> Scores:
+def score(frame: pl.DataFrame, folder: DatasetFolder) -> Scores:
     """Check and score a prediction frame."""
-    return score_predictions(
-        check_predictions(frame, [folder.prediction_task(TASK)], "p"), folder, n_draws=n_draws
-    ).scores
+    return score_predictions(check_predictions(frame, [folder.prediction_task(TASK)], "p"), folder).scores
 
 
 def write_confident(folder: DatasetFolder, place: Path, seeds: int = 1) -> tuple[Path, Path]:

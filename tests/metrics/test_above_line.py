@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.special import expit, logit
-from shiftbench.metrics.wilson import relative_square, wilson_interval
 
 from shiftbench.metrics.above_line import against_others, baseline_line, effective_interval
+from shiftbench.metrics.precision import student, wilson_limits
 
 Floats = NDArray[np.float64]
 N_TEXTS = 1000
 
 
 def with_ends(score: float) -> list[float]:
-    return [score, *wilson_interval(score, relative_square(N_TEXTS, df=N_TEXTS - 1))]
+    return [score, *map(float, wilson_limits(score, student(N_TEXTS - 1) ** 2 / N_TEXTS))]
 
 
 @pytest.mark.parametrize("n_baselines", [3, 5, 12])

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from shiftbench.metrics.wilson import relative_square, wilson_interval
 
 from shiftbench.metrics.accuracy_from_samples import sampled_accuracy
 from shiftbench.metrics.label_sampling import (
@@ -18,6 +17,7 @@ from shiftbench.metrics.label_sampling import (
     enough_expected,
     expected_width,
 )
+from shiftbench.metrics.precision import student, wilson_limits
 from tests.metrics.sampled import Domain, simulate
 
 N, N_LABELLED = 2000, 100
@@ -75,7 +75,7 @@ def test_labels_alone_at_random_are_wilson() -> None:
     correct = np.repeat([1.0, 0.0], [33, 7])
     found = sampled_accuracy(correct, np.full(40, 0.6), np.full(40, 0.01), np.arange(40), np.full(4000, 0.6), trust=0)
     assert found.value == 33 / 40
-    assert (found.random_low, found.random_high) == pytest.approx(wilson_interval(33 / 40, relative_square(40, 39)))
+    assert (found.random_low, found.random_high) == pytest.approx(wilson_limits(33 / 40, student(39) ** 2 / 40))
 
 
 def test_everything_labelled_leaves_no_chance_of_drawing() -> None:

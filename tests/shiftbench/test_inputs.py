@@ -127,7 +127,7 @@ def test_python_scores_what_the_file_covers(few_folder: DatasetFolder) -> None:
     few, label = few_folder.test("nli", "fewshot"), few_folder.task("nli").labels[0]
     first = few["domain"][0]
     rows = {"source": first, "id": few["id"], "prediction": [label] * len(few)}
-    assert sb.score(rows, few_folder, n_draws=0).scores.subset == "fewshot"
+    assert sb.score(rows, few_folder).scores.subset == "fewshot"
     assert sb.validate(rows, few_folder)["n"].sum() == len(few)
     with pytest.raises(InvalidInput, match="cover the subset 'fewshot', not all test ids"):
-        sb.score(rows, few_folder, "all", n_draws=0)
+        sb.score(rows, few_folder, "all")

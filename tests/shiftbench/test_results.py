@@ -10,11 +10,12 @@ from matplotlib.figure import Figure
 
 import shiftbench as sb
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.metrics.in_domain_advantage import SCALES
 from shiftbench.notebook.tables import COMPARISON_TABLES, SCORE_TABLES, SUMMARY
 from shiftbench.scoring.scores.shape import Scores, Summary
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible, predict
+
+HOME_ADVANTAGE = ("home_advantage_raw", "home_advantage_log", "home_advantage_logit")
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +25,14 @@ def scores(filled: Filled) -> sb.ScoreResult:
 
 @pytest.fixture(scope="module")
 def comparison(filled: Filled) -> sb.ComparisonResult:
-    return sb.compare({"mine": filled.files["good"], SCRIPT: filled.files["poor"]}, filled.folder, n_swaps=2000)
+    return sb.compare({"mine": filled.files["good"], SCRIPT: filled.files["poor"]}, filled.folder)
 
 
 @pytest.fixture(scope="module")
 def id_scores(id_folder: DatasetFolder) -> sb.ScoreResult:
     task = next(iter(id_folder.manifest.tasks))
     source = str(id_folder.task(task).id_domain)
-    return sb.score(predict(id_folder, [source], 0.1, task), id_folder, n_draws=0)
+    return sb.score(predict(id_folder, [source], 0.1, task), id_folder)
 
 
 def test_shifts_are_those_of_the_scores(scores: sb.ScoreResult) -> None:
@@ -51,9 +52,11 @@ def test_a_summary_has_every_plain_figure(scores: sb.ScoreResult) -> None:
     split_half = {"worst_sd_split_half", "worst_td_split_half", "scenario_chi_square_p"}
     assert set(Summary.model_fields) - mappings - split_half == {
         name for name in SUMMARY if not name.endswith(("_low", "_high", "_unrepeated")) and "_detectable" not in name
-    } - {"task", "metric", "next_domain_st", "next_domain_drop", *(f"home_advantage_{scale}" for scale in SCALES)}
+    } - {"task", "metric", "next_domain_st", "next_domain_drop", *HOME_ADVANTAGE}
     (row,) = scores.table("summary").to_dicts()
     assert row["mean_st"] == scores.scores.tasks[0].summary.mean_st.value
+    gone = [*HOME_ADVANTAGE, "home_advantage", "worst_sd_posterior", "worst_td_posterior"]
+    assert [row[name] for name in gone] == [None] * len(gone)
     assert row["average_drop"] == pytest.approx(row["mean_sd"])
 
 
@@ -61,7 +64,7 @@ def test_depths_in_domain_and_missing(scores: sb.ScoreResult, filled: Filled) ->
     assert scores.table("depth")["lambda"].unique(maintain_order=True).to_list() == [0, 25, 50, 75, 90]
     assert len(scores.table("depth")) == 12 * 5
     assert scores.table("in_domain")["domain"].to_list() == list(filled.folder.task("nli").domains)
-    partial = sb.score(filled.files["partial"], filled.folder, n_draws=0)
+    partial = sb.score(filled.files["partial"], filled.folder)
     assert len(partial.table("missing")) == len(partial.scores.missing) > 0
     assert partial.table("shifts")["st_low"].null_count() == 6, "no draws, no intervals"
 
@@ -174,7 +177,7 @@ def test_the_matrix_says_every_figure(scores: sb.ScoreResult) -> None:
 
 
 def test_nothing_to_draw_is_told(id_scores: sb.ScoreResult, filled: Filled) -> None:
-    zero_shot = sb.score(filled.files["zero-shot"], filled.folder, n_draws=0)
+    zero_shot = sb.score(filled.files["zero-shot"], filled.folder)
     with pytest.raises(InvalidInput, match="there is nothing to draw"):
         zero_shot.plot("scenarios")
     assert len(zero_shot.plot("matrix").axes) == 3

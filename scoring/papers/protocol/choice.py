@@ -154,7 +154,7 @@ def choose(study: Study, id_name: str | None, n_ood: int) -> DatasetChoice:
     verdicts: dict[str, OodVerdict] = {}
     shares: dict[str, float] = {}
     if probe and id_name is not None:
-        points = [scores[name].values[0] if name in scores else np.nan for name in _candidate_names(study)]
+        points = [scores[name].value if name in scores else np.nan for name in _candidate_names(study)]
         verdicts = explain(study.candidates, points, id_name, n_ood)
         shares = _frequencies(study, scores, id_name, n_ood)
     figures = estimates(_all_figures(scores, id_name, verdicts))

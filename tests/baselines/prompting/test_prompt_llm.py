@@ -67,7 +67,7 @@ def test_gold_answers_of_every_kind_get_full_marks(
     frame, card = run(grid, server, out, task, protocol=PromptProtocol(protocol), shots=2, source=["d0"])
     assert set(frame["source"]) == {"d0"}
     assert sorted(frame["id"]) == sorted(grid.test(task)["id"])
-    (scores,) = score_file(out, grid, encoder=LetterTokens(), n_draws=0).tasks  # type: ignore[arg-type]
+    (scores,) = score_file(out, grid, encoder=LetterTokens()).tasks  # type: ignore[arg-type]
     values = [shift.st.value for shift in scores.shifts] + [shift.ss.value for shift in scores.shifts]
     assert values
     assert values == pytest.approx([1.0] * len(values))
@@ -79,7 +79,7 @@ def test_entities_of_boss_from_the_id_domain(boss: DatasetFolder, server: ChatSe
     frame, card = run(boss, server, tmp_path / "p.parquet", "ner", target=["few_nerd", "wnut"])
     assert set(frame["source"]) == {"few_nerd"}
     assert card.shots == 7
-    (scores,) = score_file(tmp_path / "p.parquet", boss, n_draws=0).tasks
+    (scores,) = score_file(tmp_path / "p.parquet", boss).tasks
     # A word that stands twice in a text and is named once is tagged in both places.
     assert all(shift.st.value > 0.95 for shift in scores.shifts)
 
@@ -104,7 +104,7 @@ def test_few_shots_make_a_grid_of_the_domains_of_the_fewshot_subset(
     assert "asking about 180 rows: 60 test rows of subset 'fewshot', 3 runs\n" in heard.text
     assert (card.subset, card.shots, card.paradigm) == ("fewshot", 4, "few-shot")
     assert card.tokens == 12 * len(server.asked)
-    (scores,) = score_file(tmp_path / "p.parquet", synthetic, "fewshot", n_draws=0).tasks
+    (scores,) = score_file(tmp_path / "p.parquet", synthetic, "fewshot").tasks
     assert len(scores.shifts) == 4
     for body in server.asked:
         labels = [message["content"] for message in body["messages"] if message["role"] == "assistant"]
@@ -120,7 +120,7 @@ def test_without_shots_there_is_no_source(synthetic: DatasetFolder, server: Chat
     assert [message["role"] for message in server.asked[0]["messages"]] == ["system", "user"]
     assert card.paradigm == "zero-shot"
     assert card.cost_usd == pytest.approx(len(server.asked) * (10 * 100 + 2 * 1_000) / 1e6)
-    score_file(tmp_path / "p.parquet", synthetic, n_draws=0)
+    score_file(tmp_path / "p.parquet", synthetic)
 
 
 def test_a_rerun_asks_nothing_and_writes_the_same(

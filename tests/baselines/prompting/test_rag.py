@@ -45,7 +45,7 @@ def test_the_nearest_texts_are_shown_nearest_last(
     assert frame["prediction"].to_list() == [by_text[text][-1][1] for text in rows["text"]]
     card = read_card(out.with_name("p.card.yaml"))
     assert (card.paradigm, card.shots, card.name) == ("retrieval", 3, "RAG: m, 3 nearest texts")
-    score_file(out, synthetic, n_draws=0)
+    score_file(out, synthetic)
 
 
 def test_tags_are_labelled_in_the_same_way(
@@ -56,4 +56,4 @@ def test_tags_are_labelled_in_the_same_way(
     rag.main("ner", boss.path, tmp_path / "p.parquet", "m", server.url, target=["wnut"])
     predictions = pl.read_parquet(tmp_path / "p.parquet")["prediction"]
     assert predictions.str.split(" ").list.len().to_list() == [8] * 40
-    score_file(tmp_path / "p.parquet", boss, n_draws=0)
+    score_file(tmp_path / "p.parquet", boss)

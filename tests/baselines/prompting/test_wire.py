@@ -92,7 +92,7 @@ def test_labels_are_scored_by_their_own_tokens(synthetic: DatasetFolder, server:
     assert set(frame["prediction"]) == {"negative"}
     assert frame["confidence"].to_list() == pytest.approx([expected["negative"] / total] * len(frame))
     assert frame["probabilities"][0].to_list() == pytest.approx([expected.get(each, 0) / total for each in labels])
-    score_file(out, synthetic, n_draws=0)
+    score_file(out, synthetic)
     n_asked = len(server.asked)
     assert run(synthetic, server, out, score_labels=True).equals(frame.drop("probabilities"))
     assert len(server.asked) == n_asked

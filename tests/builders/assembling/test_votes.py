@@ -92,7 +92,7 @@ def test_pages_and_the_terminal_show_them_beside_scores(tmp_path: Path) -> None:
     )  # fmt: skip
     folder = DatasetFolder.open(tmp_path / "data")
     labels_with_errors(folder, "claims", ("attic", "cellar"), 0.2).write_parquet(tmp_path / "p.parquet")
-    scores = score_file(tmp_path / "p.parquet", folder, n_draws=0)
+    scores = score_file(tmp_path / "p.parquet", folder)
     found = scores.tasks[0].annotators
     assert found is not None
     assert found.others == {name: each.others["accuracy"] for name, each in task.annotators.items()}

@@ -259,10 +259,10 @@ def test_predictions_for_a_withheld_domain_are_refused_in_words(mixed: DatasetFo
 def test_predictions_for_what_is_there_are_scored(mixed: DatasetFolder, tmp_path: Path) -> None:
     public = public_copy(mixed, tmp_path / "public")
     file = predictions(public, "kitchen", tmp_path / "predictions.parquet")
-    (task,) = score_file(file, public, n_draws=0).tasks
+    (task,) = score_file(file, public).tasks
     assert task.domains == ("kitchen", "orchard", "workshop")
     # The same file is a part of the grid of the full folder, which names what is missing.
-    with_gaps = score_file(file, mixed, n_draws=0)
+    with_gaps = score_file(file, mixed)
     assert with_gaps.tasks[0].domains == ("harbour", "kitchen", "orchard", "workshop")
 
 

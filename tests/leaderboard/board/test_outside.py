@@ -55,7 +55,7 @@ def test_one_that_lacks_a_target_is_not_ranked_and_both_pages_say_the_same(index
     facts = filled.folder.test("nli", columns=["id", "domain"])
     placed = predictions.join(facts, on="id").filter(pl.col("domain") != lost)
     placed = placed.rename({"domain": "target"}).with_columns(task=pl.lit("nli"), seed=pl.lit(0, pl.Int64))
-    scores = score_predictions(placed, filled.folder, n_draws=0).scores
+    scores = score_predictions(placed, filled.folder).scores
     task = scores.tasks[0]
     assert not is_ranked(task)
     lines = unranked_lines(scores, task)

@@ -43,7 +43,7 @@ def predictions(synthetic: DatasetFolder, tmp_path: Path) -> Path:
 
 
 def scored_elsewhere(folder: DatasetFolder, path: Path) -> Scores:
-    return score_file(path, folder, n_draws=50)
+    return score_file(path, folder)
 
 
 def test_report_and_terminal_mark_it(synthetic: DatasetFolder, predictions: Path) -> None:

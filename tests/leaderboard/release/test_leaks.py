@@ -36,7 +36,7 @@ def exact_scores(folder: DatasetFolder, path: Path) -> Callable[[pl.DataFrame], 
 
     def shown(file: pl.DataFrame) -> dict[tuple[str, str], float | None]:
         file.write_parquet(path)
-        (task,) = score_predictions(checked_predictions(path, folder), folder, n_draws=0).scores.tasks
+        (task,) = score_predictions(checked_predictions(path, folder), folder).scores.tasks
         accuracies = {(part.domain, part.domain): part.secondary["accuracy"] for part in task.in_domain}
         accuracies |= {(shift.source, shift.target): shift.secondary["accuracy"] for shift in task.shifts}
         return {cell: None if value is None else round(value, 3) for cell, value in accuracies.items()}

@@ -24,7 +24,7 @@ def schema(name: str) -> Any:
 def shared_entry(folder: DatasetFolder, predictions: pl.DataFrame, **facts: Any) -> SharedEntry:
     """Return an entry as it is shared; ``facts`` are of the card."""
     card = Card(**{"name": "A model", "paradigm": "fine-tuned", "data": folder.content_hash, **facts})
-    scores = score_predictions(predictions, folder, n_draws=200).scores
+    scores = score_predictions(predictions, folder).scores
     return SharedEntry(scores, card, folder.manifest, dataset="org/data", model="lab/model")
 
 

@@ -20,7 +20,7 @@ LOSS = Estimate(value=0.034, low=0.025, high=0.043)
 def scores(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Scores:
     path = tmp_path_factory.mktemp("verdict") / "preds.parquet"
     predict(synthetic, list(synthetic.task("nli").domains), 0.2).write_parquet(path)
-    return score_predictions(checked_predictions(path, synthetic), synthetic, n_draws=50).scores
+    return score_predictions(checked_predictions(path, synthetic), synthetic).scores
 
 
 @pytest.fixture

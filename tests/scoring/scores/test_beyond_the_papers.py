@@ -23,7 +23,7 @@ def scored(folder: DatasetFolder, frame: pl.DataFrame, tmp_path: Path, reference
     if reference is not None:
         reference.write_parquet(tmp_path / "b.parquet")
     other = tmp_path / "b.parquet" if reference is not None else None
-    return score_file(tmp_path / "a.parquet", folder, n_draws=50, reference=other)
+    return score_file(tmp_path / "a.parquet", folder, reference=other)
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
 
 def score(folder: DatasetFolder, frame: pl.DataFrame, tmp_path: Path) -> Scores:
     frame.write_parquet(tmp_path / "p.parquet")
-    return score_file(tmp_path / "p.parquet", folder, n_draws=20)
+    return score_file(tmp_path / "p.parquet", folder)
 
 
 def test_flips_stand_beside_those_of_the_placebo(folder: DatasetFolder, tmp_path: Path) -> None:

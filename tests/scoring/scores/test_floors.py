@@ -72,7 +72,7 @@ def scored(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -
     for name, frame in (("good", good), ("constant", good.with_columns(prediction=pl.lit(label)))):
         path: Path = tmp_path_factory.mktemp("floors") / f"{name}.parquet"
         frame.write_parquet(path)
-        found[name] = score_file(path, synthetic, n_draws=200)
+        found[name] = score_file(path, synthetic)
     return found
 
 

@@ -21,9 +21,9 @@ from tests.leaderboard.id_folder import id_predictions
 OOD = ("dynasent", "semeval", "sst")
 
 
-def scored(folder: DatasetFolder, tmp_path: Path, *frames: pl.DataFrame, n_draws: int = 60) -> Scores:
+def scored(folder: DatasetFolder, tmp_path: Path, *frames: pl.DataFrame) -> Scores:
     pl.concat(frames).write_parquet(tmp_path / "preds.parquet")
-    return score_file(tmp_path / "preds.parquet", folder, n_draws=n_draws)
+    return score_file(tmp_path / "preds.parquet", folder)
 
 
 def task(scores: Scores, name: str = "sa") -> TaskScores:
@@ -197,7 +197,7 @@ def test_five_runs_give_total_intervals(id_folder: DatasetFolder, tmp_path: Path
 
 
 def test_without_replicates_there_are_no_bounds(id_folder: DatasetFolder, tmp_path: Path) -> None:
-    found = id_ood(scored(id_folder, tmp_path, id_predictions(id_folder, "sa", "amazon"), n_draws=0))
+    found = id_ood(scored(id_folder, tmp_path, id_predictions(id_folder, "sa", "amazon")))
     assert found.drop.value is not None
     assert (found.drop.low, found.mean_ood.high) == (None, None)
 

@@ -51,7 +51,7 @@ class _WordTokens:
 
 @pytest.fixture(scope="module")
 def scores(grid: DatasetFolder, path: Path) -> Scores:
-    return score_file(path, grid, encoder=_WordTokens(), n_draws=50)  # type: ignore[arg-type]
+    return score_file(path, grid, encoder=_WordTokens())  # type: ignore[arg-type]
 
 
 def task(scores: Scores, name: str) -> TaskScores:
@@ -125,7 +125,7 @@ def test_bertscore_embeds_each_text_once_and_scores_every_pair(
     shifted = predictions.filter(pl.col("id").str.starts_with("synthetic/as/d1/"), source="d0")
     shifted.write_parquet(tmp_path / "one.parquet")
     encoder = _WordTokens()
-    scored = score_file(tmp_path / "one.parquet", grid, encoder=encoder, n_draws=0)  # type: ignore[arg-type]
+    scored = score_file(tmp_path / "one.parquet", grid, encoder=encoder)  # type: ignore[arg-type]
     shift = task(scored, "as").shifts[0]
     rows = joined(grid, shifted, "as", shift)
     each = []
@@ -146,19 +146,19 @@ def test_bertscore_in_pieces_is_bertscore(
     grid: DatasetFolder, path: Path, scores: Scores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outcomes, "_CANDIDATES", 7)
-    again = score_file(path, grid, encoder=_WordTokens(), n_draws=0)  # type: ignore[arg-type]
+    again = score_file(path, grid, encoder=_WordTokens())  # type: ignore[arg-type]
     for name in ("qg", "as", "tg"):
         for shift, other in zip(task(again, name).shifts, task(scores, name).shifts, strict=True):
             assert shift.st.value == pytest.approx(other.st.value, abs=1e-6)
 
 
 def test_a_reference_without_an_encoder_gives_no_reference_td(grid: DatasetFolder, path: Path) -> None:
-    scored = score_file(path, grid, n_draws=0, reference=path)
+    scored = score_file(path, grid, reference=path)
     assert all(shift.reference_td is None for shift in task(scored, "tg").shifts)
 
 
 def test_generation_without_an_encoder_is_a_named_gap(grid: DatasetFolder, path: Path) -> None:
-    scored = score_file(path, grid, n_draws=0)
+    scored = score_file(path, grid)
     titles = task(scored, "tg")
     assert titles.summary.mean_st.value is None
     assert titles.shifts[0].secondary["rouge_l"] is not None

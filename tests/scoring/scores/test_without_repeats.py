@@ -46,7 +46,7 @@ def mean_drops(repeated: float, n_folders: int, place: Path) -> tuple[float, flo
         build_repeating_folder(place / f"{seed}", repeated, seed=seed)
         folder = DatasetFolder.open(place / f"{seed}")
         nearest_text_predictions(folder).write_parquet(place / f"{seed}.parquet")
-        task = score_file(place / f"{seed}.parquet", folder, n_draws=0).tasks[0]
+        task = score_file(place / f"{seed}.parquet", folder).tasks[0]
         plain = task.summary.average_drop.value
         assert plain is not None
         drops.append((plain, without(task).average_drop.value if repeated else plain))
@@ -70,7 +70,7 @@ def test_repeats_make_drops_without_any_shift(repeated: float, wanted: float, tm
 
 
 def test_the_drop_without_them_has_an_interval(folder: DatasetFolder, predictions: Path) -> None:
-    drop = without(score_file(predictions, folder, n_draws=100).tasks[0]).average_drop
+    drop = without(score_file(predictions, folder).tasks[0]).average_drop
     assert drop.value is not None
     assert drop.low is not None
     assert drop.high is not None
@@ -78,7 +78,7 @@ def test_the_drop_without_them_has_an_interval(folder: DatasetFolder, prediction
 
 
 def test_figures_are_those_of_a_file_that_lacks_the_rows(folder: DatasetFolder, predictions: Path) -> None:
-    found = without(score_file(predictions, folder, n_draws=20).tasks[0])
+    found = without(score_file(predictions, folder).tasks[0])
     repeated = folder.repeated_tests("tales")
     assert repeated is not None
     gold = folder.test("tales", columns=["id", "domain", "label"])
@@ -101,7 +101,7 @@ def test_figures_are_those_of_a_file_that_lacks_the_rows(folder: DatasetFolder, 
 
 
 def test_people_read_the_drop_beside_the_plain_one(folder: DatasetFolder, predictions: Path) -> None:
-    scores = score_file(predictions, folder, n_draws=20)
+    scores = score_file(predictions, folder)
     page = headline(scores.tasks[0])
     assert "without near-duplicates" in page
     assert "texts the mean score at home is" in page
@@ -113,7 +113,7 @@ def test_people_read_the_drop_beside_the_plain_one(folder: DatasetFolder, predic
 
 def test_a_folder_of_an_earlier_version_says_that_it_cannot(folder: DatasetFolder, predictions: Path) -> None:
     older = DatasetFolder(folder.path, folder.manifest.model_copy(update={"lists_repeats": False}))
-    task = score_file(predictions, older, n_draws=0).tasks[0]
+    task = score_file(predictions, older).tasks[0]
     assert task.near_duplicates is not None
     assert task.near_duplicates.without is None
     assert "of an earlier version" in headline(task)
@@ -123,6 +123,6 @@ def test_where_all_of_a_domain_repeats_there_is_no_drop(tmp_path: Path) -> None:
     build_repeating_folder(tmp_path / "data", 1.0)
     folder = DatasetFolder.open(tmp_path / "data")
     nearest_text_predictions(folder).write_parquet(tmp_path / "p.parquet")
-    task = score_file(tmp_path / "p.parquet", folder, n_draws=0).tasks[0]
+    task = score_file(tmp_path / "p.parquet", folder).tasks[0]
     assert (without(task).average_drop.value, without(task).shifts) == (None, ())
     assert "the average drop n/a." in headline(task)

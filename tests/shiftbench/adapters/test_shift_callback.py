@@ -58,7 +58,7 @@ def test_each_evaluation_logs_what_score_finds(synthetic: DatasetFolder, tmp_pat
     said = [labels[::-1][code] for code in codes]
     path = tmp_path / "preds.parquet"
     rows.select("id", source=pl.lit("harbour"), prediction=pl.Series(said)).write_parquet(path)
-    (task,) = score_file(path, synthetic, n_draws=0, reference=reference).tasks
+    (task,) = score_file(path, synthetic, reference=reference).tasks
     for shift in task.shifts:
         assert found[f"eval_st_{shift.target}"] == pytest.approx(shift.st.value)
         assert found[f"eval_sd_{shift.target}"] == pytest.approx(shift.sd.value)

@@ -23,7 +23,7 @@ State = Callable[..., Result]
 
 def scored(folder: DatasetFolder, frame: pl.DataFrame) -> Scores:
     checked = check_predictions(frame, [folder.prediction_task(task) for task in folder.manifest.tasks], "p")
-    return score_predictions(checked, folder, n_draws=60).scores
+    return score_predictions(checked, folder).scores
 
 
 @pytest.fixture(scope="session")

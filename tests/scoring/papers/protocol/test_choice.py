@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from shiftbench.scoring.scores.intervals import Figure, Reason
+from scipy import stats
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.papers.protocol.choice import Facts, MeanWords, Probe, Study, choose
 from shiftbench.scoring.papers.protocol.report import reason_words
 from shiftbench.scoring.papers.protocol.rule import Candidate
 from shiftbench.scoring.papers.protocol.run import resolve_id_domain
+from shiftbench.scoring.scores.figures import Figure, Reason, Score, single
 
 NAMES = {"Wide": "wide", "Law": "law", "Court": "court"}
 
@@ -29,15 +30,12 @@ def study(scores: dict[str, Figure], train: int = 20_000) -> Study:
     return Study("nli", "accuracy", "data", facts, probe=Probe("Wide", "a model", scores))
 
 
-def figure(score: float, groups: float = 40, n_draws: int = 200) -> Figure:
-    rng = np.random.default_rng([round(1000 * score)])
-    if groups < 5:
-        return Figure(np.array([score, *[np.nan] * n_draws]), groups, no_interval=Reason.FEW_GROUPS)
-    values = np.concatenate([[score], rng.normal(score, 0.02, n_draws)])
-    return Figure(values, groups, low=score - 0.04, high=score + 0.04)
+def figure(score: float, groups: float = 600) -> Figure:
+    reason = Reason.FEW_GROUPS if groups < 5 else None
+    return single(Score(score, groups, groups, object(), groups=groups, no_interval=reason))
 
 
-def test_where_one_data_set_has_no_replicates() -> None:
+def test_where_one_data_set_has_no_interval() -> None:
     choice = choose(study({"Wide": figure(0.9), "Law": figure(0.6), "Court": figure(0.5, groups=1)}), "Wide", 1)
     _, law, court = choice.candidates
     assert choice.ood == ("Court",)
@@ -51,15 +49,14 @@ def test_where_one_data_set_has_no_replicates() -> None:
     assert (reason_words(law), reason_words(court)) == ("smaller drop than Court", "chosen; next: Law")
 
 
-def test_margins_share_the_replicates_of_the_scores() -> None:
+def test_margins_and_frequencies_are_those_of_independent_scores() -> None:
     scores = {"Wide": figure(0.9), "Law": figure(0.6), "Court": figure(0.57)}
     choice = choose(study(scores), "Wide", 1)
     court = choice.candidates[2]
-    differences = scores["Law"].values[1:] - scores["Court"].values[1:]
-    assert court.frequency == pytest.approx((differences > 0).mean())
+    se = np.sqrt((0.6 * 0.4 + 0.57 * 0.43) / 600)
+    assert court.frequency == pytest.approx(stats.norm.cdf(0.03 / se), abs=0.015)
     assert court.margin is not None
-    assert court.margin.low is not None
-    assert court.margin.low == pytest.approx(np.quantile(differences, 0.025), abs=0.01)
+    assert court.margin.low == pytest.approx(0.03 - 1.96 * se, abs=0.002)
 
 
 def test_without_an_id_nothing_is_chosen() -> None:

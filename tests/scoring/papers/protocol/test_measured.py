@@ -160,7 +160,7 @@ def test_an_id_that_is_not_in_the_folder(suite: DatasetFolder) -> None:
 
 
 def test_the_same_file_can_be_scored(suite: DatasetFolder, predictions: Path) -> None:
-    scores = score_file(predictions, suite, n_draws=20)
+    scores = score_file(predictions, suite)
     tasks = {task.task: task for task in scores.tasks}
     shifts = {shift.target: shift.st.value for shift in tasks["nli_more"].shifts}
     assert shifts == pytest.approx({"court": 0.6, "novel": 0.8})
@@ -180,6 +180,6 @@ def test_drops_are_of_runs_that_are_on_every_target(suite: DatasetFolder, tmp_pa
     both.write_parquet(mixed)
     study = measured_study(suite, "nli")
     scores = [measured_scores(path, suite, study, "Wide").scores for path in (alone, mixed)]
-    assert {name: figure.values[0] for name, figure in scores[0].items()} == {
-        name: figure.values[0] for name, figure in scores[1].items()
+    assert {name: figure.value for name, figure in scores[0].items()} == {
+        name: figure.value for name, figure in scores[1].items()
     }
