@@ -103,7 +103,7 @@ def _text_df(shifts: pl.DataFrame, weighted: NDArray[np.float64]) -> float:
         moved = weighted[rows].sum(axis=0)
         variances.append(((moved[1:] - moved[0]) ** 2).mean())
         dfs.append(shifts["df"].to_numpy()[rows].min())
-    return satterthwaite(variances, dfs)
+    return float(satterthwaite(variances, dfs))
 
 
 def _are_whole(shifts: pl.DataFrame) -> bool:
