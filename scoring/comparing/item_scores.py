@@ -225,7 +225,8 @@ def _models(
     best: Sequence[int | None] = [None] * len(order)
     worst: Sequence[int | None] = best
     if scores[0][0].no_interval is None:
-        best, worst = (ends.tolist() for ends in rank_intervals(points, points[:, None] + _signed(scores[0])))
+        replicates = points[:, None] + _signed(scores[0])
+        best, worst = (ends.tolist() for ends in rank_intervals(points, replicates, df=scores[0][0].df))
     estimates = [[estimate(_figure(score, is_bounded=items.is_bounded)) for score in part] for part in scores]
     return [
         ModelScore(
