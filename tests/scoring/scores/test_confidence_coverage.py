@@ -190,6 +190,19 @@ def test_few_errors_leave_what_they_decide_without_an_interval() -> None:
         assert figures["overconfidence"].limits()[1] > figures["overconfidence"].value + 0.01
 
 
+def test_the_brier_score_of_two_classes_is_twice_that_of_the_confidence() -> None:
+    rng = np.random.default_rng(4)
+    sure, wrong = 0.5 + 0.5 * rng.random((1, 90)), (rng.random((1, 90)) < 0.2).astype(np.int64)
+    labels, table = np.zeros(90, dtype=np.int64), np.stack([sure, 1 - sure], axis=-1)
+    table = np.where(wrong[..., None] == 1, table[..., ::-1], table)
+    target = arranged_runs(labels, wrong, np.arange(90) // 2, 2)
+    one, both = (
+        TargetConfidence(target, labels, wrong, sure, given, np.arange(3)).figures([0])["brier"]
+        for given in (None, table)
+    )
+    assert (both.value, *both.limits()) == pytest.approx([2 * one.value, *(2 * end for end in one.limits())])
+
+
 def test_no_rest_is_found_where_class_shares_alone_change() -> None:
     assert count_rests(300, 2, "accuracy", 300).share > 0.92
 
