@@ -273,12 +273,10 @@ class TargetConfidence:
         pairs = list(zip(sure, right, strict=True))
         return {
             "overconfidence": difference(
-                single(test_set.mean(sure, is_known=True)), single(replace(accuracy, df=test_set.df))
+                single(test_set.mean(sure, test_set.n_groups)), single(replace(accuracy, df=test_set.df))
             ),
             "calibration_error": weighted_sum([single(test_set.calibration_error(pairs))], [1.0], DROP),
-            "brier": weighted_sum(
-                [single(test_set.mean(brier / scale, is_known=test_set.is_known))], [scale], BOUNDS["brier"]
-            ),
+            "brier": weighted_sum([single(test_set.mean(brier / scale, test_set.holding))], [scale], BOUNDS["brier"]),
             "failure_auroc": single(test_set.ranked([failure_auroc(*pair) for pair in pairs])),
             "excess_aurc": single(test_set.ranked([excess_aurc(*pair) for pair in pairs])),
         }
@@ -319,7 +317,8 @@ class _TestSet:
         held = [sum_by_group(kind.sum(axis=0).astype(np.float64), self.groups) for kind in (right, ~right)]
         self.is_known = min(int(np.count_nonzero(each)) for each in held) >= KNOWN_GROUPS
         # Effective number of groups that hold an error, or a right answer where these are fewer.
-        self.fewest = min(max(float(effective_groups(np.stack(held)).min()), KNOWN_GROUPS), self.n_groups)
+        self.holding = float(effective_groups(np.stack(held)).min())
+        self.fewest = min(max(self.holding, KNOWN_GROUPS), self.n_groups)
         is_alone = self.sizes.max() == 1
         # Between groups of several texts the variance is as well known as the groups with errors are many.
         self.df = (self.fewest if self.is_known and not is_alone else self.n_groups) - 1
@@ -331,23 +330,23 @@ class _TestSet:
             return Reason.FEW_GROUPS
         return None if self.is_known else Reason.FEW_ERRORS
 
-    def mean(self, texts: Floats, *, is_known: bool) -> Score:
-        """Average a quantity of texts in [0, 1], shape (n_runs, n).
+    def mean(self, texts: Floats, holding: float) -> Score:
+        """Average a quantity of texts in [0, 1].
 
         Args:
-            texts: the quantity.
-            is_known: whether its variance is; else it is no more precise than its groups are many.
+            texts: the quantity, shape (n_runs, n).
+            holding: effective number of groups that tell its variance.
         """
         values = texts.mean(axis=0)
         value = float(values.mean())
         influences = (values - value) / values.size
-        return self._score(value, influences, self.n_groups, self.df, is_known=is_known)
+        return self._score(value, influences, self.n_groups, holding, self.df)
 
     def ranked(self, runs: Sequence[Ranked]) -> Score:
         """Average a figure of ranking by confidence over runs; its errors (or right answers) make it as precise."""
         value = float(np.mean([run.value for run in runs]))
         influences = np.mean([run.influence for run in runs], axis=0) / self.groups.size
-        score = self._score(value, influences, self.fewest, self.fewest - 1, is_known=True)
+        score = self._score(value, influences, self.fewest, self.fewest, self.fewest - 1)
         return replace(score, no_interval=self.no_interval)
 
     def calibration_error(self, runs: Sequence[tuple[Floats, NDArray[np.bool_]]]) -> Score:
@@ -371,11 +370,11 @@ class _TestSet:
             limits=limits,
         )
 
-    def _score(self, value: float, texts: Floats, size: float, df: float, *, is_known: bool) -> Score:
+    def _score(self, value: float, texts: Floats, size: float, holding: float, df: float) -> Score:
         if np.isnan(value):
             return Score(value)
         influences = group_influences(texts, self.groups)
-        n = effective_n(value, float((influences**2).sum()), float((texts**2).sum()), size, is_known=is_known)
+        n = float(effective_n(value, (influences**2).sum(), (texts**2).sum(), size, holding))
         reason = Reason.FEW_GROUPS if self.n_groups < MIN_GROUPS else None
         return Score(value, n, df, self.name, influences, groups=self.n_groups, no_interval=reason)
 
