@@ -3,10 +3,10 @@
 One rule for every score (a mean over texts, macro-F1, span F1, Depth F1). A text's influence is what it moves the
 linearised score by; summed over the texts of a group they give the delete-one-group jackknife variance. A score is as
 precise as a share of ``n`` independent texts would be whose variance is that one, or the one that independent texts
-would give where that is larger; where fewer than 5 groups hold an error, or a right answer, the variance is not known
-and ``n`` is at most the effective number of groups. Wilson's interval at that ``n`` has Student's quantile with the
-effective groups less one as degrees of freedom. Sums and differences join the limits of their scores (square-and-add),
-with the correlation that influences on shared groups show. Nothing is borrowed from other test sets.
+would give where that is larger. Where few groups hold the errors, or the right answers, that variance is hardly known,
+and it moves toward the one of groups whose texts are all alike. Wilson's interval at that ``n`` has Student's quantile
+with the effective groups less one as degrees of freedom. Sums and differences join the limits of their scores
+(square-and-add), with the correlation that influences on shared groups show. Nothing is borrowed from other test sets.
 
 Sources: Wilson (1927); Korn and Graubard, "Confidence intervals for proportions with small expected number of positive
 counts" (1998), effective n; Newcombe, "Interval estimation for the difference between independent proportions" (1998)
@@ -25,8 +25,6 @@ MIN_GROUPS = 5
 """Effective groups of a test set, or of a class's gold texts, below which a score has no interval."""
 MIN_RUNS = 5
 """With fewer runs of a source training variance counts as not measured: nothing is said about recipes."""
-KNOWN_GROUPS = 5
-"""Groups that must hold an error, and a right answer, for the variance of a score to be known from them."""
 _STEP = 4e-6
 
 
@@ -95,49 +93,53 @@ def effective_groups(weights: ArrayLike) -> Floats:
     return np.asarray(heavy.sum(axis=-1) ** 2 / np.where(squares > 0, squares, 1.0))
 
 
-def class_size(class_groups: ArrayLike) -> float:
+def class_size(class_groups: ArrayLike) -> Floats:
     """Compute the size that a mean over classes has, each as precise as its effective gold groups allow.
 
     Args:
-        class_groups: effective number of gold groups of each class, shape (n_classes,), above 0.
+        class_groups: effective number of gold groups of each class, shape (..., n_classes), above 0.
 
-    >>> class_size([20.0, 20.0]), round(class_size([100.0, 5.0]), 1)
-    (40.0, 19.0)
+    >>> class_size([[20.0, 20.0], [100.0, 5.0]]).round(1).tolist()
+    [40.0, 19.0]
     """
     groups = np.asarray(class_groups, dtype=np.float64)
-    return float(groups.size**2 / (1 / groups).sum())
+    return np.asarray(groups.shape[-1] ** 2 / (1 / groups).sum(axis=-1))
 
 
-def class_df(class_groups: ArrayLike) -> float:
+def class_df(class_groups: ArrayLike) -> Floats:
     """Compute Satterthwaite's degrees of freedom of a mean over classes, each alike variable.
 
     Args:
-        class_groups: effective number of gold groups of each class, shape (n_classes,), above 1.
+        class_groups: effective number of gold groups of each class, shape (..., n_classes), above 1.
 
-    >>> class_df([20.0, 20.0]), round(class_df([100.0, 5.0]), 1)
-    (38.0, 4.4)
+    >>> class_df([[20.0, 20.0], [100.0, 5.0]]).round(1).tolist()
+    [38.0, 4.4]
     """
-    parts = 1 / np.asarray(class_groups, dtype=np.float64)
-    return float(parts.sum() ** 2 / (parts**2 / (1 / parts - 1)).sum())
+    groups = np.asarray(class_groups, dtype=np.float64)
+    return satterthwaite(1 / groups, groups - 1)
 
 
-def effective_n(score: float, variance: float, least: float, size: float, *, is_known: bool) -> float:
+def effective_n(score: ArrayLike, variance: ArrayLike, least: ArrayLike, size: ArrayLike, holding: ArrayLike) -> Floats:
     """Compute the number of independent right-or-wrong texts that would tell a score as precisely.
 
+    A variance that ``e`` groups tell, those that hold the errors or the right answers, counts ``e^2`` times, and that
+    of groups of wholly alike texts once: without an error this is Korn and Graubard's bound, and there is no threshold.
+
     Args:
-        score: in [0, 1].
+        score: in [0, 1]; shapes must broadcast.
         variance: jackknife variance over groups, at least 0.
         least: the variance if texts were independent, at least 0.
         size: effective number of groups; of a mean over classes ``class_size``.
-        is_known: whether ``KNOWN_GROUPS`` groups hold an error, and as many a right answer.
-    Returns: above 0; at most ``size`` where the variance is not known.
+        holding: effective number of groups that hold the errors, or the right answers if they are fewer.
+    Returns: above 0.
 
-    >>> effective_n(0.5, 0.01, 0.0025, 40.0, is_known=True), effective_n(1.0, 0.0, 0.0, 40.0, is_known=False)
-    (25.0, 40.0)
+    >>> effective_n([0.5, 1.0], [0.01, 0.0], [0.0025, 0.0], 40.0, [100.0, 0.0]).round(2).tolist()
+    [25.0, 40.0]
     """
-    largest = max(variance, least)
-    n = score * (1 - score) / largest if largest > 0 else np.inf
-    return float(n if is_known and np.isfinite(n) and n > 0 else min(n if n > 0 else size, size))
+    p, known = np.asarray(score, dtype=np.float64), np.asarray(holding, dtype=np.float64) ** 2
+    alike = p * (1 - p) / np.asarray(size, dtype=np.float64)
+    told = (known * np.maximum(variance, least) + alike) / (known + 1)
+    return np.asarray(np.where(alike > 0, p * (1 - p) / np.where(told > 0, told, 1.0), size))
 
 
 def student(df: ArrayLike, level: float = 0.95) -> Floats:
@@ -196,15 +198,17 @@ def influence_correlation(influences: Sequence[Floats], test_sets: Sequence[obje
     return joint
 
 
-def satterthwaite(variances: ArrayLike, dfs: ArrayLike) -> float:
-    """Compute the degrees of freedom of a sum of independent variances; the least where all are 0.
+def satterthwaite(variances: ArrayLike, dfs: ArrayLike) -> Floats:
+    """Compute the degrees of freedom of a sum of independent variances, shapes (..., k); the least where all are 0.
 
-    >>> satterthwaite([1.0, 1.0], [10.0, 10.0]), satterthwaite([0.0, 1.0], [3.0, 10.0])
-    (20.0, 10.0)
+    >>> satterthwaite([[1.0, 1.0], [0.0, 1.0]], [[10.0, 10.0], [3.0, 10.0]]).tolist()
+    [20.0, 10.0]
     """
     parts, freedoms = np.asarray(variances, dtype=np.float64), np.asarray(dfs, dtype=np.float64)
-    over = float((parts**2 / freedoms).sum())
-    return float(parts.sum() ** 2 / over) if over > 0 else float(freedoms.min())
+    over = (parts**2 / freedoms).sum(axis=-1)
+    return np.asarray(
+        np.where(over > 0, parts.sum(axis=-1) ** 2 / np.where(over > 0, over, 1.0), freedoms.min(axis=-1))
+    )
 
 
 def residual_variance(influences: ArrayLike) -> float:

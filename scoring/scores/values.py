@@ -13,7 +13,6 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.depth import LAMBDAS, depth_weights, effective_size, least_deep
 from shiftbench.metrics.ledger import FlipLedger, flip_counts, flip_ledger
 from shiftbench.metrics.precision import (
-    KNOWN_GROUPS,
     MIN_GROUPS,
     class_df,
     class_size,
@@ -127,6 +126,20 @@ class TaskValues:
         names = [f"{name}@{each}" for each in LAMBDAS] if lambda_ else [name]
         self._figures |= {(each, cell): single(score) for each, score in zip(names, sampled, strict=True)}
 
+    def weighted(self, cell: Cell, weights: Floats) -> Figure:
+        """Return the primary score with weights of the texts, averaged over runs; unknown without predictions.
+
+        Args:
+            cell: source and target.
+            weights: of the target's texts in order of their ids, at least 0, shape (n,).
+        """
+        if cell not in self.rows:
+            return UNKNOWN
+        target = self.targets[cell[1]]
+        runs = target.of_source(cell[0])
+        chosen = [runs[run] for run in self.averaged_runs(*cell)]
+        return single(sampled_scores(target, chosen, self.info.metric, weights[None])[0])
+
     def run_influences(self, cell: Cell) -> Floats:
         """Return what each group moves the primary score of each run by, shape (n_groups, n_runs)."""
         target = self.targets[cell[1]]
@@ -174,12 +187,12 @@ def sampled_scores(
     least = (np.mean(texts, axis=0) ** 2).sum(axis=1)
     test_set = _TestSet(outcomes, groups, rows, metric)
     right = sum_by_group(rows * outcomes.example_scores[list(runs)].mean(axis=0), groups) / rows.sum(axis=1)[:, None]
-    is_known = test_set.are_known(outcomes.example_scores[list(runs)])
+    held = test_set.holding(outcomes.example_scores[list(runs)].mean(axis=0))
     seeds = tuple(target.runs[run][1] for run in runs)
     name = (recipe, target.runs[runs[0]][0])
     return [
         test_set.score(
-            row, values[:, row], by_group[row], float(least[row]), right[row], is_known[row], target.target, name, seeds
+            row, values[:, row], by_group[row], float(least[row]), right[row], held[row], target.target, name, seeds
         )
         for row in range(len(rows))
     ]
@@ -193,21 +206,16 @@ class _TestSet:
         is_mean = metric == outcomes.example_metric or outcomes.gold is None
         self.classes = None if is_mean else outcomes.gold
 
-    def are_known(self, scores: Floats) -> list[bool]:
-        """Return, for each row of weights, whether enough groups of each class hold an error, and a right answer.
+    def holding(self, scores: Floats) -> Floats:
+        """Compute how many groups hold the errors, or the right answers, of the class where they are the fewest.
 
         Args:
-            scores: of each run's texts, shape (n_runs, n).
+            scores: of the texts, averaged over runs, shape (n,).
+        Returns: effective numbers, one for each row of weights.
         """
-        error, right = (scores < 1).any(axis=0), (scores > 0).any(axis=0)
-        members = np.ones((1, error.size), dtype=bool) if self.classes is None else self.classes > 0
-        known = np.ones(len(self.weights), dtype=bool)
-        weighty = self.weights > 0
-        for member in members:
-            for kind in (error, right):
-                held = sum_by_group((weighty & (member & kind)).astype(np.float64), self.groups) > 0
-                known &= held.sum(axis=1) >= KNOWN_GROUPS
-        return known.tolist()
+        members = np.ones((1, scores.size)) if self.classes is None else self.classes
+        masses = (self.weights[:, None] * members)[:, :, None] * np.stack([scores, 1 - scores])
+        return np.asarray(effective_groups(sum_by_group(masses, self.groups)).min(axis=(1, 2)))
 
     def score(
         self,
@@ -216,7 +224,7 @@ class _TestSet:
         influences: Floats,
         least: float,
         right: Floats,
-        is_known: bool,
+        holding: float,
         name: str,
         recipe: object,
         seeds: tuple[int, ...],
@@ -226,22 +234,20 @@ class _TestSet:
             return Score(value)
         weights = self.weights[row]
         groups = float(effective_groups(sum_by_group(weights, self.groups)))
-        by_class = [groups]
-        if self.classes is not None:
-            by_class = effective_groups(sum_by_group(weights * self.classes, self.groups)).tolist()
+        gold = np.ones((1, weights.size)) if self.classes is None else self.classes
+        by_class = effective_groups(sum_by_group(weights * gold, self.groups))
         runs = Runs(recipe, seeds, values, influences)
         reason = None
         if groups < MIN_GROUPS:
             reason = Reason.FEW_GROUPS
-        elif min(by_class) < MIN_GROUPS:
-            reason = Reason.RARE_CLASS if len(by_class) > 1 else Reason.FEW_GROUPS
+        elif by_class.min() < MIN_GROUPS:
+            reason = Reason.RARE_CLASS if by_class.size > 1 else Reason.FEW_GROUPS
         if reason:
             return Score(value, 1.0, 1.0, name, influences.mean(axis=1), right, groups, reason, runs)
         moved = influences.mean(axis=1)
-        n = effective_n(
-            min(max(value, 0.0), 1.0), float((moved**2).sum()), least, class_size(by_class), is_known=is_known
-        )
-        df = min(groups - 1, class_df(by_class)) if len(by_class) > 1 else min(groups, by_class[0]) - 1
+        score, variance = min(max(value, 0.0), 1.0), float((moved**2).sum())
+        n = float(effective_n(score, variance, least, class_size(by_class), holding))
+        df = min(groups - 1, float(class_df(by_class)))
         return Score(value, n, df, name, moved, right, groups, None, runs)
 
 

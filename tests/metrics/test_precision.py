@@ -70,12 +70,13 @@ def test_effective_numbers() -> None:
     assert class_df([30.0, 30.0, 30.0]) == pytest.approx(87)
     assert class_df([1000.0, 10.0]) == pytest.approx(9, rel=0.05)
     # Independent texts: the jackknife's n - 1; alike in groups of ten: about a tenth.
-    assert effective_n(0.7, 0.21 / 99, 0.21 / 100, 100, is_known=True) == pytest.approx(99)
-    assert effective_n(0.7, 0.21 / 10, 0.21 / 100, 10, is_known=True) == pytest.approx(10)
-    assert effective_n(0.7, 0.21 / 500, 0.21 / 100, 100, is_known=True) == pytest.approx(100)
-    # Few errors: no more than the groups, and a perfect score has no variance of its own.
-    assert effective_n(0.98, 0.0196 / 600, 0.0196 / 600, 12, is_known=False) == 12
-    assert effective_n(1.0, 0.0, 0.0, 12, is_known=False) == 12
+    assert effective_n(0.7, 0.21 / 99, 0.21 / 100, 100, 1e6) == pytest.approx(99)
+    assert effective_n(0.7, 0.21 / 10, 0.21 / 100, 10, 1e6) == pytest.approx(10)
+    assert effective_n(0.7, 0.21 / 500, 0.21 / 100, 100, 1e6) == pytest.approx(100)
+    # Where few groups hold an error, one part is that of as many texts as there are groups.
+    assert effective_n(0.98, 0.0196 / 600, 0.0196 / 600, 12, 2.0) == pytest.approx(5 / (4 / 600 + 1 / 12))
+    assert effective_n(0.98, 0.0196 / 600, 0.0196 / 600, 12, 0.0) == pytest.approx(12)
+    assert effective_n([1.0, 0.0], 0.0, 0.0, 12, 0.0).tolist() == [12, 12]
 
 
 def test_limits_are_wilsons() -> None:

@@ -1,0 +1,172 @@
+"""Test sets of known truth, drawn group by group: numpy alone, nothing of the estimators.
+
+Whether the texts of a group are right is drawn in two steps: the group's chance from a beta distribution, then its
+texts from that chance, so that two texts of a group correlate by ``alike`` and those of two groups not at all. The
+latent normal numbers that estimators might have been made with occur nowhere.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """A test set and how right a model is on it.
+
+    Attributes:
+        sizes: texts of each group.
+        p: chance of a right answer.
+        alike: correlation of two texts of a group, in [0, 1].
+        longer_is_harder: what the chance loses in a group of twice the mean size (a negative one: gains); the truth is
+            then that of texts, and sizes are drawn anew for every draw.
+    """
+
+    __test__ = False
+    sizes: tuple[int, ...]
+    p: float
+    alike: float = 0.0
+    longer_is_harder: float = 0.0
+
+    @property
+    def groups(self) -> float:
+        """Return the effective number of groups."""
+        sizes = np.array(self.sizes, dtype=np.float64)
+        return float(sizes.sum() ** 2 / (sizes**2).sum())
+
+    @property
+    def variance(self) -> float:
+        """Return the variance of the share of right answers, where sizes are fixed."""
+        sizes = np.array(self.sizes, dtype=np.float64)
+        pairs = sizes.sum() + self.alike * (sizes * (sizes - 1)).sum()
+        return float(self.p * (1 - self.p) * pairs / sizes.sum() ** 2)
+
+    @property
+    def truth(self) -> float:
+        """Return the share of right answers among unlimited texts."""
+        sizes = np.array(self.sizes, dtype=np.float64)
+        return float((sizes * self._chances(sizes)).sum() / sizes.sum())
+
+    def _chances(self, sizes: Floats) -> Floats:
+        return np.clip(self.p - self.longer_is_harder * (sizes / np.mean(self.sizes) - 1), 0.001, 0.999)
+
+    def draw(self, n_draws: int, rng: np.random.Generator) -> tuple[Counts, Counts]:
+        """Draw the right answers and the texts of each group, shape (n_draws, n_groups)."""
+        sizes = np.broadcast_to(np.array(self.sizes), (n_draws, len(self.sizes)))
+        if self.longer_is_harder:
+            sizes = rng.choice(np.array(self.sizes), size=sizes.shape)
+        chances = beta(self._chances(sizes.astype(np.float64)), self.alike, rng)
+        return rng.binomial(sizes, chances), sizes
+
+
+def beta(p: Floats, alike: float, rng: np.random.Generator) -> Floats:
+    """Draw chances of mean ``p``, in (0, 1), such that two answers of one chance correlate by ``alike``, in [0, 1]."""
+    if alike <= 0:
+        return p
+    if alike >= 1:
+        return (rng.random(p.shape) < p).astype(np.float64)
+    scale = (1 - alike) / alike
+    return rng.beta(p * scale, (1 - p) * scale)
+
+
+def drawn_sizes(groups: float, mean: float, spread: float, rng: np.random.Generator) -> tuple[int, ...]:
+    """Draw lognormal sizes of groups until the effective number of groups is ``groups``.
+
+    Args:
+        groups: effective number wanted.
+        mean: size of a group, at least 1.
+        spread: standard deviation of sizes over their mean.
+        rng: the generator.
+    """
+    sigma = np.sqrt(np.log1p(spread**2))
+    sizes: list[int] = []
+    while len(sizes) < 10_000:
+        sizes.append(max(1, round(mean * float(np.exp(sigma * rng.normal() - sigma**2 / 2)))))
+        if len(sizes) >= groups and sum(sizes) ** 2 / sum(size**2 for size in sizes) >= groups:
+            break
+    return tuple(sizes)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A test set with classes, each text right with chance ``p``, else one of the other classes.
+
+    Attributes:
+        sizes: texts of each group.
+        p: chance of a right answer.
+        priors: of the classes.
+        alike: correlation of two texts' being right within a group.
+    """
+
+    sizes: tuple[int, ...]
+    p: float
+    priors: tuple[float, ...]
+    alike: float = 0.0
+
+    @property
+    def truth(self) -> float:
+        """Return macro-F1 on unlimited texts."""
+        priors, k = np.array(self.priors), len(self.priors)
+        claimed = priors * self.p + (1 - priors) * (1 - self.p) / (k - 1)
+        return float((2 * priors * self.p / (priors + claimed)).mean())
+
+    def draw(self, n_draws: int, rng: np.random.Generator) -> Counts:
+        """Draw the confusion table of each group, shape (n_draws, n_groups, k, k): gold, then predicted."""
+        n_groups, k = len(self.sizes), len(self.priors)
+        sizes = np.broadcast_to(np.array(self.sizes), (n_draws, n_groups))
+        gold = rng.multinomial(sizes, self.priors)
+        chances = beta(np.full((n_draws, n_groups), self.p), self.alike, rng)
+        right = rng.binomial(gold, chances[..., None])
+        table = np.zeros((n_draws, n_groups, k, k), dtype=np.int64)
+        for label in range(k):
+            others = [other for other in range(k) if other != label]
+            wrong = rng.multinomial(gold[..., label] - right[..., label], np.full(k - 1, 1 / (k - 1)))
+            table[..., label, label] = right[..., label]
+            table[..., label, others] = wrong
+        return table
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two models on the texts of one test set.
+
+    Attributes:
+        sizes: texts of each group.
+        both: chance that both are right, among texts on which they agree.
+        lost, won: chance that the first, or the second, alone is right.
+        alike: correlation within a group of which of these a text is.
+    """
+
+    sizes: tuple[int, ...]
+    both: float
+    lost: float
+    won: float
+    alike: float = 0.0
+
+    @property
+    def truth(self) -> float:
+        """Return the first model's score less the second's."""
+        return self.lost - self.won
+
+    @property
+    def discordant_groups(self) -> float:
+        """Return the expected number of groups that hold a text which tells the models apart, without correlation."""
+        return float(sum(1 - (1 - self.lost - self.won) ** size for size in self.sizes))
+
+    def draw(self, n_draws: int, rng: np.random.Generator) -> Counts:
+        """Draw texts by group and outcome, shape (n_draws, n_groups, 4): both right, first, second, both wrong."""
+        agree = 1 - self.lost - self.won
+        shares = np.array([agree * self.both, self.lost, self.won, agree * (1 - self.both)])
+        sizes = np.broadcast_to(np.array(self.sizes), (n_draws, len(self.sizes)))
+        if self.alike <= 0:
+            return rng.multinomial(sizes, shares)
+        gamma = rng.standard_gamma(np.broadcast_to(shares * (1 - self.alike) / self.alike, (*sizes.shape, 4)))
+        total = gamma.sum(axis=-1, keepdims=True)
+        # Tiny shapes may give four zeros: such a group is wholly of one kind.
+        whole = np.eye(4)[rng.choice(4, p=shares, size=sizes.shape)]
+        chances = np.where(total > 0, gamma / np.where(total > 0, total, 1.0), whole)
+        return rng.multinomial(sizes, chances / chances.sum(axis=-1, keepdims=True))
