@@ -150,9 +150,9 @@ def lines(report: ItemReport) -> Iterator[str]:
         f"Holm over {counted(len(comparison.overall), 'pair')}{by_domain}"
     )
     yield (
-        "Brackets: 95% intervals over other items of the kind, each by itself, not corrected; ranks: all intervals hold "
-        "the true ranks in 95% of cases; detectable: the smallest true difference that the corrected test finds in four "
-        "studies of five"
+        "Brackets: 95% intervals over other items of the kind, each by itself, not corrected; ranks: all intervals "
+        "hold the true ranks in 95% of cases; detectable: the smallest true difference that the corrected test finds "
+        "in four studies of five"
     )
     if comparison.lower_is_better:
         yield "Lower is better"
