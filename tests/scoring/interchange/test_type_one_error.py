@@ -13,7 +13,7 @@ from shiftbench.scoring.interchange.comparison import Joining, compare_logs, rea
 from shiftbench.scoring.interchange.log import EvaluationLog
 from tests.scoring.interchange.logs import lm_eval_choice, write_lm_eval
 
-N_COPIES, N_PASSAGES, SIZE, N_MODELS = 1_000, 60, 5, 3
+N_COPIES, N_PASSAGES, SIZE, N_MODELS = 2_000, 60, 5, 3
 GENRES = ("verse", "prose", "letters")
 
 
