@@ -115,9 +115,7 @@ CAUTIOUS = [
     ),
 ]  # fmt: skip
 """Both are equal, and less is known: few texts tell them apart, or seeds that are shared make differences smaller."""
-FAILING = [
-    Setting(f"{n} runs each", (n, n), n_groups=600, run_sd=_SPREAD, failing=0.1) for n in (5, 10, 29)
-]
+FAILING = [Setting(f"{n} runs each", (n, n), n_groups=600, run_sd=_SPREAD, failing=0.1) for n in (5, 10, 29)]
 """One run in ten of A loses 20 points, the others make up for it; B never fails."""
 POWER = [
     Setting("300 groups of 3", ahead=0.05),

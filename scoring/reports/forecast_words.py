@@ -144,7 +144,7 @@ def main_forecast(shift: ShiftForecast, method: str | None = None) -> Forecast |
 
 
 def believed(shift: ShiftForecast, task: TaskForecast, method: str | None = None) -> str:
-    """Write in one sentence what may be believed of a model's accuracy on a domain."""
+    """Write in one sentence what may be believed of a model's accuracy on a domain, and on what condition."""
     found = main_forecast(shift, method)
     if found is None:
         return f"No forecast for {shift.target}: {shift.forecasts[0].reason}."
@@ -158,10 +158,18 @@ def believed(shift: ShiftForecast, task: TaskForecast, method: str | None = None
         return f"{_capital(metric)} about {plain_points(found.value)} on {about}; no interval: {why})."
     ends = f"between {plain_points(found.low, 0)} and {plain_points(found.high, 0)}"
     n, of = len(shift.set_on), len(task.labelled)
-    domains = f"the other {n} of {of} domains" if n < of else f"{n} domains"
-    level = f"{100 * shift.level:.0f}% interval, set on {domains}"
+    domains = f"the other {n} of {of} domains" if n < of else f"these {n} domains"
+    level = f"{100 * shift.level:.0f}% interval, if new domains differ from each other as {domains} do"
     errors = next((each for each in task.errors if each.method == found.method), None)
-    return f"{_capital(metric)} {ends} on {about}; {level}; {held_words(errors)})."
+    return f"{_capital(metric)} {ends} on {about}; {level}; {_alike_words(shift)}; {held_words(errors)})."
+
+
+def _alike_words(shift: ShiftForecast) -> str:
+    """Write how alike a target is to the domains that set its interval, beside how alike these are."""
+    if not shift.likeness or shift.likeness_among is None:
+        return f"how alike {shift.target} is to them is not known"
+    to_target = sum(shift.likeness.values()) / len(shift.likeness)
+    return f"likeness of words {to_target:.2f} to {shift.target}, {shift.likeness_among:.2f} among them"
 
 
 def _capital(text: str) -> str:

@@ -14,7 +14,6 @@ from shiftbench.scoring.comparing.words import CORRECTED, about_lines, floor_wor
 from shiftbench.scoring.reports.confidence import NAMES, brier_note, mean_rows
 from shiftbench.scoring.reports.exports import mean_name
 from shiftbench.scoring.reports.headline import near_duplicate_words
-from shiftbench.scoring.reports.home_advantage import claim_words, home_lines
 from shiftbench.scoring.reports.numbers import MINUS, MISSING, plain_points, plain_score, share
 from shiftbench.scoring.reports.pictures.flips import mean_flip_words
 from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK
@@ -27,7 +26,6 @@ from shiftbench.scoring.reports.score_words import (
     slope_rows,
     tail_lines,
     verdict_lines,
-    worst_rows,
 )
 from shiftbench.scoring.scores.confidence_shape import Confidence
 from shiftbench.scoring.scores.estimate import Estimate
@@ -228,15 +226,13 @@ def _confidence(task: str, confidence: Confidence) -> Iterator[RenderableType]:
 
 
 def _meaning_lines(task: TaskScores, *, has_drops: bool) -> Iterator[str]:
-    """List what is to be known of drops, flips and home advantage before they are read."""
+    """List what is to be known of drops and flips before they are read."""
     if task.annotators is not None:
         yield annotator_words(task.annotators, task.metric)
     if task.near_duplicates is not None and has_drops:
         yield near_duplicate_words(task.near_duplicates)
     if any(shift.flips for shift in task.shifts):
         yield mean_flip_words(task).replace(MINUS, "-")
-    if task.summary.home_advantage is not None:
-        yield claim_words(task.summary.home_advantage, at_floor=task.summary.at_floor)
 
 
 def _summary(task: TaskScores) -> Iterator[RenderableType]:
@@ -278,9 +274,8 @@ def summary_rows(summary: Summary) -> Iterator[tuple[str, str]]:
     figures: list[tuple[str, Estimate]] = [(label, getattr(summary, name)) for label, name in _FIGURES]
     if summary.average_drop.value is None:
         figures.insert(2, ("mean SD", summary.mean_sd))
-    plain = [(label, Estimate(value=value)) for label, value in worst_rows(summary)]
     by_depth = [(f"Depth F1 at lambda {lambda_}", each) for lambda_, each in summary.depth_f1.items()]
-    yield from _rows_with_values([*figures, *plain])
+    yield from _rows_with_values(figures)
     for name, interval in summary.total.items():
         bounds = f"[{plain_points(interval.low)}, {plain_points(interval.high)}]"
         yield f"{name.replace('_', ' ')}, training runs too", bounds
@@ -288,7 +283,6 @@ def summary_rows(summary: Summary) -> Iterator[tuple[str, str]]:
     if has_scenarios(summary):
         yield from ((f"{name} shifts", share(part)) for name, part in summary.scenario_shares.items())
         yield "scenarios resolved (both drops; count uncorrected)", share(summary.resolved_share)
-    yield from ((label, text) for label, text in home_lines(summary.home_advantage) if text != MISSING)
 
 
 def has_scenarios(summary: Summary) -> bool:

@@ -14,6 +14,7 @@ from shiftbench.builders.cache import cache_folder
 from shiftbench.builders.encoder import Encoder, machine_encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.depth import LAMBDAS
+from shiftbench.scoring.scores.calibration import add_confidence
 from shiftbench.scoring.scores.controls import add_annotators, add_controls
 from shiftbench.scoring.scores.floors import mark_floors
 from shiftbench.scoring.scores.non_inferiority import add_non_inferiority, refuse_margin
@@ -41,6 +42,7 @@ SCORE_COLUMNS = pl.Schema(
         "value": pl.Float64(),
         "n": pl.Int64(),
         "replicates": pl.List(pl.Float32),
+        "df": pl.Float64(),
     }
 )
 """The long table: one score of one run (task, source, target, seed) a row, sorted by the first five columns.
@@ -52,6 +54,7 @@ SCORE_COLUMNS = pl.Schema(
 - ``replicates``: of the primary metric, ``N_STORED`` times the score with each group's influence added or taken away at
   random, the same signs for every entry; null for other metrics, and where the score has no interval (fewer than 5
   effective groups, say): then ranks made of it have none either.
+- ``df``: degrees of freedom of the score's variance over test texts; null where there are no replicates.
 
 Nothing else is null.
 """
@@ -227,42 +230,54 @@ def score_predictions(
     scores = summarise_values(values_by_task, folder, subset, pinned, encoder_name(encoder))
     scores = add_controls(mark_floors(scores, folder, predictions), folder, values_by_task)
     scores = add_non_inferiority(add_annotators(scores, folder), values_by_task, margin)
-    return Scored(table, scores)
+    return Scored(table, add_confidence(scores, predictions, values_by_task, folder))
 
 
-Row = tuple[str, str, str, int, str, float, int, list[float] | None]
+Row = tuple[str, str, str, int, str, float, int, list[float] | None, float | None]
 _SIGNS = 5
 
 
 def _long_rows(values: TaskValues) -> Iterator[Row]:
+    replicates_of = _replicates(values)
     for metric, by_cell in values.scores.items():
         for (source, target), scores in by_cell.items():
             trained_on = target if metric.startswith(OWN) else source
             seeds = values.seeds[trained_on, target]
             n = values.texts_left[source, target][metric.rpartition("@")[2]] if "@" in metric else None
             is_primary = metric == values.info.metric
-            drawn = _replicates(values, (source, target)) if is_primary else None
+            drawn = replicates_of.get((source, target)) if is_primary else None
+            df = None if drawn is None else values.figure(metric, (source, target)).df
             for run, (seed, score) in enumerate(zip(seeds, scores, strict=True)):
                 rows = values.rows[source, target] if n is None else n
                 replicates = None if drawn is None else drawn[:, run].tolist()
-                yield (values.name, source, target, seed, metric, float(score), rows, replicates)
+                yield (values.name, source, target, seed, metric, float(score), rows, replicates, df)
     for (source, target), by_lambda in values.effective_n.items():
         for lambda_ in map(str, LAMBDAS):
             for seed in values.seeds[source, target]:
                 n = values.texts_left[source, target][lambda_]
-                yield (values.name, source, target, seed, f"effective_n@{lambda_}", by_lambda[lambda_], n, None)
+                yield (values.name, source, target, seed, f"effective_n@{lambda_}", by_lambda[lambda_], n, None, None)
 
 
-def _replicates(values: TaskValues, cell: Cell) -> NDArray[np.float32] | None:
-    """Draw replicates of the primary score of each run, shape (N_STORED, n_runs); None without an interval."""
-    if not values.figure(values.info.metric, cell).has_interval:
-        return None
-    influences = values.run_influences(cell)
-    moved = group_signs(values.name, cell[1], len(influences)) @ influences.astype(np.float32)
-    return np.asarray(values.scores[values.info.metric][cell] + moved, dtype=np.float32)
+def _replicates(values: TaskValues) -> dict[Cell, NDArray[np.float32]]:
+    """Draw replicates of the primary score of each run, shape (N_STORED, n_runs); none without an interval."""
+    metric, drawn = values.info.metric, {}
+    by_target: dict[str, list[Cell]] = {}
+    for cell in values.scores.get(metric, {}):
+        if values.figure(metric, cell).has_interval:
+            by_target.setdefault(cell[1], []).append(cell)
+    for target, cells in by_target.items():
+        influences = [values.run_influences(cell) for cell in cells]
+        moved = group_signs(values.name, target, len(influences[0])) @ np.concatenate(influences, axis=1)
+        for cell, part in zip(
+            cells, np.split(moved, np.cumsum([len(values.seeds[each]) for each in cells])[:-1], axis=1), strict=True
+        ):
+            drawn[cell] = (values.scores[metric][cell] + part).astype(np.float32)
+    return drawn
 
 
 def group_signs(task: str, target: str, n_groups: int) -> NDArray[np.float32]:
     """Draw the signs that the groups of a test set have in each replicate, 1 or -1, shape (N_STORED, n_groups)."""
     rng = np.random.default_rng([_SIGNS, *f"{task}/{target}".encode()])
-    return (2 * rng.integers(0, 2, size=(N_STORED, n_groups), dtype=np.int8) - 1).astype(np.float32)
+    n_bytes = (n_groups + 7) // 8
+    words = np.frombuffer(rng.bytes(N_STORED * n_bytes), dtype=np.uint8).reshape(N_STORED, n_bytes)
+    return 2 * np.unpackbits(words, axis=1, count=n_groups).astype(np.float32) - 1

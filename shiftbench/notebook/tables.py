@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from shiftbench.metrics.in_domain_advantage import SCALES
 from shiftbench.metrics.precision import MIN_RUNS
 from shiftbench.scoring.comparing.shape import TRAINED_MODELS, Comparison, Difference, winner
 from shiftbench.scoring.scores.confidence_shape import ConfidenceFigures
@@ -77,14 +76,13 @@ SUMMARY: Schema = {
     **_detectable("average_drop"),
     **_estimates("average_drop_unrepeated"),
     **_estimates("next_domain_st", "next_domain_drop"),
-    **_estimates(*(f"home_advantage_{scale}" for scale in SCALES)),
+    **_estimates("home_advantage_raw", "home_advantage_log", "home_advantage_logit"),
     "home_advantage": pl.String,
 }
 """A row for each task; the columns are the fields of ``shiftbench.scoring.scores.shape.Summary``.
 
 The ends of ``next_domain_st`` and ``next_domain_drop`` are prediction intervals for one more target domain.
-``home_advantage`` is what all three scales show ("advantage" or "disadvantage"), null where they do not; the scales'
-own figures are a difference of scores, of logarithms and of logits.
+The columns ``home_advantage...`` and ``worst_..._posterior`` are null from metric version 7 on, and end with 0.4.
 """
 IN_DOMAIN: Schema = {
     "task": pl.String,
@@ -193,10 +191,6 @@ def _summary_rows(scores: Scores) -> Iterator[dict[str, Any]]:
         expected = task.summary.next_domain
         figures |= _estimate("next_domain_st", expected.st if expected else None)
         figures |= _estimate("next_domain_drop", expected.drop if expected else None)
-        home = task.summary.home_advantage
-        for scale in SCALES:
-            figures |= _estimate(f"home_advantage_{scale}", getattr(home, scale).mean if home else None)
-        figures["home_advantage"] = home.claimed if home else None
         yield {
             "task": task.task,
             "metric": task.metric,

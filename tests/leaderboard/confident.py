@@ -43,9 +43,7 @@ def confident(folder: DatasetFolder, seeds: int = 2, split: str = "test") -> pl.
 
 def score(frame: pl.DataFrame, folder: DatasetFolder) -> Scores:
     """Check and score a prediction frame."""
-    return score_predictions(
-        check_predictions(frame, [folder.prediction_task(TASK)], "p"), folder
-    ).scores
+    return score_predictions(check_predictions(frame, [folder.prediction_task(TASK)], "p"), folder).scores
 
 
 def write_confident(folder: DatasetFolder, place: Path, seeds: int = 1) -> tuple[Path, Path]:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.special import expit, logit
-from shiftbench.metrics.precision import student, wilson_limits
 
 from shiftbench.metrics.above_line import against_others, baseline_line, effective_interval
+from shiftbench.metrics.precision import student, wilson_limits
 
 Floats = NDArray[np.float64]
 N_TEXTS = 1000

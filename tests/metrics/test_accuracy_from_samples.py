@@ -8,7 +8,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from shiftbench.metrics.precision import student, wilson_limits
 
 from shiftbench.metrics.accuracy_from_samples import sampled_accuracy
 from shiftbench.metrics.label_sampling import (
@@ -18,6 +17,7 @@ from shiftbench.metrics.label_sampling import (
     enough_expected,
     expected_width,
 )
+from shiftbench.metrics.precision import student, wilson_limits
 from tests.metrics.sampled import Domain, simulate
 
 N, N_LABELLED = 2000, 100

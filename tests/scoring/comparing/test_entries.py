@@ -20,7 +20,6 @@ from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import Filled, predict
 
 
-
 def side(filled: Filled, name: str) -> ComparedEntry:
     entry = filled.entries[name]
     return ComparedEntry(entry.id, entry.card.name, filled.files[name], entry.card.data, entry.card.subset)

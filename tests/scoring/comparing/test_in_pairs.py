@@ -12,7 +12,6 @@ from tests.leaderboard.conftest import Filled
 from tests.scoring.comparing.test_entries import sides
 
 
-
 def ranked(pair: Comparison) -> Difference:
     return next(mean.difference for mean in pair.means if mean.ranked)
 

@@ -8,7 +8,9 @@ import pytest
 
 from shiftbench.scoring.forecasting.run import Grid, forecast_task
 from shiftbench.scoring.forecasting.samples import Sample, TaskSamples
+from shiftbench.scoring.forecasting.shape import TaskForecast
 from shiftbench.scoring.forecasting.text_vectors import TextPair, mean_likeness, word_likeness
+from shiftbench.scoring.reports.forecast_words import believed
 
 from .test_run import grid
 
@@ -38,6 +40,24 @@ def test_likeness_is_of_the_domains_that_set_the_interval_and_moves_none() -> No
     assert after.likeness_among == pytest.approx(0.4)
     assert before.likeness == {}
     assert before.forecasts == after.forecasts
+
+
+def test_a_sentence_contains_the_condition_and_how_alike_the_target_is() -> None:
+    made = grid()
+    alike = {one: {other: 0.4 if "f" in (one, other) else 0.9 for other in "abcdef"} for one in "abcdef"}
+
+    def sentence(likeness: dict[str, dict[str, float]]) -> str:
+        diagnosed = Grid(made.cells, made.methods, likeness)
+        shift = next(diagnosed.shift(each) for each in made.cells if each.target == "f")
+        task = TaskForecast(
+            task="t", metric="accuracy", domains=tuple("abcdef"), labelled=made.labelled, n_validation=0,
+            shifts=(shift,), errors=(), notes=(),
+        )  # fmt: skip
+        return believed(shift, task)
+
+    condition = "80% interval, if new domains differ from each other as the other 5 of 6 domains do"
+    assert f"{condition}; likeness of words 0.40 to f, 0.90 among them; " in sentence(alike)
+    assert f"{condition}; how alike f is to them is not known; " in sentence({})
 
 
 class Vectors:
