@@ -1,24 +1,33 @@
 """Failure rates of a gate: on domains exactly at the limit, where each failure is a false alarm, and beyond it.
 
-Scores are those of texts that are right or wrong, with the intervals that scores stand with; texts have no groups.
+Texts are right or wrong, alike within a group where a test set says so: each group has shares of its own, drawn around
+the true ones (Dirichlet), as no formula of the gate supposes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
-from shiftbench.metrics.wilson import relative_square, wilson_interval
-from shiftbench.scoring.scores.intervals import Figure
 
-from shiftbench.metrics.crossed import influences
-from shiftbench.metrics.limits import limit_p
-from shiftbench.scoring.scores.limits import LEVEL, LimitName, LimitTest, check_drop, check_score, decide
+from shiftbench.scoring.scores.figures import Figure, difference, single
+from shiftbench.scoring.scores.limits import LEVEL, LimitName, LimitTest, check_above, check_score, decide
+from shiftbench.scoring.scores.outcomes import Outcomes, TargetRuns
+from shiftbench.scoring.scores.values import sampled_scores
 
-_HOME, _LIMIT = 0.9, {"max_drop": 0.05, "min_score": 0.7, "max_regression": 0.01}
+Floats = NDArray[np.float64]
+_LIMIT = {"max_drop": 0.05, "max_regression": 0.01}
 _CHURN = 0.05
 """Share of texts that only the new model has right; as many are lost in addition to the regression."""
-_N_DRAWS = 200
+
+
+class Texts(NamedTuple):
+    """A domain's test texts: groups of one size, and the correlation of texts within them."""
+
+    groups: int
+    size: int = 1
+    correlation: float = 0.0
 
 
 class GateRates(NamedTuple):
@@ -33,67 +42,100 @@ def simulate_gates(
     rng: np.random.Generator,
     *,
     n_runs: int,
+    domains: Sequence[Texts] = (Texts(500),) * 20,
+    share: float = 0.7,
     beyond: float = 0.0,
     n_beyond: int | None = None,
-    n_domains: int = 20,
-    n_texts: int = 500,
     step: Callable[[], object] = lambda: None,
 ) -> GateRates:
     """Simulate gates on domains whose true figures are known.
 
     Args:
-        limit: drops of at most 5 points, scores of at least 70, or regressions of at most 1.
+        limit: drops of at most 5 points, scores of at least ``share``, or regressions of at most 1.
         rng: the generator.
         n_runs: simulated gates.
+        domains: test sets of a gate; home, which is not counted, is like the first.
+        share: right answers, in [0.5, 0.95]: the limit of scores, at home for drops, of the old model for regressions.
         beyond: how far beyond the limit domains truly are, a fraction.
         n_beyond: how many of them; the others are exactly at the limit. Default: all.
-        n_domains: domains of a gate, home not counted.
-        n_texts: test texts of each.
         step: is called after each gate.
     Returns: how often gates failed.
     """
-    n_far = n_domains if n_beyond is None else n_beyond
-    far = np.where(np.arange(n_domains) < n_far, beyond, 0.0)
+    n_far = len(domains) if n_beyond is None else n_beyond
+    far = np.where(np.arange(len(domains)) < n_far, beyond, 0.0)
     corrected = uncorrected = 0
     for _ in range(n_runs):
-        tests = _TESTS[limit](far, n_texts, rng)
+        tests = _TESTS[limit](domains, share, far, rng)
         corrected += any(each.outcome == "broken" for each in decide(tests))
         uncorrected += any(each.p_broken is not None and each.p_broken < LEVEL for each in tests)
         step()
     return GateRates(corrected / n_runs, uncorrected / n_runs)
 
 
-def _drops(far: NDArray[np.float64], n_texts: int, rng: np.random.Generator) -> list[LimitTest]:
-    home = _figure(_HOME, n_texts, rng)
+def _drops(domains: Sequence[Texts], share: float, far: Floats, rng: np.random.Generator) -> list[LimitTest]:
     limit = _LIMIT["max_drop"]
-    return [check_drop([home], _figure(_HOME - limit - more, n_texts, rng), "simulated", limit) for more in far]
+    home = _score("home", domains[0], share, rng)
+    return [
+        check_above("max_drop", "", limit, difference(home, _score(str(number), texts, share - limit - more, rng)))
+        for number, (texts, more) in enumerate(zip(domains, far, strict=True))
+    ]
 
 
-def _score_tests(far: NDArray[np.float64], n_texts: int, rng: np.random.Generator) -> list[LimitTest]:
-    limit = _LIMIT["min_score"]
-    return [check_score(_figure(limit - more, n_texts, rng), "simulated", limit) for more in far]
+def _score_tests(domains: Sequence[Texts], share: float, far: Floats, rng: np.random.Generator) -> list[LimitTest]:
+    return [
+        check_score(_score("", texts, share - more, rng), "", share) for texts, more in zip(domains, far, strict=True)
+    ]
 
 
-def _regressions(far: NDArray[np.float64], n_texts: int, rng: np.random.Generator) -> list[LimitTest]:
+def _regressions(domains: Sequence[Texts], share: float, far: Floats, rng: np.random.Generator) -> list[LimitTest]:
     limit, tests = _LIMIT["max_regression"], []
-    for more in far:
-        drawn = rng.random(n_texts)
-        apart = np.where(drawn < _CHURN, -1.0, np.where(drawn < 2 * _CHURN + limit + more, 1.0, 0.0))
-        moves = influences(np.stack([apart, np.ones(n_texts)], axis=1), lambda sums: sums[..., 0] / sums[..., 1])
-        value = float(apart.mean())
-        p = limit_p(value, float(np.sqrt((moves**2).sum())), n_texts, limit)
-        shown = LimitTest(limit="max_regression", domain="simulated", bound=limit, value=value)
-        tests.append(shown.model_copy(update={"p_broken": p.above, "p_kept": p.below}))
+    churn = min(_CHURN, (1 - share) / 2)
+    for texts, more in zip(domains, far, strict=True):
+        lost = churn + limit + more
+        # Right by both, by the old alone, by the new alone, by neither.
+        kinds = _kinds(texts, [share - lost, lost, churn, 1 - share - churn], rng)
+        old, new = _figures("", texts, np.stack([kinds <= 1, (kinds == 0) | (kinds == 2)]))
+        tests.append(check_above("max_regression", "", limit, difference(old, new)))
     return tests
 
 
 _TESTS = {"max_drop": _drops, "min_score": _score_tests, "max_regression": _regressions}
 
 
-def _figure(share: float, n_texts: int, rng: np.random.Generator) -> Figure:
-    """Draw a score of a true share of right answers, with its replicates and its interval."""
-    score = rng.binomial(n_texts, share) / n_texts
-    square = relative_square(n_texts, n_texts - 1)
-    low, high = wilson_interval(score, square)
-    drawn = rng.binomial(n_texts, score, size=_N_DRAWS) / n_texts
-    return Figure(np.append(score, drawn), float(n_texts), low=low, high=high, square=square)
+def _score(name: str, texts: Texts, share: float, rng: np.random.Generator) -> Figure:
+    (score,) = _figures(name, texts, (_kinds(texts, [share, 1 - share], rng) == 0)[None])
+    return score
+
+
+def _kinds(texts: Texts, shares: Sequence[float], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw the kind of each text, shape (groups * size,); ``shares`` are those of the kinds."""
+    of_group = np.tile(shares, (texts.groups, 1))
+    if texts.correlation:
+        drawn = rng.standard_gamma(of_group * (1 / texts.correlation - 1))
+        of_group = drawn / drawn.sum(axis=1, keepdims=True)
+    ends = np.repeat(of_group.cumsum(axis=1)[:, :-1], texts.size, axis=0)
+    return np.asarray((rng.random((len(ends), 1)) > ends).sum(axis=1))
+
+
+def _figures(name: str, texts: Texts, right: NDArray[np.bool_]) -> list[Figure]:
+    """Score models, as ``shiftbench gate`` does.
+
+    Args:
+        name: of the domain.
+        texts: its test set.
+        right: whether each model is right, shape (n_models, groups * size).
+    """
+    scores = right.astype(np.float64)
+    outcomes = Outcomes(
+        formulas={"accuracy": lambda sums: sums[..., 0] / sums.sum(axis=-1)},
+        micro="accuracy",
+        n_counts=2,
+        example_scores=scores,
+        unparsed=np.zeros_like(right),
+        values=np.stack([scores, 1 - scores], axis=-1),
+        example_metric="accuracy",
+    )
+    groups = np.repeat(np.arange(texts.groups), texts.size)
+    runs = [("", model) for model in range(len(right))]
+    target = TargetRuns("simulated", name, pl.Series(range(groups.size)), groups, runs, outcomes)
+    return [single(score) for model in range(len(right)) for score in sampled_scores(target, [model], "accuracy")]

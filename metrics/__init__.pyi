@@ -13,8 +13,10 @@ from .agreement import (
     annotator_tables as annotator_tables,
 )
 from .calibration import (
+    CalibrationError as CalibrationError,
     bin_counts as bin_counts,
     brier_scores as brier_scores,
+    calibration_limits as calibration_limits,
     equal_mass_bins as equal_mass_bins,
     overconfidence as overconfidence,
     squared_calibration_error as squared_calibration_error,
@@ -144,11 +146,6 @@ from .hierarchical_conformal import (
     domain_quantile as domain_quantile,
     interval_level as interval_level,
 )
-from .in_domain_advantage import (
-    home_advantage as home_advantage,
-    home_weights as home_weights,
-    on_scale as on_scale,
-)
 from .label_sampling import (
     confidence_correlation as confidence_correlation,
     draw_groups as draw_groups,
@@ -160,7 +157,6 @@ from .label_sampling import (
 from .label_shift import (
     adjust_to_prior as adjust_to_prior,
     fit_temperature as fit_temperature,
-    label_shift_parts as label_shift_parts,
 )
 from .ledger import (
     flip_counts as flip_counts,
@@ -168,7 +164,6 @@ from .ledger import (
 )
 from .limits import (
     exact_p as exact_p,
-    limit_p as limit_p,
 )
 from .multiplicity import (
     draw_sizes as draw_sizes,
@@ -184,10 +179,9 @@ from .placebo import (
     placebo_domains as placebo_domains,
 )
 from .power import (
-    mean_drop_variance as mean_drop_variance,
+    expected_design_effect as expected_design_effect,
+    groups_with as groups_with,
     minimum_detectable as minimum_detectable,
-    source_drop_variance as source_drop_variance,
-    target_drop_variance as target_drop_variance,
 )
 from .precision import (
     class_df as class_df,

@@ -1,10 +1,12 @@
 """Calibration of confidences: overconfidence, squared calibration error without its bias, Brier score.
 
 A confidence is the probability that a model gives to its own prediction. Everything here is made of *additive
-counts*, so that groups can be weighted and resampled. The usual expected calibration error takes absolute
+counts*, summed by group. The usual expected calibration error takes absolute
 differences within bins, which are above 0 by chance alone, the more so the fewer examples a bin has; test sets of
 different sizes cannot be compared by it. The squared difference has a known bias, which is taken off.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -80,7 +82,22 @@ def bin_counts(
     return sizes, np.asarray(differences.reshape(shape), dtype=np.float64)
 
 
-def squared_calibration_error(sizes: ArrayLike, differences: ArrayLike, weights: ArrayLike | None = None) -> Floats:
+class CalibrationError(NamedTuple):
+    """A squared calibration error, and how it varies.
+
+    Attributes:
+        value: squared differences in [-1, 1], lower is better; below 0 by chance where calibration is perfect; NaN
+            where no bin has two groups.
+        influences: what each group moves it by, shape (n_groups,), summing to 0.
+        chance: its variance were calibration perfect.
+    """
+
+    value: float
+    influences: Floats
+    chance: float
+
+
+def squared_calibration_error(sizes: ArrayLike, differences: ArrayLike) -> CalibrationError:
     """Compute the squared L2 calibration error over bins, without bias under perfect calibration.
 
     The square of a bin's mean difference is above 0 by chance. Products of two examples' differences are not: so the
@@ -90,43 +107,54 @@ def squared_calibration_error(sizes: ArrayLike, differences: ArrayLike, weights:
     variance. Bins whose examples are all of one group take no part.
 
     Args:
-        sizes: examples of each group and bin, shape (n_groups, ..., n_bins), from ``bin_counts``; axes between, such as
-            runs, stay.
+        sizes: examples of each group and bin, shape (n_groups, n_bins), from ``bin_counts``.
         differences: their summed confidence less correctness, same shape.
-        weights: how often each group counts, shape (n_draws, n_groups), whole numbers. Pairs of a group with itself
-            stay out, however often it was drawn. Default: once.
-    Returns: squared differences in [-1, 1], lower is better, shape (n_draws, ...), or (...,) without weights; below 0
-        by chance where calibration is perfect; NaN where no bin has two groups. In the precision of the weights.
     Raises: ValueError when shapes differ.
     Source: Kumar, Liang, Ma, "Verified Uncertainty Calibration" (2019), sec. 4 (debiased estimator, equal-mass bins);
-        pairs over groups instead of examples are this project's.
+        pairs over groups instead of examples, and the variance, are this project's.
 
-    >>> float(squared_calibration_error([[1], [1]], [[0.5], [-0.5]]))
+    >>> squared_calibration_error([[1], [1]], [[0.5], [-0.5]]).value
     -0.25
     """
     n, d = np.asarray(sizes, dtype=np.float64), np.asarray(differences, dtype=np.float64)
-    if n.ndim < 2 or n.shape != d.shape:
-        shapes = f"got {n.shape} and {d.shape}"
-        raise ValueError(f"sizes and differences must share a shape (n_groups, ..., n_bins), {shapes}")
-    drawn = np.ones((1, len(n))) if weights is None else np.asarray(weights)
-    drawn = drawn if np.issubdtype(drawn.dtype, np.floating) else drawn.astype(np.float64)
-    if drawn.ndim != 2 or drawn.shape[1] != len(n):
-        raise ValueError(f"weights must have shape (n_draws, {len(n)}), got {drawn.shape}")
-    total, summed = _drawn_sums(drawn, n), _drawn_sums(drawn, d)
-    squared = drawn * drawn
-    own, self_pairs = _drawn_sums(squared, n * n), _drawn_sums(squared, d * d)
-    pairs = total * total - own
+    if n.ndim != 2 or n.shape != d.shape:
+        raise ValueError(f"sizes and differences must share a shape (n_groups, n_bins), got {n.shape} and {d.shape}")
+    total, summed = n.sum(axis=0), d.sum(axis=0)
+    pairs = total**2 - (n**2).sum(axis=0)
     usable = pairs > 0.5
-    with np.errstate(invalid="ignore", divide="ignore"):
-        error = np.where(usable, (summed * summed - self_pairs) / pairs, 0.0)
-        mean = (error * total).sum(axis=-1) / (total * usable).sum(axis=-1)
-    return np.asarray(mean[0] if weights is None else mean)
+    if not usable.any():
+        return CalibrationError(float("nan"), np.full(len(n), np.nan), float("nan"))
+    n, d, total, summed, pairs = n[:, usable], d[:, usable], total[usable], summed[usable], pairs[usable]
+    errors = (summed**2 - (d**2).sum(axis=0)) / pairs
+    value = float(errors @ total / total.sum())
+    share = total / total.sum() / pairs
+    apart = d - n * (summed / total)
+    influences = 2 * apart @ (share * summed) + n @ (errors - value) / total.sum()
+    chance = 2 * float((np.outer(share, share) * (apart.T @ apart) ** 2).sum())
+    return CalibrationError(value, influences, chance)
 
 
-def _drawn_sums(weights: Floats, by_group: Floats) -> Floats:
-    """Sum over groups, (n_groups, ...) -> (n_draws, ...)."""
-    flat = weights @ by_group.reshape(len(by_group), -1).astype(weights.dtype)
-    return np.asarray(flat.reshape(len(weights), *by_group.shape[1:]), dtype=np.float64)
+def calibration_limits(value: float, variance: float, chance: float, quantile: float) -> tuple[float, float]:
+    """Compute the limits of a squared calibration error, at each of which the variance is that of a true error there.
+
+    The variance is ``chance`` where calibration is perfect, and grows with the true error, by what the influences show:
+    ``slope = variance / max(value, sqrt(chance))``. Limits solve ``(value - limit)^2 = quantile^2 (slope limit + chance)``.
+
+    Args:
+        value: squared error, in [-1, 1].
+        variance: sum of the squares of the groups' influences.
+        chance: ``CalibrationError.chance``, at least 0.
+        quantile: of Student's t.
+
+    >>> [round(end, 4) for end in calibration_limits(0.01, 0.00004, 0.00001, 2.0)]
+    [0.0018, 0.0342]
+    """
+    largest = max(value, chance**0.5)
+    if largest == 0:
+        return value, value
+    half, square = quantile**2 * variance / largest / 2, quantile**2 * chance
+    reach = max(half**2 + 2 * half * value + square, 0.0) ** 0.5
+    return value + half - reach, value + half + reach
 
 
 def brier_scores(probabilities: ArrayLike, labels: ArrayLike) -> Floats:

@@ -9,7 +9,9 @@ tested on that same domain, so that what they lose between two domains is diffic
     rest        = drop - difficulty      what difficulty for these probes does not explain
 
 The rest is a difference in differences. It depends on the scale: 10 points at 90 are more log odds than 10 points at
-70. So nothing is claimed that does not hold in points and in log odds, and with each probe by itself.
+70, and wrong labels or texts that no model can answer take a share of what each model has above chance, so more points
+of a strong model than of a weak one. So nothing is claimed that does not hold in points, in log odds and in logarithms
+of score less chance, and with each probe by itself; nor what changes when the domain's classes have home's shares.
 
 Source: the difference in differences is the standard one (Angrist and Pischke 2009, "Mostly Harmless Econometrics",
 sec. 5.2), SD = TD + IDD is the Domain Robustness paper's (sec. 3.2) with IDD taken from the probes.
@@ -22,7 +24,7 @@ from typing import NamedTuple
 
 
 class Bounded(NamedTuple):
-    """A figure and the ends of its 95% interval, in any unit; ends are NaN where it has none."""
+    """A figure and the ends of its 95% interval, in any unit; ends are NaN where it has none, or infinite."""
 
     value: float
     low: float
@@ -58,10 +60,14 @@ class Reason(StrEnum):
     """The reason why there is no verdict."""
 
     PROBE_AT_CHANCE = "a probe is not shown to be above chance"
+    AT_CHANCE = "the model is at chance or below"
     NO_DROP = "the model is not shown to lose score here"
     NO_INTERVAL = "a score has no interval"
-    NOT_SHOWN = "neither difficulty nor a rest is shown on both scales and by both probes"
-    TOO_WIDE = "the interval of the rest leaves room for a shift as large as the difficulty"
+    NOT_SHOWN = "neither difficulty nor a rest is shown on all three scales and by both probes"
+    REST_AS_LARGE = "the domain is harder, and a shift as large as that is not excluded"
+    DIFFICULTY_AS_LARGE = "the domain is shifted, and difficulty as large as the rest is not excluded"
+    CLASS_SHARES = "the verdict changes when the classes have home's shares here"
+    NO_CLASS_SHARES = "a class of home has too few texts here to compare at home's class shares"
 
 
 class Explanation(NamedTuple):
@@ -71,46 +77,67 @@ class Explanation(NamedTuple):
     reason: Reason | None = None
 
 
-def difficulty_verdict(drop: Bounded, scales: Mapping[str, OnScale], *, is_probe_at_chance: bool) -> Explanation:
+def difficulty_verdict(
+    drop: Bounded, scales: Mapping[str, OnScale], balance: Bounded, *, is_probe_at_chance: bool
+) -> Explanation:
     """Return whether a drop is a matter of difficulty, of shift, or of both.
 
     *Shifted*: the rest is above 0 on every scale by its interval, and in sign for each probe by itself. *Harder*: so is
-    the difficulty. *Both*: both are. Of a harder domain the rest's interval must also end below the difficulty (on the
-    first scale): otherwise a shift as large as the difficulty could be in it, and nothing can be told.
+    the difficulty. *Both*: both are. Where only one is, it must also be the larger part by the interval of difficulty
+    less rest: otherwise as large a part of the other kind could be in the drop, and nothing can be told.
 
     Args:
         drop: the model's drop SS - ST, on the first scale.
         scales: its parts by scale, the first being that of ``drop``.
+        balance: difficulty less rest, on the first scale.
         is_probe_at_chance: whether a probe is at the level that needs no skill on a domain: it measures no difficulty.
     Returns: the verdict, with the reason where it is 'cannot tell'.
     Raises: ValueError without a scale or a probe.
 
     >>> raw = OnScale(Bounded(0.01, -0.03, 0.05), Bounded(0.09, 0.04, 0.14), [0.0, 0.02], [0.10, 0.08])
     >>> log_odds = OnScale(Bounded(0.1, -0.2, 0.4), Bounded(0.7, 0.3, 1.1), [0.0, 0.2], [0.8, 0.6])
-    >>> difficulty_verdict(Bounded(0.1, 0.05, 0.15), {"raw": raw, "logit": log_odds}, is_probe_at_chance=False).verdict
+    >>> drop, balance, scales = Bounded(0.1, 0.05, 0.15), Bounded(-0.08, -0.15, -0.01), {"raw": raw, "logit": log_odds}
+    >>> difficulty_verdict(drop, scales, balance, is_probe_at_chance=False).verdict
     <Verdict.SHIFTED: 'shifted'>
     """
     parts = list(scales.values())
     if not parts or any(not part.difficulties or len(part.difficulties) != len(part.rests) for part in parts):
         raise ValueError("a verdict needs at least one scale, and on each the figures of at least one probe")
-    refused = _refusal(drop, parts, is_probe_at_chance=is_probe_at_chance)
+    refused = _refusal(drop, parts, balance, is_probe_at_chance=is_probe_at_chance)
     if refused is not None:
         return Explanation(Verdict.CANNOT_TELL, refused)
     is_shifted = all(part.rest.low > 0 and min(part.rests) > 0 for part in parts)
     is_harder = all(part.difficulty.low > 0 and min(part.difficulties) > 0 for part in parts)
-    if is_shifted:
-        return Explanation(Verdict.BOTH if is_harder else Verdict.SHIFTED)
-    if not is_harder:
+    if is_shifted and is_harder:
+        return Explanation(Verdict.BOTH)
+    if not is_shifted and not is_harder:
         return Explanation(Verdict.CANNOT_TELL, Reason.NOT_SHOWN)
-    if parts[0].rest.high >= parts[0].difficulty.value:
-        return Explanation(Verdict.CANNOT_TELL, Reason.TOO_WIDE)
-    return Explanation(Verdict.HARDER)
+    if is_harder and balance.low <= 0:
+        return Explanation(Verdict.CANNOT_TELL, Reason.REST_AS_LARGE)
+    if is_shifted and balance.high >= 0:
+        return Explanation(Verdict.CANNOT_TELL, Reason.DIFFICULTY_AS_LARGE)
+    return Explanation(Verdict.HARDER if is_harder else Verdict.SHIFTED)
 
 
-def _refusal(drop: Bounded, parts: Sequence[OnScale], *, is_probe_at_chance: bool) -> Reason | None:
+def agreed(found: Explanation, at_home_shares: Explanation | None) -> Explanation:
+    """Return the verdict that holds on a domain as it is, and when its classes have home's shares; else no verdict.
+
+    Args:
+        found: on the domain as it is.
+        at_home_shares: with home's shares; None where they cannot be had.
+    """
+    if found.verdict is Verdict.CANNOT_TELL:
+        return found
+    if at_home_shares is None:
+        return Explanation(Verdict.CANNOT_TELL, Reason.NO_CLASS_SHARES)
+    is_same = found.verdict is at_home_shares.verdict
+    return found if is_same else Explanation(Verdict.CANNOT_TELL, Reason.CLASS_SHARES)
+
+
+def _refusal(drop: Bounded, parts: Sequence[OnScale], balance: Bounded, *, is_probe_at_chance: bool) -> Reason | None:
     """Return why there can be no verdict, whatever the parts are."""
     if is_probe_at_chance:
         return Reason.PROBE_AT_CHANCE
-    if isnan(sum([drop.low, *(end for part in parts for end in (*part.difficulty, *part.rest))])):
+    if any(map(isnan, (drop.low, *balance, *(end for part in parts for end in (*part.difficulty, *part.rest))))):
         return Reason.NO_INTERVAL
     return Reason.NO_DROP if drop.low <= 0 else None

@@ -84,27 +84,6 @@ def fit_temperature(probabilities: ArrayLike, labels: ArrayLike) -> float:
     return float(np.exp((low + high) / 2))
 
 
-def label_shift_parts(
-    cross_domain: ArrayLike, adjusted: ArrayLike, target_in_domain: ArrayLike
-) -> tuple[Floats, Floats]:
-    """Split TD in two: what class shares cost, and the rest.
-
-    Args:
-        cross_domain: ST, fractions, any shape.
-        adjusted: the score of the predictions adjusted to the target's class shares, same shape.
-        target_in_domain: TT, same shape.
-    Returns: ``adjusted - ST`` and ``TT - adjusted``, in [-1, 1]; they add up to TD. NaN stays NaN.
-    Raises: ValueError when shapes differ.
-
-    >>> [float(part.round(2)) for part in label_shift_parts(0.6, 0.65, 0.8)]
-    [0.05, 0.15]
-    """
-    st, between, tt = (np.asarray(score, dtype=np.float64) for score in (cross_domain, adjusted, target_in_domain))
-    if not st.shape == between.shape == tt.shape:
-        raise ValueError(f"scores must share a shape, got {st.shape}, {between.shape} and {tt.shape}")
-    return np.asarray(between - st), np.asarray(tt - between)
-
-
 def _prior(prior: ArrayLike, n_classes: int) -> Floats:
     shares = np.asarray(prior, dtype=np.float64)
     if shares.shape != (n_classes,) or not np.all(shares >= 0) or abs(shares.sum() - 1) > 1e-9:

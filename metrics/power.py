@@ -1,18 +1,17 @@
-"""Power of a comparison before there are scores: standard errors from sizes, and the smallest detectable drop.
+"""Power of a comparison before there are scores: what a study is expected to see, and the smallest detectable drop.
 
-A drop is found when its two-sided test rejects at 5%. The minimum detectable drop is the true drop that is found with
-80% probability: (t at .975 + t at .80) standard errors (Bloom 1995, "Minimum detectable effects"). It is a statement
-about the design, so it is made of the standard error alone and never of the drop that was observed: a power that is
-computed from the observed drop is another name for its p value (Hoenig & Heisey 2001, "The abuse of power").
+After training, the smallest detectable drop is made of the figure's own standard error: (t at .975 + t at .80) standard
+errors (Bloom 1995, "Minimum detectable effects"), never of the drop that was observed: a power that is computed from
+the observed drop is another name for its p value (Hoenig & Heisey 2001, "The abuse of power").
 
-All functions take one standard error model. A text's score has variance v = p (1 - p) around the accuracy p; two
-models score the same text differently with probability d (discordance), so their scores on it have the covariance
-v - d / 2. Texts of one group are alike, so a test set is worth fewer independent ones (``wilson.effective_n``). Each
-run of a recipe lies ``run_sd`` from the recipe's own score.
+Before training there is no standard error, and it changes with the drop: scores lower than now vary more or less, and
+two models differ on at least as many texts as the drop is large. So a model is described by its recall, the same for
+every class, and a score, its variance and its covariance with another model's follow from the score's own formula at
+that recall (``Answers``). ``scoring.scores.planned`` solves for the drop with the engine's own test.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,21 +20,6 @@ Floats = NDArray[np.float64]
 
 LEVEL = 0.05
 POWER = 0.80
-
-
-@dataclass(frozen=True)
-class EvaluationSet:
-    """The properties of a domain's test set that standard errors depend on.
-
-    Attributes:
-        n: texts, at least 1.
-        effective_n: independent texts that would be worth as much (``wilson.effective_n``), at most ``n``.
-        groups: groups of texts that belong together, at least 1.
-    """
-
-    n: int
-    effective_n: float
-    groups: int
 
 
 @dataclass(frozen=True)
@@ -66,66 +50,6 @@ class Variance:
         return float((self.texts + self.training) ** 2 / parts) if parts > 0 else float("inf")
 
 
-def source_drop_variance(
-    source: EvaluationSet, target: EvaluationSet, accuracy: float, run_sd: float = 0.0, runs: int = 1
-) -> Variance:
-    """Compute the variance of SD = SS - ST: one model on two test sets, whose texts are independent.
-
-    Args:
-        source: test set of the domain that was trained on.
-        target: test set of the other domain.
-        accuracy: score of a text on average, a fraction.
-        run_sd: standard deviation of a score over training runs, a fraction; 0 takes the models as they are.
-        runs: training runs, at least 2 where ``run_sd`` is above 0.
-    Returns: its parts. SS and ST are taken to move independently from run to run, which errs on the wide side.
-    Raises: ValueError with one run and a ``run_sd`` above 0.
-    """
-    v = accuracy * (1 - accuracy)
-    texts = v / source.effective_n + v / target.effective_n
-    return Variance(texts, source.groups + target.groups - 2, *_training(2 * run_sd**2, runs, 1))
-
-
-def target_drop_variance(target: EvaluationSet, discordance: float, run_sd: float = 0.0, runs: int = 1) -> Variance:
-    """Compute the variance of TD = TT - ST: two models on the same texts.
-
-    Args:
-        target: the test set.
-        discordance: share of texts that one of two models has right and the other wrong (for scores between: mean
-            squared difference), in [0, 1].
-        run_sd: as for ``source_drop_variance``.
-        runs: as for ``source_drop_variance``.
-    Returns: its parts, for a drop of 0 (a drop of x lowers the discordance by x^2).
-    Raises: ValueError as ``source_drop_variance``.
-    """
-    return Variance(discordance / target.effective_n, target.groups - 1, *_training(2 * run_sd**2, runs, 2))
-
-
-def mean_drop_variance(
-    domains: Sequence[EvaluationSet], discordance: float, run_sd: float = 0.0, runs: int = 1
-) -> Variance:
-    """Compute the variance of the average drop of a complete grid: mean in-domain score less mean ST.
-
-    On one text the in-domain model's score less the mean of the K - 1 others' has variance (d / 2) K / (K - 1). SD and
-    TD have the same average.
-
-    Args:
-        domains: each domain's test set, at least 2; every domain is trained on.
-        discordance: as for ``target_drop_variance``.
-        run_sd: as for ``source_drop_variance``.
-        runs: as for ``source_drop_variance``.
-    Returns: its parts.
-    Raises: ValueError with fewer than 2 domains, or as ``source_drop_variance``.
-    """
-    k = len(domains)
-    if k < 2:
-        raise ValueError("an average drop needs at least 2 domains")
-    each = [discordance / 2 * k / (k - 1) / domain.effective_n / k**2 for domain in domains]
-    dofs = [max(domain.groups - 1, 1) for domain in domains]
-    total = sum(each)
-    dof = total**2 / sum(part**2 / dof for part, dof in zip(each, dofs, strict=True)) if total else float("inf")
-    return Variance(total, dof, *_training(run_sd**2 * (1 / k + 1 / (k * (k - 1))), runs, k))
-
-
 def minimum_detectable(se: ArrayLike, dof: ArrayLike = np.inf, n_tests: int = 1) -> Floats:
     """Compute the true drop that a two-sided test finds with 80% probability: (t at .975 + t at .80) se.
 
@@ -149,10 +73,119 @@ def minimum_detectable(se: ArrayLike, dof: ArrayLike = np.inf, n_tests: int = 1)
     return np.asarray((stdtrit(safe, 1 - LEVEL / n_tests / 2) + stdtrit(safe, POWER)) * errors)
 
 
-def _training(variance_of_one: float, runs: int, models: int) -> tuple[float, float]:
-    """Return the variance over training of a mean over runs, and its degrees of freedom."""
-    if variance_of_one == 0:
-        return 0.0, float("inf")
-    if runs < 2:
-        raise ValueError("one training run says nothing about others: give at least 2 runs, or run_sd = 0")
-    return variance_of_one / runs, float(models * (runs - 1))
+@dataclass(frozen=True)
+class Answers:
+    """The answers that models of some recall give to a test set, and the score that these come to.
+
+    A model is right with the same probability in every class, and its wrong answers fall evenly on the other classes.
+
+    Attributes:
+        shares: of each gold class of macro-F1, summing to 1; one class stands for a score that is a mean over texts.
+    """
+
+    shares: tuple[float, ...]
+
+    def score(self, recall: ArrayLike) -> Floats:
+        """Compute the score, the recall itself for a mean over texts.
+
+        Args:
+            recall: in [0, 1], any shape.
+
+        >>> Answers((1.0,)).score(0.9).tolist(), Answers((0.1, 0.9)).score(0.9).round(3).tolist()
+        (0.9, 0.792)
+        """
+        each = np.asarray(recall, dtype=np.float64)
+        return each if len(self.shares) == 1 else self._class_scores(each)[0].mean(axis=-1)
+
+    def recall(self, score: float) -> float:
+        """Find the recall that a score follows from; the nearest where none does."""
+        if len(self.shares) == 1:
+            return min(max(score, 0.0), 1.0)
+        recalls, scores = self._grid
+        return float(np.interp(score, scores, recalls))
+
+    def covariance(self, recall: float, other: float, discordance: float) -> float:
+        """Compute the covariance of two models' scores on one text, the texts being drawn anew.
+
+        Args:
+            recall: of one model, in [0, 1].
+            other: of the other, in [0, 1].
+            discordance: probability that one is right and the other wrong, at least ``|recall - other|``. Where both
+                are wrong, they choose their wrong classes apart.
+        """
+        (right, wrong, _), (other_right, other_wrong, _) = self._slopes(recall), self._slopes(other)
+        alone, other_alone = (discordance + recall - other) / 2, (discordance - recall + other) / 2
+        both = recall - alone
+        neither = 1 - both - alone - other_alone
+        mixed = alone * right * other_wrong + other_alone * wrong * other_right
+        return float(np.array(self.shares) @ (both * right * other_right + mixed + neither * wrong * other_wrong))
+
+    def variance(self, recall: float) -> float:
+        """Compute the variance of a score on one text, the texts being drawn anew."""
+        right, _, wrong_square = self._slopes(recall)
+        return float(np.array(self.shares) @ (recall * right**2 + (1 - recall) * wrong_square))
+
+    def _slopes(self, recall: float) -> tuple[Floats, Floats, Floats]:
+        """Return what a text of each class moves the score by: right; wrong, on average; wrong, squared on average.
+
+        A right answer adds 2 (1 - F1) / (gold + predicted) to its class; a wrong one takes F1 / (gold + predicted) from
+        its own class and from the one that was chosen.
+        """
+        k = len(self.shares)
+        if k == 1:
+            return np.array([1 - recall]), np.array([-recall]), np.array([recall**2])
+        f1, size = self._class_scores(np.array(recall))
+        lost = f1 / size / k
+        wrong = -(lost[:, None] + lost)[~np.eye(k, dtype=bool)].reshape(k, k - 1)
+        return 2 * (1 - f1) / size / k, wrong.mean(axis=1), (wrong**2).mean(axis=1)
+
+    def _class_scores(self, recall: Floats) -> tuple[Floats, Floats]:
+        """Return F1 of each class, and its gold and predicted texts as a share of all, shape (..., n_classes) each."""
+        shares = np.array(self.shares)
+        right = recall[..., None] * shares
+        size = shares + right + (1 - recall[..., None]) * (1 - shares) / (shares.size - 1)
+        return 2 * right / size, size
+
+    @cached_property
+    def _grid(self) -> tuple[Floats, Floats]:
+        recalls = np.linspace(0.0, 1.0, 2001)
+        return recalls, self.score(recalls)
+
+
+def groups_with(probability: float, sizes: ArrayLike, correlation: float) -> float:
+    """Compute how many groups are expected to hold at least one text of a kind, such as an error.
+
+    Args:
+        probability: that a text is of the kind, in [0, 1].
+        sizes: texts of each group, whole numbers at least 0, shape (n_groups,).
+        correlation: of texts of a group, in [0, 1]; probabilities differ between groups as a beta distribution.
+
+    >>> groups_with(0.1, [1] * 50, 0.0), round(groups_with(0.1, [10] * 50, 0.2), 1)
+    (5.0, 18.8)
+    """
+    counts = np.bincount(np.asarray(sizes, dtype=np.int64))
+    spread = correlation / (1 - correlation) if correlation < 1 else 1e12
+    before = np.arange(counts.size - 1) * spread
+    none = np.concatenate([[1.0], np.cumprod((1 - probability + before) / (1 + before))])
+    return float(counts @ (1 - none))
+
+
+def expected_design_effect(mean_group: float, n_groups: float, correlation: float) -> float:
+    """Compute the design effect that a study is expected to see: its own, at least 1, which chance moves.
+
+    Args:
+        mean_group: texts of the group of a text on average (``sum m^2 / sum m``), at least 1.
+        n_groups: effective number of groups, above 1.
+        correlation: of texts of a group, in [0, 1].
+
+    >>> expected_design_effect(1.0, 100.0, 0.2), round(expected_design_effect(20.0, 12.0, 0.0), 2)
+    (1.0, 1.17)
+    """
+    from scipy.special import ndtr
+
+    true = 1 + (mean_group - 1) * correlation
+    spread = true * np.sqrt(2 * (1 - 1 / mean_group) / (n_groups - 1))
+    if spread == 0:
+        return float(true)
+    above = (true - 1) / spread
+    return float(1 + (true - 1) * ndtr(above) + spread * np.exp(-(above**2) / 2) / np.sqrt(2 * np.pi))

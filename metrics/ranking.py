@@ -35,11 +35,11 @@ class Leader(NamedTuple):
 def run_spread(runs: Sequence[ArrayLike]) -> tuple[float, float]:
     """Compute the variance over training runs of a figure that sums over sources, and its degrees of freedom.
 
-    Runs scored on one finite test set differ by more than training makes them differ. How much more, resampled groups
-    tell: the variance over runs grows by as much again in each replicate.
+    Runs scored on one finite test set differ by more than training makes them differ. How much more, replicates tell:
+    the variance over runs grows by as much again in each.
 
     Args:
-        runs: for each source what each run adds to the figure: on the test sets, then on resampled ones, shape
+        runs: for each source what each run adds to the figure: on the test sets, then in each replicate, shape
             (n_runs, 1 + n_draws), with at least 2 runs.
     Returns: the variance that training alone accounts for, at least 0; and the sum over sources of the squared variance
         over its degrees of freedom, which Satterthwaite's formula needs.
@@ -59,25 +59,30 @@ def rank_intervals(
     points: ArrayLike,
     replicates: ArrayLike,
     *,
+    df: ArrayLike = np.inf,
     training: ArrayLike | None = None,
     per_df: ArrayLike | None = None,
     level: float = 0.95,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Compute the interval of each entry's rank: [1 + significantly better, K - significantly worse].
 
-    Entry j differs significantly from entry i when their difference exceeds a multiple of its standard
-    deviation over replicates. The multiple is the ``level`` quantile of the largest such ratio over all j, so
-    that each entry's interval holds its true rank with probability ``level``, however many entries there are.
-    Differences are taken replicate by replicate: shared group weights make what all entries find hard cancel.
+    Two entries differ significantly when their difference exceeds a multiple of its standard deviation over
+    replicates. The multiple comes from the ``level`` quantile of the largest such ratio over all pairs (max-t), so that
+    with probability ``level`` no equal entries are told apart anywhere, and all intervals hold the true ranks.
+    Differences are taken replicate by replicate: shared signs make what all entries find hard cancel. Among replicates
+    the standard deviation is known, on the test texts it is estimated: with Student's ``df`` degrees of freedom
+    a ratio ``c`` counts as ``c sqrt(df / (df + 1 - c^2))``, which is the same quantile of the studentised ratio.
 
     Args:
         points: score of each entry, shape (n_entries,), higher is better, finite.
-        replicates: the same from shared group weights, shape (n_entries, n_draws), finite; 400 draws are
-            enough.
+        replicates: the same with the influence of each group added or taken away, the same signs for every entry,
+            shape (n_entries, n_draws), finite; 400 draws are enough.
+        df: degrees of freedom of each score's variance over texts, effective groups less one, above 0; shape
+            (n_entries,), or one for all. A difference has the lower of its entries'.
         training: variance of each score over training runs, shape (n_entries,), see ``run_spread``; by default 0:
             ranks are then those of these trained models, not of recipes.
         per_df: what that variance is known by (``run_spread``); by default exactly.
-        level: coverage of each entry's interval, in (0, 1).
+        level: probability that all intervals hold, in (0, 1).
     Returns: best and worst rank of each entry, each of shape (n_entries,), 1 is best.
     Raises: ValueError when shapes do not fit or a score is not finite; ranks are for entries that cover the
         grid.
@@ -89,7 +94,7 @@ def rank_intervals(
     ([1, 2, 2], [1, 3, 3])
     """
     ranked = RankedReplicates()
-    ranked.add(points, replicates, training=training, per_df=per_df)
+    ranked.add(points, replicates, df=df, training=training, per_df=per_df)
     return ranked.intervals(level)
 
 
@@ -99,17 +104,18 @@ class RankedReplicates:
     def __init__(self) -> None:
         self._scores: Floats = np.empty(0)
         self._deviations: Floats = np.empty((0, 0))
+        self._df: Floats = np.empty(0)
         self._per_df: Floats = np.empty(0)
-        self._means: Floats = np.empty(0)
         self._squares: Floats = np.empty(0)
         self._kinds: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-        self._largest: NDArray[np.float32] = np.empty((0, 0), dtype=np.float32)
+        self._largest: NDArray[np.float32] = np.empty(0, dtype=np.float32)
 
     def add(
         self,
         points: ArrayLike,
         replicates: ArrayLike,
         *,
+        df: ArrayLike = np.inf,
         training: ArrayLike | None = None,
         per_df: ArrayLike | None = None,
     ) -> None:
@@ -127,34 +133,22 @@ class RankedReplicates:
         if training is not None:
             deviations += _training_noise(np.asarray(training, dtype=np.float64), deviations)
         known_by = np.zeros(scores.size) if per_df is None else np.asarray(per_df, dtype=np.float64)
+        freedoms = np.broadcast_to(np.asarray(df, dtype=np.float64), scores.shape)
         kinds = np.array([hash(row.tobytes()) for row in deviations])
         first = self._scores.size
         if first == 0:
-            self._deviations, self._largest = (np.empty((0, drawn.shape[1]), dtype) for dtype in (float, np.float32))
+            self._deviations = np.empty((0, drawn.shape[1]))
+            self._largest = np.zeros(drawn.shape[1], dtype=np.float32)
         self._scores = np.concatenate([self._scores, scores])
+        self._df = np.concatenate([self._df, freedoms])
         self._per_df = np.concatenate([self._per_df, known_by])
         self._deviations = np.concatenate([self._deviations, deviations])
         self._kinds = np.concatenate([self._kinds, kinds])
-        self._means = np.concatenate([self._means, deviations.mean(axis=1)])
         self._squares = np.concatenate([self._squares, (deviations**2).sum(axis=1)])
-        self._largest = np.concatenate([self._largest, np.zeros(deviations.shape, dtype=np.float32)])
         for start in range(first, self._scores.size, _BLOCK_ENTRIES):
             block = slice(start, min(start + _BLOCK_ENTRIES, self._scores.size))
             for other in range(0, block.stop, _BLOCK_ENTRIES):
                 self._compare(block, slice(other, min(other + _BLOCK_ENTRIES, block.stop)))
-
-    @staticmethod
-    def multiple(level: float, per_df: float = 0.0) -> float:
-        """Compute how many standard deviations the interval of one difference reaches to either side.
-
-        Args:
-            level: its coverage, in (0, 1).
-            per_df: 1 over the degrees of freedom that the standard deviation is known by; 0 for exactly.
-
-        >>> round(RankedReplicates.multiple(0.95), 3), round(RankedReplicates.multiple(0.95, 1 / 10), 2)
-        (1.96, 2.23)
-        """
-        return float(_student(np.array(NormalDist().inv_cdf((1 + level) / 2)), np.array(per_df)))
 
     def intervals(self, level: float = 0.95) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Compute what ``rank_intervals`` does, of the entries in the order in which they were added."""
@@ -173,8 +167,9 @@ class RankedReplicates:
         """Find the entry with the highest score, those not told apart from it, and its score without selection.
 
         Ties between pairs are not transitive, so one set is given: of the entries that the leader does not beat by more
-        than its own max-t multiple. What selection adds is the mean, over replicates, of how far the best entry of a
-        replicate exceeds its own score; of equal entries that takes off a half to three quarters of it.
+        than the max-t multiple, which is over all pairs because the leader was selected. What selection adds is the
+        mean, over replicates, of how far the best entry of a replicate exceeds its own score; of equal entries that
+        takes off a half to three quarters of it.
         """
         if not self._scores.size:
             return Leader(-1, np.zeros(0, dtype=bool), float("nan"))
@@ -184,29 +179,32 @@ class RankedReplicates:
         owed = self._deviations[best, np.arange(best.size)].mean()
         return Leader(entry, tied, float(self._scores[entry] - owed))
 
-    def _critical(self, level: float) -> Floats:
-        """Compute the normal multiple of the standard deviation that counts as a difference from each entry."""
+    def _critical(self, level: float) -> float:
+        """Compute the quantile over replicates of the largest difference of any pair, in standard deviations."""
         if not 0 < level < 1:
             raise ValueError(f"level must lie in (0, 1), got {level}; 95% is 0.95")
-        if not self._scores.size:
-            return self._scores
-        return np.asarray(np.quantile(self._largest, level, axis=1, method="higher"), dtype=np.float64)
+        return float(np.quantile(self._largest, level, method="higher")) if self._largest.size else 0.0
 
-    def _exceeds_critical(self, block: slice, critical: Floats) -> NDArray[np.bool_]:
+    def _exceeds_critical(self, block: slice, critical: float) -> NDArray[np.bool_]:
         """Check which entries differ from those of a block, shape (n_block, n_entries)."""
         apart = np.abs(self._scores[None, :] - self._scores[block, None])
         sd = self._sds(block, slice(0, self._scores.size))
+        # The replicates, too, tell a variance no better than as many groups would.
+        df = 1 / (1 / np.minimum(self._df[block, None], self._df) + 1 / self._largest.size)
+        left = df + 1 - critical**2
+        multiple = np.full(sd.shape, np.inf)
+        np.sqrt(critical**2 * df / left, out=multiple, where=left > 0)
         per_df = self._per_df[block, None] + self._per_df
-        multiple = np.broadcast_to(critical[block, None], sd.shape)
         if per_df.any():
             multiple = _student(multiple, np.divide(per_df, sd**4, out=np.zeros_like(sd), where=sd > _TIE))
-        return np.asarray(apart > np.maximum(multiple * sd, _TIE))
+        least = np.multiply(multiple, sd, out=np.zeros_like(sd), where=sd > _TIE)
+        return np.asarray(apart > np.maximum(least, _TIE))
 
     def _compare(self, block: slice, others: slice) -> None:
         """Compute the largest differences between two blocks of entries, in standard deviations, by replicate."""
         sd = self._sds(block, others)
         single = self._deviations[others].astype(np.float32)
-        spread = single.std(axis=1)
+        spread = np.sqrt(self._squares[others] / single.shape[1])
         moved = np.empty_like(single)
         for row, entry in enumerate(range(block.start, block.stop)):
             np.subtract(single, self._deviations[entry].astype(np.float32), out=moved)
@@ -219,14 +217,13 @@ class RankedReplicates:
             if near.size:
                 exact = np.abs(self._deviations[others][near] - self._deviations[entry])
                 moved[near] = exact / sd[row][near, None]
-            np.maximum(self._largest[entry], moved.max(axis=0), out=self._largest[entry])
-            np.maximum(self._largest[others], moved, out=self._largest[others])
+            np.maximum(self._largest, moved.max(axis=0), out=self._largest)
 
     def _sds(self, some: slice, others: slice) -> Floats:
         """Compute the standard deviation of each difference of two entries' replicates, shape (n_some, n_others)."""
         left, right = self._deviations[some], self._deviations[others]
         scale = self._squares[some, None] + self._squares[others]
-        squares = scale - 2 * left @ right.T - left.shape[1] * (self._means[some, None] - self._means[others]) ** 2
+        squares = scale - 2 * left @ right.T
         sd = np.sqrt(np.maximum(squares, 0) / left.shape[1])
         # The product of matrices loses the small difference of entries that nearly coincide.
         close = squares < _CLOSE**2 * scale
@@ -235,7 +232,8 @@ class RankedReplicates:
         rows, columns = np.nonzero(close & ~same)
         for start in range(0, rows.size, _BLOCK_PAIRS):
             pairs = slice(start, start + _BLOCK_PAIRS)
-            sd[rows[pairs], columns[pairs]] = (left[rows[pairs]] - right[columns[pairs]]).std(axis=1)
+            apart = left[rows[pairs]] - right[columns[pairs]]
+            sd[rows[pairs], columns[pairs]] = np.sqrt((apart**2).mean(axis=1))
         return np.asarray(sd)
 
 

@@ -4,8 +4,8 @@
 the most confident predictions, averaged over all shares of texts answered; *excess* AURC is what remains above the
 best order of the same errors, so that a model is not blamed twice for its accuracy.
 
-Both come with the *influence* of each example, the derivative of the figure when it counts for more. Summed by group
-and added up under resampled weights it gives replicates to first order, without sorting again for each.
+Both come with the *influence* of each example, the derivative of the figure when it counts for more; its sums by group
+tell the variance.
 """
 
 from dataclasses import dataclass

@@ -5,7 +5,7 @@ scenarios' counts over all shifts and models. Two things are wrong with that. Sh
 models share domains, so the counts are not independent. And without any effect of the shift the orders are equally
 likely only if all domains are equally hard: where targets differ in difficulty, SS lies far above or far below both TT
 and ST, the four scenarios tend to a quarter each, and the test rejects without a shift effect. It is here to reproduce
-the paper; ``home_advantage`` answers the question.
+the paper; the average drop, with its interval, answers the question.
 """
 
 from collections.abc import Sequence

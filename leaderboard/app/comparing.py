@@ -12,11 +12,9 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.app.jobs import Job, Jobs
 from shiftbench.leaderboard.app.line import LineFullError
 from shiftbench.leaderboard.board import Board, Index, public_message
-from shiftbench.leaderboard.board.ranks import difference_interval, ranked_replicates
 from shiftbench.leaderboard.pages.compare_page import (
     Compared,
     EntryOption,
-    MeanInterval,
     Pairwise,
     compare_page,
     comparing_page,
@@ -61,8 +59,7 @@ def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
     with threadpool_limits(1, "blas"):
         pairs = compare_with_first(sides, asked.folder, index.store, asked.task)
     downloadable = frozenset(entry.id for entry in asked.entries if entry.card.allows_download)
-    intervals = _intervals(index, asked.entries, asked.task, asked.folder)
-    return Compared(sides, asked.scores, pairs, asked.folder.manifest.benchmark, asked.task, downloadable, intervals)
+    return Compared(sides, asked.scores, pairs, asked.folder.manifest.benchmark, asked.task, downloadable)
 
 
 def compared_in_pairs(index: Index, ids: Sequence[str], task: str | None, progress: Progress) -> Pairwise:
@@ -94,24 +91,6 @@ def _resolve_request(index: Index, ids: Sequence[str], task: str | None) -> _Ask
         raise InvalidInput(Problem("the entries share no task", " and ".join(entry.id for entry in entries), cure=cure))
     chosen = task if task in shared else shared[0]
     return _Asked(entries, scores, folder_of(entries[0].card, index.folders), chosen)
-
-
-def _intervals(index: Index, entries: Sequence[Entry], task: str, folder: DatasetFolder) -> list[MeanInterval | None]:
-    """Return the interval of the ranked mean's difference of the first entry and each other ranked one."""
-    key = (folder.content_hash, entries[0].card.subset, task)
-    board = next((board for board in index.boards() if board.key == key), None)
-    if board is None:
-        return [None] * (len(entries) - 1)
-    rows = {row["id"]: row for row in index.frame(board).filter("complete").iter_rows(named=True)}
-    drawn = [
-        ranked_replicates(index.store.table(entry, folder), rows[entry.id], board.info) if entry.id in rows else None
-        for entry in entries
-    ]
-    first = drawn[0]
-    return [
-        MeanInterval(*difference_interval(first, other)) if first is not None and other is not None else None
-        for other in drawn[1:]
-    ]
 
 
 Found = Compared | Pairwise

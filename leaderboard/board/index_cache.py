@@ -32,11 +32,12 @@ BoardKey = tuple[str, str, str]
 _BOARD = ("data", "subset", "task")
 _INTERVALS = pl.Schema({**dict.fromkeys(_BOARD, pl.String()), **INTERVALS})
 """Those of all boards, in board order; nulls as ``INTERVALS`` has them."""
-_RUNS = ("training", "per_df", "n_runs")
+_FACTS = ("df", "training", "per_df", "n_runs")
 _REPLICATES = pl.Schema(
     {
         **dict.fromkeys(("id", "task"), pl.String()),
         "replicates": pl.Array(pl.Float32, 1 + N_STORED),
+        "df": pl.Float64(),
         "training": pl.Float64(),
         "per_df": pl.Float64(),
         "n_runs": pl.Int64(),
@@ -78,7 +79,7 @@ def read_replicates(store: Store) -> dict[Key, Replicates]:
     if frame.schema != _REPLICATES:
         return {}
     keys = zip(frame["id"], frame["task"], strict=True)
-    facts = zip(frame["replicates"].to_numpy(), *(frame[name] for name in _RUNS), strict=True)
+    facts = zip(frame["replicates"].to_numpy(), *(frame[name] for name in _FACTS), strict=True)
     return {key: Replicates(*each) for key, each in zip(keys, facts, strict=True)}
 
 
@@ -104,7 +105,7 @@ def write(
         "id": [key[0] for key in replicates],
         "task": [key[1] for key in replicates],
         "replicates": drawn,
-        **{name: [getattr(each, name) for each in every] for name in _RUNS},
+        **{name: [getattr(each, name) for each in every] for name in _FACTS},
     }
     ranked = [
         part.select(*(pl.lit(value).alias(name) for name, value in zip(_BOARD, key, strict=True)), *INTERVALS)

@@ -14,6 +14,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.boards import Board
 from shiftbench.leaderboard.board.ranks import INTERVALS, BoardRanks, Replicates
 from shiftbench.leaderboard.board.rows import CARD_LINKS
+from shiftbench.metrics.precision import satterthwaite
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 LEVEL = 0.95
@@ -88,6 +89,7 @@ def mean_over_tasks(drawn: Sequence[Replicates]) -> Replicates:
     values = np.stack([each.values for each in drawn]).astype(np.float64)
     return Replicates(
         np.asarray(values.mean(axis=0), dtype=np.float32),
+        df=satterthwaite(((values[:, 1:] - values[:, :1]) ** 2).mean(axis=1), [each.df for each in drawn]),
         training=sum(each.training for each in drawn) / n**2,
         per_df=sum(each.per_df for each in drawn) / n**4,
         n_runs=min(each.n_runs for each in drawn),

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shiftbench.builders.folder.manifest import TaskInfo
-from shiftbench.metrics.crossed import MIN_RUNS
+from shiftbench.metrics.precision import MIN_RUNS, satterthwaite, student
 from shiftbench.metrics.ranking import RankedReplicates, run_spread
 from shiftbench.scoring.comparing.shape import RECIPES, TRAINED_MODELS
 from shiftbench.scoring.scores.score import N_STORED
@@ -25,11 +25,12 @@ INTERVALS = pl.Schema(
         "corrected": pl.Float64(),
     }
 )
-"""95% interval of the rank of each complete entry of a board, 1 the best; both ends null without replicates.
+"""Interval of the rank of each complete entry of a board, 1 the best; both ends null without replicates. All intervals
+of a board hold together at 95%: with that probability no equal entries are told apart.
 
 - ``rank_about``: 'recipes' where the entry has at least ``MIN_RUNS`` runs of every source, so that its interval holds
   training runs too; else 'these trained models'. Null without replicates.
-- ``with_leader``: whether it is not told apart from the entry that leads (max-t).
+- ``with_leader``: whether it is not told apart from the entry that leads (max-t over all pairs).
 - ``corrected``: the leader's score less the average bias of being selected as the best; null of others.
 """
 
@@ -39,13 +40,15 @@ class Replicates:
     """The ranked figure of one entry.
 
     Attributes:
-        values: first on the test sets themselves, then on ``N_STORED`` replicates of them, the runs' mean; (1 + n,).
+        values: first on the test sets themselves, then ``N_STORED`` replicates, the runs' mean; (1 + n,).
+        df: degrees of freedom of its variance over test texts.
         training: variance of the mean over training runs, what their texts add taken off; 0 where not measured.
         per_df: sum over sources of squared variance over degrees of freedom (Satterthwaite); 0 where not measured.
         n_runs: fewest runs of a source.
     """
 
     values: NDArray[np.float32]
+    df: float
     training: float
     per_df: float
     n_runs: int
@@ -65,35 +68,42 @@ def ranked_replicates(table: pl.DataFrame, row: Mapping[str, Any], info: TaskInf
         return None
     drawn = np.array(shifts["replicates"].to_list()).astype(np.float64)
     values = np.hstack([shifts["value"].to_numpy()[:, None], drawn])
-    cells = shifts.select(cell=pl.struct("source", "target").rank("dense"))["cell"].to_numpy() - 1
-    means = np.zeros((int(cells.max()) + 1, values.shape[1]))
-    np.add.at(means, cells, values)
-    mean = (means / np.bincount(cells)[:, None]).mean(axis=0)
-    undefined = ~np.isfinite(mean)
-    if undefined[0] or undefined.mean() > 0.5:
+    if not np.isfinite(values).all():
         return None
+    in_cell = shifts.select(pl.len().over("source", "target"))["len"].to_numpy()
+    n_cells = shifts.select("source", "target").n_unique()
+    weighted = values / (in_cell[:, None] * n_cells)
     runs = _run_means(shifts, values)
     n_runs = min(len(each) for each in runs) if _are_whole(shifts) else 0
-    training, per_df = (0.0, 0.0)
-    if n_runs >= MIN_RUNS and not any(np.isnan(each).any() for each in runs):
-        training, per_df = run_spread(runs)
-    # Undefined replicates become copies of the first defined ones.
-    mean[undefined] = mean[1:][~undefined[1:]][: undefined.sum()]
-    return Replicates(np.asarray(mean, dtype=np.float32), training, per_df, n_runs)
+    training, per_df = run_spread(runs) if n_runs >= MIN_RUNS else (0.0, 0.0)
+    mean = np.asarray(weighted.sum(axis=0), dtype=np.float32)
+    return Replicates(mean, _text_df(shifts, weighted), training, per_df, n_runs)
 
 
 def difference_interval(a: Replicates, b: Replicates, level: float = 0.95) -> tuple[float, float, float]:
     """Return the difference of two entries' ranked figures over the same shifts, A minus B, with its interval:
     fractions.
 
-    Replicates share their group weights, so what both entries find hard cancels. Training variance is added where it
-    was measured, with Student's t by Satterthwaite's degrees of freedom; otherwise this is about the trained models.
+    Replicates share the signs of their groups, so what both entries find hard cancels. Training variance is added where
+    it was measured, with Student's t by Satterthwaite's degrees of freedom; otherwise this is about the trained models.
     """
     apart = a.values.astype(np.float64) - b.values
-    sd = float(np.sqrt(apart[1:].var() + a.training + b.training))
-    per_df = (a.per_df + b.per_df) / sd**4 if sd > 0 else 0.0
-    half = RankedReplicates.multiple(level, per_df) * sd
-    return float(apart[0]), float(apart[0]) - half, float(apart[0]) + half
+    texts = float(((apart[1:] - apart[0]) ** 2).mean())
+    variance = texts + a.training + b.training
+    over = texts**2 / min(a.df, b.df) + a.per_df + b.per_df
+    half = float(student(variance**2 / over if over > 0 else np.inf, level)) * np.sqrt(variance)
+    return float(apart[0]), float(apart[0] - half), float(apart[0] + half)
+
+
+def _text_df(shifts: pl.DataFrame, weighted: NDArray[np.float64]) -> float:
+    """Compute Satterthwaite's degrees of freedom over test sets of a figure, from what each row adds to it."""
+    variances, dfs = [], []
+    for target in shifts["target"].unique(maintain_order=True):
+        rows = np.flatnonzero((shifts["target"] == target).to_numpy())
+        moved = weighted[rows].sum(axis=0)
+        variances.append(((moved[1:] - moved[0]) ** 2).mean())
+        dfs.append(shifts["df"].to_numpy()[rows].min())
+    return satterthwaite(variances, dfs)
 
 
 def _are_whole(shifts: pl.DataFrame) -> bool:
@@ -135,8 +145,9 @@ class BoardRanks:
         drawn = {name: values for name, values in replicates.items() if values is not None}
         if drawn:
             table = np.stack([each.values for each in drawn.values()]).astype(np.float64)
-            training, per_df = np.array([(each.training, each.per_df) for each in drawn.values()]).T
-            self._ranked.add(table[:, 0], table[:, 1:], training=training, per_df=per_df)
+            known = np.array([(each.df, each.training, each.per_df) for each in drawn.values()])
+            df, training, per_df = known.T
+            self._ranked.add(table[:, 0], table[:, 1:], df=df, training=training, per_df=per_df)
         self._known += drawn
         self._runs += [each.n_runs for each in drawn.values()]
         self._unknown += [name for name, values in replicates.items() if values is None]

@@ -1,6 +1,6 @@
 """The page that compares entries: of 2 to 4 means in a table, a sentence, and folded what stands behind them.
 
-More are compared in pairs (``pairwise_part``).
+More are compared in pairs (``pairwise_table``).
 
 Everything is drawn on the server and works by links and a form; who is better is said in words, not by colour alone.
 """
@@ -32,13 +32,20 @@ from shiftbench.scoring.comparing.shape import (
     p_text,
     winner,
 )
-from shiftbench.scoring.comparing.words import about_lines, apart_words, floor_words, sentence
+from shiftbench.scoring.comparing.words import (
+    CORRECTED,
+    about_lines,
+    apart_words,
+    failure_words,
+    floor_words,
+    sentence,
+)
 from shiftbench.scoring.reports import exports
 from shiftbench.scoring.reports.cells import scroll_box
 from shiftbench.scoring.reports.compare_pictures import difference_bar, flip_table, pictures
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.frame.site import box
-from shiftbench.scoring.reports.numbers import MISSING, NOT_APPLICABLE, drop_points, points
+from shiftbench.scoring.reports.numbers import MISSING, NOT_APPLICABLE, drop_points, drop_text, interval, points
 from shiftbench.scoring.reports.pictures.colours import cell_colours
 from shiftbench.scoring.reports.pictures.words import source_name
 from shiftbench.scoring.scores.shape import Scores, Shift, TaskScores
@@ -68,9 +75,7 @@ def pairwise_table(pairwise: Pairwise) -> Markup:
     if not pairwise.pairs:
         return box("Nothing to compare", "No two of these entries share a shift: choose others of this board.")
     names = distinct_names(pairwise.sides)
-    differences = {
-        ids: next(mean.difference for mean in pair.means if mean.ranked) for ids, pair in pairwise.pairs.items()
-    }
+    differences = {ids: _ranked(pair) for ids, pair in pairwise.pairs.items()}
     reach = max([_LEAST_REACH, *(abs(each.value or 0.0) for each in differences.values() if winner(each))])
     heads = [
         tag("th", "Entry", scope="col"),
@@ -87,6 +92,7 @@ def pairwise_table(pairwise: Pairwise) -> Markup:
         "better, red where the column is. A cell leads to the comparison of its pair.",
         *_narrower(pairwise, names),
         _tests_words(pairwise),
+        *_failed_runs(pairwise, names),
     ]
     return tag(
         "section",
@@ -131,7 +137,7 @@ def _cell(difference: Difference, names: tuple[str, str], address: str, reach: f
     value, better = difference.value or 0.0, winner(difference)
     result = {"a": f"{names[0]} is better", "b": f"{names[1]} is better", None: "not told apart"}[better]
     written = drop_points(value)
-    words = f"{names[0]} minus {names[1]}: {written} points, corrected p {p_text(difference.p_corrected)}, {result}"
+    words = f"{names[0]} minus {names[1]}: {drop_text(difference.estimate)} points, {_p_words(difference)}, {result}"
     text = written if better else f"{TIE}\N{NO-BREAK SPACE}{written}"
     link = tag("a", text, href=address, aria_label=words)
     if better is None:
@@ -167,9 +173,25 @@ def _tests_words(pairwise: Pairwise) -> str:
     some = f"{n_recipes} of {n_pairs} results hold for training the models again, the others for {TRAINED_MODELS}"
     said = f"{about.get(n_recipes, some)}: the first takes 5 runs of every source on either side."
     return (
-        f"{said} A pair has the test of its own comparison, but p is corrected over all pairs here, so what is decided "
-        "there may be a tie here. Rows are in order of score; that order alone decides nothing."
+        f"{said} A pair has the interval and p of its own comparison, and p corrected over all pairs here decides, so "
+        "what is decided there may be a tie here. Rows are in order of score; that order alone decides nothing."
     )
+
+
+def _failed_runs(pairwise: Pairwise, names: Sequence[str]) -> list[str]:
+    """List how many runs of each entry failed, where results hold for training again."""
+    name_of = {side.id: name for side, name in zip(pairwise.sides, names, strict=True)}
+    said = {
+        (first, other): failure_words(task, (name_of[first], name_of[other]))
+        for (first, other), pair in pairwise.pairs.items()
+        for task in pair.tasks
+        if task.about == RECIPES and first < other and winner(_ranked(pair)) is not None
+    }
+    return [f"{words[0].upper()}{words[1:]}." for words in said.values() if words]
+
+
+def _ranked(pair: Comparison) -> Difference:
+    return next(mean.difference for mean in pair.means if mean.ranked)
 
 
 def _narrower(pairwise: Pairwise, names: Sequence[str]) -> list[str]:
@@ -207,21 +229,10 @@ class EntryOption:
 
 
 @dataclass(frozen=True)
-class MeanInterval:
-    """The difference of two entries' ranked means with its 95% interval, as fractions."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class Compared:
     """What is compared: the entries, the first one before, their scores, and a comparison for each other one.
 
     ``scores`` are in the order of the sides; ``downloadable`` has ids of those whose predictions may be.
-    ``intervals`` has, for each pair, the interval of the difference in the figure that the board ranks by, None where
-    one of the two is not ranked or has no replicates.
     """
 
     sides: Sequence[ComparedEntry]
@@ -230,7 +241,6 @@ class Compared:
     benchmark: str
     task: str
     downloadable: frozenset[str]
-    intervals: Sequence[MeanInterval | None] = ()
 
 
 def compare_page(
@@ -341,49 +351,47 @@ def _answers(compared: Compared, names: Sequence[str]) -> Markup:
     """Write of each pair, by the test of the figure that the board ranks by, which one is better under shift."""
     names = [f"'{name}'" for name in names]
     lines, apart = [], []
-    for place, (pair, name) in enumerate(zip(compared.pairs, names[1:], strict=True)):
+    for pair, name in zip(compared.pairs, names[1:], strict=True):
         ranked = next((mean.difference for mean in pair.means if mean.ranked), None)
         if ranked is None or ranked.value is None:
             apart.append(f"{names[0]} and {name} have no shift in common, so they cannot be compared.")
             continue
-        interval = compared.intervals[place] if place < len(compared.intervals) else None
         better = winner(ranked)
         first, second = (name, names[0]) if better == "b" else (names[0], name)
-        claim = f"{first} scores higher under shift than {second}"
+        about_recipes = pair.about == RECIPES
+        claim = f"{first} scores higher {'on average ' if about_recipes else ''}under shift than {second}"
         words = claim if better else f"{names[0]} and {name} are statistically tied under shift"
-        gap = f"{drop_points(ranked.value)} points{_interval_text(interval, ranked)}"
-        gap += f", corrected p {p_text(ranked.p_corrected)}"
-        holds = "training them again" if pair.about == RECIPES else "these trained models"
-        lines.append(f"{words}: {names[0]} minus {name} is {gap}. This holds for {holds}.")
+        gap = f"{drop_text(ranked.estimate)} points, {_p_words(ranked)}"
+        holds = "training them again, if runs are roughly normal" if about_recipes else TRAINED_MODELS
+        failed = [failure_words(task, (names[0][1:-1], name[1:-1])) for task in pair.tasks if about_recipes]
+        said = "".join(f" {each[0].upper()}{each[1:]}." for each in failed if each)
+        lines.append(f"{words}: {names[0]} minus {name} is {gap}. This holds for {holds}.{said}")
     if apart and len(compared.pairs) > 1:
         apart.insert(0, apart_words(len(apart), len(compared.pairs)))
     return tag("section", *(tag("p", line, class_="sb-said") for line in (*apart, *lines)))
 
 
-def _interval_text(interval: MeanInterval | None, difference: Difference) -> str:
-    """Write the interval of a ranked difference after it; empty where there is none for the same shifts."""
-    if interval is None or difference.value is None or abs(interval.value - difference.value) >= _SAME:
-        return ""
-    return f" [{drop_points(interval.low)}, {drop_points(interval.high)}]"
+def _p_words(difference: Difference) -> str:
+    return f"p {p_text(difference.p)} of this difference alone, corrected p {p_text(difference.p_corrected)}"
 
 
 def _means(compared: Compared, names: Sequence[str], shifts: Sequence[dict[tuple[str, str], Shift]]) -> Markup:
     """Build the table that answers first: each mean of both entries, their difference, its interval and p."""
     other = names[1] if len(names) == 2 else "The other"
-    heads = ("Figure", "Against", names[0], other, "Difference", "95% interval", "p (corrected)", "Result")
-    head = tag("tr", *(tag("th", word, scope="col", class_="sb-num" if 2 <= n <= 6 else None) for n, word in
+    heads = ("Figure", "Against", names[0], other, "Difference", "95% interval", "p", "p (corrected)", "Result")
+    head = tag("tr", *(tag("th", word, scope="col", class_="sb-num" if 2 <= n <= 7 else None) for n, word in
                        enumerate(heads)))  # fmt: skip
     rows = []
     for place, (pair, name) in enumerate(zip(compared.pairs, names[1:], strict=True)):
-        interval = compared.intervals[place] if place < len(compared.intervals) else None
         for mean in pair.means:
-            rows.append(_mean_row(mean, (names[0], name), (shifts[0], shifts[place + 1]), interval))
+            rows.append(_mean_row(mean, (names[0], name), (shifts[0], shifts[place + 1])))
     if not rows:
         return Markup("")
     note = (
-        "In points; the difference is the first entry minus the other. The interval is that of this one difference, "
-        "over resampled test texts and, where training variance was measured, training runs. p is corrected for all "
-        "tests of this page: below 0.05 the better entry is named, otherwise the test decides nothing."
+        "In points; the difference is the first entry minus the other. Interval and p are of this difference alone, "
+        "over other test texts and, where both have 5 or more runs of every source, other training runs: without 0 in "
+        "it, p is below 0.05. p (corrected) is over all tests of this page, ranked means and average drops among "
+        "themselves: below 0.05 the better entry is named, otherwise the test decides nothing."
     )
     table = tag("table", tag("thead", head), tag("tbody", *rows), class_="sb-table sb-differences")
     label = f"Means of {', '.join(names)}"
@@ -394,7 +402,6 @@ def _mean_row(
     mean: MeanComparison,
     names: tuple[str, str],
     shifts: tuple[dict[tuple[str, str], Shift], dict[tuple[str, str], Shift]],
-    interval: MeanInterval | None,
 ) -> Markup:
     difference = mean.difference
     own = tuple(_side_mean(mean, shifts[0].keys() & shifts[1].keys(), each) for each in shifts)
@@ -403,7 +410,7 @@ def _mean_row(
     is_drop = difference.figure in DROPS
     written = drop_points if is_drop else points
     values = [written(value) if fits and value is not None else MISSING for value in own]
-    ends = (_interval_text(interval, difference).strip() if mean.ranked else "") or MISSING
+    ends = interval(difference.estimate) or MISSING
     better = {"a": names[0], "b": names[1], None: None}[winner(difference)]
     words = floor_words(difference, names) or (f"{better} better" if better else "undecided")
     gap = MISSING if difference.value is None else drop_points(difference.value)
@@ -415,6 +422,7 @@ def _mean_row(
         *(tag("td", value, class_="sb-num") for value in values),
         tag("td", gap, class_="sb-num"),
         tag("td", ends, class_="sb-num"),
+        tag("td", p_text(difference.p), class_="sb-num"),
         tag("td", p_text(difference.p_corrected), class_="sb-num"),
         tag("td", words, class_="sb-better" if better else None),
     )
@@ -486,11 +494,7 @@ def _pair_table(pair: Comparison, first: str, other: str) -> Markup:
         for name, only in ((first, pair.only_a), (other, pair.only_b))
         if only
     ]
-    note = (
-        "In points, first entry minus the other. p is corrected for all tests of this page: the figure that the board "
-        "ranks by is tested at four fifths of the 5% level, all others together at the rest, or at all of it where "
-        "the first is decided."
-    )
+    note = f"In points, first entry minus the other, with the 95% interval of this difference alone; {CORRECTED}."
     return tag(
         "section",
         tag("h2", first, tag("span", " minus ", class_="sb-soft"), other),
@@ -507,10 +511,11 @@ def _difference(difference: Difference, most: float, first: str, other: str, *, 
     better = {"a": first, "b": other, None: None}[winner(difference)]
     verdict = tag("span", f"{better} better", class_="sb-better") if better else tag("span", "undecided")
     words = floor_words(difference, (first, other))
-    note = [words] if words else [f"p {p_text(difference.p_corrected)}, ", verdict]
+    p_values = f"p {p_text(difference.p)} alone, {p_text(difference.p_corrected)} corrected, "
+    note = [words] if words else [p_values, verdict]
     return tag(
         "td",
-        tag("span", drop_points(difference.value), class_="sb-value"),
+        tag("span", drop_text(difference.estimate), class_="sb-value"),
         difference_bar(difference.value, most, winner(difference)),
         tag("span", *note, class_="sb-note"),
     )

@@ -1,4 +1,4 @@
-"""One task of an entry, cell by cell: its runs' scores, each group's influence on them, and what is at chance."""
+"""One task of an entry: its scores by place, each with its precision, and what is at chance."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -6,20 +6,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.metrics.crossed import RunScores, influences
-from shiftbench.metrics.depth import depth_weights, effective_size, least_deep
+from shiftbench.metrics.depth import depth_weights, least_deep
+from shiftbench.scoring.scores.figures import UNKNOWN, Figure, single, weighted_sum
 from shiftbench.scoring.scores.floors import Floor, is_at_floor
-from shiftbench.scoring.scores.outcomes import Formula, Outcomes, TargetRuns
-from shiftbench.scoring.scores.values import Cell, Floats, deepest_of_parts, depth_in, n_train
+from shiftbench.scoring.scores.outcomes import TargetRuns
+from shiftbench.scoring.scores.values import Cell, Floats, deepest_of_parts, depth_in, n_train, sampled_scores
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
 Place = tuple[str, str, str]
 """Source, target, and the lambda of a depth weighting; empty for the primary metric on the plain test set."""
 DEPTH_LAMBDAS = (0, 50, 90)
 """Percent of the most source-like texts left out, of the Depth F1 that is compared: the board's."""
-_NOT_LINEAR = ("macro_f1", "span_f1")
-"""Metrics that are not means over texts."""
-_POINTS = np.polynomial.legendre.leggauss(3)
 
 
 @dataclass(frozen=True)
@@ -34,6 +31,7 @@ class EntryTask:
         floors: levels of the test sets that need no skill.
         stands_in: shifts of another entry that this one's runs of the source ``outside`` stand for.
         outside: the source that names no domain; empty where runs stand for their own shifts alone.
+        recipe: tells the recipes of this entry from those of others that share a source.
     """
 
     folder: DatasetFolder
@@ -43,8 +41,8 @@ class EntryTask:
     floors: Mapping[str, Floor]
     stands_in: frozenset[Cell] = frozenset()
     outside: str = ""
-    _found: dict[Place, RunScores | None] = field(default_factory=dict)
-    _counts: dict[Place, Floats] = field(default_factory=dict)
+    recipe: object = field(default_factory=object)
+    _scores: dict[Place, Figure] = field(default_factory=dict)
     _seeds: dict[str, set[int]] = field(default_factory=dict)
     _at_floor: dict[tuple[tuple[Place, float], ...], bool] = field(default_factory=dict)
     _depths: dict[Cell, dict[int, Floats]] = field(default_factory=dict)
@@ -76,7 +74,7 @@ class EntryTask:
             return None
         there = {target for _, target in self.cells}
         stands_in = frozenset(cell for cell in other.shifts if cell[1] in there)
-        return replace(self, stands_in=stands_in, outside=sources.pop()) if stands_in else None
+        return replace(self, stands_in=stands_in, outside=sources.pop(), _at_floor={}) if stands_in else None
 
     @property
     def metric(self) -> str:
@@ -100,40 +98,38 @@ class EntryTask:
         runs, seeds = self.targets[target], self.common_seeds(source)
         return [index for index in runs.of_source(self.outside or source) if not seeds or runs.runs[index][1] in seeds]
 
-    def formula(self, place: Place) -> Formula | None:
-        """Return the formula from sums of counts to a score; None where the metric lacks its encoder."""
-        outcomes = self.targets[place[1]].outcomes
-        metric = outcomes.micro if place[2] else self.metric
-        if metric not in outcomes.formulas:
-            return None
-        if metric not in _NOT_LINEAR:
-            return _ratio
-        return lambda sums: outcomes.score(metric, sums)
+    def score(self, place: Place) -> Figure:
+        """Return the score of a place, averaged over runs; unknown where the metric lacks its encoder.
 
-    def counts(self, place: Place) -> Floats:
-        """Return the counts of the runs of a place by group, shape (n_groups, n_runs, k)."""
-        if place not in self._counts:
-            source, target, lambda_ = place
-            runs = self.targets[target]
-            weights = np.ones(len(runs.ids)) if not lambda_ else self.depth_weightings(source, target)[int(lambda_)]
-            metric = runs.outcomes.micro if lambda_ else self.metric
-            count = _counts if metric in _NOT_LINEAR else _mean_counts
-            parts = [count(runs, index, weights) for index in self.run_indices(source, target)]
-            self._counts[place] = np.stack(parts, axis=1)
-        return self._counts[place]
+        It is made once, so all figures of all comparisons share it, as do the shifts that a run stands in for.
+        """
+        source, target, lambda_ = place
+        key = (self.outside or source, target, lambda_)
+        if key not in self._scores:
+            weightings = self._weightings(source, target) if lambda_ else {"": None}
+            self._scores.update(self._sample(key[0], target, weightings))
+        return self._scores[key]
 
-    def run_scores(self, place: Place) -> RunScores | None:
-        """Return scores and influences of the runs of a place; None where the score is undefined."""
-        if place not in self._found:
-            finish = self.formula(place)
-            scored = None
-            if finish is not None:
-                counts = self.counts(place)
-                scores = finish(counts.sum(axis=0))
-                if np.isfinite(scores).all():
-                    scored = RunScores(scores[:, None], [influences(counts, finish)])
-            self._found[place] = scored
-        return self._found[place]
+    def _weightings(self, source: str, target: str) -> dict[str, Floats | None]:
+        return {str(lambda_): weights for lambda_, weights in self.depth_weightings(source, target).items()}
+
+    def _sample(self, source: str, target: str, weightings: Mapping[str, Floats | None]) -> dict[Place, Figure]:
+        """Score a cell under weightings that share a metric."""
+        runs = self.targets[target]
+        metric = self.metric if "" in weightings else runs.outcomes.micro
+        if metric not in runs.outcomes.formulas:
+            return {(source, target, lambda_): UNKNOWN for lambda_ in weightings}
+        rows = np.stack([np.ones(len(runs.ids)) if each is None else each for each in weightings.values()])
+        scores = sampled_scores(runs, self.run_indices(source, target), metric, rows, self.recipe)
+        return {(source, target, lambda_): single(score) for lambda_, score in zip(weightings, scores, strict=True)}
+
+    def figure(self, weights: Mapping[Place, float]) -> Figure:
+        """Return a weighted sum of scores.
+
+        Args:
+            weights: by place.
+        """
+        return weighted_sum([self.score(place) for place in weights], list(weights.values()))
 
     def depth_weightings(self, source: str, target: str) -> dict[int, Floats]:
         """Return the depth weights of a shift's texts by lambda; empty where it has none."""
@@ -142,17 +138,13 @@ class EntryTask:
             self._depths[cell] = _depth_weightings(self.folder, self.targets[target], source)
         return self._depths[cell]
 
-    def effective_groups(self, target: str) -> float:
-        """Return the effective number of groups of a test set."""
-        return effective_size(np.bincount(self.targets[target].groups))
-
     def is_at_floor(self, weights: Mapping[Place, float]) -> bool:
         """Check whether a weighted mean of scores is not shown to be above the level that needs no skill.
 
         Args:
             weights: places of one sign that sum to 1.
-        Returns: by the lower end of the mean's 95% interval over test texts; True where every run predicts one thing;
-            False where a test set has no such level.
+        Returns: by the lower end of the mean's 95% interval over test texts, or the mean itself where it has none; True
+            where every run predicts one thing; False where a test set has no such level.
         """
         key = tuple(sorted(weights.items()))
         if key not in self._at_floor:
@@ -160,89 +152,18 @@ class EntryTask:
         return self._at_floor[key]
 
     def _find_at_floor(self, weights: Mapping[Place, float]) -> bool:
-        from scipy.special import stdtrit
-
         if all(self._is_constant(place) for place in weights):
             return True
-        targets = [target for _, target, _ in weights]
-        if any(target not in self.floors for target in targets):
+        if any(target not in self.floors for _, target, _ in weights):
             return False
         level = sum(weight * self.floors[target].level for (_, target, _), weight in weights.items())
-        value = 0.0
-        moved: dict[str, Floats] = {}
-        for place, weight in weights.items():
-            run_scores = self.run_scores(place)
-            if run_scores is None:
-                return False
-            value += weight * float(run_scores.scores.mean())
-            here = weight * run_scores.influences[0].mean(axis=1)
-            moved[place[1]] = moved[place[1]] + here if place[1] in moved else here
-        variance = sum(float((each**2).sum()) for each in moved.values())
-        groups = min(self.effective_groups(target) for target in targets)
-        reach = stdtrit(groups - 1, 0.975) * np.sqrt(variance) if groups >= 2 else 0.0
-        return is_at_floor(value - float(np.nan_to_num(reach)), Floor(level, level))
+        mean = self.figure(weights)
+        return mean.is_known and is_at_floor(mean.value if mean.low is None else mean.low, Floor(level, level))
 
     def _is_constant(self, place: Place) -> bool:
         source, target, _ = place
         source, runs = self.outside or source, self.targets[target].runs
         return all((source, target, runs[index][1]) in self.constant for index in self.run_indices(source, target))
-
-
-def path_contributions(a: EntryTask, b: EntryTask, place: Place) -> Floats:
-    """Return what each group contributes to the difference of the two run-averaged scores, shape (n_groups,).
-
-    Exchanging the outputs of a group turns its contribution's sign. For means over texts that is exact. Other scores
-    are followed along the straight line from B's counts to A's (three Gauss-Legendre points), so that contributions sum
-    to the difference itself.
-    """
-    finish = a.formula(place)
-    assert finish is not None
-    first, second = a.counts(place), b.counts(place)
-    contributions = np.zeros(len(first))
-    for run_a, run_b, share in shared_runs(first.shape[1], second.shape[1]):
-        apart = first[:, run_a] - second[:, run_b]
-        start, whole = second[:, run_b].sum(axis=0), apart.sum(axis=0)
-        for node, part in zip(*_POINTS, strict=True):
-            slope = _gradient(finish, start + (node + 1) / 2 * whole)
-            contributions += share * part / 2 * (apart @ slope)
-    return contributions
-
-
-def shared_runs(n_a: int, n_b: int) -> list[tuple[int, int, float]]:
-    """Match the runs of two entries so that all count, each as often as the others of its entry.
-
-    Returns: a run of A, one of B, and the pair's share.
-
-    >>> shared_runs(1, 2), shared_runs(2, 2)
-    ([(0, 0, 0.5), (0, 1, 0.5)], [(0, 0, 0.5), (1, 1, 0.5)])
-    """
-    ends = sorted({*(i * n_b for i in range(1, n_a + 1)), *(j * n_a for j in range(1, n_b + 1))})
-    starts = [0, *ends[:-1]]
-    whole = n_a * n_b
-    return [(start // n_b, start // n_a, (end - start) / whole) for start, end in zip(starts, ends, strict=True)]
-
-
-def _gradient(finish: Formula, totals: Floats) -> Floats:
-    """Compute the slope of a score in each count; 0 where nothing is counted."""
-    step = np.diag(1e-4 * totals)
-    apart = finish(totals + step) - finish(totals - step)
-    return np.divide(apart, 2e-4 * totals, out=np.zeros_like(totals), where=totals > 0)
-
-
-def _ratio(sums: Floats) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(sums[..., 0] / sums[..., 1])
-
-
-def _counts(runs: TargetRuns, index: int, weights: Floats) -> Floats:
-    return runs.outcomes.by_group(index, runs.groups, weights[None])[:, 0]
-
-
-def _mean_counts(runs: TargetRuns, index: int, weights: Floats) -> Floats:
-    """Sum the texts' weighted scores, and their weights, by group."""
-    outcomes: Outcomes = runs.outcomes
-    total = np.bincount(runs.groups, weights=weights * outcomes.example_scores[index])
-    return np.stack([total, np.bincount(runs.groups, weights=weights)], axis=1)
 
 
 def _depth_weightings(folder: DatasetFolder, target: TargetRuns, source: str) -> dict[int, Floats]:

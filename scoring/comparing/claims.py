@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import pydantic
 
-from shiftbench.metrics.multiplicity import LEVEL, MAIN_SHARE
-from shiftbench.scoring.comparing.shape import FIGURES, RECIPES, Comparison, Difference, TaskComparison, winner
+from shiftbench.scoring.comparing.shape import FIGURES, LEVEL, Comparison, Difference, winner
+from shiftbench.scoring.comparing.words import method_words
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.outside import OutsideText
 from shiftbench.validation.report import InvalidInput, Problem
@@ -20,13 +20,17 @@ from shiftbench.validation.vocabulary import TaskKind
 Status = Literal["agrees", "moved", "differs"]
 VALUE_TOLERANCE = 1e-6
 """Differences of scores agree within this fraction: sums in another order differ in their last digits."""
-P_TOLERANCE = 1e-3
-"""P values agree within this: where sums differ in their last digits, single swaps may count otherwise."""
+P_TOLERANCE = 1e-6
+"""P values and ends of intervals agree within this."""
 _MOVERS = {"metric_version", "depth_encoder", "token_encoder"}
 """Fields of a comparison that may change without a fault of the claim; figures and findings then move."""
 _FINDINGS = {"tasks", "only_a", "only_b"}
 """Fields of conclusions, beside the figures."""
-_SETTINGS = set(Comparison.model_fields) - _MOVERS - _FINDINGS - {"shifts", "means"}
+_FORMER = {"n_swaps", "seed"}
+"""Settings of claims of former versions, which nothing depends on any more."""
+_SETTINGS = set(Comparison.model_fields) - _MOVERS - _FINDINGS - _FORMER - {"shifts", "means"}
+_RUNS = ("run_scores_a", "run_scores_b")
+"""Parts of findings whose last digits may differ; what is counted among them must agree."""
 
 
 MAX_BYTES = 64 * 2**20
@@ -51,11 +55,11 @@ class ClaimedEntry(pydantic.BaseModel, extra="forbid", frozen=True):
 class Claim(pydantic.BaseModel, extra="forbid", frozen=True, allow_inf_nan=False):
     """Comparisons of a first entry with others, and all that is needed to make them again.
 
-    Data hash, subset, metric version, encoders, number of swaps and seed stand in each comparison. ``hypothesis`` has a
-    sentence for each pair and task (``hypotheses``); its words belong to ``claim_version``. ``data`` is the path of the
-    dataset as it was typed; empty where a server made the claim. ``task`` is null where every shared task is compared.
-    Where ``data`` is a file of one's own, ``columns`` (as typed after ``--columns``), ``kind`` and ``min_texts`` say
-    how it was read; claims of former versions and those about dataset folders do not have these keys.
+    Data hash, subset, metric version and encoders stand in each comparison. ``hypothesis`` has a sentence for each pair
+    and task (``hypotheses``); its words belong to the metric version. ``data`` is the path of the dataset as typed;
+    empty where a server made the claim. ``task`` is null where every shared task is compared. Where ``data`` is a file
+    of one's own, ``columns`` (as typed after ``--columns``), ``kind`` and ``min_texts`` say how it was read; claims of
+    former versions and those about dataset folders do not have these keys.
     """
 
     claim_version: Literal[1] = 1
@@ -143,23 +147,16 @@ def read_claim(path: Path) -> Claim:
 
 def hypotheses(comparisons: Sequence[Comparison]) -> Iterator[str]:
     """Write what the tests of each pair and task may reject, and how they test it: a sentence each."""
-    n_blocks = sum(len(pair.tasks) for pair in comparisons)
     for pair in comparisons:
         for task in pair.tasks:
             ranked = next((each for each in pair.means if each.task == task.task and each.ranked), None)
             main = f"{ranked.difference.figure} over {', '.join(ranked.targets)}" if ranked else "every figure"
             margin = "" if pair.margin is None else f"; or differ by more than {100 * pair.margin:g} points (TOST)"
             yield (
-                f"{task.task}: {pair.a} and {pair.b}, {task.about}, have the same {main}, tested at "
-                f"{MAIN_SHARE * LEVEL:g} of {LEVEL:g} over the number of pairs and tasks, {n_blocks}, and "
-                f"the same value of each other figure, tested at what is left; two-sided, {_test_name(task)}{margin}"
+                f"{task.task}: {pair.a} and {pair.b}, {task.about}, have the same {main}, and the same average drop "
+                f"(Holm at {LEVEL:g} over pairs and tasks), and the same value of each other figure (Holm at {LEVEL:g} "
+                f"among these); two-sided, {method_words(task)}{margin}"
             )
-
-
-def _test_name(task: TaskComparison) -> str:
-    if task.about == RECIPES:
-        return "t test on crossed components of training runs and groups of texts"
-    return "paired swap test by group of texts"
 
 
 class FigureCheck(pydantic.BaseModel, frozen=True):
@@ -214,7 +211,7 @@ def check_claim(claimed: Claim, recomputed: Claim) -> ClaimCheck:
 
     Args:
         claimed: the claim.
-        recomputed: the claim that the same files, settings and seeds give now.
+        recomputed: the claim that the same files and settings give now.
     Returns: what agrees, what moved because metrics or encoders are others, and what differs.
     """
     moved_by = tuple(dict.fromkeys(_compare_facts(claimed, recomputed, _MOVERS)))
@@ -279,7 +276,10 @@ def check_against_scores(claimed: Claim, known: Mapping[str, ShiftValues]) -> It
 def _compare_facts(claimed: Claim, recomputed: Claim, fields: set[str]) -> Iterator[FactCheck]:
     """Compare fields of the comparisons that are not figures."""
     for old, new in zip(claimed.comparisons, recomputed.comparisons, strict=True):
-        left, right = (each.model_dump(mode="json", include=fields) for each in (old, new))
+        left, right = (
+            each.model_dump(mode="json", include=fields, exclude={"tasks": {"__all__": set(_RUNS)}})
+            for each in (old, new)
+        )
         for name in left:
             yield from _changed(name, left[name], right[name])
 
@@ -310,14 +310,15 @@ def _agree(claimed: Difference | None, recomputed: Difference | None) -> bool:
         return False
     if claimed.at_floor != recomputed.at_floor or _better(claimed) != _better(recomputed):
         return False
-    p_values = (
+    figures = (
         (claimed.p, recomputed.p),
-        (claimed.p_others, recomputed.p_others),
+        (claimed.low, recomputed.low),
+        (claimed.high, recomputed.high),
         (claimed.p_corrected, recomputed.p_corrected),
         (claimed.p_equivalent, recomputed.p_equivalent),
     )
     same_value = _is_close(claimed.value, recomputed.value, VALUE_TOLERANCE)
-    return same_value and all(_is_close(*pair, P_TOLERANCE) for pair in p_values)
+    return same_value and all(_is_close(*pair, P_TOLERANCE) for pair in figures)
 
 
 def _is_close(claimed: float | None, recomputed: float | None, tolerance: float) -> bool:

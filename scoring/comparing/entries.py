@@ -1,6 +1,6 @@
 """Comparing entries of a store: the first with each other one, or all in pairs. The store saves each pair.
 
-What is kept is derived: it may be deleted, and is made again when the data, the swaps or the metrics changed.
+What is kept is derived: it may be deleted, and is made again when the data or the metrics changed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Protocol
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.metrics.comparison import N_SWAPS
 from shiftbench.scoring.comparing.files import Entrant, compare_entrants
 from shiftbench.scoring.comparing.shape import (
     Comparison,
@@ -21,13 +20,14 @@ from shiftbench.scoring.comparing.shape import (
     select_task,
 )
 from shiftbench.scoring.scores.score import token_encoder
+from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.scoring.scores.summary import depth_encoder_name, encoder_name
 from shiftbench.validation.report import InvalidInput, Problem
 
 MAX_ENTRIES = 4
 """Most entries of one comparison: the first against each other one."""
 MAX_PAIRWISE = 12
-"""Most entries that are compared in pairs: 66 tests, of which each may still be decided with ``N_SWAPS`` swaps."""
+"""Most entries that are compared in pairs: 66 pairs, which share the level."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,6 @@ def compare_with_first(
     folder: DatasetFolder,
     store: PairStore,
     task: str | None = None,
-    *,
-    n_swaps: int = N_SWAPS,
 ) -> tuple[Comparison, ...]:
     """Compare the first of 2 to 4 entries with each other one; all tests together are one family.
 
@@ -67,7 +65,6 @@ def compare_with_first(
         folder: the dataset that all are for.
         store: where pairs are kept.
         task: compare on this task alone; None takes every task that both have.
-        n_swaps: random swaps a shift.
     Returns: a comparison for each entry but the first, ids in place of files.
     Raises: InvalidInput when entries are of other data or subsets, the same, too many, or share no shift, and where
         labels are withheld.
@@ -75,7 +72,7 @@ def compare_with_first(
     _check_compared(sides, folder, MAX_ENTRIES)
     entrants = _entrants(sides, folder)
     pairs = [
-        _pair((sides[0], other), (entrants[0], entrant), store, n_swaps)
+        _pair((sides[0], other), (entrants[0], entrant), store)
         for other, entrant in zip(sides[1:], entrants[1:], strict=True)
     ]
     chosen = pairs if task is None else [select_task(pair, task) for pair in pairs]
@@ -88,7 +85,6 @@ def compare_in_pairs(
     store: PairStore,
     task: str,
     *,
-    n_swaps: int = N_SWAPS,
     progress: Callable[[int, int], None] = lambda n_done, n_pairs: None,
 ) -> Mapping[tuple[str, str], Comparison]:
     """Compare each of several entries with each other one on a task; the tests of all pairs are one family.
@@ -101,7 +97,6 @@ def compare_in_pairs(
         folder: the dataset that all are for.
         store: where pairs are kept.
         task: the task to compare on.
-        n_swaps: random swaps a shift.
         progress: called after each pair with the numbers of pairs done and of all; it may let others run meanwhile.
     Returns: by the ids of both entries, each pair in both directions; pairs that share no shift are left out.
     Raises: as ``compare_with_first``, but not for entries that share no shift.
@@ -111,7 +106,7 @@ def compare_in_pairs(
     pairs = []
     for number, ((a, first), (b, second)) in enumerate(every, start=1):
         with suppress(NoSharedShift):  # a pair without a shared shift is left out of the result
-            pairs.append(select_task(_pair((a, b), (first, second), store, n_swaps), task))
+            pairs.append(select_task(_pair((a, b), (first, second), store), task))
         progress(number, len(every))
     corrected = correct_p_values(pairs)
     return {(pair.a, pair.b): pair for each in corrected for pair in (each, mirror_comparison(each))}
@@ -160,7 +155,7 @@ def _check_compared(sides: Sequence[ComparedEntry], folder: DatasetFolder, most:
 
 
 def _pair(
-    sides: tuple[ComparedEntry, ComparedEntry], entrants: tuple[Entrant, Entrant], store: PairStore, n_swaps: int
+    sides: tuple[ComparedEntry, ComparedEntry], entrants: tuple[Entrant, Entrant], store: PairStore
 ) -> Comparison:
     a, b = sides
     saved = _parse_comparison(store.comparison(a.id, b.id))
@@ -169,12 +164,12 @@ def _pair(
     made_with = (depth_encoder_name(entrants[0].folder), encoder_name(entrants[0].encoder))
     if (
         saved is not None
-        and (saved.data, saved.n_swaps, saved.seed) == (a.data, n_swaps, 0)
+        and (saved.data, saved.metric_version) == (a.data, METRIC_VERSION)
         and (saved.depth_encoder, saved.token_encoder) == made_with
     ):
         return saved.model_copy(update={"tuning_trials_a": a.tuning_trials, "tuning_trials_b": b.tuning_trials})
     try:
-        made = compare_entrants(*entrants, n_swaps=n_swaps)
+        made = compare_entrants(*entrants)
     except InvalidInput as error:
         ids = {str(side.predictions): side.id for side in sides}
         raise type(error)(_by_id(problem, ids) for problem in error.problems) from error

@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.scoring.comparing.cells import DEPTH_LAMBDAS, EntryTask, Place
 from shiftbench.scoring.comparing.shape import AVERAGE_DROP, DEPTH_F1, FIGURES, MEAN_OOD, MEAN_ST
 from shiftbench.scoring.scores.summary import small_domains
-from shiftbench.scoring.scores.values import Cell, Floats
+from shiftbench.scoring.scores.values import Cell
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
 Statistic = Mapping[Place, float]
@@ -33,17 +31,6 @@ class TaskFigure(NamedTuple):
     def has_drop(self) -> bool:
         """Return whether the figure is a drop, a difference of scores."""
         return self.weights is not None and min(self.weights.values()) < 0
-
-
-def weight_table(statistics: Sequence[Statistic]) -> tuple[list[Place], Floats]:
-    """Return the places that statistics are made of, ordered by target, and each one's weight in each statistic.
-
-    Args:
-        statistics: at least one.
-    Returns: the places; and the weights, shape (n_places, n_statistics).
-    """
-    places = sorted({place for each in statistics for place in each}, key=lambda place: (place[1], *place))
-    return places, np.array([[each.get(place, 0.0) for each in statistics] for place in places])
 
 
 def shift_figures(cell: Cell, a: EntryTask, b: EntryTask) -> list[TaskFigure]:
@@ -123,5 +110,5 @@ def _present(weights: Statistic | None, a: EntryTask, b: EntryTask) -> Statistic
     """Return the weights if both entries have all of their scores."""
     if weights is None or any((source, target) not in a.cells & b.cells for source, target, _ in weights):
         return None
-    known = all(each.run_scores(place) is not None for place in weights for each in (a, b))
+    known = all(each.score(place).is_known for place in weights for each in (a, b))
     return weights if known else None

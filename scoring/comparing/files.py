@@ -10,12 +10,9 @@ import polars as pl
 
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.metrics.comparison import N_SWAPS
 from shiftbench.scoring.comparing.cells import EntryTask
-from shiftbench.scoring.comparing.equivalence import equivalence_p_values
 from shiftbench.scoring.comparing.figures import TaskFigure, mean_figures, shift_figures
 from shiftbench.scoring.comparing.shape import (
-    FIGURES,
     RECIPES,
     TRAINED_MODELS,
     AtFloor,
@@ -26,11 +23,9 @@ from shiftbench.scoring.comparing.shape import (
     ShiftComparison,
     TaskComparison,
     correct_p_values,
-    refuse_swaps,
     select_task,
 )
-from shiftbench.scoring.comparing.testing import Tested, about_recipes, fewest_runs, run_tests
-from shiftbench.scoring.scores.figures import none_if_nan
+from shiftbench.scoring.comparing.testing import about_recipes, compare_figure, fewest_runs, run_scores
 from shiftbench.scoring.scores.floors import constant_runs, task_floors
 from shiftbench.scoring.scores.non_inferiority import refuse_margin
 from shiftbench.scoring.scores.outcomes import target_runs
@@ -41,9 +36,6 @@ from shiftbench.scoring.scores.values import Cell
 from shiftbench.validation.outside import MAX_TEXT, check_text
 from shiftbench.validation.progress import progress
 from shiftbench.validation.report import Problem
-
-Both = tuple[Tested, float | None]
-"""The test for a difference, and the p value of that for equivalence."""
 
 
 @dataclass(frozen=True)
@@ -105,21 +97,16 @@ class _Matched(NamedTuple):
     cells: list[Cell]
 
 
-def compare_entrants(
-    a: Entrant, b: Entrant, *, n_swaps: int = N_SWAPS, seed: int = 0, margin: float | None = None
-) -> Comparison:
+def compare_entrants(a: Entrant, b: Entrant, *, margin: float | None = None) -> Comparison:
     """Compare two prediction files of one dataset and subset.
 
     Args:
         a: one file.
         b: the other.
-        n_swaps: random swaps of each test set.
-        seed: seed of the swaps; those of a test set do not depend on what else is compared.
         margin: test, too, whether differences lie within this fraction; fixed before the scores were seen.
-    Returns: differences A minus B, fractions in [-1, 1], as means of each task and by shift, with p values corrected
-        over all of them (``metrics.multiplicity``).
-    Raises: NoSharedShift when there is nothing to compare; InvalidInput when a file is not sound, or the swaps are too
-        few for any corrected p below 0.05.
+    Returns: differences A minus B, fractions, as means of each task and by shift, each with its interval, and with p
+        values corrected over all of them (``correct_p_values``).
+    Raises: NoSharedShift when there is nothing to compare; InvalidInput when a file is not sound.
     """
     folder = a.folder
     folder.refuse_withheld()
@@ -129,21 +116,9 @@ def compare_entrants(
     if not matched:
         where = f"{a.shown_name} and {b.shown_name}"
         raise NoSharedShift(Problem("the two files share no shift", where, cure="predict the same shifts with both"))
-    refuse_swaps(n_swaps, len(matched))
-    shifts: list[ShiftComparison] = []
-    means: list[MeanComparison] = []
-    about: list[TaskComparison] = []
-    for task, each in progress(matched.items(), desc="comparing", unit="task"):
-        sides, cells = (each.a, each.b), each.cells
-        over, single = mean_figures(cells, *sides), [shift_figures(cell, *sides) for cell in cells]
-        every = [*over, *(figure for figures in single for figure in figures)]
-        tested = run_tests(every, *sides, n_swaps, seed)
-        within = equivalence_p_values(every, tested, *sides, margin) if margin is not None else [None] * len(every)
-        means += [_mean(task, *each) for each in zip(over, tested, within, strict=False)]
-        means[-len(over)] = means[-len(over)].model_copy(update={"ranked": True})
-        rest = zip(tested[len(over) :], within[len(over) :], strict=True)
-        shifts += [_shift(task, cell, *sides, [next(rest) for _ in FIGURES]) for cell in cells]
-        about.append(_describe_task(task, over[0], every, *sides))
+    tasks = [
+        _compare_task(task, each, margin) for task, each in progress(matched.items(), desc="comparing", unit="task")
+    ]
     uncorrected = Comparison(
         a=a.shown_name,
         b=b.shown_name,
@@ -152,11 +127,9 @@ def compare_entrants(
         metric_version=METRIC_VERSION,
         depth_encoder=depth_encoder_name(folder),
         token_encoder=encoder_name(a.encoder),
-        n_swaps=n_swaps,
-        seed=seed,
-        shifts=tuple(shifts),
-        means=tuple(means),
-        tasks=tuple(about),
+        shifts=tuple(shift for each in tasks for shift in each.shifts),
+        means=tuple(mean for each in tasks for mean in each.means),
+        tasks=tuple(each.about for each in tasks),
         only_a=_unmatched_shifts(a, {task: each.a.shifts - each.b.shifts for task, each in matched.items()}),
         only_b=_unmatched_shifts(b, {task: each.b.shifts - each.a.shifts for task, each in matched.items()}),
         margin=margin,
@@ -167,26 +140,41 @@ def compare_entrants(
 
 
 def compare_first(
-    entrants: Sequence[Entrant],
-    *,
-    task: str | None = None,
-    n_swaps: int = N_SWAPS,
-    seed: int = 0,
-    margin: float | None = None,
+    entrants: Sequence[Entrant], *, task: str | None = None, margin: float | None = None
 ) -> tuple[Comparison, ...]:
     """Compare the first prediction file with each other one; p values are corrected over all of these tests together.
 
     Args:
         entrants: the files, at least two, of one dataset and subset.
         task: compare on this task alone.
-        n_swaps: random swaps of each test set.
-        seed: seed of the swaps.
         margin: test, too, whether differences lie within this fraction.
-    Raises: InvalidInput when a file is not sound, the first shares no shift with another, or the swaps are too few.
+    Raises: InvalidInput when a file is not sound, or the first shares no shift with another.
     """
     first, *rest = entrants
-    pairs = [compare_entrants(first, other, n_swaps=n_swaps, seed=seed, margin=margin) for other in rest]
+    pairs = [compare_entrants(first, other, margin=margin) for other in rest]
     return correct_p_values(pairs if task is None else [select_task(pair, task) for pair in pairs])
+
+
+class _ComparedTask(NamedTuple):
+    """One task of a comparison: its shifts, its means, and what its tests are about."""
+
+    shifts: list[ShiftComparison]
+    means: list[MeanComparison]
+    about: TaskComparison
+
+
+def _compare_task(task: str, matched: _Matched, margin: float | None) -> _ComparedTask:
+    a, b, cells = matched
+    over, by_shift = mean_figures(cells, a, b), {cell: shift_figures(cell, a, b) for cell in cells}
+    every = [*over, *(figure for figures in by_shift.values() for figure in figures)]
+    about = _describe_task(task, over[0], every, a, b)
+
+    def compare(figure: TaskFigure) -> Difference:
+        return compare_figure(figure, a, b, recipes=about.about == RECIPES, margin=margin)
+
+    means = [_mean(task, figure, compare(figure), ranked=figure is over[0]) for figure in over]
+    shifts = [_shift(task, cell, a, b, tuple(map(compare, figures))) for cell, figures in by_shift.items()]
+    return _ComparedTask(shifts, means, about)
 
 
 def _match_tasks(a: Entrant, b: Entrant) -> dict[str, _Matched]:
@@ -228,10 +216,12 @@ def _describe_task(
         runs_b=runs_b,
         at_floor=at_floor,
         outside="a" if a.outside else "b" if b.outside else None,
+        run_scores_a=run_scores(ranked, a),
+        run_scores_b=run_scores(ranked, b),
     )
 
 
-def _shift(task: str, cell: Cell, a: EntryTask, b: EntryTask, tests: Sequence[Both]) -> ShiftComparison:
+def _shift(task: str, cell: Cell, a: EntryTask, b: EntryTask, differences: tuple[Difference, ...]) -> ShiftComparison:
     source, target = cell
     return ShiftComparison(
         task=task,
@@ -239,22 +229,16 @@ def _shift(task: str, cell: Cell, a: EntryTask, b: EntryTask, tests: Sequence[Bo
         target=target,
         n=len(a.targets[target].ids),
         runs=min(len(entry.run_indices(source, target)) for entry in (a, b)),
-        differences=tuple(_difference(figure, *both) for figure, both in zip(FIGURES, tests, strict=True)),
+        differences=differences,
     )
 
 
-def _mean(task: str, figure: TaskFigure, test: Tested, p_equivalent: float | None) -> MeanComparison:
+def _mean(task: str, figure: TaskFigure, difference: Difference, *, ranked: bool) -> MeanComparison:
     sources = {source for source, _ in figure.cells}
     return MeanComparison(
         task=task,
         source=sources.pop() if len(sources) == 1 else None,
         targets=tuple(dict.fromkeys(target for _, target in figure.cells)),
-        difference=_difference(figure.name, test, p_equivalent),
-    )
-
-
-def _difference(figure: str, test: Tested, p_equivalent: float | None) -> Difference:
-    value, p, p_others = map(none_if_nan, test[:3])
-    return Difference(
-        figure=figure, value=value, p=p, p_others=p_others, at_floor=test.at_floor, p_equivalent=p_equivalent
+        difference=difference,
+        ranked=ranked,
     )

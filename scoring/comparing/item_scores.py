@@ -6,40 +6,38 @@ Everything is about the models as they are; other training runs are in no log.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
+import pydantic
 from numpy.typing import NDArray
-from shiftbench.metrics.resampling import replicate_counts
-from shiftbench.metrics.wilson import (
-    MIN_GROUPS,
-    effective_n,
-    intraclass_correlation,
-    relative_square,
-    run_moments,
-    wilson_interval,
-)
-from shiftbench.scoring.scores.intervals import (
-    SCORE,
+
+from shiftbench.metrics.comparison import holm
+from shiftbench.metrics.depth import effective_size
+from shiftbench.metrics.precision import KNOWN_GROUPS, MIN_GROUPS, effective_n, group_influences, sum_by_group
+from shiftbench.metrics.ranking import rank_intervals
+from shiftbench.scoring.scores.estimate import Estimate, Record
+from shiftbench.scoring.scores.figures import (
     Figure,
+    Part,
     Reason,
+    Score,
     detectable_drop,
     difference,
     estimate,
     none_if_nan,
+    single,
 )
-from shiftbench.scoring.scores.replicates import N_DRAWS, Floats
-
-from shiftbench.metrics.comparison import N_SWAPS, holm, swap_test
-from shiftbench.metrics.depth import effective_size
-from shiftbench.metrics.multiplicity import LEVEL
-from shiftbench.metrics.ranking import rank_intervals
-from shiftbench.scoring.comparing.shape import refuse_many_swaps
-from shiftbench.scoring.scores.estimate import Estimate, Record
+from shiftbench.scoring.scores.values import Floats
 from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
 
+LEVEL = 0.05
+"""The highest probability that a family of tests makes any false claim."""
 _UNBOUNDED = (-np.inf, np.inf)
+_N_SIGNS = 1000
+_GONE = "Null from metric version 7 on: nothing is drawn. Ends with 0.4"
 
 
 @dataclass(frozen=True)
@@ -82,9 +80,9 @@ class ModelScore(Record):
 class ModelDifference(Record):
     """A minus B on the same items: of one domain, or of all (null).
 
-    ``p`` is two-sided. ``p_corrected`` is Holm's: over all pairs, or over all pairs and tested domains. Both are null
-    on domains of fewer than ``MIN_GROUPS`` effective clusters, where nothing could be found. ``detectable`` is the
-    smallest true difference that the corrected test finds in four studies of five; null without an interval.
+    ``p`` is two-sided, and below 0.05 where the interval leaves out 0. ``p_corrected`` is Holm's: over all pairs, or
+    over all pairs and tested domains. ``detectable`` is the smallest true difference that the corrected test finds in
+    four studies of five. All are null where there is no interval: with fewer than 5 effective clusters.
     """
 
     a: str
@@ -122,8 +120,8 @@ class ItemComparison(Record):
     domains: tuple[DomainSize, ...]
     models: tuple[ModelScore, ...]
     differences: tuple[ModelDifference, ...]
-    n_swaps: int
-    seed: int
+    n_swaps: None = pydantic.Field(default=None, description=_GONE)
+    seed: None = pydantic.Field(default=None, description=_GONE)
 
     @property
     def overall(self) -> tuple[ModelDifference, ...]:
@@ -140,172 +138,140 @@ class ItemComparison(Record):
         """Count the tests of domains that share the level."""
         return sum(each.p is not None for each in self.by_domain)
 
-    @property
-    def least_p(self) -> float:
-        """Return the smallest corrected p that all items could reach: with n clusters no test rejects below 2 / 2^n."""
-        return min(1.0, 2.0 ** (1 - self.n_clusters) * len(self.overall))
+
+class _UnboundedFigure(Figure):
+    """A mean of scores that are no shares, or a difference of two: Student's interval by influences."""
+
+    @cached_property
+    def _variances(self) -> tuple[list[float], list[float]]:
+        moved = sum(part.weight * part.score.influences for part in self.parts)
+        return [float(np.sum(np.square(moved)))], [self.parts[0].score.df]
+
+    def _ways(self, quantile: float) -> tuple[float, float]:
+        reach = quantile * float(np.sqrt(self._variances[0][0]))
+        return reach, reach
 
 
-def compare_items(
-    items: ItemScores, *, n_swaps: int = N_SWAPS, seed: int = 0, n_draws: int = N_DRAWS
-) -> ItemComparison:
+def compare_items(items: ItemScores) -> ItemComparison:
     """Compare all pairs of models on the same items.
 
-    Outputs of two models are exchanged on random clusters (``metrics.comparison.swap_test``). Means over all items are
-    one family of tests, those of domains another; each is corrected by Holm.
+    A difference's p value is that of its interval, which clusters' influences make (``scoring.scores.figures``). Means
+    over all items are one family of tests, those of domains another; each is corrected by Holm.
 
     Args:
         items: the models' scores.
-        n_swaps: random swaps of each pair.
-        seed: seed of the swaps and of the resampled clusters.
-        n_draws: resampled sets of clusters behind intervals and ranks.
     Returns: the models best first; of each pair the first is not worse. Means over all items are micro means.
-    Raises: InvalidInput when all items are of one cluster, or no corrected p could be below 0.05 with so few swaps.
+    Raises: InvalidInput when all items are of one cluster.
     """
-    table = _sums_by_cluster(items)
-    pairs = list(combinations(range(len(items.names)), 2))
-    _refuse_one_cluster(len(table))
-    refuse_many_swaps(n_swaps)
-    _refuse_few_swaps(n_swaps, len(pairs) * max(len(items.domains), 1))
-    rng = np.random.default_rng([seed, *b"items"])
-    figures = _score_figures(items, table, replicate_counts(table, n_draws, rng))
-    points = np.array([figure.values[0] for figure in figures[0]]) * (-1 if items.lower_is_better else 1)
+    n_clusters = len(np.unique(items.clusters))
+    _refuse_one_cluster(n_clusters)
+    everything = np.ones(len(items.clusters), dtype=bool)
+    parts = [everything, *(items.domain_of == domain for domain in range(len(items.domains)))]
+    scores = [_scores(items, number, part) for number, part in enumerate(parts)]
+    points = np.array([score.value for score in scores[0]]) * (-1 if items.lower_is_better else 1)
     order = sorted(range(len(items.names)), key=lambda model: (-points[model], items.names[model]))
-    ranked = [(order[first], order[second]) for first, second in pairs]
     return ItemComparison(
-        n_items=items.scores.shape[1],
-        n_clusters=len(table),
+        n_items=len(items.clusters),
+        n_clusters=n_clusters,
         is_bounded=items.is_bounded,
         lower_is_better=items.lower_is_better,
         domains=tuple(_sizes(items)),
-        models=tuple(_models(items, figures, points, order)),
-        differences=tuple(_differences(items, table, figures, ranked, n_swaps, seed)),
-        n_swaps=n_swaps,
-        seed=seed,
+        models=tuple(_models(items, scores, points, order)),
+        differences=tuple(_differences(items, scores, list(combinations(order, 2)))),
     )
 
 
-def _sums_by_cluster(items: ItemScores) -> Floats:
-    """Sum scores by cluster: shape (n_clusters, 1 + n_domains, n_models + 1), all items first, counts of items last."""
-    n_domains = max(len(items.domains), 1)
-    cells = items.clusters * n_domains + items.domain_of
-    n_cells = (int(items.clusters.max()) + 1) * n_domains
-    columns = [np.bincount(cells, weights=row, minlength=n_cells) for row in (*items.scores, np.ones(len(cells)))]
-    by_domain = np.stack(columns, axis=1).reshape(-1, n_domains, len(columns))
-    whole = by_domain.sum(axis=1, keepdims=True)
-    return np.concatenate([whole, by_domain], axis=1) if items.domains else whole
-
-
-def _score_figures(items: ItemScores, table: Floats, drawn: Floats) -> list[list[Figure]]:
-    """Return each model's mean score on all items, then on each domain, with replicates and intervals."""
-    every = np.concatenate([table.sum(axis=0)[None], drawn])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = every[..., :-1] / every[..., -1:]
-    counts = table[..., -1]
-    groups = [effective_size(counts[:, part]) for part in range(counts.shape[1])]
-    if not items.is_bounded:
-        return [
-            [Figure.of_percentiles(column, size, _UNBOUNDED) for column in means[:, part].T]
-            for part, size in enumerate(groups)
-        ]
-    parts = [np.ones(len(items.clusters), dtype=bool)]
-    parts += [items.domain_of == domain for domain in range(len(items.domains))]
-    moments = [
-        run_moments(items.scores[:, part], np.unique(items.clusters[part], return_inverse=True)[1]) for part in parts
-    ]
-    single = [[each.of([model]) for model in range(len(items.names))] for each in moments]
-    alike = intraclass_correlation(single[0])
+def _scores(items: ItemScores, number: int, part: NDArray[np.bool_]) -> list[Score]:
+    """Score each model on some of the items, with the precision of its mean over their clusters."""
+    scores, groups = items.scores[:, part], np.unique(items.clusters[part], return_inverse=True)[1]
+    size, n = effective_size(np.bincount(groups)), groups.size
+    means = scores.mean(axis=1)
+    moved = (scores - means[:, None]) / n
+    if size < MIN_GROUPS:
+        return [Score(float(mean), groups=size, no_interval=Reason.FEW_GROUPS) for mean in means]
+    influences, right = group_influences(moved, groups), sum_by_group(scores / n, groups)
+    errors, answers = (sum_by_group(each.astype(np.float64), groups) > 0 for each in (scores < 1, scores > 0))
+    known = np.minimum(errors.sum(axis=1), answers.sum(axis=1)) >= KNOWN_GROUPS
+    least = (moved**2).sum(axis=1)
     return [
-        [
-            _score(means[:, part, model], each.dispersion, float(each.n), groups[part], alike)
-            for model, each in enumerate(row)
-        ]
-        for part, row in enumerate(single)
+        Score(
+            float(mean),
+            effective_n(float(mean), float((influences[row] ** 2).sum()), float(least[row]), size, is_known=known[row])
+            if items.is_bounded
+            else np.inf,
+            size - 1,
+            number,
+            influences[row],
+            right[row],
+            size,
+        )
+        for row, mean in enumerate(means)
     ]
 
 
-def _score(values: Floats, dispersion: float, n: float, groups: float, correlation: float) -> Figure:
-    """Return a mean of scores in [0, 1] with Wilson's interval, as ``scoring.precision`` makes it."""
-    if groups < MIN_GROUPS:
-        return Figure(values, groups, no_interval=Reason.FEW_GROUPS)
-    square = relative_square(effective_n(n, groups, correlation, dispersion or 1.0), groups - 1)
-    low, high = wilson_interval(float(np.clip(values[0], *SCORE)), square)
-    return Figure(values, groups, low=low, high=high, square=square)
+def _figure(score: Score, *, is_bounded: bool) -> Figure:
+    return single(score) if is_bounded else _UnboundedFigure((Part(1.0, score),), _UNBOUNDED)
+
+
+def _difference(a: Score, b: Score, *, is_bounded: bool) -> Figure:
+    if is_bounded:
+        return difference(single(a), single(b))
+    return _UnboundedFigure((Part(1.0, a), Part(-1.0, b)), _UNBOUNDED)
 
 
 def _models(
-    items: ItemScores, figures: Sequence[Sequence[Figure]], points: Floats, order: Sequence[int]
+    items: ItemScores, scores: Sequence[Sequence[Score]], points: Floats, order: Sequence[int]
 ) -> list[ModelScore]:
-    sign = -1 if items.lower_is_better else 1
-    replicates = np.stack([sign * figure.values[1:] for figure in figures[0]])
     best: Sequence[int | None] = [None] * len(order)
     worst: Sequence[int | None] = best
-    if figures[0][0].effective_groups >= MIN_GROUPS:
-        best, worst = (ends.tolist() for ends in rank_intervals(points, replicates))
+    if scores[0][0].no_interval is None:
+        best, worst = (ends.tolist() for ends in rank_intervals(points, points[:, None] + _signed(scores[0])))
+    estimates = [[estimate(_figure(score, is_bounded=items.is_bounded)) for score in part] for part in scores]
     return [
         ModelScore(
             name=items.names[model],
-            score=estimate(figures[0][model]),
+            score=estimates[0][model],
             rank=1 + int((points > points[model]).sum()),
             best_rank=best[model],
             worst_rank=worst[model],
-            domains={name: estimate(part[model]) for name, part in zip(items.domains, figures[1:], strict=True)},
+            domains={name: part[model] for name, part in zip(items.domains, estimates[1:], strict=True)},
         )
         for model in order
     ]
 
 
+def _signed(scores: Sequence[Score]) -> Floats:
+    """Add clusters' influences up with random signs, shape (n_models, _N_SIGNS): the same signs for all models."""
+    influences = np.stack([score.influences for score in scores]).astype(np.float32)
+    signs = np.random.default_rng(list(b"items")).integers(0, 2, size=(_N_SIGNS, influences.shape[1]), dtype=np.int8)
+    return np.asarray(influences @ (2 * signs - 1).astype(np.float32).T, dtype=np.float64)
+
+
 def _differences(
-    items: ItemScores,
-    table: Floats,
-    figures: Sequence[Sequence[Figure]],
-    pairs: Sequence[tuple[int, int]],
-    n_swaps: int,
-    seed: int,
+    items: ItemScores, scores: Sequence[Sequence[Score]], pairs: Sequence[tuple[int, int]]
 ) -> list[ModelDifference]:
-    p = _p_values(table, pairs, n_swaps, seed)
-    tested = np.array([part == 0 or row[0].effective_groups >= MIN_GROUPS for part, row in enumerate(figures)])
-    p[:, ~tested] = np.nan
-    corrected = np.concatenate([holm(p[:, :1]), holm(p[:, 1:])], axis=1)
-    differences = []
-    for part, domain in enumerate([None, *items.domains]):
-        n_tests = len(pairs) * (1 if domain is None else max(int(tested[1:].sum()), 1))
-        for row, (a, b) in enumerate(pairs):
-            figure = _difference(figures[part][a], figures[part][b], is_bounded=items.is_bounded)
-            smallest = detectable_drop(figure, n_tests=n_tests)
-            differences.append(
-                ModelDifference(
-                    a=items.names[a],
-                    b=items.names[b],
-                    domain=domain,
-                    difference=estimate(figure),
-                    p=none_if_nan(p[row, part]),
-                    p_corrected=none_if_nan(corrected[row, part]),
-                    detectable=smallest.models_corrected if smallest else None,
-                )
-            )
-    return differences
-
-
-def _p_values(table: Floats, pairs: Sequence[tuple[int, int]], n_swaps: int, seed: int) -> Floats:
-    """Test each pair on all items and on each domain, shape (n_pairs, 1 + n_domains)."""
-    sizes = table[..., -1].sum(axis=0)
-
-    def means(*sums: Floats) -> Floats:
-        return np.asarray(sums[0] / sizes)
-
-    # The same swaps for each pair: its p does not depend on what else is compared.
-    tests = [
-        swap_test([table[..., a]], [table[..., b]], means, np.random.default_rng(seed), n_swaps=n_swaps)
-        for a, b in progress(pairs, desc="comparing", unit="pair")
+    figures = [
+        [_difference(part[a], part[b], is_bounded=items.is_bounded) for a, b in pairs]
+        for part in progress(scores, desc="comparing", unit="part")
     ]
-    return np.stack([test.p_value for test in tests])
-
-
-def _difference(a: Figure, b: Figure, *, is_bounded: bool) -> Figure:
-    if is_bounded:
-        return difference(a, b)
-    return Figure.of_percentiles(a.values - b.values, a.effective_groups, _UNBOUNDED)
+    p = np.array([[figure.p_value() for figure in row] for row in figures])
+    families = [slice(0, 1), slice(1, None)]
+    corrected = np.concatenate([holm(p[family]) for family in families])
+    n_tests = [int(np.isfinite(p[family]).sum()) for family in families]
+    return [
+        ModelDifference(
+            a=items.names[a],
+            b=items.names[b],
+            domain=domain,
+            difference=estimate(figures[part][row]),
+            p=none_if_nan(p[part, row]),
+            p_corrected=none_if_nan(corrected[part, row]),
+            detectable=smallest.models_corrected if smallest else None,
+        )
+        for part, domain in enumerate([None, *items.domains])
+        for row, (a, b) in enumerate(pairs)
+        for smallest in [detectable_drop(figures[part][row], n_tests=n_tests[part > 0])]
+    ]
 
 
 def _sizes(items: ItemScores) -> list[DomainSize]:
@@ -323,12 +289,3 @@ def _refuse_one_cluster(n_clusters: int) -> None:
     if n_clusters < 2:
         what = "all items are in one cluster, so nothing can be concluded about others"
         raise InvalidInput(Problem(what, "--cluster", cure="choose a field with more values, or leave --cluster out"))
-
-
-def _refuse_few_swaps(n_swaps: int, n_tests: int) -> None:
-    least = int(np.ceil(n_tests / LEVEL))
-    if n_swaps < least:
-        what = "with so few swaps no difference can reach a corrected p below 0.05"
-        raise InvalidInput(
-            Problem(what, "--swaps", f"{n_swaps:,}", f"compare fewer logs or domains: {n_tests:,} tests need {least:,}")
-        )

@@ -1,14 +1,13 @@
 """The shape of comparisons: what ``shiftbench compare --json`` prints and a store saves; fractions, unrounded."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Literal
 
-import numpy as np
 import pydantic
 
-from shiftbench.metrics.comparison import MAX_SWAPS
-from shiftbench.metrics.crossed import MIN_RUNS
-from shiftbench.metrics.multiplicity import LEVEL, least_draws, pass_on
+from shiftbench.metrics.comparison import FAILURE, failed_runs, holm, share_at_most
+from shiftbench.metrics.precision import MIN_RUNS
+from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.figures import none_if_nan
 from shiftbench.validation.outside import Count, OutsideText, Seed
 from shiftbench.validation.report import InvalidInput, Problem
@@ -19,13 +18,16 @@ DROPS = ("SD", "TD", AVERAGE_DROP)
 """Figures of which the smaller is better."""
 TRAINED_MODELS: Literal["these trained models"] = "these trained models"
 RECIPES: Literal["recipes"] = "recipes"
+LEVEL = 0.05
+"""The highest probability that a family of tests makes any false claim."""
 _LEAST_SHOWN = 0.0001
 
 AtFloor = Literal["a", "b", "both"]
 _OTHER: dict[AtFloor | None, AtFloor | None] = {"a": "b", "b": "a", "both": "both", None: None}
 
 
-Swaps = Annotated[int, pydantic.Field(ge=1, le=MAX_SWAPS, strict=True)]
+Swaps = Annotated[int, pydantic.Field(ge=1, le=1_000_000, strict=True)]
+_NO_SWAPS = "Null from metric version 7 on: nothing is drawn. Ends with 0.4"
 
 
 class NoSharedShift(InvalidInput):
@@ -33,11 +35,13 @@ class NoSharedShift(InvalidInput):
 
 
 class Difference(pydantic.BaseModel, allow_inf_nan=False):
-    """A minus B in one figure. ``p`` is two-sided, ``p_corrected`` corrected over the whole comparison.
+    """A minus B in one figure, with its 95% interval and p, two-sided, of this one difference of this pair alone.
 
-    ``p_others`` is corrected among the figures of its task that are not ranked by. ``at_floor`` names entries that show
-    no skill in a score behind a drop: the drop is shown and not compared. ``p_equivalent`` tests that the difference
-    lies within the comparison's margin (TOST, uncorrected); null without a margin.
+    The interval holds 0 exactly where ``p`` is 0.05 or more. ``p_corrected`` is Holm's over the whole comparison, in
+    two families: the ranked means with the average drops, and all the rest. ``at_floor`` names entries that show no
+    skill in a score behind a drop: the drop is shown and not compared. ``p_equivalent`` tests that the difference lies
+    within the comparison's margin (TOST, uncorrected); null without a margin. ``detectable`` is the smallest true
+    difference that this test finds in four studies of five.
     """
 
     figure: OutsideText
@@ -46,9 +50,38 @@ class Difference(pydantic.BaseModel, allow_inf_nan=False):
     p_corrected: float | None = pydantic.Field(
         default=None, validation_alias=pydantic.AliasChoices("p_corrected", "p_holm")
     )
-    p_others: float | None = None
+    p_others: float | None = pydantic.Field(
+        default=None, description="Null from metric version 7 on: p_corrected has both families. Ends with 0.4"
+    )
     at_floor: AtFloor | None = None
     p_equivalent: float | None = None
+    low: float | None = None
+    high: float | None = None
+    detectable: float | None = None
+    no_interval: OutsideText | None = None
+
+    @property
+    def estimate(self) -> Estimate:
+        """Return the difference and its interval as pages print figures."""
+        return Estimate(value=self.value, low=self.low, high=self.high, no_interval=self.no_interval)
+
+
+class SourceRuns(pydantic.BaseModel, allow_inf_nan=False):
+    """The runs of one source: the mean score of each over the shifts that rank, in order of their seeds."""
+
+    source: OutsideText
+    scores: tuple[float, ...]
+
+
+class Failures(pydantic.BaseModel, allow_inf_nan=False):
+    """The runs of an entry that failed: more than 10 points below the best of their source.
+
+    ``share_at_most`` is the one-sided exact 95% upper bound of their share.
+    """
+
+    n_failed: Count
+    n_runs: Count
+    share_at_most: float
 
 
 class ShiftComparison(pydantic.BaseModel, allow_inf_nan=False):
@@ -83,7 +116,8 @@ class TaskComparison(pydantic.BaseModel, allow_inf_nan=False):
 
     ``runs_a`` and ``runs_b`` are the fewest runs of a source. Recipes take ``MIN_RUNS`` on either side. ``outside`` is
     the entry that was trained on none of the domains while the other was: it meets the other's shifts with the same
-    runs whatever the source, so tests are about the trained models, and drops do not apply.
+    runs whatever the source, so tests are about the trained models, and drops do not apply. ``run_scores_a`` and
+    ``run_scores_b`` are what failed runs are counted among; empty where runs differ by target.
     """
 
     task: OutsideText
@@ -92,6 +126,20 @@ class TaskComparison(pydantic.BaseModel, allow_inf_nan=False):
     runs_b: Count
     at_floor: AtFloor | None = None
     outside: Literal["a", "b"] | None = None
+    run_scores_a: tuple[SourceRuns, ...] = ()
+    run_scores_b: tuple[SourceRuns, ...] = ()
+
+    @pydantic.computed_field  # type: ignore[prop-decorator]
+    @property
+    def failures_a(self) -> Failures | None:
+        """Return the failed runs of A; None where its runs are not known."""
+        return _failures(self.run_scores_a)
+
+    @pydantic.computed_field  # type: ignore[prop-decorator]
+    @property
+    def failures_b(self) -> Failures | None:
+        """Return the failed runs of B; None where its runs are not known."""
+        return _failures(self.run_scores_b)
 
     @pydantic.computed_field  # type: ignore[prop-decorator]
     @property
@@ -123,8 +171,8 @@ class Comparison(pydantic.BaseModel, allow_inf_nan=False):
     metric_version: OutsideText
     depth_encoder: OutsideText | None = None
     token_encoder: OutsideText | None = None
-    n_swaps: Swaps
-    seed: Seed
+    n_swaps: Swaps | None = pydantic.Field(default=None, description=_NO_SWAPS)
+    seed: Seed | None = pydantic.Field(default=None, description=_NO_SWAPS)
     shifts: tuple[ShiftComparison, ...]
     means: tuple[MeanComparison, ...] = ()
     tasks: tuple[TaskComparison, ...] = ()
@@ -140,55 +188,49 @@ class Comparison(pydantic.BaseModel, allow_inf_nan=False):
         return RECIPES if self.tasks and all(task.about == RECIPES for task in self.tasks) else TRAINED_MODELS
 
 
+def _failures(runs: Sequence[SourceRuns]) -> Failures | None:
+    n_runs = sum(len(each.scores) for each in runs)
+    if not n_runs:
+        return None
+    n_failed = sum(failed_runs(each.scores, FAILURE) for each in runs)
+    return Failures(n_failed=n_failed, n_runs=n_runs, share_at_most=share_at_most(n_failed, n_runs))
+
+
 def correct_p_values(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """Compute the corrected p values of several comparisons: each pair and task has an equal share of the level.
+    """Compute the corrected p values of several comparisons, by Holm in two families over all pairs and tasks.
+
+    The first family has the ranked means and the average drops, the second one all other figures; each keeps ``LEVEL``.
 
     Args:
         comparisons: with p values, corrected before or not.
-    Returns: the same comparisons with new ``p_corrected`` (``metrics.multiplicity.pass_on``).
-    Raises: InvalidInput when there are too few swaps for any corrected p below the level.
+    Returns: the same comparisons with new ``p_corrected``.
     """
-    n_blocks = sum(len({shift.task for shift in each.shifts}) for each in comparisons)
-    for each in comparisons:
-        refuse_swaps(each.n_swaps, n_blocks)
-    return tuple(_corrected(each, n_blocks) for each in comparisons)
-
-
-def refuse_swaps(n_swaps: int, n_blocks: int) -> None:
-    """Raise InvalidInput when no figure but the ranked ones could get a corrected p below the level; or too many."""
-    refuse_many_swaps(n_swaps)
-    least = least_draws(n_blocks)
-    if n_swaps < least:
-        what = "with so few swaps no figure of the comparison can reach a corrected p below 0.05"
-        cure = f"draw at least {least:,} ({n_blocks} pairs and tasks)"
-        raise InvalidInput(Problem(what, "swaps", f"{n_swaps:,}", cure))
-
-
-def refuse_many_swaps(n_swaps: int) -> None:
-    """Raise InvalidInput when a test would draw more swaps than memory is for."""
-    if n_swaps > MAX_SWAPS:
-        cure = f"draw at most {MAX_SWAPS:,}"
-        raise InvalidInput(Problem("these are more swaps than a test may draw", "swaps", f"{n_swaps:,}", cure))
-
-
-def _corrected(comparison: Comparison, n_blocks: int) -> Comparison:
-    values: dict[int, float | None] = {}
-    for task in dict.fromkeys(shift.task for shift in comparison.shifts):
-        main = next((mean.difference for mean in comparison.means if mean.task == task and mean.ranked), None)
-        others = [each for each in _differences(comparison, task) if each is not main]
-        p_values = [_nan_if_none(each.p_others) for each in others]
-        corrected = pass_on(_nan_if_none(main.p if main else None), p_values, n_blocks)
-        if main is not None:
-            values[id(main)] = none_if_nan(corrected.main)
-        values |= {id(each): none_if_nan(p) for each, p in zip(others, corrected.others, strict=True)}
+    every = [each for comparison in comparisons for each in _differences(comparison)]
+    corrected: dict[int, float | None] = {}
+    for in_first in (True, False):
+        family = [each for each, is_first in every if is_first == in_first]
+        p_values = holm([float("nan") if each.p is None else each.p for each in family])
+        corrected |= {id(each): none_if_nan(p) for each, p in zip(family, p_values, strict=True)}
 
     def correct(difference: Difference) -> Difference:
-        return difference.model_copy(update={"p_corrected": values[id(difference)]})
+        return difference.model_copy(update={"p_corrected": corrected[id(difference)]})
 
+    return tuple(_with_differences(comparison, correct) for comparison in comparisons)
+
+
+def _differences(comparison: Comparison) -> Iterator[tuple[Difference, bool]]:
+    """List all differences, each with whether it is of the first family."""
+    for shift in comparison.shifts:
+        yield from ((each, False) for each in shift.differences)
+    for mean in comparison.means:
+        yield mean.difference, mean.ranked or mean.difference.figure == AVERAGE_DROP
+
+
+def _with_differences(comparison: Comparison, change: Callable[[Difference], Difference]) -> Comparison:
     shifts = tuple(
-        shift.model_copy(update={"differences": tuple(map(correct, shift.differences))}) for shift in comparison.shifts
+        shift.model_copy(update={"differences": tuple(map(change, shift.differences))}) for shift in comparison.shifts
     )
-    means = tuple(each.model_copy(update={"difference": correct(each.difference)}) for each in comparison.means)
+    means = tuple(each.model_copy(update={"difference": change(each.difference)}) for each in comparison.means)
     return comparison.model_copy(update={"shifts": shifts, "means": means})
 
 
@@ -220,18 +262,17 @@ def mirror_comparison(comparison: Comparison) -> Comparison:
     """Return the same comparison as B minus A: only signs change, and no p value."""
 
     def turned(difference: Difference) -> Difference:
-        value = None if difference.value is None else -difference.value
-        return difference.model_copy(update={"value": value, "at_floor": _OTHER[difference.at_floor]})
+        ends = {"value": difference.value, "low": difference.high, "high": difference.low}
+        update = {name: None if end is None else -end for name, end in ends.items()}
+        return difference.model_copy(update={**update, "at_floor": _OTHER[difference.at_floor]})
 
-    shifts = tuple(
-        each.model_copy(update={"differences": tuple(map(turned, each.differences))}) for each in comparison.shifts
-    )
-    means = tuple(each.model_copy(update={"difference": turned(each.difference)}) for each in comparison.means)
     tasks = tuple(
         each.model_copy(
             update={
                 "runs_a": each.runs_b,
                 "runs_b": each.runs_a,
+                "run_scores_a": each.run_scores_b,
+                "run_scores_b": each.run_scores_a,
                 "at_floor": _OTHER[each.at_floor],
                 "outside": _OTHER[each.outside],
             }
@@ -243,7 +284,7 @@ def mirror_comparison(comparison: Comparison) -> Comparison:
         for name in ("", "only_", "tuning_trials_")
         for one, other in (("a", "b"), ("b", "a"))
     }
-    return comparison.model_copy(update={"shifts": shifts, "means": means, "tasks": tasks, **exchanged})
+    return _with_differences(comparison, turned).model_copy(update={"tasks": tasks, **exchanged})
 
 
 def winner(difference: Difference) -> Literal["a", "b"] | None:
@@ -263,7 +304,7 @@ def winner(difference: Difference) -> Literal["a", "b"] | None:
 
 
 def p_text(p: float | None) -> str:
-    """Format a p value; random swaps cannot tell the smallest ones from 0.
+    """Format a p value.
 
     Args:
         p: in [0, 1]; None where there is none.
@@ -275,16 +316,3 @@ def p_text(p: float | None) -> str:
     if p is None:
         return "n/a"
     return f"{p:.4f}" if p >= _LEAST_SHOWN else f"< {_LEAST_SHOWN}"
-
-
-def _differences(comparison: Comparison, task: str) -> Iterator[Difference]:
-    for shift in comparison.shifts:
-        if shift.task == task:
-            yield from shift.differences
-    for each in comparison.means:
-        if each.task == task:
-            yield each.difference
-
-
-def _nan_if_none(value: float | None) -> float:
-    return np.nan if value is None else value

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from shiftbench.metrics.equivalence import LEVEL
+from shiftbench.metrics.comparison import FAILURE, RUNS_OF_RARE_FAILURES
 from shiftbench.scoring.comparing.shape import (
     AVERAGE_DROP,
     FIGURES,
+    LEVEL,
     MEAN_OOD,
     MEAN_ST,
     RECIPES,
@@ -21,6 +22,8 @@ from shiftbench.validation.report import counted
 
 Names = tuple[str, str]
 RANKED = (MEAN_ST, MEAN_OOD)
+CORRECTED = "p corrected over all tests here, ranked means and average drops among themselves, intervals of each alone"
+"""What p values and intervals of a comparison are corrected for."""
 
 
 def sentence(pair: Comparison, names: Names, benchmark: str) -> str:
@@ -45,7 +48,7 @@ def sentence(pair: Comparison, names: Names, benchmark: str) -> str:
     subset = "" if pair.subset == "all" else f", subset {pair.subset}"
     facts = (
         f"{tasks}, data {pair.data[:6]}{subset}, entries '{pair.a}' and '{pair.b}', "
-        f"metric version {pair.metric_version}, {pair.n_swaps:,} swaps, seed {pair.seed}"
+        f"metric version {pair.metric_version}"
     )
     return "; ".join([*parts, facts])
 
@@ -62,16 +65,39 @@ def about_lines(pairs: Sequence[Comparison]) -> list[str]:
         for task in pair.tasks:
             if task.about == RECIPES:
                 runs = f"{task.runs_a} and {task.runs_b} runs a source"
-                lines[f"{task.task}: about recipes, training runs included ({runs}; t test on crossed components)"] = (
-                    None
-                )
+                lines[f"{task.task}: about recipes, {method_words(task)} ({runs})"] = None
+                lines |= dict.fromkeys(filter(None, [failure_words(task, (pair.a, pair.b))]))
             else:
                 why = task.runs_missing or outside_words(task, _quoted((pair.a, pair.b)))
-                lines[f"{task.task}: about {TRAINED_MODELS} (swap test by group); {why}"] = None
+                lines[f"{task.task}: about {TRAINED_MODELS}, {method_words(task)}; {why}"] = None
         if not pair.tasks:
-            lines[f"about {TRAINED_MODELS} (swap test by group)"] = None
+            lines[f"about {TRAINED_MODELS}"] = None
         lines |= dict.fromkeys([*_within_margin(pair), *_tuning(pair)])
     return list(lines)
+
+
+def method_words(task: TaskComparison) -> str:
+    """Return what a task's intervals and p values are about, in words."""
+    if task.about == RECIPES:
+        return "over training runs and groups of texts, if runs are roughly normal"
+    return "over groups of texts"
+
+
+def failure_words(task: TaskComparison, names: Names) -> str:
+    """Write how many runs of both entries failed, and whether rare failures can be excluded; empty where not known."""
+    known = [(name, each) for name, each in zip(names, (task.failures_a, task.failures_b), strict=True) if each]
+    if len(known) < 2:
+        return ""
+    counts = [
+        f"{each.n_failed} of {each.n_runs} of '{name}' (up to {100 * each.share_at_most:.0f}% of all its runs)"
+        for name, each in known
+    ]
+    few = min(each.n_runs for _, each in known) < RUNS_OF_RARE_FAILURES
+    doubt = f"; with fewer than {RUNS_OF_RARE_FAILURES} runs a side rare failures cannot be excluded" if few else ""
+    return (
+        f"{task.task}: runs more than {100 * FAILURE:g} points below the best of their recipe: {' and '.join(counts)}"
+        f"{doubt}"
+    )
 
 
 def outside_words(task: TaskComparison, names: Names) -> str:
@@ -151,10 +177,14 @@ def _task_lines(pair: Comparison, task: str, names: Names) -> Iterator[str]:
     ranked = next((mean for mean in means if mean.ranked), None)
     drop = next((mean for mean in means if mean.difference.figure == AVERAGE_DROP), None)
     is_recipe = facts is not None and facts.about == RECIPES
-    level = _level(ranked, names)
+    level = _level(ranked, names, " on average" if is_recipe else "")
     lead = [level, *([_drop(drop, names, is_recipe=is_recipe)] if drop else [])]
-    subject = f"as recipes ({facts.runs_a} and {facts.runs_b} runs a source)" if is_recipe and facts else TRAINED_MODELS
+    subject = TRAINED_MODELS
+    if facts is not None and is_recipe:
+        subject = f"as recipes ({facts.runs_a} and {facts.runs_b} runs a source, if runs are roughly normal)"
     yield f"{subject[0].upper()}{subject[1:]}, {task}: {', '.join(lead)}"
+    if facts is not None and is_recipe and (words := failure_words(facts, (names[0][1:-1], names[1][1:-1]))):
+        yield words.removeprefix(f"{task}: ")
     yield _by_shift(pair, task, names)
     if facts is not None:
         yield from _floor(facts, names)
@@ -162,13 +192,13 @@ def _task_lines(pair: Comparison, task: str, names: Names) -> Iterator[str]:
             yield why
 
 
-def _level(ranked: MeanComparison | None, names: Names) -> str:
+def _level(ranked: MeanComparison | None, names: Names, how: str) -> str:
     if ranked is None or ranked.difference.value is None:
         return f"{names[0]} and {names[1]} have no common mean score"
     first, second, by = _better_first(ranked.difference, names)
     if winner(ranked.difference) is None:
         return f"{names[0]} and {names[1]} cannot be told apart by {by}"
-    return f"{first} scores higher than {second} ({by})"
+    return f"{first} scores higher{how} than {second} ({by})"
 
 
 def _drop(drop: MeanComparison, names: Names, *, is_recipe: bool) -> str:
@@ -178,15 +208,28 @@ def _drop(drop: MeanComparison, names: Names, *, is_recipe: bool) -> str:
     first, second, by = _better_first(difference, names)
     if winner(difference) is None:
         return f"cannot be told apart by {by}" if difference.value is not None else f"{AVERAGE_DROP} unknown"
-    return f"{first} {'is more robust' if is_recipe else 'drops less'} than {second} ({by})"
+    return f"{first} {'is more robust on average' if is_recipe else 'drops less'} than {second} ({by})"
 
 
 def _better_first(difference: Difference, names: Names) -> tuple[str, str, str]:
-    """Return the better entry, the other, and the difference with its p value."""
-    value = difference.value or 0.0
+    """Return the better entry, the other, and the difference with its interval and p values."""
     first, second = names[::-1] if winner(difference) == "b" else names
-    size = f"{difference.figure}, {names[0]} minus {names[1]}: {100 * value:+.2f} points"
-    return first, second, f"{size}, corrected p {p_text(difference.p_corrected)}"
+    return first, second, f"{difference.figure}, {names[0]} minus {names[1]}: {gap_words(difference)}"
+
+
+def gap_words(difference: Difference) -> str:
+    """Write a difference in points with its interval, its p, and p corrected over the comparison.
+
+    >>> gap_words(Difference(figure="ST", value=0.02, p=0.03, p_corrected=0.06, low=0.002, high=0.038))
+    '+2.00 points [+0.20, +3.80], p 0.0300 alone, corrected p 0.0600'
+    """
+    if difference.value is None:
+        return "unknown"
+    gap = f"{100 * difference.value:+.2f} points"
+    if difference.low is None or difference.high is None:
+        return f"{gap}, no interval{f': {difference.no_interval}' if difference.no_interval else ''}"
+    ends = f"[{100 * difference.low:+.2f}, {100 * difference.high:+.2f}]"
+    return f"{gap} {ends}, p {p_text(difference.p)} alone, corrected p {p_text(difference.p_corrected)}"
 
 
 def _by_shift(pair: Comparison, task: str, names: Names) -> str:

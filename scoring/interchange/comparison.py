@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shiftbench.metrics.comparison import N_SWAPS
 from shiftbench.scoring.comparing.item_scores import ItemScores, compare_items
 from shiftbench.scoring.interchange.log import SCORE, EvaluationLog
 from shiftbench.scoring.interchange.reader import read_log
@@ -122,27 +121,18 @@ def read_logs(paths: Sequence[Path], how: Joining, filter_name: str | None = Non
     return logs
 
 
-def compare_logs(
-    logs: Sequence[EvaluationLog],
-    how: Joining,
-    *,
-    names: Sequence[str] | None = None,
-    n_swaps: int = N_SWAPS,
-    seed: int = 0,
-) -> ComparedLogs:
+def compare_logs(logs: Sequence[EvaluationLog], how: Joining, *, names: Sequence[str] | None = None) -> ComparedLogs:
     """Compare the models of logs on the same items.
 
     Args:
         logs: at least two, of one benchmark.
         how: how they are joined.
         names: what to call the models; by default as the logs do.
-        n_swaps: random swaps of each pair.
-        seed: seed of swaps and of resampling.
     Raises: InvalidInput as ``join_logs`` and ``item_scores.compare_items``.
     """
     called = model_names(logs) if names is None else list(names)
     joined = join_logs(logs, called, how)
-    comparison = compare_items(joined.items, n_swaps=n_swaps, seed=seed)
+    comparison = compare_items(joined.items)
     report = ItemReport(comparison, joined.task, joined.metric, how.by, how.cluster, joined.notes)
     return ComparedLogs(report, list(zip(called, logs, strict=True)))
 

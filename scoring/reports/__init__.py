@@ -2,7 +2,7 @@
 
 score_words sentences on scores: what they come to, the next domain, the margin, the smallest detectable drop;
             above_line_part: effective robustness
-score_parts everything about one task (with headline, confidence, home_advantage)
+score_parts everything about one task (with headline, confidence)
 report_page these of a prediction file, as one HTML file
 check       one model's scores by domain; gate: a gate's decision
 forecast_words  forecasts as sentences, tables and HTML files

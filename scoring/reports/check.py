@@ -130,7 +130,7 @@ def difference_lines(check: DomainCheck) -> Iterator[str | list[str]]:
         return
     shown = sorted((each for each in tested if holds_up(each)), key=lambda each: each.p or 0.0)
     what = f"lost against home ('{check.home}')" if check.mean_drop is not None else "score less the others' mean"
-    family = f"({what}; 5% for all together, by Holm's correction)"
+    family = f"({what}; 5% for all together, by Holm's correction; each interval is of its domain alone)"
     if shown:
         yield f"{len(shown)} of {counted(len(tested), 'difference')} between domains hold up {family}:"
         yield [
@@ -169,13 +169,22 @@ def explained_line(domain: ExplainedDomain) -> str:
     lost = f"of {whole_points(domain.drop)} lost, "
     if domain.verdict == "cannot tell":
         figures = f" ({lost}{rest})" if domain.rest.value is not None else ""
-        return f"{domain.domain}: cannot tell: {domain.reason}{figures}."
+        return f"{domain.domain}: cannot tell: {explained_reason(domain)}{figures}."
     if domain.verdict == "harder":
         return f"{domain.domain}: harder: {lost}the probes lose {whole_points(domain.difficulty)} too; {rest}."
     return f"{domain.domain}: {_LONG[domain.verdict]}: {lost}{rest}."
 
 
-_LONG = {"shifted": "shifted", "both": "harder and shifted"}
+_LONG = {"shifted": "shifted", "both": "harder and shifted", "harder": "harder"}
+
+
+def explained_reason(domain: ExplainedDomain) -> str:
+    """Return why there is no verdict; empty where there is one. Verdicts that differ are both named."""
+    if domain.as_is in _LONG and domain.at_home_shares is not None and domain.reason is not None:
+        why = f" ({domain.at_home_shares_reason})" if domain.at_home_shares_reason else ""
+        other = _LONG.get(domain.at_home_shares, domain.at_home_shares)
+        return f"{_LONG[domain.as_is]} as it is, but with home's class shares {other}{why}"
+    return domain.reason or ""
 
 
 def whole_points(estimate: Estimate) -> str:
@@ -219,12 +228,14 @@ def check_lines(check: DomainCheck, forecasts: Forecasts | None = None) -> Itera
     yield from map(explained_line, check.explained)
     has_home = check.mean_drop is not None
     heads = ["domain", "texts", f"{metric_name(check.metric)}", "no skill"]
-    heads += ["drop from home" if has_home else "against the rest", "p (Holm)", ""]
+    heads += ["drop from home" if has_home else "against the rest", "p (Holm, all domains)", ""]
     rows = [_row(each, check) for each in check.domains]
     yield PlainTable("Score by domain, in points", tuple(heads), rows)
     if check.probes:
         names = [f"{probe.name}, trained here" for probe in check.probes]
-        title = f"Probes, each trained on {check.probes[0].n_train:,} texts of the domain"
+        title = (
+            f"Probes, trained on {check.probes[0].n_train:,} texts of the domain, drawn anew for each training; means"
+        )
         yield PlainTable(title, ("domain", *names), [_probe_row(each, check) for each in check.domains])
     yield from filter(None, (spread_line(check), opening_line(check), *left_out_lines(check)))
     if forecasts is not None:
@@ -258,8 +269,10 @@ _EXPLAINED = (
     "A domain on which the model loses score may be harder, for any model, or shifted away from what this model "
     "learned. Probes are cheap models that were trained on each domain, all on equally many texts, and tested on that "
     f"same domain: what they lose from home to a domain is difficulty. Rest = drop {MINUS} difficulty, a difference in "
-    "differences. A verdict must hold in points and in log odds, and with each probe by itself. It is about difficulty "
-    "for these probes: a domain may be hard in ways that they do not see."
+    "differences; the intervals of both are also over other train texts of the probes, while the model is meant as it "
+    "is. A verdict must hold in points, in log odds and in logarithms of score less chance, with each probe by itself, "
+    "and when the classes have home's shares; where one of the two is shown, it must also be shown to be the larger "
+    "part. It is about difficulty for these probes: a domain may be hard in ways that they do not see."
 )
 _PROBES = (
     "Scores of the probes where they were trained (TT). Reference TD: that less this model's score, the price of not "
@@ -344,7 +357,9 @@ def _sections(shown: CheckShown) -> Iterator[Markup]:
     if check.explained:
         yield section("Harder or shifted", _EXPLAINED, _explained(check.explained))
     if check.probes:
-        yield section("Probes", f"{_PROBES} Each was trained on {check.probes[0].n_train:,} texts.", _probes(check))
+        yield section(
+            "Probes", f"{_PROBES} Means of trainings on {check.probes[0].n_train:,} texts each.", _probes(check)
+        )
     few = set(check.few_texts)
     task = shown.task.model_copy(update={"shifts": tuple(each for each in shown.task.shifts if each.target not in few)})
     if has_depth(task):
@@ -378,7 +393,7 @@ def _scores(check: DomainCheck) -> Markup:
         ("Score", ""),
         ("Chance", "labels at random"),
         ("Majority", "the most frequent label for every text"),
-        difference,
+        (difference[0], f"{difference[1]}; the interval is of this domain alone"),
         ("p", "that there is no difference, corrected over the domains (Holm)"),
         ("Holds up", "at 5% for all domains together"),
         ("Detectable", "smallest true difference that this test finds in four studies of five"),
@@ -425,7 +440,11 @@ def _explained(domains: Sequence[ExplainedDomain]) -> Markup:
             number_cell(each.difficulty, drop_points),
             *(number_cell(each.difficulties[name], drop_points) for name in probes),
             number_cell(each.rest, drop_points),
-            tag("td", tag("b", each.verdict), *([tag("span", each.reason, class_="sb-note")] if each.reason else [])),
+            tag(
+                "td",
+                tag("b", each.verdict),
+                *([tag("span", reason, class_="sb-note")] if (reason := explained_reason(each)) else []),
+            ),
         )
         for each in domains
     ]

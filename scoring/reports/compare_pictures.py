@@ -1,8 +1,8 @@
-"""Pictures of a comparison: a bar for each difference, drops by depth and by shift, and the table of flips."""
+"""Pictures of a comparison: a bar for each difference, runs, drops by depth and by shift, and the table of flips."""
 
 from collections.abc import Sequence
 
-from shiftbench.scoring.comparing.shape import Comparison
+from shiftbench.scoring.comparing.shape import Comparison, SourceRuns
 from shiftbench.scoring.reports.cells import scroll_box
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.numbers import drop_points, points
@@ -20,6 +20,7 @@ from shiftbench.scoring.reports.pictures.axes import (
 from shiftbench.scoring.reports.pictures.colours import colour_class
 from shiftbench.scoring.reports.pictures.curves import depth_curves, drops_by_depth, has_depth, has_depth_drops
 from shiftbench.scoring.reports.pictures.rows import row_grid, row_name
+from shiftbench.scoring.reports.pictures.words import source_name
 from shiftbench.scoring.scores.shape import Shift, TaskScores
 
 _BAR = (96.0, 10.0)
@@ -57,25 +58,68 @@ def drop_dots(
         shifts: of the rows.
         values: fractions, one sequence of the rows' an entry.
     """
-    known = [100 * value for each in values for value in each if value is not None]
+    words = "Every value stands in the table of differences and on the entries' pages."
+    marks = [
+        [[] if value is None else [(value, f"{figure} {drop_points(value)}")] for value in each] for each in values
+    ]
+    return _dots(f"{figure} by shift", words, names, shifts, marks, zero=True)
+
+
+def run_dots(names: Sequence[str], runs: Sequence[Sequence[SourceRuns]]) -> Markup | None:
+    """Draw the mean score of each run of all entries, a line for each source; None where no entry has two runs.
+
+    Args:
+        names: of the entries.
+        runs: of each entry.
+    """
+    if max((len(source.scores) for each in runs for source in each), default=0) < 2:
+        return None
+    sources = list(dict.fromkeys(source.source for each in runs for source in each))
+    by_source = [{source.source: source.scores for source in each} for each in runs]
+    marks = [
+        [[(score, f"run at {points(score)}") for score in each.get(source, ())] for source in sources]
+        for each in by_source
+    ]
+    words = "Each mark is a run: its mean score over the shifts that rank."
+    return _dots("Runs by source", words, names, [source_name(each) for each in sources], marks, zero=False)
+
+
+def _dots(
+    title: str,
+    description: str,
+    names: Sequence[str],
+    rows: Sequence[str],
+    marks: Sequence[Sequence[Sequence[tuple[float, str]]]],
+    *,
+    zero: bool,
+) -> Markup | None:
+    """Draw marks on rows; None where there is none.
+
+    Args:
+        title: of the picture.
+        description: of the picture.
+        names: of the entries, each of which has its own sign.
+        rows: their names.
+        marks: by entry and row, fractions with the words that a pointer shows.
+        zero: whether the axis has a line at 0.
+    """
+    known = [100 * value for each in marks for row in each for value, _ in row]
     if not known:
         return None
-    x = round_axis([0.0, *known], _NAMES, WIDTH - RIGHT, n_ticks=5)
-    bottom = _TOP + _ROW * len(shifts)
+    x = round_axis([0.0, *known] if zero else known, _NAMES, WIDTH - RIGHT, n_ticks=5)
+    bottom = _TOP + _ROW * len(rows)
     parts = [row_grid(x, _TOP, bottom)]
-    parts.append(line(x.at(0), _TOP - 4, x.at(0), bottom, "sb-zero"))
-    for row, shift in enumerate(shifts):
-        middle = _TOP + _ROW * row + _ROW / 2
-        parts.append(row_name(shift, x, middle, _LETTERS))
-        for number, (name, each) in enumerate(zip(names, values, strict=True)):
-            value = each[row]
-            if value is not None:
-                words = f"{name}, {shift}: {figure} {drop_points(value)}"
-                place = x.at(100 * value)
-                parts.append(mark(place, middle, SYMBOLS[number], colour_class(number), size=4.5, words=words))
-    said = "Every value stands in the table of differences and on the entries' pages."
+    if zero:
+        parts.append(line(x.at(0), _TOP - 4, x.at(0), bottom, "sb-zero"))
+    for number, row in enumerate(rows):
+        middle = _TOP + _ROW * number + _ROW / 2
+        parts.append(row_name(row, x, middle, _LETTERS))
+        for entry, (name, each) in enumerate(zip(names, marks, strict=True)):
+            for value, words in each[number]:
+                place, said = x.at(100 * value), f"{name}, {row}: {words}"
+                parts.append(mark(place, middle, SYMBOLS[entry], colour_class(entry), size=4.5, words=said))
     keys = [(mark_sign(SYMBOLS[number], colour_class(number)), name) for number, name in enumerate(names)]
-    return join([legend(keys), picture(f"{figure} by shift", said, bottom + 6, *parts)])
+    return join([legend(keys), picture(title, description, bottom + 6, *parts)])
 
 
 def pictures(
@@ -84,7 +128,7 @@ def pictures(
     shifts: Sequence[dict[tuple[str, str], Shift]],
     pairs: Sequence[Comparison],
 ) -> Markup:
-    """Draw Depth F1, drops by depth and drops by shift, as far as the entries have them.
+    """Draw runs, Depth F1, drops by depth and drops by shift, as far as the entries have them.
 
     Args:
         names: of the entries.
@@ -93,13 +137,24 @@ def pictures(
         pairs: comparisons of the first with each other one.
     Returns: figures side by side; nothing where there is none.
     """
-    facts = [task for pair in pairs for task in pair.tasks if task.runs_needed]
-    about = "".join(dict.fromkeys(f" Of {task.about}: {task.runs_missing}." for task in facts))
+    missing = [task for pair in pairs for task in pair.tasks if task.runs_needed]
+    about = "".join(dict.fromkeys(f" Of {task.about}: {task.runs_missing}." for task in missing))
     shared = sorted(set.intersection(*(set(each) for each in shifts)))
     labels = [f"{source} \N{RIGHTWARDS ARROW} {target}" for source, target in shared]
     dots = drop_dots("TD", names, labels, [[each[cell].td.value for cell in shared] for each in shifts])
     named = list(zip(names, tasks, strict=True))
+    runs = (
+        [pairs[0].tasks[0].run_scores_a, *(pair.tasks[0].run_scores_b for pair in pairs)]
+        if all(pair.tasks for pair in pairs)
+        else []
+    )
     parts = []
+    if (drawn := run_dots(names, runs)) is not None:
+        what = (
+            "Score under shift of each run, by what it was trained on: the mean hides a run that fails, and a recipe "
+            "that fails rarely may show none here."
+        )
+        parts.append(_figure("Runs", what, drawn))
     if all(has_depth(task) for task in tasks):
         what = (
             "Micro F1, with each text weighted by its distance from the source's texts. To the right, more of the "

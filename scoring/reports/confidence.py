@@ -98,7 +98,8 @@ def brier_note(confidence: Confidence) -> str:
 
 ABOUT = (
     "What the confidences in the prediction file are worth: at home, on other domains, and by how much a shift changes "
-    "it. In brackets: 95% intervals over resampled test texts."
+    "it. In brackets: 95% intervals over test texts; calibration error, AUROC and AURC have none where fewer than 5 "
+    "groups hold an error, or a right answer."
 )
 _RELIABILITY = "Accuracy by confidence, in bins of equal size over all texts."
 _RISK = "Error rate among the most confident predictions, as more are answered. Flat: abstaining helps little."

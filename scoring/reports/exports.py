@@ -15,7 +15,7 @@ from shiftbench.scoring.comparing.shape import (
     p_text,
     winner,
 )
-from shiftbench.scoring.comparing.words import about_lines
+from shiftbench.scoring.comparing.words import CORRECTED, about_lines
 from shiftbench.scoring.reports.numbers import MISSING, plain_points
 from shiftbench.validation.csv_export import Cell, guarded_csv
 from shiftbench.validation.plain_text import escape_invisible
@@ -32,7 +32,7 @@ _LATEX = {
     '"': "''",
     **{letter: f"\\{letter}" for letter in "&%$#_"},
 }
-_MADE_WITH = ("data", "subset", "metric_version", "depth_encoder", "token_encoder", "n_swaps", "seed")
+_MADE_WITH = ("data", "subset", "metric_version", "depth_encoder", "token_encoder")
 _MARKDOWN = "\\`*_[]<>|~#&$"
 
 
@@ -97,8 +97,8 @@ def _padded(differences: Sequence[Difference], written: Callable[[Difference], t
 def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
     """Write comparisons as CSV with a header, a row for each difference: fractions, unrounded."""
     header = [
-        "a", "b", "entry_a", "entry_b", "task", "source", "target", "figure", "a_minus_b", "p", "p_corrected", "better",
-        "at_floor", "about", "runs_needed", "margin", "p_equivalent", *_MADE_WITH,
+        "a", "b", "entry_a", "entry_b", "task", "source", "target", "figure", "a_minus_b", "low", "high", "p",
+        "p_corrected", "better", "at_floor", "about", "runs_needed", "margin", "p_equivalent", *_MADE_WITH,
     ]  # fmt: skip
     rows: list[list[Cell]] = []
     for other, pair in zip(names[1:], pairs, strict=True):
@@ -109,7 +109,7 @@ def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
             ids = [names[0], other, pair.a, pair.b]
             test_of_task = next((one for one in pair.tasks if one.task == task), None)
             about = (test_of_task.about, test_of_task.runs_needed) if test_of_task else (TRAINED_MODELS, MIN_RUNS)
-            values: list[Cell] = [each.figure, each.value, each.p, each.p_corrected, better]
+            values: list[Cell] = [each.figure, each.value, each.low, each.high, each.p, each.p_corrected, better]
             tested = [*values, each.at_floor or "", *about, pair.margin, each.p_equivalent]
             rows.append([*ids, task, source, target, *tested, *(getattr(pair, name) for name in _MADE_WITH)])
     return guarded_csv(header, rows)
@@ -156,10 +156,9 @@ def _comment(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
     first = pairs[0]
     entries = ", ".join(pair.b for pair in pairs)
     return (
-        f"{names[0]} minus the other, in points; bold: p < 0.05, corrected over all; means stand in the first column. "
+        f"{names[0]} minus the other, in points; {CORRECTED}; bold: p < 0.05; means stand in the first column. "
         f"{'. '.join(about_lines(pairs))}. "
-        f"Entries {first.a} and {entries}, data {first.data[:12]}, metric version {first.metric_version}, "
-        f"{first.n_swaps:,} swaps, seed {first.seed}."
+        f"Entries {first.a} and {entries}, data {first.data[:12]}, metric version {first.metric_version}."
     )
 
 

@@ -36,7 +36,8 @@ FLOOR_WORDS = (
     "drops say nothing about robustness."
 )
 WORST_INTERVAL = (
-    "The interval of a worst drop covers the drops of all shifts at once, so it is wider than that of any single shift."
+    "The largest of several noisy drops overstates the largest true one. Its interval covers the drops of all shifts "
+    "at once, so it is wider than that of any single shift."
 )
 RESOLVED = "of shifts: the 95% intervals of both drops exclude 0, each shift by itself"
 _DROPS = ("average_drop", "worst_sd", "worst_td")
@@ -125,14 +126,8 @@ def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[_Tile]:
         remarks = _drop_remarks(task, placebo, summary.detectable.get("average_drop"))
         yield _Tile("Average drop", summary.average_drop, drop_points, average, remarks)
     if summary.basis != PAIRING and _has_drops(summary):
-        for name, title, split_half, posterior in (
-            ("worst_sd", "Worst source drop (SD)", summary.worst_sd_split_half, summary.worst_sd_posterior),
-            ("worst_td", "Worst target drop (TD)", summary.worst_td_split_half, summary.worst_td_posterior),
-        ):
-            # The worst of several noisy drops overstates the worst true one.
-            estimates = (("split-half estimate", split_half), ("estimate of the worst true drop", posterior))
-            halves = tuple(f"{words} {drop_points(value)}" for words, value in estimates if value is not None)
-            yield _Tile(title, getattr(summary, name), drop_points, None, (*halves, *_placebo_remark(placebo, name)))
+        for name, title in (("worst_sd", "Worst source drop (SD)"), ("worst_td", "Worst target drop (TD)")):
+            yield _Tile(title, getattr(summary, name), drop_points, None, _placebo_remark(placebo, name))
     for key in LAMBDAS:
         if key in summary.depth_f1:
             yield _Tile(f"Depth F1 (λ = {key})", summary.depth_f1[key])

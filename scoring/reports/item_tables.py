@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
-from shiftbench.metrics.multiplicity import LEVEL
 from shiftbench.metrics.precision import MIN_GROUPS
-from shiftbench.scoring.comparing.item_scores import ItemComparison, ModelDifference
+from shiftbench.scoring.comparing.item_scores import LEVEL, ItemComparison, ModelDifference
 from shiftbench.scoring.comparing.shape import p_text
 from shiftbench.scoring.reports.cells import scroll_box
 from shiftbench.scoring.reports.frame.html import Markup, tag
@@ -146,19 +145,18 @@ def lines(report: ItemReport) -> Iterator[str]:
     )
     by_domain = f", and for domains over {counted(comparison.n_domain_tests, 'test')}" if comparison.domains else ""
     yield (
-        f"{counted(comparison.n_items, 'item')}, {clusters}; p: paired swap test by cluster, two-sided, "
-        f"{comparison.n_swaps:,} swaps, seed {comparison.seed}, corrected by Holm over "
-        f"{counted(len(comparison.overall), 'pair')}{by_domain}"
+        f"{counted(comparison.n_items, 'item')}, {clusters}; p: two-sided, paired on the same items, corrected by "
+        f"Holm over {counted(len(comparison.overall), 'pair')}{by_domain}"
     )
     yield (
-        "Brackets: 95% intervals over other items of the kind, each by itself; ranks: an interval holds the true rank "
-        "in 95% of cases; detectable: the smallest true difference that the corrected test finds in four studies of "
-        "five"
+        "Brackets: 95% intervals over other items of the kind, each by itself, not corrected; ranks: an interval holds "
+        "the true rank in 95% of cases; detectable: the smallest true difference that the corrected test finds in four "
+        "studies of five"
     )
     if comparison.lower_is_better:
         yield "Lower is better"
-    if comparison.least_p >= LEVEL:
-        yield f"With {counted(comparison.n_clusters, 'cluster')} no test here can reach a corrected p below {LEVEL:g}"
+    if comparison.overall[0].p is None:
+        yield f"With fewer than {MIN_GROUPS} effective clusters there are no intervals and no tests"
     yield "Said of these runs of these models; what another training run or another prompt would change is in no log"
     if report.by is not None:
         yield f"Domains are the values of '{report.by}'. {NO_DROP}"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 
 from shiftbench.scoring.comparing.shape import AVERAGE_DROP, RECIPES, Comparison, MeanComparison, winner
+from shiftbench.scoring.comparing.words import failure_words, method_words
 from shiftbench.scoring.reports.exports import latex_tabular, latex_text, markdown_rows, markdown_text
 from shiftbench.scoring.reports.numbers import metric_name, plain_points, plain_score
 from shiftbench.scoring.reports.plain_tables import PlainTable
@@ -178,7 +179,7 @@ def _caption(
     shifts = " to ".join(map(str, sorted({min(row.n_shifts for row in rows), max(row.n_shifts for row in rows)})))
     parts = [
         f"{metrics} in points on {tasks} ({shifts} {'shift' if shifts == '1' else 'shifts'}), brackets: 95% intervals "
-        "over resampled test texts",
+        "over other test texts",
         "ST: score under shift" + (", SS: score at home, drop: SS less ST, worst: of any shift" if has_drops else ""),
     ]
     compared = [pair for by_name in pairs.values() for pair in by_name.values()]
@@ -196,11 +197,14 @@ def _caption(
 
 
 def _test(pairs: Sequence[Comparison]) -> str:
-    first = pairs[0]
-    if all(pair.about == RECIPES for pair in pairs):
-        return "t test on crossed components of training runs and texts"
-    swaps = f"{first.n_swaps:,} swaps, seed {first.seed}"
-    return f"paired swap test by group of texts ({counted(len(pairs), 'pair')}, {swaps}), about these trained models"
+    tasks = [task for pair in pairs for task in pair.tasks]
+    about = "; ".join(dict.fromkeys(f"about {task.about}, {method_words(task)}" for task in tasks))
+    failed = dict.fromkeys(
+        failure_words(task, (pair.a, pair.b)) for pair in pairs for task in pair.tasks if task.about == RECIPES
+    )
+    return ". ".join(
+        [f"by the interval of the difference ({counted(len(pairs), 'pair')}; {about})", *filter(None, failed)]
+    )
 
 
 def _text(row: PaperRow, column: str) -> str:

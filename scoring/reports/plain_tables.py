@@ -12,15 +12,16 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from shiftbench.scoring.comparing.shape import Comparison, Difference, p_text, winner
-from shiftbench.scoring.comparing.words import about_lines
+from shiftbench.scoring.comparing.shape import FIGURES, Comparison, Difference, p_text, winner
+from shiftbench.scoring.comparing.words import CORRECTED, about_lines
 from shiftbench.scoring.reports.exports import latex_tabular, latex_text, markdown_rows, markdown_text, mean_name
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
-from shiftbench.scoring.reports.numbers import MINUS, drop_points, drop_text, metric_name, score_text
+from shiftbench.scoring.reports.numbers import MINUS, drop_points, drop_text, interval, metric_name, score_text
 from shiftbench.scoring.reports.pictures.words import source_name
 from shiftbench.scoring.scores.shape import Scores
 
 _ANY_WIDTH = 10_000
+_P = ("p", "p (corrected)")
 
 
 class PlainTable(NamedTuple):
@@ -102,19 +103,22 @@ def shifts_table(scores: Scores) -> PlainTable:
 
 def comparison_table(pairs: Sequence[Comparison]) -> PlainTable:
     """Build the table of a row a shift and pair: the first minus the other, starred where the corrected p is < 0.05."""
-    head = ("Task", "Trained on", "Tested on", "First", "Other", "ST", "p", "SD", "p", "TD", "p")
+    head = ("Task", "Trained on", "Tested on", "First", "Other", *(cell for name in FIGURES for cell in (name, *_P)))
     rows = [
         (shift.task, source_name(shift.source), shift.target, pair.a, pair.b, *_differences(shift.differences))
         for pair in pairs
         for shift in pair.shifts
     ]
-    title = "First minus other, in points; * = p < 0.05, corrected; floor: a score at chance, the drop is not compared"
+    title = (
+        f"First minus other, in points, 95% intervals; {CORRECTED}; * = corrected p < 0.05; floor: a score at chance, "
+        "the drop is not compared"
+    )
     return PlainTable(f"{title}. {'. '.join(about_lines(pairs))}", head, rows, n_names=5)
 
 
 def means_table(pairs: Sequence[Comparison]) -> PlainTable:
     """Build the table of a row a pair and mean over shifts; the one that the board ranks by comes first of its task."""
-    head = ("Task", "Figure", "First", "Other", "Difference", "p")
+    head = ("Task", "Figure", "First", "Other", "Difference", *_P)
     rows = [
         (mean.task, mean_name(mean), pair.a, pair.b, *_differences([mean.difference]))
         for pair in pairs
@@ -127,8 +131,8 @@ def _differences(differences: Iterable[Difference]) -> list[str]:
     cells = []
     for each in differences:
         cells += [
-            drop_points(each.value) + ("*" if winner(each) else ""),
-            "floor" if each.at_floor else p_text(each.p_corrected),
+            f"{drop_points(each.value)}{'*' if winner(each) else ''} {interval(each.estimate)}".rstrip(),
+            *(("floor", "") if each.at_floor else (p_text(each.p), p_text(each.p_corrected))),
         ]
     return cells
 

@@ -1,15 +1,16 @@
 """What can be found before training, as tables for a terminal and as a picture."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import inf
 from statistics import median
 from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 
-from shiftbench.metrics.crossed import MIN_RUNS
+from shiftbench.metrics.precision import MIN_RUNS
 from shiftbench.scoring.reports.numbers import plain_points
 from shiftbench.scoring.reports.plain_tables import PlainTable
-from shiftbench.scoring.scores.plan import DetectionPlan, Need, PlannedDrop, TaskPlan
+from shiftbench.scoring.scores.plan import OVER_CLASSES, DetectionPlan, Need, PlannedDrop, TaskPlan
 from shiftbench.validation.png import draw_panels
 
 if TYPE_CHECKING:
@@ -22,19 +23,26 @@ def plan_lines(plan: DetectionPlan) -> Iterator[RenderableType]:
     """List each task's minimum detectable drops, what finds 1, 2 and 5 points, and what was assumed."""
     for task in plan.tasks:
         columns = ("drop", "these trained models", "corrected", f"the recipe, {plan.runs} runs", "corrected")
-        title = f"{task.task}: smallest true drop found with 80% probability by a test at 5%, points"
+        title = f"{task.task}: smallest true drop of {task.metric} that a test at 5% finds in 80% of studies, points"
         yield PlainTable(title, columns, [row for figure in _figures(task) for row in _drop_rows(task, figure)])
         texts = f"texts a domain, {plan.runs} runs" if plan.runs >= MIN_RUNS else "texts a domain, these models"
         needed = ("drop", "of points", "runs, texts as here", texts)
         yield PlainTable(f"{task.task}: what it takes to find a drop", needed, [_need_row(n) for n in task.needs])
         yield _assumed(task)
+    if plan.not_planned:
+        refused = ", ".join(f"{task} ({metric})" for task, metric in plan.not_planned.items())
+        yield (
+            f"Not planned: {refused}. How much such scores vary is not known before there are predictions; of an"
+            " earlier run of any model, `shiftbench score` prints the smallest detectable drops."
+        )
     if plan.runs < MIN_RUNS:
         words = f"With fewer than {MIN_RUNS} runs training variance is not measured: what is found holds for the"
         yield f"{words} trained models, not for the recipe."
     yield (
         "The second row of SD and TD is the shift that is hardest to measure; --json has all. Corrected: for all shifts"
         " of the task at once. None: no number is enough, as the other source of variance alone is too wide."
-        " These trained models: over resampled test texts; the recipe: over training runs, too."
+        " n/a: fewer than 5 groups of texts, or of a class's, or a drop to nothing would be missed, too."
+        " These trained models: over other test texts; the recipe: over training runs, too."
     )
 
 
@@ -46,14 +54,17 @@ def _drop_rows(task: TaskPlan, figure: str) -> Iterator[list[str]]:
     """Yield the median of a figure's shifts and the hardest one; the average drop as it is."""
     items = [item for item in task.detectable if item.figure == figure]
     if len(items) > 1:
-        middle = [
-            median(column) if None not in column else None
-            for column in zip(*map(_detectable_drops, items), strict=True)
-        ]
+        middle = [_median(column) for column in zip(*map(_detectable_drops, items), strict=True)]
         yield [f"{figure}, median of {len(items)} shifts", *map(plain_points, middle)]
-    hardest = max(items, key=lambda item: item.models)
+    hardest = max(items, key=lambda item: inf if item.models is None else item.models)
     where = f", {hardest.source} -> {hardest.target}" if hardest.source else ""
     yield [f"{figure}{where}", *map(plain_points, _detectable_drops(hardest))]
+
+
+def _median(drops: Sequence[float | None]) -> float | None:
+    """Return the median of drops; those that are never found are the largest."""
+    middle = median(inf if drop is None else drop for drop in drops)
+    return middle if middle < inf else None
 
 
 def _detectable_drops(item: PlannedDrop) -> tuple[float | None, ...]:
@@ -70,9 +81,10 @@ def _assumed(task: TaskPlan) -> str:
     """Describe the assumptions of a task in one line."""
     assumed = task.assumed
     origin = f", measured on {assumed.measured_on} where not given" if assumed.measured_on else ""
+    texts = "each class's texts" if task.metric == OVER_CLASSES else "texts"
     sizes = sorted(task.test_texts.values())
     return (
-        f"Assumed: accuracy {plain_points(assumed.accuracy)}, two models differ on"
+        f"Assumed: at home {plain_points(assumed.accuracy)}% of {texts} right, two models differ on at least"
         f" {plain_points(assumed.discordance)}% of texts, correlation within groups {assumed.icc:.3f},"
         f" standard deviation over runs {plain_points(assumed.run_sd, 2)} points{origin};"
         f" {sizes[0]:,} to {sizes[-1]:,} test texts a domain."

@@ -9,7 +9,6 @@ from shiftbench.scoring.reports.cells import fact_list, figure_table, number_cel
 from shiftbench.scoring.reports.confidence import ABOUT, confidence_part
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.headline import WORST_INTERVAL, headline
-from shiftbench.scoring.reports.home_advantage import HOME_ABOUT, home_advantage_part
 from shiftbench.scoring.reports.numbers import MINUS, MISSING, count, drop_points, drop_text, points, score_text, share
 from shiftbench.scoring.reports.pictures.colours import scenario_class
 from shiftbench.scoring.reports.pictures.curves import (
@@ -26,7 +25,7 @@ from shiftbench.scoring.reports.pictures.flips import flip_bars, has_flips, mean
 from shiftbench.scoring.reports.pictures.heatmap import DROPS, has_drop_at_floor, heatmap
 from shiftbench.scoring.reports.pictures.planes import id_ood_plane, scenario_plane
 from shiftbench.scoring.reports.pictures.words import shift_name, source_name, with_drops
-from shiftbench.scoring.reports.score_words import ABOUT_DETECTABLE, WORST, detectable_note, margin_lines
+from shiftbench.scoring.reports.score_words import ABOUT_DETECTABLE, detectable_note, margin_lines
 from shiftbench.scoring.scores.coverage import is_ranked, missing_lines, task_scores, unranked_lines
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.examples import WrongExample, why_hidden
@@ -56,8 +55,6 @@ _HEADS = (
     ("Unusable outputs", "could not be read, counted as wrong", True),
 )
 """Name, meaning, whether it holds numbers."""
-_LEAST_SUPPORT = 0.005
-"""Shares of replicates that would be written as 0% are not."""
 
 
 def shift_table(task: TaskScores) -> Markup:
@@ -128,8 +125,6 @@ def _target_drop(shift: Shift) -> Markup:
 
 def _scenario(shift: Shift) -> Markup:
     certain = "resolved" if shift.resolved else "not resolved"
-    shares = sorted(shift.scenario_support.items(), key=lambda item: -item[1])
-    support = ", ".join(f"{name} {share(part)}" for name, part in shares if part >= _LEAST_SUPPORT)
     if shift.at_floor:
         return tag(
             "td", "at chance", tag("span", "no scenario is concluded", class_="sb-interval"), class_="sb-scenario"
@@ -137,7 +132,6 @@ def _scenario(shift: Shift) -> Markup:
     known = shift.scenario != "Unknown"
     swatch = tag("span", class_=f"sb-swatch {scenario_class(shift.scenario)}{'' if shift.resolved else ' sb-open'}")
     notes = [tag("span", certain, class_="sb-interval")] if known else []
-    notes += [tag("span", support, class_="sb-interval")] if support else []
     return tag("td", *([swatch] if known else []), shift.scenario if known else MISSING, *notes, class_="sb-scenario")
 
 
@@ -270,10 +264,6 @@ def score_parts(shown: Shown) -> Markup:
     parts += [above_line_part(shown.above_line)] if shown.above_line else []
     if shown.task.shifts:
         parts.append(section("Every shift", _EVERY_SHIFT, shift_table(shown.task)))
-    summary = shown.task.summary
-    if summary.home_advantage is not None:
-        at_home = home_advantage_part(summary.home_advantage, at_floor=summary.at_floor)
-        parts.append(section("Home advantage", HOME_ABOUT, at_home))
     if shown.task.in_domain:
         parts.append(section("In-domain scores", "", home_table(shown.task)))
     if shown.task.confidence:
@@ -328,21 +318,12 @@ def _figure(key: str, drawn: Markup, values: Markup | None = None, *, about: str
 def _worst(shown: Shown) -> Markup:
     worst = worst_shifts(shown.task)
     summary = shown.task.summary
-    halves = [
-        f"{name} {drop_text(estimate)} (split-half {drop_points(half)}, posterior {drop_points(posterior)})"
-        for name, estimate, half, posterior in (
-            ("SD", summary.worst_sd, summary.worst_sd_split_half, summary.worst_sd_posterior),
-            ("TD", summary.worst_td, summary.worst_td_split_half, summary.worst_td_posterior),
-        )
-        if estimate.value is not None and half is not None
+    drops = [
+        f"{name} {drop_text(estimate)}"
+        for name, estimate in (("SD", summary.worst_sd), ("TD", summary.worst_td))
+        if estimate.value is not None
     ]
-    about = (
-        f"Worst {' and '.join(halves)}. The largest of several noisy drops overstates the true one. "
-        f"{WORST} {WORST_INTERVAL} "
-        "Each shift below has its own interval."
-        if halves
-        else ""
-    )
+    about = f"Worst {' and '.join(drops)}. {WORST_INTERVAL} Each shift below has its own interval." if drops else ""
     items = [_worst_shift(shown, *each) for each in worst]
     return section("Worst shifts", about, *items)
 

@@ -92,13 +92,6 @@ def _without_home(task: TaskScores, shifts: Sequence[Shift]) -> str:
     return f"Scores {plain_score(task.summary.mean_st)} points on average{lowest}; no score at home, so no drop."
 
 
-WORST = (
-    "The split-half estimate selects the worst shift on one half of the texts and measures it on the other: it is for "
-    "the shift that looks worst, which on average is less bad than the one that is worst. The posterior mean estimates "
-    "the largest true drop, in a normal model over shifts; where shifts hardly differ it is too high."
-)
-
-
 def tail_lines(task: TaskScores) -> Iterator[str]:
     """List the sentences that a task's scores call for: the next domain, and how strictly tags were read."""
     if task.summary.next_domain is not None:
@@ -106,18 +99,6 @@ def tail_lines(task: TaskScores) -> Iterator[str]:
     lenient = lenient_line(task)
     if lenient:
         yield lenient
-
-
-def worst_rows(summary: Summary) -> Iterator[tuple[str, float | None]]:
-    """List the estimates of the worst drop, with their names in a table."""
-    for drop, half, posterior in (
-        ("SD", summary.worst_sd_split_half, summary.worst_sd_posterior),
-        ("TD", summary.worst_td_split_half, summary.worst_td_posterior),
-    ):
-        if half is not None:
-            yield f"{drop} of the shift that looks worst (one half selects, the other estimates)", half
-        if posterior is not None:
-            yield f"worst true {drop}, posterior mean", posterior
 
 
 def slope_rows(summary: Summary) -> Iterator[tuple[str, Estimate]]:

@@ -9,12 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from shiftbench.scoring.comparing.claims import Claim, ClaimCheck, FigureCheck, Status
-from shiftbench.scoring.comparing.shape import Comparison, Difference, p_text, winner
-from shiftbench.scoring.comparing.words import about_lines, floor_words
+from shiftbench.scoring.comparing.shape import FIGURES, Comparison, Difference, p_text, winner
+from shiftbench.scoring.comparing.words import CORRECTED, about_lines, floor_words
 from shiftbench.scoring.reports.confidence import NAMES, brier_note, mean_rows
 from shiftbench.scoring.reports.exports import mean_name
 from shiftbench.scoring.reports.headline import near_duplicate_words
-from shiftbench.scoring.reports.home_advantage import claim_words, home_lines
 from shiftbench.scoring.reports.numbers import MINUS, MISSING, plain_points, plain_score, share
 from shiftbench.scoring.reports.pictures.flips import mean_flip_words
 from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK
@@ -27,7 +26,6 @@ from shiftbench.scoring.reports.score_words import (
     slope_rows,
     tail_lines,
     verdict_lines,
-    worst_rows,
 )
 from shiftbench.scoring.scores.confidence_shape import Confidence
 from shiftbench.scoring.scores.estimate import Estimate
@@ -104,23 +102,31 @@ def comparison_lines(comparisons: Sequence[Comparison]) -> Iterator[RenderableTy
             where = f"{mean.task} {mean_name(mean)}{' (ranked by)' if mean.ranked else ''}"
             words = floor_words(mean.difference, ("A", "B"))
             means.append([where, *_difference(mean.difference), words or ", ".join(mean.targets)])
-        title = "A minus B in points; * = p < 0.05, corrected"
-        yield PlainTable(title, ("mean", "difference", "p", "over"), means)
+        title = "A minus B in points, 95% intervals, p alone and corrected; * = corrected p < 0.05"
+        yield PlainTable(title, ("mean", "difference", "p", "corrected", "over"), means)
         rows = []
         for shift in comparison.shifts:
-            cells = [cell for difference in shift.differences for cell in _difference(difference)]
+            cells = [
+                cell
+                for value, *p_values in map(_difference, shift.differences)
+                for cell in (value, "\n".join(filter(None, p_values)))
+            ]
             rows.append([f"{shift.task} {shift.source} -> {shift.target}", str(shift.runs), *cells])
-        yield PlainTable(title, ("shift", "runs", "ST", "p", "SD", "p", "TD", "p"), rows)
+        yield PlainTable(title, ("shift", "runs", *(word for name in FIGURES for word in (name, "p"))), rows)
         for name, only in (("A", comparison.only_a), ("B", comparison.only_b)):
             if only:
                 yield f"Only in {name}: {', '.join(only)}"
-    yield "Scores: above 0 favours A. Drops: below 0 favours A. p: two-sided, corrected over all tests here."
+    yield f"Scores: above 0 favours A. Drops: below 0 favours A. p: two-sided; {CORRECTED}."
     yield "'floor': a score behind the drop is at chance, so the drop is shown and not compared."
 
 
-def _difference(difference: Difference) -> tuple[str, str]:
-    star = "*" if winner(difference) else " "
-    return plain_points(difference.value) + star, "floor" if difference.at_floor else p_text(difference.p_corrected)
+def _difference(difference: Difference) -> tuple[str, str, str]:
+    """Return the difference with its interval, p, and p corrected."""
+    value, *interval = plain_score(difference.estimate).split(" ", 1)
+    shown = " ".join([value + ("*" if winner(difference) else ""), *interval])
+    return (
+        (shown, "floor", "") if difference.at_floor else (shown, p_text(difference.p), p_text(difference.p_corrected))
+    )
 
 
 def _warning_lines(results: Sequence[Scores]) -> Iterator[Text]:
@@ -220,15 +226,13 @@ def _confidence(task: str, confidence: Confidence) -> Iterator[RenderableType]:
 
 
 def _meaning_lines(task: TaskScores, *, has_drops: bool) -> Iterator[str]:
-    """List what is to be known of drops, flips and home advantage before they are read."""
+    """List what is to be known of drops and flips before they are read."""
     if task.annotators is not None:
         yield annotator_words(task.annotators, task.metric)
     if task.near_duplicates is not None and has_drops:
         yield near_duplicate_words(task.near_duplicates)
     if any(shift.flips for shift in task.shifts):
         yield mean_flip_words(task).replace(MINUS, "-")
-    if task.summary.home_advantage is not None:
-        yield claim_words(task.summary.home_advantage, at_floor=task.summary.at_floor)
 
 
 def _summary(task: TaskScores) -> Iterator[RenderableType]:
@@ -270,9 +274,8 @@ def summary_rows(summary: Summary) -> Iterator[tuple[str, str]]:
     figures: list[tuple[str, Estimate]] = [(label, getattr(summary, name)) for label, name in _FIGURES]
     if summary.average_drop.value is None:
         figures.insert(2, ("mean SD", summary.mean_sd))
-    plain = [(label, Estimate(value=value)) for label, value in worst_rows(summary)]
     by_depth = [(f"Depth F1 at lambda {lambda_}", each) for lambda_, each in summary.depth_f1.items()]
-    yield from _rows_with_values([*figures, *plain])
+    yield from _rows_with_values(figures)
     for name, interval in summary.total.items():
         bounds = f"[{plain_points(interval.low)}, {plain_points(interval.high)}]"
         yield f"{name.replace('_', ' ')}, training runs too", bounds
@@ -280,7 +283,6 @@ def summary_rows(summary: Summary) -> Iterator[tuple[str, str]]:
     if has_scenarios(summary):
         yield from ((f"{name} shifts", share(part)) for name, part in summary.scenario_shares.items())
         yield "scenarios resolved (both drops; count uncorrected)", share(summary.resolved_share)
-    yield from ((label, text) for label, text in home_lines(summary.home_advantage) if text != MISSING)
 
 
 def has_scenarios(summary: Summary) -> bool:

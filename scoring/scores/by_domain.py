@@ -7,15 +7,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from shiftbench.metrics.mover import p_of_interval
-from shiftbench.scoring.scores.intervals import Figure, detectable_drop, difference, estimate, mean, weighted_sum
-from shiftbench.scoring.scores.precision import Precision
-from shiftbench.scoring.scores.replicates import N_DRAWS, TaskValues, task_values
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.comparison import holm
 from shiftbench.scoring.scores.confidence_shape import ConfidenceFigures
-from shiftbench.scoring.scores.difficulty import TwoScores, explain_drop
+from shiftbench.scoring.scores.difficulty import Levels, Scored, TwoScores, class_weights, explain_drop
 from shiftbench.scoring.scores.domain_shape import (
     Confusion,
     DomainCheck,
@@ -25,9 +21,19 @@ from shiftbench.scoring.scores.domain_shape import (
     ProbeScores,
 )
 from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.floors import constant_runs, is_at_floor, task_floors
+from shiftbench.scoring.scores.figures import (
+    Figure,
+    detectable_drop,
+    difference,
+    estimate,
+    mean,
+    runs_of_other_texts,
+    weighted_sum,
+)
+from shiftbench.scoring.scores.floors import Floor, constant_runs, is_at_floor, task_floors
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.scoring.scores.summary import small_domains
+from shiftbench.scoring.scores.values import Floats, TaskValues, task_values
 from shiftbench.validation.vocabulary import ELSEWHERE, TaskKind
 
 N_CONFUSIONS = 3
@@ -36,17 +42,19 @@ N_CONFUSIONS = 3
 
 @dataclass(frozen=True)
 class ProbePredictions:
-    """A probe's predictions on each domain that it was trained on.
+    """A probe's predictions on each domain that it was trained on, several times.
 
     Attributes:
         name: the probe, as readers know it.
-        n_train: texts that it was trained on, the same number on each domain.
-        predictions: columns domain, id and prediction: all test rows of each of its domains.
+        n_train: texts that it was trained on, the same number on each domain, drawn with replacement.
+        predictions: columns domain, seed, id and prediction: all test rows of each of its domains by each training.
+        n_texts: by domain, how many texts those were drawn from.
     """
 
     name: str
     n_train: int
     predictions: pl.DataFrame
+    n_texts: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -65,7 +73,6 @@ def check_domains(
     home: str | None,
     probes: Probes | None = None,
     titles: Mapping[str, str] | None = None,
-    n_draws: int = N_DRAWS,
 ) -> DomainCheck:
     """Compute scores by domain, drops and verdicts from one model's predictions.
 
@@ -78,9 +85,8 @@ def check_domains(
         home: the domain that the model was trained on; None where it was trained elsewhere.
         probes: what the probes predicted; None without probes.
         titles: what own data calls its domains, by their names; the check names them so.
-        n_draws: replicates behind the intervals.
     """
-    check = _Check(model, scores, predictions, folder, home, probes or Probes((), {}), n_draws).run()
+    check = _Check(model, scores, predictions, folder, home, probes or Probes((), {})).run()
     return _with_titles(check, titles or {})
 
 
@@ -93,25 +99,23 @@ class _Check:
         folder: DatasetFolder,
         home: str | None,
         probes: Probes,
-        n_draws: int,
     ) -> None:
         (self.scores,) = scores.tasks
         self.model, self.predictions, self.folder, self.home = model, predictions, folder, home
-        self.name, self.probes, self.n_draws = self.scores.task, probes, n_draws
+        self.name, self.probes = self.scores.task, probes
         self.values = self._values(predictions)
         self.info, self.source = self.values.info, home or ELSEWHERE
-        self.precision = Precision(self.values)
         self.small = small_domains(self.info, self.values.domains)
         self.counted = [domain for domain in self.values.domains if domain not in self.small]
 
     def _values(self, predictions: pl.DataFrame) -> TaskValues:
         plain = predictions.drop("probabilities", "confidence", strict=False)
-        return task_values(self.name, plain, self.folder, n_draws=self.n_draws)
+        return task_values(self.name, plain, self.folder)
 
     def run(self) -> DomainCheck:
         tested = self._tested_scores()
         figures = [self.figures[domain] for domain in self.counted]
-        is_known = bool(figures) and not any(np.isnan(figure.values[0]) for figure in figures)
+        is_known = bool(figures) and all(figure.is_known for figure in figures)
         return DomainCheck(
             model=self.model,
             task=self.name,
@@ -132,7 +136,7 @@ class _Check:
     def figures(self) -> dict[str, Figure]:
         """Return the model's score on each domain."""
         metric = self.info.metric
-        return {domain: self.precision.figure(metric, (self.source, domain)) for domain in self.values.domains}
+        return {domain: self.values.figure(metric, (self.source, domain)) for domain in self.values.domains}
 
     def _mean_drop(self) -> Estimate | None:
         away = [self.figures[domain] for domain in self.counted if domain != self.home]
@@ -153,7 +157,7 @@ class _Check:
             np.fill_diagonal(weights, 1.0)
             every = [self.figures[domain] for domain in self.counted]
             tested = {name: weighted_sum(every, list(row)) for name, row in zip(self.counted, weights, strict=True)}
-        p_values = [_p_value(figure) for figure in tested.values()]
+        p_values = [figure.p_value() for figure in tested.values()]
         # With two domains, each against the rest is the same test, so one is enough.
         is_one = self.home not in self.counted and len(tested) == 2
         corrected = p_values if is_one else holm(p_values).tolist()
@@ -169,7 +173,7 @@ class _Check:
             score=estimate(self.figures[domain]),
             floor=self.scores.floors.get(domain),
             at_floor=domain in self._at_floor,
-            unparsed=float(self.precision.mean("unparsed", (self.source, domain))[0]),
+            unparsed=self.values.mean("unparsed", (self.source, domain)),
             difference=estimate(figure) if figure else None,
             p=None if np.isnan(p) else p,
             detectable=smallest.models_corrected if smallest else None,
@@ -208,40 +212,30 @@ class _Check:
         return rows.with_columns(pl.col("label").replace_strict(names, return_dtype=pl.String))
 
     @cached_property
-    def _score_probes(self) -> dict[str, tuple[dict[str, Figure], set[str]]]:
-        """Score each probe on its domains, and find the domains on which it is at chance."""
+    def _floors(self) -> dict[str, Floor]:
+        return task_floors(self.folder, self.name)
+
+    @cached_property
+    def _scored_probes(self) -> dict[str, "_Probe"]:
         scored = {}
-        floors = task_floors(self.folder, self.name) if self.probes.found else {}
         for probe in self.probes.found:
             rows = probe.predictions.select(
-                "id", "prediction", source="domain", target="domain", task=pl.lit(self.name), seed=pl.lit(0, pl.Int64)
+                "id", "prediction", "seed", source="domain", target="domain", task=pl.lit(self.name)
             )
             constant = {target for _, target, _ in constant_runs(rows, self.info.kind)}
-            values = self._values(rows)
-            precision = Precision(values)
-            figures = {domain: precision.figure(self.info.metric, (domain, domain)) for domain, _ in values.rows}
-            low = {
-                domain
-                for domain, figure in figures.items()
-                if is_at_floor(
-                    float(figure.values[0]) if figure.low is None else figure.low,
-                    floors.get(domain),
-                    constant=domain in constant,
-                )
-            }
-            scored[probe.name] = (figures, low)
+            scored[probe.name] = _Probe(probe, self._values(rows), self._floors, constant)
         return scored
 
     def _probe(self, probe: ProbePredictions) -> ProbeScores:
-        figures, low = self._score_probes[probe.name]
+        scored = self._scored_probes[probe.name]
         return ProbeScores(
             name=probe.name,
             n_train=probe.n_train,
-            scores={domain: estimate(figure) for domain, figure in figures.items()},
+            scores={domain: estimate(figure) for domain, figure in scored.figures.items()},
             reference_td={
-                domain: estimate(difference(figure, self.figures[domain])) for domain, figure in figures.items()
+                domain: estimate(difference(figure, self.figures[domain])) for domain, figure in scored.figures.items()
             },
-            at_floor=tuple(sorted(low)),
+            at_floor=tuple(sorted(domain for domain in scored.figures if scored.is_at_floor(domain))),
         )
 
     def _explain_drops(self) -> list[ExplainedDomain]:
@@ -249,25 +243,72 @@ class _Check:
         home = self.home
         if home not in self.counted or not self.probes.found:
             return []
-        trained = set.intersection(*(set(figures) for figures, _ in self._score_probes.values()))
+        trained = set.intersection(*(set(probe.figures) for probe in self._scored_probes.values()))
         away = [domain for domain in self.counted if domain != home and {domain, home} <= trained]
         return [self._explained_domain(str(home), domain) for domain in away]
 
     def _explained_domain(self, home: str, domain: str) -> ExplainedDomain:
-        model = TwoScores(self.figures[home], self.figures[domain])
-        probes = {name: TwoScores(figures[home], figures[domain]) for name, (figures, _) in self._score_probes.items()}
-        is_low = any(low & {home, domain} for _, low in self._score_probes.values())
-        explained = explain_drop(model, probes, is_probe_at_chance=is_low)
-        reason = explained.explanation.reason
+        weights = class_weights(self._labels_of(domain), self._labels_of(home))
+        chance = Levels(self._floors[home].chance, self._floors[domain].chance)
+        at_home_shares = None if weights is None else self._scored(home, domain, weights)
+        found = explain_drop(self._scored(home, domain), at_home_shares, chance)
+        verdict, reason = found.explanation
+        other = found.at_home_shares
         return ExplainedDomain(
             domain=domain,
-            drop=estimate(explained.drop),
-            difficulty=estimate(explained.difficulty),
-            rest=estimate(explained.rest),
-            difficulties={name: estimate(figure) for name, figure in explained.difficulties.items()},
-            verdict=explained.explanation.verdict.value,
-            reason=reason.value if reason else None,
+            drop=estimate(found.drop),
+            difficulty=estimate(found.difficulty, recipes=True),
+            rest=estimate(found.rest, recipes=True),
+            difficulties={name: estimate(figure, recipes=True) for name, figure in found.difficulties.items()},
+            verdict=verdict.value,
+            reason=reason and reason.value,
+            as_is=found.as_is.verdict.value,
+            at_home_shares=other and other.verdict.value,
+            at_home_shares_reason=other and other.reason and other.reason.value,
         )
+
+    def _scored(self, home: str, domain: str, weights: Floats | None = None) -> Scored:
+        """Return the model's and the probes' scores at home and on a domain, whose texts may have weights."""
+        away = self.figures[domain] if weights is None else self.values.weighted((self.source, domain), weights)
+        probes = self._scored_probes
+        scores = {name: TwoScores(probe.figures[home], probe.on(domain, weights)) for name, probe in probes.items()}
+        level = self._floors[domain if weights is None else home].level
+        is_low = any(
+            probe.is_at_floor(home) or _lower_end(scores[name].away) <= level or domain in probe.constant
+            for name, probe in probes.items()
+        )
+        return Scored(TwoScores(self.figures[home], away), scores, is_low)
+
+    def _labels_of(self, domain: str) -> list[str]:
+        """List the gold labels of a domain's texts, in order of their ids."""
+        return self._gold_labels.filter(domain=domain).sort("id")["label"].to_list()
+
+
+class _Probe:
+    """A probe's scores where it was trained."""
+
+    def __init__(
+        self, probe: ProbePredictions, values: TaskValues, floors: Mapping[str, Floor], constant: set[str]
+    ) -> None:
+        self.probe, self.values, self.floors, self.constant = probe, values, floors, constant
+        self.figures = {domain: self.on(domain) for domain, _ in values.rows}
+
+    def on(self, domain: str, weights: Floats | None = None) -> Figure:
+        """Return its score on a domain, whose texts may have weights, with the variance over other train texts."""
+        cell = (domain, domain)
+        figure = self.values.figure(self.values.info.metric, cell) if weights is None else (
+            self.values.weighted(cell, weights)
+        )  # fmt: skip
+        return runs_of_other_texts(figure, self.probe.n_train / self.probe.n_texts[domain])
+
+    def is_at_floor(self, domain: str) -> bool:
+        """Return whether it is not shown to be above chance on a domain."""
+        end = _lower_end(self.figures[domain])
+        return is_at_floor(end, self.floors.get(domain), constant=domain in self.constant)
+
+
+def _lower_end(figure: Figure) -> float:
+    return figure.value if figure.low is None else figure.low
 
 
 def _with_titles(check: DomainCheck, titles: Mapping[str, str]) -> DomainCheck:
@@ -303,24 +344,12 @@ def _with_titles(check: DomainCheck, titles: Mapping[str, str]) -> DomainCheck:
     )
 
 
-def _p_value(figure: Figure) -> float:
-    if figure.low is None or figure.high is None:
-        return float("nan")
-    return p_of_interval(float(figure.values[0]), figure.low, figure.high, figure.effective_groups - 1)
-
-
 def _spread(figures: Mapping[str, Figure]) -> DomainSpread:
     """Describe how far domains lie apart; chance is the mean of the scores' squared standard errors."""
-    from scipy.special import stdtrit
-
-    values = {domain: float(figure.values[0]) for domain, figure in figures.items()}
+    values = {domain: figure.value for domain, figure in figures.items()}
     highest, lowest = (choose(values, key=lambda domain: values[domain]) for choose in (max, min))
     observed = float(np.std(list(values.values()), ddof=1))
-    errors = [
-        (figure.high - figure.low) / 2 / float(stdtrit(figure.effective_groups - 1, 0.975))
-        for figure in figures.values()
-        if figure.low is not None and figure.high is not None
-    ]
+    errors = [figure.se for figure in figures.values() if figure.has_interval]
     chance = float(np.mean(np.square(errors))) if len(errors) == len(figures) else None
     return DomainSpread(
         highest=highest,

@@ -2,27 +2,21 @@
 
 Of probabilities of all labels, the confidence is that of the predicted label; an unusable output without any counts as
 sure of nothing: every label equally likely. Probabilities also split TD in the cost of the target's class shares and
-the rest (``metrics.label_shift``). Files without confidences pass unchanged, at no cost.
+the rest (``metrics.label_shift``): adjusted ST - ST, and TT - adjusted ST. Files without confidences pass unchanged.
+
+Every figure varies by its groups' influences, as a score does (``metrics.precision``), and has Wilson's interval at the
+effective n. Overconfidence is the difference of two such scores, mean confidence and accuracy; a Brier score in [0, 2]
+is twice one. Only the squared calibration error, which may be below 0, has limits of its own (``calibration_limits``).
+What errors alone show, and how they are ranked, has no interval where fewer than 5 groups hold an error.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from shiftbench.metrics.resampling import group_weights
-from shiftbench.scoring.scores.intervals import (
-    DROP,
-    SCORE,
-    Figure,
-    broadcast_replicates,
-    estimate,
-    estimates,
-)
-from shiftbench.scoring.scores.precision import averaged_seeds
-from shiftbench.scoring.scores.replicates import Cell, Floats, TaskValues
 
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -31,12 +25,21 @@ from shiftbench.metrics.calibration import (
     N_BINS,
     bin_counts,
     brier_scores,
+    calibration_limits,
     equal_mass_bins,
     squared_calibration_error,
     top_label_brier_scores,
 )
-from shiftbench.metrics.label_shift import adjust_to_prior, fit_temperature, label_shift_parts
-from shiftbench.metrics.selective import excess_aurc, failure_auroc, risk_coverage
+from shiftbench.metrics.label_shift import adjust_to_prior, fit_temperature
+from shiftbench.metrics.precision import (
+    KNOWN_GROUPS,
+    MIN_GROUPS,
+    effective_groups,
+    effective_n,
+    group_influences,
+    sum_by_group,
+)
+from shiftbench.metrics.selective import Ranked, excess_aurc, failure_auroc, risk_coverage
 from shiftbench.scoring.scores.confidence_shape import (
     Confidence,
     ConfidenceCurves,
@@ -46,11 +49,32 @@ from shiftbench.scoring.scores.confidence_shape import (
     ShiftConfidence,
 )
 from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.outcomes import Outcomes, Run, TargetRuns, folded_codes, target_runs
+from shiftbench.scoring.scores.figures import (
+    DROP,
+    SCORE,
+    Figure,
+    Reason,
+    Score,
+    difference,
+    estimate,
+    estimates,
+    mean,
+    single,
+    weighted_sum,
+)
+from shiftbench.scoring.scores.outcomes import TargetRuns, folded_codes
 from shiftbench.scoring.scores.shape import Scores, TaskScores
+from shiftbench.scoring.scores.values import Cell, Floats, TaskValues, sampled_scores
 from shiftbench.validation.vocabulary import TaskKind, source_parts
 
-_TWICE = (-2.0, 2.0)
+BOUNDS = {
+    "overconfidence": DROP,
+    "calibration_error": DROP,
+    "brier": (0.0, 2.0),
+    "failure_auroc": SCORE,
+    "excess_aurc": SCORE,
+}
+"""The figures, with the least and the most that they can be."""
 _COVERAGES = np.arange(1, 21) / 20
 
 
@@ -59,8 +83,6 @@ def add_confidence(
     predictions: pl.DataFrame,
     task_values: Mapping[str, TaskValues],
     folder: DatasetFolder,
-    subset: str,
-    n_draws: int,
 ) -> Scores:
     """Add the figures of confidences to scores.
 
@@ -69,8 +91,6 @@ def add_confidence(
         predictions: its checked predictions; without confidences the scores come back as they are.
         task_values: the scores' values by task.
         folder: the dataset.
-        subset: the subset of test ids.
-        n_draws: replicates; 0 leaves intervals out.
     Returns: the scores, with ``confidence`` in tasks of labels whose rows have them.
     """
     if not {"confidence", "probabilities"} & set(predictions.columns):
@@ -82,8 +102,7 @@ def add_confidence(
         column = _confidence_column(rows, values.info)
         if column is None:
             return task
-        here = _TaskConfidences(values, rows, column, folder, subset, n_draws)
-        return task.model_copy(update={"confidence": here.summary()})
+        return task.model_copy(update={"confidence": _TaskConfidences(values, rows, column, folder).summary()})
 
     return scores.model_copy(update={"tasks": tuple(added(task) for task in scores.tasks)})
 
@@ -100,36 +119,17 @@ def _confidence_column(rows: pl.DataFrame, info: TaskInfo) -> str | None:
 class _TaskConfidences:
     """The confidences of one task, in the column ``given``, and their summary."""
 
-    def __init__(
-        self, values: TaskValues, rows: pl.DataFrame, given: str, folder: DatasetFolder, subset: str, n_draws: int
-    ) -> None:
+    def __init__(self, values: TaskValues, rows: pl.DataFrame, given: str, folder: DatasetFolder) -> None:
         self.values, self.given, self.folder = values, given, folder
-        self.seeds = averaged_seeds(values)
         order = ["target", "source", "seed", "id"]
         parts = rows.select(*order, given).sort(order).partition_by("target", as_dict=True)
-        plain = rows.select(*order, "prediction", "task")
         self.targets = {
-            runs.target: target_confidence(
-                runs,
-                parts[runs.target,][given],
-                values.info,
-                folder.split(values.name, runs.target, "test")["label"],
-                n_draws,
+            name: target_confidence(
+                target, parts[name,][given], values.info, folder.split(values.name, name, "test")["label"]
             )
-            for runs in target_runs(values.name, plain, folder, subset)
+            for name, target in values.targets.items()
         }
-        self.figures: dict[Cell, dict[str, Figure]] = {cell: self._of_cell(cell) for cell in sorted(values.rows)}
-
-    def _runs(self, cell: Cell) -> list[int]:
-        return self.targets[cell[1]].runs_of(cell[0], self.seeds[cell[0]])
-
-    def _of_cell(self, cell: Cell) -> dict[str, Figure]:
-        n_groups, runs = self.values.effective_groups[cell[1]], self._runs(cell)
-        figures = self.targets[cell[1]].figures
-        return {
-            name: Figure.of_percentiles(figures[name][:, runs].mean(axis=1), n_groups, bounds)
-            for name, bounds in BOUNDS.items()
-        }
+        self.figures = {cell: self.targets[cell[1]].figures(cell_runs(values, cell)) for cell in sorted(values.rows)}
 
     def summary(self) -> Confidence:
         """Summarise domains and shifts."""
@@ -137,10 +137,10 @@ class _TaskConfidences:
         shifts = self.values.shift_cells
         single = [cell for cell in shifts if cell[0] in self.values.domains] or shifts
         differences = {cell: difference for cell in shifts if (difference := self._difference(cell)) is not None}
-        split = LabelShifts(self.values, self.targets, self.seeds, self.folder)
+        split = LabelShifts(self.values, self.targets, self.folder)
         splits = {cell: parts for cell in shifts if (parts := split.parts(*cell)) is not None}
         # Means of both parts are over the same shifts, so that they add up to a mean TD.
-        both = [splits[cell] for cell in single if cell in splits and not np.isnan(splits[cell].rest.values[0])]
+        both = [splits[cell] for cell in single if cell in splits and splits[cell].rest.is_known]
         chosen = both or [splits[cell] for cell in single if cell in splits]
         return Confidence(
             given=self.given,
@@ -171,14 +171,12 @@ class _TaskConfidences:
         homes = [(cell[0], part) for part in source_parts(cell[0])]
         if not homes or any(home not in self.figures for home in homes):
             return None
-        differences = {}
-        for name, out in self.figures[cell].items():
-            figures = [self.figures[home][name] for home in homes]
-            at_home = np.mean(broadcast_replicates(*(figure.values for figure in figures)), axis=0)
-            values = np.subtract(*broadcast_replicates(out.values, at_home))
-            n_groups = min(figure.effective_groups for figure in (out, *figures))
-            differences[name] = Figure.of_percentiles(values, n_groups, _TWICE if name == "brier" else DROP)
-        return differences
+        cells = [self.figures[each] for each in (cell, *homes)]
+        weights = [1.0, *[-1 / len(homes)] * len(homes)]
+        return {
+            name: weighted_sum([figures[name] for figures in cells], weights, (low - high, high - low))
+            for name, (low, high) in BOUNDS.items()
+        }
 
     def _curves(self, cells: Sequence[Cell]) -> ConfidenceCurves | None:
         if not cells:
@@ -187,7 +185,7 @@ class _TaskConfidences:
         risks = []
         for cell in cells:
             target = self.targets[cell[1]]
-            for run in self._runs(cell):
+            for run in cell_runs(self.values, cell):
                 sure, right = target.confidence[run], target.correct[run]
                 pooled.append((sure, right))
                 places = np.maximum(np.ceil(_COVERAGES * sure.size - 1e-9).astype(int), 1) - 1
@@ -204,6 +202,12 @@ class _TaskConfidences:
         )
 
 
+def cell_runs(values: TaskValues, cell: Cell) -> list[int]:
+    """List the runs that a cell's figures are averaged over, as the target's runs are numbered."""
+    runs = values.targets[cell[1]].of_source(cell[0])
+    return [runs[run] for run in values.averaged_runs(*cell)]
+
+
 def _estimated(figures: Mapping[str, Figure]) -> ConfidenceFigures:
     return ConfidenceFigures(**estimates(figures))
 
@@ -211,28 +215,14 @@ def _estimated(figures: Mapping[str, Figure]) -> ConfidenceFigures:
 def _mean(cells: Sequence[Mapping[str, Figure]]) -> ConfidenceFigures | None:
     if not cells:
         return None
-    return _estimated({name: _mean_figure([figures[name] for figures in cells]) for name in BOUNDS})
+    share = [1 / len(cells)] * len(cells)
+    return _estimated(
+        {name: weighted_sum([each[name] for each in cells], share, cells[0][name].bounds) for name in BOUNDS}
+    )
 
 
 def _mean_estimate(figures: Sequence[Figure]) -> Estimate | None:
-    return estimate(_mean_figure(figures)) if figures else None
-
-
-def _mean_figure(figures: Sequence[Figure]) -> Figure:
-    """Average figures, at least one, replicate by replicate."""
-    values = np.mean(broadcast_replicates(*(figure.values for figure in figures)), axis=0)
-    return Figure.of_percentiles(values, min(figure.effective_groups for figure in figures), figures[0].bounds)
-
-
-BOUNDS = {
-    "overconfidence": DROP,
-    "calibration_error": DROP,
-    "brier": (0.0, 2.0),
-    "failure_auroc": SCORE,
-    "excess_aurc": SCORE,
-}
-"""The figures, with the least and the most that they can be."""
-_DRAWS = 4
+    return estimate(mean(figures)) if figures else None
 
 
 def _with_even(lists: pl.Series, n_classes: int) -> pl.Series:
@@ -246,116 +236,144 @@ class TargetConfidence:
     """The predictions of all runs on one target's n test rows, with their confidences.
 
     Attributes:
-        runs: source and seed of each run.
-        groups: group codes of the rows, shape (n,).
-        outcomes: the runs' outcomes.
+        target: the predictions, as they are scored.
         labels: gold codes, shape (n,).
         predicted: codes as they are scored, the last for unusable output, shape (n_runs, n).
         confidence: of each prediction, shape (n_runs, n).
         probabilities: of each label as it is scored, shape (n_runs, n, n_classes); None where they are not given.
         folds: what each label is scored as (``folded_codes``).
-        weights: how often each group counts in each replicate, shape (n_draws, n_groups).
-        metric: name of the task's metric.
     """
 
-    runs: Sequence[Run]
-    groups: NDArray[np.int64]
-    outcomes: Outcomes
+    target: TargetRuns
     labels: NDArray[np.int64]
     predicted: NDArray[np.int64]
     confidence: Floats
     probabilities: Floats | None
     folds: NDArray[np.int64]
-    weights: NDArray[np.float32]
-    metric: str
 
     @cached_property
     def correct(self) -> NDArray[np.bool_]:
         """Return whether each prediction is right, shape (n_runs, n)."""
         return np.asarray(self.predicted == self.labels)
 
-    def runs_of(self, source: str, seeds: Collection[int]) -> list[int]:
-        """List the runs of a source with one of these seeds."""
-        return [number for number, (name, seed) in enumerate(self.runs) if name == source and seed in seeds]
-
-    @cached_property
-    def figures(self) -> dict[str, Floats]:
-        """Compute all figures of all runs: on the test set, then on replicates, shape (1 + n_draws, n_runs) each."""
-        pairs = list(zip(self.confidence, self.correct, strict=True))
-        brier = top_label_brier_scores(self.confidence, self.correct)
-        if self.probabilities is not None:
-            brier = brier_scores(self.probabilities, self.labels)
-        # Replicates of means, and of figures that vary with the mean of their influences.
-        rows = {"overconfidence": self.confidence - self.correct, "brier": brier}
-        for name, figure in (("failure_auroc", failure_auroc), ("excess_aurc", excess_aurc)):
-            estimates = [figure(sure, right) for sure, right in pairs]
-            rows[name] = np.stack([each.value + each.influence for each in estimates])
-        sizes = np.bincount(self.groups)
-        by_group = [np.bincount(self.groups, weights=row) for values in rows.values() for row in values]
-        sums = self._sums(np.stack([sizes, *by_group], axis=1))
-        means = (sums[:, 1:] / sums[:, :1]).reshape(len(sums), len(rows), len(self.runs))
-        found_means = {name: means[:, number] for number, name in enumerate(rows)}
-        found_means["failure_auroc"] = _on_logits(found_means["failure_auroc"])
-        found_means["excess_aurc"] = _on_logs(found_means["excess_aurc"])
-        return found_means | {"calibration_error": self._calibration_errors(pairs, sizes.size)}
-
-    def _calibration_errors(self, pairs: Sequence[tuple[Floats, NDArray[np.bool_]]], n_groups: int) -> Floats:
-        n_bins = max(1, min(N_BINS, n_groups // MIN_BIN_GROUPS))
-        sizes, differences = np.zeros((2, n_groups, len(pairs), n_bins))
-        for run, (sure, right) in enumerate(pairs):
-            bins = equal_mass_bins(sure, n_bins)
-            counts = bin_counts(sure, right, bins, self.groups)
-            n_here = counts[0].shape[-1]  # ties may leave fewer bins
-            sizes[:, run, :n_here], differences[:, run, :n_here] = counts
-        points = squared_calibration_error(sizes, differences)
-        return np.concatenate([points[None], squared_calibration_error(sizes, differences, self.weights)])
-
-    def _sums(self, by_group: Floats) -> Floats:
-        """Sum columns over the groups of the test set, then of each replicate, shape (1 + n_draws, k)."""
-        drawn = self.weights @ by_group.astype(self.weights.dtype)
-        return np.concatenate([by_group.sum(axis=0)[None], drawn])
-
-    @cached_property
-    def scores(self) -> Floats:
-        """Compute the task's metric of all runs, shape (1 + n_draws, n_runs)."""
-        return self.scores_of(self.predicted)
-
-    def scores_of(self, predicted: NDArray[np.int64]) -> Floats:
-        """Score predictions by the task's metric.
+    def figures(self, runs: Sequence[int]) -> dict[str, Figure]:
+        """Compute all figures, averaged over runs.
 
         Args:
-            predicted: label codes, the last for unusable output, shape (n_rows, n).
-        Returns: fractions on the test set, then on its replicates, shape (1 + n_draws, n_rows).
+            runs: which, at least one.
         """
-        k, n_groups = self.outcomes.n_counts, int(self.groups.max()) + 1
-        cells = self.groups * k + self.labels * len(self.folds)
-        counts = [np.bincount(cells + codes, minlength=n_groups * k).reshape(n_groups, k) for codes in predicted]
-        sums = self._sums(np.concatenate(counts, axis=1).astype(np.float64))
-        return self.outcomes.score(self.metric, sums.reshape(len(sums), len(predicted), k))
+        sure, right = self.confidence[list(runs)], self.correct[list(runs)]
+        test_set = _TestSet(self.target, right)
+        (accuracy,) = sampled_scores(self.target, runs, "accuracy")
+        if self.probabilities is None:
+            brier, scale = top_label_brier_scores(sure, right), 1.0
+        else:
+            brier, scale = brier_scores(self.probabilities[list(runs)], self.labels), 2.0
+        pairs = list(zip(sure, right, strict=True))
+        return {
+            "overconfidence": difference(
+                single(test_set.mean(sure, is_known=True)), single(replace(accuracy, df=test_set.df))
+            ),
+            "calibration_error": Figure(single(test_set.calibration_error(pairs)).parts, DROP),
+            "brier": weighted_sum(
+                [single(test_set.mean(brier / scale, is_known=test_set.is_known))], [scale], BOUNDS["brier"]
+            ),
+            "failure_auroc": single(test_set.ranked([failure_auroc(*pair) for pair in pairs])),
+            "excess_aurc": single(test_set.ranked([excess_aurc(*pair) for pair in pairs])),
+        }
+
+    def adjusted(self, runs: Sequence[int], before: Floats, temperatures: Sequence[float]) -> TargetRuns:
+        """Return runs whose predictions are adjusted to the shares of the classes here; unusable outputs stay so.
+
+        Args:
+            runs: which.
+            before: share of each class in training, shape (n_classes,).
+            temperatures: of each run.
+        """
+        assert self.probabilities is not None
+        unusable = before.size
+        after = np.bincount(self.labels, minlength=before.size) / self.labels.size
+        chosen = [
+            adjust_to_prior(self.probabilities[run], before, after, temperature).argmax(axis=-1)
+            for run, temperature in zip(runs, temperatures, strict=True)
+        ]
+        predicted = np.where(self.predicted[list(runs)] == unusable, unusable, np.stack(chosen))
+        outcomes = replace(
+            self.target.outcomes,
+            cells=self.labels * (unusable + 1) + predicted,
+            example_scores=(predicted == self.labels).astype(np.float64),
+            unparsed=predicted == unusable,
+            unweighted={},
+        )
+        return replace(self.target, runs=[self.target.runs[run] for run in runs], outcomes=outcomes)
 
 
-def _on_logits(values: Floats) -> Floats:
-    """Move replicates (all but the first) by the same distance in logits: areas near 1 vary downwards, not beyond."""
-    point = values[0]
-    slope = point * (1 - point)
-    inside = slope > 0
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        odds = point / (1 - point) * np.exp((values - point) / slope)
-        moved = odds / (1 + odds)
-    return np.where(inside & np.isfinite(moved), moved, values)
+class _TestSet:
+    """The groups of a test set, and which hold errors and right answers of the averaged runs (n_runs, n)."""
+
+    def __init__(self, target: TargetRuns, right: NDArray[np.bool_]) -> None:
+        self.name, self.groups = target.target, target.groups
+        self.sizes = np.bincount(self.groups).astype(np.float64)
+        self.n_groups = float(effective_groups(self.sizes))
+        held = [sum_by_group(kind.sum(axis=0).astype(np.float64), self.groups) for kind in (right, ~right)]
+        self.is_known = min(int(np.count_nonzero(each)) for each in held) >= KNOWN_GROUPS
+        # Effective number of groups that hold an error, or a right answer where these are fewer.
+        self.fewest = min(max(float(effective_groups(np.stack(held)).min()), KNOWN_GROUPS), self.n_groups)
+        is_alone = self.sizes.max() == 1
+        # Between groups of several texts the variance is as well known as the groups with errors are many.
+        self.df = (self.fewest if self.is_known and not is_alone else self.n_groups) - 1
+
+    def mean(self, texts: Floats, *, is_known: bool) -> Score:
+        """Average a quantity of texts in [0, 1], shape (n_runs, n).
+
+        Args:
+            texts: the quantity.
+            is_known: whether its variance is; else it is no more precise than its groups are many.
+        """
+        values = texts.mean(axis=0)
+        value = float(values.mean())
+        influences = (values - value) / values.size
+        return self._score(value, influences, self.n_groups, self.df, is_known=is_known)
+
+    def ranked(self, runs: Sequence[Ranked]) -> Score:
+        """Average a figure of ranking by confidence over runs; its errors (or right answers) make it as precise."""
+        value = float(np.mean([run.value for run in runs]))
+        influences = np.mean([run.influence for run in runs], axis=0) / self.groups.size
+        score = self._score(value, influences, self.fewest, self.fewest - 1, is_known=True)
+        return self._with_errors(score)
+
+    def calibration_error(self, runs: Sequence[tuple[Floats, NDArray[np.bool_]]]) -> Score:
+        """Average squared calibration errors over runs."""
+        n_bins = max(1, min(N_BINS, self.sizes.size // MIN_BIN_GROUPS))
+        errors = [
+            squared_calibration_error(*bin_counts(*run, equal_mass_bins(run[0], n_bins), self.groups)) for run in runs
+        ]
+        value, chance = (float(np.mean([each[part] for each in errors])) for part in (0, 2))
+        moved = np.mean([each.influences for each in errors], axis=0)
+        influences = group_influences(moved, np.arange(self.sizes.size), self.sizes)
+        variance = float((influences**2).sum())
+        limits = partial(calibration_limits, value, variance, chance)
+        score = Score(
+            value, df=self.fewest - 1, test_set=self.name, influences=influences, groups=self.n_groups, limits=limits
+        )
+        return self._with_errors(score)
+
+    def _score(self, value: float, texts: Floats, size: float, df: float, *, is_known: bool) -> Score:
+        if np.isnan(value):
+            return Score(value)
+        influences = group_influences(texts, self.groups)
+        n = effective_n(value, float((influences**2).sum()), float((texts**2).sum()), size, is_known=is_known)
+        reason = Reason.FEW_GROUPS if self.n_groups < MIN_GROUPS else None
+        return Score(value, n, df, self.name, influences, groups=self.n_groups, no_interval=reason)
+
+    def _with_errors(self, score: Score) -> Score:
+        """Refuse an interval where the groups with errors are too few."""
+        if self.n_groups < MIN_GROUPS:
+            return replace(score, no_interval=Reason.FEW_GROUPS)
+        return score if self.is_known else replace(score, no_interval=Reason.FEW_ERRORS)
 
 
-def _on_logs(values: Floats) -> Floats:
-    """Move replicates (all but the first) by the same distance in logarithms: values close to 0 vary upwards."""
-    point = values[0]
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        moved = point * np.exp((values - point) / point)
-    return np.where((point > 0) & np.isfinite(moved), moved, values)
-
-
-def target_confidence(
-    target: TargetRuns, given: pl.Series, info: TaskInfo, full_gold: pl.Series, n_draws: int
-) -> TargetConfidence:
+def target_confidence(target: TargetRuns, given: pl.Series, info: TaskInfo, full_gold: pl.Series) -> TargetConfidence:
     """Arrange the confidences of a target's rows.
 
     Args:
@@ -363,11 +381,10 @@ def target_confidence(
         given: a confidence a row, or lists of probabilities, sorted by source, seed and id as the runs are.
         info: the task.
         full_gold: the labels of all test rows of the target, which say what labels there are.
-        n_draws: replicates; none with fewer than 2 groups.
     """
-    outcomes, n_classes, shape = target.outcomes, len(info.labels), (len(target.runs), len(target.ids))
-    assert outcomes.cells is not None
-    labels, predicted = np.divmod(outcomes.cells, n_classes + 1)
+    n_classes, shape = len(info.labels), (len(target.runs), len(target.ids))
+    assert target.outcomes.cells is not None
+    labels, predicted = np.divmod(target.outcomes.cells, n_classes + 1)
     classes = np.bincount(full_gold.to_numpy(), minlength=n_classes) > 0
     folds = folded_codes(info, classes)
     if given.dtype == pl.Float64:
@@ -381,24 +398,27 @@ def target_confidence(
         usable = predicted < n_classes
         own = np.take_along_axis(probabilities, np.where(usable, predicted, 0)[..., None], axis=-1)[..., 0]
         confidence = np.where(usable, own, probabilities.max(axis=-1))
-    n_groups = int(target.groups.max()) + 1
-    rng = np.random.default_rng([_DRAWS, *f"{target.task}/{target.target}".encode()])
-    has_draws = bool(n_draws) and n_groups > 1
-    weights = group_weights(n_groups, n_draws, rng) if has_draws else np.empty((0, n_groups))
-    return TargetConfidence(
-        target.runs, target.groups, outcomes, labels[0], predicted, confidence, probabilities, folds,
-        weights.astype(np.float32), info.metric,
-    )  # fmt: skip
+    return TargetConfidence(target, labels[0], predicted, confidence, probabilities, folds)
 
 
+@dataclass(frozen=True)
 class Parts:
-    """The parts of one shift's TD, with their replicates."""
+    """The parts of one shift's TD: ST, adjusted ST and TT of the same texts, so that they are paired."""
 
-    def __init__(self, st: Floats, adjusted: Floats, tt: Floats, n_groups: float, temperature: float) -> None:
-        shift, rest = label_shift_parts(*broadcast_replicates(st, adjusted, tt))
-        self.adjusted, self.temperature = Figure.of_percentiles(adjusted, n_groups, SCORE), temperature
-        self.label_shift = Figure.of_percentiles(shift, n_groups, DROP)
-        self.rest = Figure.of_percentiles(rest, n_groups, DROP)
+    st: Figure
+    adjusted: Figure
+    tt: Figure
+    temperature: float
+
+    @cached_property
+    def label_shift(self) -> Figure:
+        """Return what class shares cost."""
+        return difference(self.adjusted, self.st)
+
+    @cached_property
+    def rest(self) -> Figure:
+        """Return what is left of TD."""
+        return difference(self.tt, self.adjusted)
 
     def estimated(self) -> LabelShift:
         """Estimate the intervals."""
@@ -409,14 +429,8 @@ class Parts:
 class LabelShifts:
     """The split of TD of a task's shifts, where probabilities of all labels are known."""
 
-    def __init__(
-        self,
-        values: TaskValues,
-        targets: Mapping[str, TargetConfidence],
-        seeds: Mapping[str, set[int]],
-        folder: DatasetFolder,
-    ) -> None:
-        self._values, self._targets, self._seeds, self._folder = values, targets, seeds, folder
+    def __init__(self, values: TaskValues, targets: Mapping[str, TargetConfidence], folder: DatasetFolder) -> None:
+        self._values, self._targets, self._folder = values, targets, folder
         self._counts = cache(self._train_counts)
         self._temperature = cache(self._fit_temperature)
 
@@ -429,25 +443,15 @@ class LabelShifts:
         here, before = self._targets[target], self._train_prior(source, target)
         if here.probabilities is None or before is None:
             return None
-        n_classes = len(before)
-        after = np.bincount(here.labels, minlength=n_classes) / here.labels.size
-        if np.any((before == 0) & (after > 0)):
+        if np.any(before[here.labels] == 0):
             return None
-        runs = here.runs_of(source, self._seeds[source])
-        temperatures = [self._temperature(*here.runs[run]) for run in runs]
-        adjusted = []
-        for run, temperature in zip(runs, temperatures, strict=True):
-            chosen = adjust_to_prior(here.probabilities[run], before, after, temperature).argmax(axis=-1)
-            # Unusable outputs stay unusable.
-            adjusted.append(np.where(here.predicted[run] == n_classes, n_classes, chosen))
-        at_home = here.runs_of(target, self._seeds.get(target, ()))
-        return Parts(
-            here.scores[:, runs].mean(axis=1),
-            here.scores_of(np.stack(adjusted)).mean(axis=1),
-            here.scores[:, at_home].mean(axis=1) if at_home else np.array([np.nan]),
-            self._values.effective_groups[target],
-            float(np.mean(temperatures)),
-        )
+        runs = cell_runs(self._values, (source, target))
+        temperatures = [self._temperature(*here.target.runs[run]) for run in runs]
+        scored = here.adjusted(runs, before, temperatures)
+        metric = self._values.info.metric
+        (score,) = sampled_scores(scored, range(len(runs)), metric)
+        st, tt = (self._values.figure(metric, (trained_on, target)) for trained_on in (source, target))
+        return Parts(st, single(score), tt, float(np.mean(temperatures)))
 
     def _train_prior(self, source: str, target: str) -> Floats | None:
         """Count the source's train labels as the target scores them, as shares."""
@@ -469,7 +473,7 @@ class LabelShifts:
         tables, labels = [], []
         for part in source_parts(source):
             home = self._targets.get(part)
-            if home is not None and home.probabilities is not None and (source, seed) in home.runs:
-                tables.append(home.probabilities[home.runs.index((source, seed))])
+            if home is not None and home.probabilities is not None and (source, seed) in home.target.runs:
+                tables.append(home.probabilities[home.target.runs.index((source, seed))])
                 labels.append(home.labels)
         return fit_temperature(np.concatenate(tables), np.concatenate(labels)) if tables else 1.0

@@ -1,17 +1,36 @@
-"""The parts of a model's drop from home: difficulty, measured by probes trained on each domain, and a rest."""
+"""The parts of a model's drop from home: difficulty, measured by probes trained on each domain, and a rest.
 
-from collections.abc import Mapping
+The model is meant as it is, probes as recipes: what other train texts would make of them is in the intervals.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from shiftbench.scoring.scores.intervals import Figure, weighted_sum
+from numpy.typing import NDArray
 
-from shiftbench.metrics.difficulty import Bounded, Explanation, OnScale, difficulty_verdict
-from shiftbench.metrics.in_domain_advantage import Scale
+from shiftbench.metrics.difficulty import (
+    Bounded,
+    Explanation,
+    OnScale,
+    Reason,
+    Verdict,
+    agreed,
+    difficulty_verdict,
+)
+from shiftbench.scoring.scores.figures import (
+    Figure,
+    Scale,
+    as_it_is,
+    difference,
+    mean,
+    on_scale,
+    weighted_sum,
+)
 
-SCALES: tuple[Scale, ...] = ("raw", "logit")
-"""The scales that a verdict must hold on; the first one is shown."""
+Floats = NDArray[np.float64]
+_UNBOUNDED = (-np.inf, np.inf)
 
 
 class TwoScores(NamedTuple):
@@ -21,59 +40,145 @@ class TwoScores(NamedTuple):
     away: Figure
 
 
+class Levels(NamedTuple):
+    """The scores that need no skill, at home and on the domain: what labels drawn at random reach."""
+
+    home: float
+    away: float
+
+
+class Scored(NamedTuple):
+    """The scores of a model and its probes on one pair of test sets.
+
+    Attributes:
+        model: its scores.
+        probes: those of each probe, by its name; at least one, each of at least 5 trainings.
+        is_probe_at_chance: whether a probe is not shown to be above the level that needs no skill.
+    """
+
+    model: TwoScores
+    probes: Mapping[str, TwoScores]
+    is_probe_at_chance: bool
+
+
 @dataclass(frozen=True)
 class ExplainedDrop:
-    """A drop and its parts, in points.
+    """A drop and its parts, in points, on the domain as it is.
 
     Attributes:
         drop: SS - ST of the model.
         difficulty: mean IDD of the probes.
         rest: ``drop - difficulty``, a difference in differences.
         difficulties: IDD of each probe, by its name.
-        explanation: the verdict.
+        as_is: the verdict on the domain as it is.
+        at_home_shares: the verdict at home's class shares; None where they cannot be had.
     """
 
     drop: Figure
     difficulty: Figure
     rest: Figure
     difficulties: Mapping[str, Figure]
-    explanation: Explanation
+    as_is: Explanation
+    at_home_shares: Explanation | None
+
+    @property
+    def explanation(self) -> Explanation:
+        """Return the verdict that holds both ways."""
+        return agreed(self.as_is, self.at_home_shares)
 
 
-def explain_drop(model: TwoScores, probes: Mapping[str, TwoScores], *, is_probe_at_chance: bool) -> ExplainedDrop:
+def explain_drop(scored: Scored, at_home_shares: Scored | None, chance: Levels) -> ExplainedDrop:
     """Split a model's drop into difficulty and a rest, and judge it (``metrics.difficulty_verdict``).
 
-    All scores are of the same test texts with the same replicates, so what models share of a text's difficulty is in
-    the intervals (paired over test groups).
+    All scores are of the same test texts, so what models share of a text's difficulty is in the intervals (by their
+    influences on shared groups).
 
     Args:
-        model: its scores at home and on the domain.
-        probes: those of each probe, by its name; at least one.
-        is_probe_at_chance: whether one of these is not shown to be above the level that needs no skill.
+        scored: the scores on the domain as it is.
+        at_home_shares: the scores with its texts weighted to home's class shares; None where that cannot be.
+        chance: the levels that need no skill.
     """
-    scales: dict[str, OnScale] = {scale: _on_scale(model, probes, scale) for scale in SCALES}
-    difficulties = {name: weighted_sum([*probe], [1.0, -1.0]) for name, probe in probes.items()}
-    drop = weighted_sum([*model], [1.0, -1.0])
-    difficulty, rest = _mean_parts(model, probes, "raw")
-    explanation = difficulty_verdict(_bounded(drop), scales, is_probe_at_chance=is_probe_at_chance)
-    return ExplainedDrop(drop, difficulty, rest, difficulties, explanation)
+    model = scored.model._replace(home=as_it_is(scored.model.home), away=as_it_is(scored.model.away))
+    difficulties = {name: difference(*probe) for name, probe in scored.probes.items()}
+    difficulty = mean(list(difficulties.values()))
+    rest = weighted_sum([difference(*model), difficulty], [1.0, -1.0], _UNBOUNDED)
+    others = None if at_home_shares is None else _judge(at_home_shares, chance)
+    return ExplainedDrop(difference(*model), difficulty, rest, difficulties, _judge(scored, chance), others)
 
 
-def _mean_parts(model: TwoScores, probes: Mapping[str, TwoScores], scale: Scale) -> tuple[Figure, Figure]:
-    """Return the mean difficulty and the rest on a scale."""
-    figures = [figure for probe in probes.values() for figure in probe]
-    idd = [sign / len(probes) for _ in probes for sign in (1.0, -1.0)]
-    rest = weighted_sum([*model, *figures], [1.0, -1.0, *(-weight for weight in idd)], scale)
-    return weighted_sum(figures, idd, scale), rest
+def class_weights(here: Sequence[object], home: Sequence[object]) -> Floats | None:
+    """Compute the weights with which a domain's classes have home's shares.
+
+    Args:
+        here: gold class of each of the domain's texts, at least one.
+        home: those of home.
+    Returns: a weight for each of the domain's texts, their mean 1; None where a class of home has no text here.
+
+    >>> weights = class_weights("aabb", "aaab")
+    >>> None if weights is None else weights.tolist()
+    [1.5, 1.5, 0.5, 0.5]
+    """
+    if set(home) - set(here):
+        return None
+    names, codes, counts = np.unique(np.asarray(here), return_inverse=True, return_counts=True)
+    wanted = np.array([np.count_nonzero(np.asarray(home) == name) for name in names]) / len(home)
+    return np.asarray((wanted / (counts / len(here)))[codes], dtype=np.float64)
 
 
-def _on_scale(model: TwoScores, probes: Mapping[str, TwoScores], scale: Scale) -> OnScale:
-    difficulty, rest = _mean_parts(model, probes, scale)
-    alone = [_mean_parts(model, {name: probe}, scale) for name, probe in probes.items()]
-    difficulties, rests = ([float(part.values[0]) for part in parts] for parts in zip(*alone, strict=True))
-    return OnScale(_bounded(difficulty), _bounded(rest), difficulties, rests)
+def _judge(scored: Scored, chance: Levels) -> Explanation:
+    model = TwoScores(*map(as_it_is, scored.model))
+    if any(_is_at_chance(scores, chance) for scores in scored.probes.values()):
+        return Explanation(Verdict.CANNOT_TELL, Reason.PROBE_AT_CHANCE)
+    if _is_at_chance(model, chance):
+        return Explanation(Verdict.CANNOT_TELL, Reason.AT_CHANCE)
+    of_chance = above(chance.home), above(chance.away)
+    scales: dict[str, tuple[Scale | None, Scale | None]] = {
+        "raw": (None, None), "logit": (logit, logit), "above chance": of_chance
+    }  # fmt: skip
+    parts = {name: _on_scale(model, list(scored.probes.values()), scale) for name, scale in scales.items()}
+    drop = difference(*model)
+    difficulty = mean([difference(*probe) for probe in scored.probes.values()])
+    balance = weighted_sum(
+        [difficulty, drop], [2.0, -1.0], _UNBOUNDED
+    )  # difficulty - rest, as rest = drop - difficulty
+    return difficulty_verdict(
+        _bounded(drop, recipes=False),
+        parts,
+        _bounded(balance, recipes=True),
+        is_probe_at_chance=scored.is_probe_at_chance,
+    )
 
 
-def _bounded(figure: Figure) -> Bounded:
-    low, high = (np.nan if end is None else end for end in (figure.low, figure.high))
-    return Bounded(float(figure.values[0]), low, high)
+def _is_at_chance(scores: TwoScores, chance: Levels) -> bool:
+    return any(figure.value <= level for figure, level in zip(scores, chance, strict=True))
+
+
+def _on_scale(model: TwoScores, probes: Sequence[TwoScores], scales: tuple[Scale | None, Scale | None]) -> OnScale:
+    drop, *alone = (_drop(scores, scales) for scores in (model, *probes))
+    difficulty = weighted_sum(alone, [1 / len(alone)] * len(alone), _UNBOUNDED)
+    rest = weighted_sum([drop, difficulty], [1.0, -1.0], _UNBOUNDED)
+    difficulties = [each.value for each in alone]
+    rests = [drop.value - each for each in difficulties]
+    return OnScale(_bounded(difficulty, recipes=True), _bounded(rest, recipes=True), difficulties, rests)
+
+
+def _drop(scores: TwoScores, scales: tuple[Scale | None, Scale | None]) -> Figure:
+    sides = [figure if scale is None else on_scale(figure, scale) for figure, scale in zip(scores, scales, strict=True)]
+    return weighted_sum(sides, [1.0, -1.0], _UNBOUNDED)
+
+
+def _bounded(figure: Figure, *, recipes: bool) -> Bounded:
+    """Return a figure with its interval, over trainings, too, where it is of recipes; without one its ends are NaN."""
+    if not figure.has_interval or (recipes and figure.training is None):
+        return Bounded(figure.value, np.nan, np.nan)
+    return Bounded(figure.value, *figure.limits(recipes=recipes))
+
+
+def logit(scores: Floats) -> Floats:
+    """Convert scores to log odds."""
+    return np.log(scores) - np.log1p(-scores)
+
+
+def above(chance: float) -> Scale:
+    """Return the scale of logarithms of score less chance; minus infinity at chance and below."""
+    return lambda scores: np.log(np.maximum(scores - chance, 0.0))

@@ -22,8 +22,9 @@ class DomainScore(Record):
     """A model's score on one domain's test texts.
 
     ``difference`` is what is tested of it: the drop from home where the model has a home here (null at home), else the
-    score less the mean of the other domains. ``p`` is corrected over the domains (Holm). ``detectable`` is the smallest
-    true difference that this test would find in four studies of five. All three are null of a domain with few texts.
+    score less the mean of the other domains; its interval is of this domain alone. ``p`` is corrected over the domains
+    (Holm). ``detectable`` is the smallest true difference that this test would find in four studies of five. All three
+    are null of a domain with few texts.
     """
 
     domain: str
@@ -58,7 +59,8 @@ class DomainSpread(Record):
 class ProbeScores(Record):
     """A cheap model that was trained on each domain, at equal sizes, and tested on that same domain (TT).
 
-    ``n_train`` is the number of texts that each was trained on. ``reference_td`` is TT less the checked model's score.
+    ``n_train`` is the number of texts that each was trained on, ``scores`` are means over its trainings.
+    ``reference_td`` is TT less the checked model's score.
     """
 
     name: str
@@ -69,7 +71,12 @@ class ProbeScores(Record):
 
 
 class ExplainedDomain(Record):
-    """The parts of a drop, ``drop = difficulty + rest``, and the verdict (``metrics.difficulty_verdict``)."""
+    """The parts of a drop, ``drop = difficulty + rest``, and the verdict (``metrics.difficulty_verdict``).
+
+    The intervals of difficulty and rest are over other test texts and other train texts of the probes. ``verdict`` is
+    what holds on the domain ``as_is`` and ``at_home_shares``, where the classes have home's shares (null where a class
+    of home has no text here).
+    """
 
     domain: str
     drop: Estimate
@@ -78,6 +85,9 @@ class ExplainedDomain(Record):
     difficulties: dict[str, Estimate]
     verdict: str
     reason: str | None
+    as_is: str | None = None
+    at_home_shares: str | None = None
+    at_home_shares_reason: str | None = None
 
 
 class Leaks(Record):

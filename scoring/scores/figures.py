@@ -37,13 +37,15 @@ _FURTHEST = 1e3
 """Quantile beyond which a p value counts as that of this one."""
 Scale = Callable[[Floats], Floats]
 """A rising function of scores, such as the logit."""
+Limits = Callable[[float], tuple[float, float]]
 
 
 class Reason(StrEnum):
-    """The reason why a figure has no interval, in the words that scores use; only the test set decides."""
+    """The reason why a figure has no interval, in the words that scores use; of a score only the test set decides."""
 
     FEW_GROUPS = "fewer than 5 effective groups"
     RARE_CLASS = "a class has fewer than 5 effective gold groups"
+    FEW_ERRORS = "fewer than 5 groups hold an error, or a right answer"
     NO_LOGARITHM = "a score of 0 or 1 has no logarithm or logit"
 
 
@@ -52,7 +54,7 @@ class Runs(NamedTuple):
 
     Attributes:
         recipe: what was trained, and on which source: runs of one recipe are the same on all of its test sets.
-        seeds: of the runs.
+        seeds: of the runs; none of a model that is meant as it is, whatever other trainings would give.
         values: the score of each, shape (n_runs,).
         influences: of each group on each, shape (n_groups, n_runs).
     """
@@ -73,10 +75,12 @@ class Score:
         df: degrees of freedom.
         test_set: its name; scores of one test set share its groups.
         influences: of each group, shape (n_groups,); their squares sum to the variance.
-        right: summed scores of each group's texts as a share of all, shape (n_groups,): where two models differ.
+        right: summed scores of each group's texts as a share of all, shape (n_groups,): where two models differ. Empty
+            where differences on the same texts are not of models.
         groups: effective number of groups.
         no_interval: why the test set allows no interval.
         runs: the runs that it is the mean of; None where they are not kept.
+        limits: from a quantile of Student's t, where Wilson's at ``n`` are not its limits.
     """
 
     value: float
@@ -88,6 +92,7 @@ class Score:
     groups: float = np.inf
     no_interval: Reason | None = None
     runs: Runs | None = None
+    limits: Limits | None = None
 
 
 class Part(NamedTuple):
@@ -177,7 +182,7 @@ class Figure:
         scores = [part.score for part in self.parts]
         return _Terms(
             np.array([part.weight for part in self.parts]),
-            np.array([min(max(score.value, 0.0), 1.0) for score in scores]),
+            np.array([score.value if score.limits else min(max(score.value, 0.0), 1.0) for score in scores]),
             np.array([score.n for score in scores]),
             np.array([score.df for score in scores]),
         )
@@ -200,6 +205,8 @@ class Figure:
             if above <= 0 or abs(weights.sum()) > 1e-9 or any(part.scale for part in self.parts):
                 continue
             scores = [part.score for part, row in zip(self.parts, rows, strict=True) if row]
+            if any(not score.right.size for score in scores):
+                continue
             apart = weights @ np.stack([score.right for score in scores])
             known = float(effective_groups(np.abs(apart))) ** 2
             n = (known + 1) / (known / float(self._terms.n[rows].min()) + 1 / scores[0].groups)
@@ -218,6 +225,9 @@ class Figure:
         """Return the variance that each test set adds, and its degrees of freedom."""
         terms = self._terms
         low, high = self._limits_of_scores(_USUAL)
+        if not np.isfinite(low).all():  # a scale without a value below chance: the upper side counts for both
+            values = np.array([_scaled(part.scale, part.score.value) for part in self.parts])
+            low = np.where(np.isfinite(low), low, 2 * values - high)
         spread = terms.weights * (high - low) / (2 * _USUAL)
         test_sets = [part.score.test_set for part in self.parts]
         variances, dfs = [], []
@@ -233,11 +243,15 @@ class Figure:
         by_recipe: dict[object, list[tuple[float, Score]]] = {}
         for part in self.parts:
             runs = part.score.runs
+            if runs is not None and not runs.seeds:
+                continue
             if runs is None or len(runs.seeds) < MIN_RUNS:
                 return None
             by_recipe.setdefault(runs.recipe, []).append(
                 (part.weight * _slope(part.scale, part.score.value), part.score)
             )
+        if not by_recipe:
+            return None
         between, residual = [], 0.0
         for scores in by_recipe.values():
             runs_of = [score.runs for _, score in scores if score.runs is not None]
@@ -251,11 +265,17 @@ class Figure:
                 by_set[score.test_set] = by_set.get(score.test_set, 0.0) + weight * runs.influences
             residual += sum(residual_variance(each) for each in by_set.values())
         variances, dfs = zip(*between, strict=True)
-        return Training(max(sum(variances) - residual, 0.0), float(satterthwaite(variances, dfs)))
+        total, df = float(sum(variances)), float(satterthwaite(variances, dfs))
+        variance = max(total - residual, 0.0)
+        # What is left is as uncertain as the whole was.
+        return Training(variance, df * (variance / total) ** 2 if variance > 0 else df)
 
     def _limits_of_scores(self, quantile: float) -> tuple[Floats, Floats]:
         terms = self._terms
         low, high = wilson_limits(terms.values, quantile**2 / terms.n)
+        for row, part in enumerate(self.parts):
+            if part.score.limits:
+                low[row], high[row] = part.score.limits(quantile)
         if any(part.scale for part in self.parts):
             low = np.array([_scaled(part.scale, end) for part, end in zip(self.parts, low, strict=True)])
             high = np.array([_scaled(part.scale, end) for part, end in zip(self.parts, high, strict=True)])
@@ -273,6 +293,9 @@ class Figure:
         ways = []
         for sign in (1, -1):
             moved = np.where(rises, down, up) if sign > 0 else np.where(rises, up, down)
+            if not np.isfinite(moved).all():
+                ways.append(np.inf)
+                continue
             square = float(moved @ self._joint @ moved)
             for paired in self._paired:
                 least = paired.weight * _least_reach(sign * paired.difference, quantile**2 / paired.n)
@@ -332,7 +355,6 @@ class Figure:
 
     def _tail(self, side: int, apart: float, df: float, training: float) -> float:
         """Return the probability beyond the quantile at which the limit on one side lies ``apart`` from the figure."""
-        from scipy.optimize import brentq
         from scipy.special import stdtr
 
         def beyond(quantile: float) -> float:
@@ -341,7 +363,7 @@ class Figure:
         most = 2.0
         while beyond(most) < 0 and most < _FURTHEST:
             most *= 2
-        quantile = most if beyond(most) < 0 else brentq(beyond, 0.0, most, xtol=1e-7, rtol=1e-7)
+        quantile = most if beyond(most) < 0 else _root(beyond, most)
         return float(stdtr(min(df, 1e9), -quantile))
 
     def p_value(self, null: float = 0.0, *, recipes: bool = False) -> float:
@@ -372,6 +394,21 @@ class Figure:
         """Return the standard error over test texts: half the interval over its quantile, before it is cut."""
         quantile = float(student(self.df))
         return sum(self._ways(quantile)) / 2 / quantile
+
+
+def _root(rising: Callable[[float], float], high: float) -> float:
+    """Find where a rising function that is below 0 at 0 and not at ``high`` is 0 (false position, Illinois)."""
+    low, below, above = 0.0, rising(0.0), rising(high)
+    while high - low > 1e-8 * high and below < 0 < above:
+        middle = (low * above - high * below) / (above - below)
+        here = rising(middle)
+        if abs(here) < 1e-12:
+            return middle
+        if here < 0:
+            low, below, above = middle, here, above / 2
+        else:
+            high, above, below = middle, here, below / 2
+    return high
 
 
 UNKNOWN = Figure()
@@ -456,11 +493,16 @@ def largest_limits(figures: Sequence[Figure]) -> tuple[float, float]:
     return max(low), max(high)
 
 
-def estimate(figure: Figure) -> Estimate:
-    """Return a figure as the shape of scores has it."""
-    return Estimate(
-        value=none_if_nan(figure.value), low=figure.low, high=figure.high, no_interval=figure.no_interval or None
-    )
+def estimate(figure: Figure, *, recipes: bool = False) -> Estimate:
+    """Return a figure as the shape of scores has it.
+
+    Args:
+        figure: the figure.
+        recipes: whether its interval is over training runs, too; it has none where these were not measured.
+    """
+    total = total_interval(figure) if recipes else None
+    low, high = (figure.low, figure.high) if not recipes else (total.low, total.high) if total else (None, None)
+    return Estimate(value=none_if_nan(figure.value), low=low, high=high, no_interval=figure.no_interval or None)
 
 
 def estimates(figures: Mapping[str, Figure]) -> dict[str, Estimate]:
@@ -537,4 +579,37 @@ def none_if_nan(value: float | Floats) -> float | None:
 
 def without_runs(figure: Figure) -> Figure:
     """Return a figure whose training variance is not measured."""
-    return Figure(tuple(part._replace(score=replace(part.score, runs=None)) for part in figure.parts), figure.bounds)
+    return _with_runs(figure, lambda _: None)
+
+
+def as_it_is(figure: Figure) -> Figure:
+    """Return a figure that is of the trained model as it is, in sums with recipes too."""
+    return _with_runs(figure, lambda _: Runs(None, (), np.zeros(0), np.zeros((0, 0))))
+
+
+def runs_of_other_texts(figure: Figure, shared: float) -> Figure:
+    """Return a figure whose training variance is over other train texts, of runs that each drew theirs from the same.
+
+    Runs that draw n of N texts with replacement differ as if by n texts each, and what the N texts themselves are moves
+    them all alike by n / N of that variance. So the mean of k runs has 1 + k n / N times the variance that k runs show,
+    and the runs are moved apart by the root of it (to first order; Efron 1979, the bootstrap).
+
+    Args:
+        figure: scores of runs.
+        shared: n / N, above 0.
+    """
+
+    def moved_apart(runs: Runs | None) -> Runs | None:
+        if runs is None or not runs.seeds:
+            return runs
+        root = np.sqrt(1 + len(runs.seeds) * shared)
+        middle, groups = runs.values.mean(), runs.influences.mean(axis=1, keepdims=True)
+        values, influences = middle + root * (runs.values - middle), groups + root * (runs.influences - groups)
+        return runs._replace(values=values, influences=influences)
+
+    return _with_runs(figure, moved_apart)
+
+
+def _with_runs(figure: Figure, changed: Callable[[Runs | None], Runs | None]) -> Figure:
+    parts = (part._replace(score=replace(part.score, runs=changed(part.score.runs))) for part in figure.parts)
+    return Figure(tuple(parts), figure.bounds)

@@ -1,4 +1,4 @@
-"""Tests of whether scores and drops by domain keep limits fixed beforehand: what ``shiftbench gate`` checks.
+"""Tests of whether scores, drops and losses by domain keep limits fixed beforehand: what ``shiftbench gate`` checks.
 
 Each limit of each domain is tested from both sides. It is *broken* where the test excludes that it is kept, corrected
 over all tests of the gate (Holm): with 20 domains exactly at the limit an uncorrected gate would fail most of the time.
@@ -19,7 +19,7 @@ from shiftbench.metrics.comparison import holm
 from shiftbench.metrics.limits import exact_p
 from shiftbench.scoring.scores.figures import Figure, difference, mean, none_if_nan
 from shiftbench.scoring.scores.non_inferiority import AT_CHANCE
-from shiftbench.scoring.scores.values import TaskValues
+from shiftbench.scoring.scores.values import Cell, Floats, TaskValues
 from shiftbench.validation.report import InvalidInput, Problem
 
 LEVEL = 0.05
@@ -27,6 +27,8 @@ LEVEL = 0.05
 LIMITS = ("max_drop", "min_score", "max_regression")
 Outcome = Literal["broken", "kept", "cannot tell"]
 LimitName = Literal["max_drop", "min_score", "max_regression"]
+_SAME = 1e-12
+"""Losses up to this are rounding."""
 
 
 class Limits(NamedTuple):
@@ -179,6 +181,36 @@ def drop_tests(
     away = [domain for domain in domains if domain not in homes]
     drops = {domain: difference(own, values.figure(metric, (source, domain))) for domain in away}
     return [check_above("max_drop", domain, limit, drop, reason) for domain, drop in drops.items()]
+
+
+def regression_tests(
+    old: TaskValues, new: TaskValues, sources: tuple[str, str], domains: Sequence[str], limit: float
+) -> list[LimitTest]:
+    """Test on each domain whether the old score less the new one, paired on the same texts, is at most a limit.
+
+    Args:
+        old: the baseline's scores of the task.
+        new: those of the predictions to test.
+        sources: what the models of the old and of the new were trained on, as predictions name it.
+        domains: the test domains; both must have predictions there.
+        limit: a fraction in [0, 1).
+    """
+    return [_check_loss(old, new, [(source, domain) for source in sources], limit) for domain in domains]
+
+
+def _check_loss(old: TaskValues, new: TaskValues, cells: Sequence[Cell], limit: float) -> LimitTest:
+    sides = list(zip((old, new), cells, strict=True))
+    before, after = (values.figure(values.info.metric, cell) for values, cell in sides)
+    loss = check_above("max_regression", cells[0][1], limit, difference(before, after))
+    if loss.value is None or abs(loss.value) > _SAME or not np.allclose(*(_text_scores(*side) for side in sides)):
+        return loss
+    return loss.model_copy(update={"p_broken": 1.0, "p_kept": 0.0, "reason": None})  # however few the texts are
+
+
+def _text_scores(values: TaskValues, cell: Cell) -> Floats:
+    target = values.targets[cell[1]]
+    runs = target.of_source(cell[0])
+    return np.asarray(target.outcomes.example_scores[[runs[run] for run in values.averaged_runs(*cell)]].mean(axis=0))
 
 
 def check_score(score: Figure, domain: str, limit: float) -> LimitTest:

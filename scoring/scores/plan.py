@@ -1,37 +1,32 @@
 """Detectable drops before any model is trained: the smallest ones, and the runs or texts that they take.
 
 The sizes come from a dataset folder, what models do from assumptions: typed, or measured on an earlier prediction file.
-Everything is computed from standard errors (``shiftbench.metrics.power``); nothing depends on a drop that
-was seen.
+Each drop is solved for with the engine's own test (``shiftbench.scoring.scores.planned``).
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pydantic
-from shiftbench.metrics.wilson import effective_n, intraclass_correlation, run_moments
-from shiftbench.scoring.scores.intervals import smallest_drop
 
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.metrics.crossed import MIN_RUNS
 from shiftbench.metrics.depth import effective_size
-from shiftbench.metrics.power import (
-    EvaluationSet,
-    Variance,
-    mean_drop_variance,
-    minimum_detectable,
-    source_drop_variance,
-    target_drop_variance,
-)
+from shiftbench.metrics.precision import MIN_RUNS, group_influences
 from shiftbench.scoring.scores.outcomes import TargetRuns, target_runs
+from shiftbench.scoring.scores.planned import Cell, Design, TestSet
 from shiftbench.scoring.scores.score import checked_predictions
-from shiftbench.scoring.scores.shape import DetectableDrop
 from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice
 
+OVER_TEXTS = ("accuracy", "exact_match", "token_f1")
+"""Metrics that are planned for as the share of texts that are right; token F1 varies a little less."""
+OVER_CLASSES = "macro_f1"
+_NOT_PLANNED = (
+    "of an earlier run of any model, `shiftbench score --predictions FILE` prints the smallest detectable drops"
+)
 WANTED = (0.01, 0.02, 0.05)
 """Drops for which the needed runs and texts are listed."""
 _MOST_RUNS = 1_000
@@ -42,9 +37,11 @@ class Assumptions(pydantic.BaseModel):
     """The assumptions on the models to be trained; all are fractions.
 
     Attributes:
-        accuracy: mean score of a text.
+        accuracy: mean score of a text at home; of macro-F1 the share of each class's texts that is right.
         discordance: share of texts that one of two models has right and the other wrong.
-        icc: intra-class correlation of scores within a group of texts (premise, document).
+        icc: intra-class correlation of scores within a group of texts (premise, document); the mean over test sets
+            where it was measured.
+        icc_of: of each test set on which it was measured, by domain; empty where it was typed.
         run_sd: standard deviation of a model's score over training runs.
         measured_on: the prediction file that they were measured on; None where all were typed.
     """
@@ -52,6 +49,7 @@ class Assumptions(pydantic.BaseModel):
     accuracy: float = pydantic.Field(default=0.75, ge=0, le=1)
     discordance: float = pydantic.Field(default=0.25, ge=0, le=1)
     icc: float = pydantic.Field(default=0.05, ge=0, le=1)
+    icc_of: dict[str, float] = {}
     run_sd: float = pydantic.Field(default=0.01, ge=0, lt=1)
     measured_on: str | None = None
 
@@ -68,7 +66,7 @@ def parse_assumptions(typed: Sequence[str]) -> dict[str, float]:
     for each in typed:
         name, _, value = each.partition("=")
         cure = "give NAME=VALUE: accuracy, discordance or icc from 0 to 1, or run_sd from 0 to below 1"
-        if name not in Assumptions.model_fields or name == "measured_on":
+        if name not in Assumptions.model_fields or name in ("measured_on", "icc_of"):
             raise UnknownChoice(Problem("there is no such assumption", "--assume", repr(name), cure))
         try:
             given[name] = getattr(Assumptions.model_validate({name: value}), name)
@@ -77,17 +75,26 @@ def parse_assumptions(typed: Sequence[str]) -> dict[str, float]:
     return given
 
 
-class PlannedDrop(DetectableDrop):
-    """The smallest true drop of one figure that will be found.
+class PlannedDrop(pydantic.BaseModel):
+    """The smallest true drop of one figure that four studies of five find.
 
     Attributes:
         figure: ``SD``, ``TD`` or ``average drop``.
         source, target: of a shift; None for the average.
+        models: of these trained models, a fraction; None where there is no interval or even the largest drop is missed.
+        models_corrected: with the level shared by all shifts of the task.
+        recipe, recipe_corrected: over training runs, too; None also with fewer than 5 runs.
+        no_interval: why the test sets allow none.
     """
 
     figure: str
     source: str | None = None
     target: str | None = None
+    models: float | None
+    models_corrected: float | None
+    recipe: float | None
+    recipe_corrected: float | None
+    no_interval: str | None = None
 
 
 class Need(pydantic.BaseModel):
@@ -109,10 +116,11 @@ class Need(pydantic.BaseModel):
 class TaskPlan(pydantic.BaseModel):
     """The detectable drops of a task.
 
-    ``test_texts`` are each domain's texts, ``assumed`` the assumptions on its models.
+    ``test_texts`` are each domain's texts, ``assumed`` the assumptions on its models, ``metric`` is what drops.
     """
 
     task: str
+    metric: str
     test_texts: dict[str, int]
     assumed: Assumptions
     detectable: tuple[PlannedDrop, ...]
@@ -120,11 +128,15 @@ class TaskPlan(pydantic.BaseModel):
 
 
 class DetectionPlan(pydantic.BaseModel):
-    """The drops that a benchmark can detect with so many training runs of each source domain."""
+    """The drops that a benchmark can detect with so many training runs of each source domain.
+
+    ``not_planned`` has the metric of each task whose drops cannot be planned, by task.
+    """
 
     data: str
     runs: int
     tasks: tuple[TaskPlan, ...]
+    not_planned: dict[str, str] = {}
 
 
 def plan(
@@ -147,20 +159,31 @@ def plan(
     Returns: the plan of each task with test texts in two domains, trainable ones among them.
     Raises: InvalidInput when there is no such task, none can be planned, or ``like`` does not fit the folder.
     """
-    measured = _measure(like, folder, encoder) if like else {}
     names = [task] if task else list(folder.manifest.tasks)
+    metrics = {name: folder.task(name).metric for name in names}
+    refused = {name: metric for name, metric in metrics.items() if metric not in (*OVER_TEXTS, OVER_CLASSES)}
+    names = [name for name in names if name not in refused]
+    if not names:
+        what = (
+            f"drops of {', '.join(dict.fromkeys(refused.values()))} cannot be planned, as their variance is not known"
+        )
+        raise InvalidInput(Problem(what, str(folder.path), ", ".join(refused), _NOT_PLANNED))
+    measured = _measure(like, folder, encoder) if like else {}
     tasks = []
     for name in names:
         shifts = _shifts(folder.task(name))
         if not shifts:
             continue
         origin = like.name if like and name in measured else None
-        assumed = Assumptions.model_validate({**measured.get(name, {}), **(typed or {}), "measured_on": origin})
+        given = {**measured.get(name, {}), **(typed or {}), "measured_on": origin}
+        if typed and "icc" in typed:
+            given["icc_of"] = {}
+        assumed = Assumptions.model_validate(given)
         tasks.append(_plan_task(folder, name, shifts, assumed, runs))
     if not tasks:
         what, cure = "no task here has a train split and test texts of another domain", "build one with two domains"
         raise InvalidInput(Problem(what, str(folder.path), ", ".join(names), cure))
-    return DetectionPlan(data=folder.content_hash, runs=runs, tasks=tuple(tasks))
+    return DetectionPlan(data=folder.content_hash, runs=runs, tasks=tuple(tasks), not_planned=refused)
 
 
 def _shifts(info: TaskInfo) -> list[tuple[str, str]]:
@@ -175,139 +198,110 @@ def _shifts(info: TaskInfo) -> list[tuple[str, str]]:
 def _plan_task(
     folder: DatasetFolder, name: str, shifts: list[tuple[str, str]], assumed: Assumptions, runs: int
 ) -> TaskPlan:
-    sets = _test_sets(folder, name, assumed.icc)
-    figures = _Figures(shifts, sets, assumed)
-    detectable = [
-        _planned_drop(figure, (source, target), variance, runs, figures.n_tests(figure))
-        for figure, source, target, variance in figures.all()
+    sets = _test_sets(folder, name, assumed)
+    designs = _designs(shifts, sets, assumed)
+    drops = [
+        _planned_drop(figure, shift, design, runs, len(shifts) if shift else 1) for figure, shift, design in designs
     ]
     return TaskPlan(
         task=name,
-        test_texts={domain: test_set.n for domain, test_set in sets.items()},
+        metric=folder.task(name).metric,
+        test_texts={domain: round(test_set.n) for domain, test_set in sets.items()},
         assumed=assumed,
-        detectable=tuple(detectable),
-        needs=tuple(_needs(figures, runs)),
+        detectable=tuple(drops),
+        needs=tuple(_needs([(drop, design) for drop, (*_, design) in zip(drops, designs, strict=True)], runs)),
     )
 
 
-def _test_sets(folder: DatasetFolder, task: str, icc: float) -> dict[str, EvaluationSet]:
-    rows = folder.test(task, columns=["id", "domain", "group"])
+def _test_sets(folder: DatasetFolder, task: str, assumed: Assumptions) -> dict[str, TestSet]:
+    """Count the texts of each class in each group; scores that are means over texts have one class."""
+    label = [pl.col("label") if folder.task(task).metric == OVER_CLASSES else pl.lit(0).alias("label")]
+    rows = folder.test(task).select("domain", "group", *label)
     test_sets = {}
     for (domain,), part in rows.group_by("domain", maintain_order=True):
-        sizes = part.group_by("group").len()["len"].to_numpy()
-        test_sets[str(domain)] = EvaluationSet(
-            len(part), effective_n(len(part), effective_size(sizes), icc), len(sizes)
-        )
+        groups, classes = (part[name].rank("dense").to_numpy() - 1 for name in ("group", "label"))
+        sizes = np.zeros((classes.max() + 1, groups.max() + 1))
+        np.add.at(sizes, (classes, groups), 1)
+        test_sets[str(domain)] = TestSet(str(domain), sizes, assumed.icc_of.get(str(domain), assumed.icc))
     return test_sets
 
 
-VarianceAtRuns = Callable[[int], Variance]
-"""A function from number of runs to the variance with training; 0 runs leave training out."""
+Shift = tuple[str, str]
 
 
-class _Figures:
-    """The figures of one task with their variances."""
+def _designs(
+    shifts: Sequence[Shift], sets: dict[str, TestSet], assumed: Assumptions
+) -> list[tuple[str, Shift | None, Design]]:
+    """List each figure's name, its shift (none for the average drop) and its design."""
 
-    def __init__(self, shifts: Sequence[tuple[str, str]], sets: dict[str, EvaluationSet], assumed: Assumptions) -> None:
-        self.shifts, self.sets, self.assumed = shifts, sets, assumed
+    def design(cells: Sequence[Cell]) -> Design:
+        return Design(tuple(cells), assumed.accuracy, assumed.discordance, assumed.run_sd)
 
-    def all(self) -> Iterator[tuple[str, str | None, str | None, VarianceAtRuns]]:
-        """List each figure with its source, its target and its variance."""
-        for source, target in self.shifts:
-            yield "SD", source, target, self.source_drop(self.sets[source], self.sets[target])
-            yield "TD", source, target, self.target_drop(self.sets[target])
-        yield "average drop", None, None, self.average()
-
-    def n_tests(self, figure: str) -> int:
-        """Count the tests that a figure's level is shared by."""
-        return 1 if figure == "average drop" else len(self.shifts)
-
-    def source_drop(self, source: EvaluationSet, target: EvaluationSet) -> VarianceAtRuns:
-        return lambda runs: source_drop_variance(source, target, self.assumed.accuracy, *self._run_part(runs))
-
-    def target_drop(self, target: EvaluationSet) -> VarianceAtRuns:
-        return lambda runs: target_drop_variance(target, self.assumed.discordance, *self._run_part(runs))
-
-    def average(self) -> VarianceAtRuns:
-        """Compute the variance of the average drop of the grid, or of the shifts from the one source."""
-        sources = list(dict.fromkeys(source for source, _ in self.shifts))
-        if len(sources) > 1 and len(self.shifts) == len(sources) * (len(sources) - 1):
-            return lambda runs: mean_drop_variance(
-                [self.sets[name] for name in sources], self.assumed.discordance, *self._run_part(runs)
-            )
-        return lambda runs: _mean_of_source_drops(self.sets, self.shifts, self.assumed.accuracy, *self._run_part(runs))
-
-    def median(self, figure: str, runs: int) -> float:
-        """Compute the figure's median minimum detectable drop."""
-        mine = [of(runs) for name, *_, of in self.all() if name == figure]
-        return float(np.median([minimum_detectable(each.se, each.dof) for each in mine]))
-
-    def resized(self, texts: int) -> "_Figures":
-        """Return the figures with so many test texts a domain, in groups as large as here."""
-        return _Figures(self.shifts, {name: _resized(part, texts) for name, part in self.sets.items()}, self.assumed)
-
-    def _run_part(self, runs: int) -> tuple[float, int]:
-        return (self.assumed.run_sd, runs) if runs else (0.0, 1)
-
-
-def _resized(test_set: EvaluationSet, texts: int) -> EvaluationSet:
-    """Return a test set of so many texts whose groups are as large."""
-    share = texts / test_set.n
-    return EvaluationSet(texts, test_set.effective_n * share, max(2, round(test_set.groups * share)))
-
-
-def _mean_of_source_drops(
-    sets: dict[str, EvaluationSet], shifts: Sequence[tuple[str, str]], accuracy: float, run_sd: float, runs: int
-) -> Variance:
-    """Compute the variance of mean SS - ST over shifts that form no complete grid, so that test sets recur."""
-    weight: dict[tuple[str, str], float] = {}
+    found: list[tuple[str, Shift | None, Design]] = []
     for source, target in shifts:
-        weight[source, source] = weight.get((source, source), 0.0) + 1 / len(shifts)
-        weight[source, target] = -1 / len(shifts)
-    v = accuracy * (1 - accuracy)
-    parts = [(v * weight[cell] ** 2 / sets[cell[1]].effective_n, max(sets[cell[1]].groups - 1, 1)) for cell in weight]
-    texts = sum(part for part, _ in parts)
-    dof = texts**2 / sum(part**2 / freedom for part, freedom in parts)
-    if run_sd == 0:
-        return Variance(texts, dof)
-    training = run_sd**2 * sum(each**2 for each in weight.values()) / runs
-    return Variance(texts, dof, training, len({source for source, _ in shifts}) * (runs - 1.0))
+        away = Cell(-1.0, source, sets[target])
+        found.append(
+            ("SD", (source, target), design([Cell(1.0, source, sets[source]), away._replace(home=sets[source])]))
+        )
+        found.append(
+            ("TD", (source, target), design([Cell(1.0, target, sets[target]), away._replace(home=sets[target])]))
+        )
+    sources = list(dict.fromkeys(source for source, _ in shifts))
+    is_grid = len(sources) > 1 and len(shifts) == len(sources) * (len(sources) - 1)
+    shares = [sum(source == each for each, _ in shifts) / len(shifts) for source in sources]
+    cells = [Cell(share, source, sets[source]) for source, share in zip(sources, shares, strict=True)]
+    for source, target in shifts:
+        cells.append(Cell(-1 / len(shifts), source, sets[target], sets[target if is_grid else source]))
+    return [*found, ("average drop", None, design(cells))]
 
 
-def _planned_drop(
-    figure: str, shift: tuple[str | None, str | None], variance: VarianceAtRuns, runs: int, n_tests: int
-) -> PlannedDrop:
-    recipe = variance(runs) if runs >= MIN_RUNS else None
-    smallest = smallest_drop(variance(0), recipe, n_tests)
-    return PlannedDrop(figure=figure, source=shift[0], target=shift[1], **dict(smallest))
+def _planned_drop(figure: str, shift: Shift | None, design: Design, runs: int, n_tests: int) -> PlannedDrop:
+    source, target = shift or (None, None)
+    known = runs if runs >= MIN_RUNS else None
+    alone, corrected = (
+        (design.smallest_drop(n), None if known is None else design.smallest_drop(n, known)) for n in (1, n_tests)
+    )
+    return PlannedDrop(
+        figure=figure, source=source, target=target, models=alone[0], models_corrected=corrected[0], recipe=alone[1],
+        recipe_corrected=corrected[1], no_interval=design.no_interval,
+    )  # fmt: skip
 
 
-def _needs(figures: _Figures, runs: int) -> Iterator[Need]:
+def _needs(planned: Sequence[tuple[PlannedDrop, Design]], runs: int) -> Iterator[Need]:
     # Below 5 runs the question is about the trained models, of which only the texts vary.
-    planned = runs if runs >= MIN_RUNS else 0
+    counted = runs if runs >= MIN_RUNS else 0
     for figure in ("SD", "TD", "average drop"):
-        at_runs = partial(figures.median, figure)
+        mine = [
+            (np.inf if drop.models is None else drop.models, each) for drop, each in planned if drop.figure == figure
+        ]
+        _, design = sorted(mine, key=lambda item: item[0])[(len(mine) - 1) // 2]
         for drop in WANTED:
-            enough_runs = _smallest(at_runs, drop, MIN_RUNS, _MOST_RUNS)
-            enough_texts = _smallest(partial(_at_texts, figures, figure, planned), drop, _LEAST_TEXTS, _MOST_TEXTS)
+
+            def at_runs(n: int, design: Design = design, drop: float = drop) -> bool:
+                return design.finds(drop, runs=n)
+
+            def at_texts(n: int, design: Design = design, drop: float = drop) -> bool:
+                return design.of_size(n).finds(drop, runs=counted)
+
+            enough_runs = _smallest(at_runs, MIN_RUNS, _MOST_RUNS)
+            enough_texts = _smallest(at_texts, _LEAST_TEXTS, _MOST_TEXTS)
             yield Need(figure=figure, drop=drop, runs=enough_runs, texts=enough_texts)
 
 
-def _at_texts(figures: _Figures, figure: str, runs: int, texts: int) -> float:
-    return figures.resized(texts).median(figure, runs)
-
-
-def _smallest(function: Callable[[int], float], wanted: float, low: int, high: int) -> int | None:
-    """Find the smallest number at which a falling function is at most ``wanted``; None where ``high`` is not enough."""
-    if function(high) > wanted:
+def _smallest(is_enough: Callable[[int], bool], low: int, high: int) -> int | None:
+    """Find the smallest number from which on it is enough; None where ``high`` is not."""
+    if not is_enough(high):
         return None
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if function(middle) <= wanted else (middle + 1, high)
+        low, high = (low, middle) if is_enough(middle) else (middle + 1, high)
     return low
 
 
-def _measure(path: Path, folder: DatasetFolder, encoder: Encoder | None) -> dict[str, dict[str, float]]:
+Measured = dict[str, float | dict[str, float]]
+
+
+def _measure(path: Path, folder: DatasetFolder, encoder: Encoder | None) -> dict[str, Measured]:
     """Measure assumptions on a prediction file, by task; those that the file cannot show are left out."""
     folder.refuse_withheld()
     predictions = checked_predictions(path, folder)
@@ -317,9 +311,12 @@ def _measure(path: Path, folder: DatasetFolder, encoder: Encoder | None) -> dict
     }
 
 
-def _measured(targets: Sequence[TargetRuns]) -> dict[str, float]:
+def _measured(targets: Sequence[TargetRuns]) -> Measured:
     scores = [runs.outcomes.example_scores for runs in targets]
-    measured = {"accuracy": float(np.mean([each.mean() for each in scores]))}
+    at_home = [
+        each[rows].mean() for each, runs in zip(scores, targets, strict=True) if (rows := runs.of_source(runs.target))
+    ]
+    measured: Measured = {"accuracy": float(np.mean(at_home or [each.mean() for each in scores]))}
     first = [[runs.of_source(source)[0] for source in dict.fromkeys(name for name, _ in runs.runs)] for runs in targets]
     differ = [
         float(((each[a] - each[b]) ** 2).mean())
@@ -334,14 +331,29 @@ def _measured(targets: Sequence[TargetRuns]) -> dict[str, float]:
         for source in {name for name, _ in runs.runs}
         if len(mine := runs.of_source(source)) > 1
     ]
-    sums = [run_moments(each, runs.groups) for each, runs in zip(scores, targets, strict=True)]
-    grouped = [each for each in sums if 1 < each.n_groups < each.n]
+    correlations = {
+        runs.target: correlation for runs in targets if (correlation := correlation_within_groups(runs)) is not None
+    }
     if differ:
         measured["discordance"] = float(np.mean(differ))
     if deviations:
         measured["run_sd"] = float(np.sqrt(np.mean(deviations)))
-    if grouped:
-        measured["icc"] = intraclass_correlation(
-            [each.of([run]) for each in grouped for run in range(len(each.totals))]
-        )
+    if correlations:
+        measured |= {"icc": float(np.mean(list(correlations.values()))), "icc_of": correlations}
     return measured
+
+
+def correlation_within_groups(runs: TargetRuns) -> float | None:
+    """Return the correlation that a test set's own design effect comes to, in [0, 1]; None without groups of several.
+
+    Args:
+        runs: of the test set, whose texts' scores' variances are averaged.
+    """
+    scores, groups = runs.outcomes.example_scores, runs.groups
+    sizes = np.bincount(groups)
+    if not 1 < sizes.size < groups.size:
+        return None
+    moved = (scores - scores.mean(axis=1, keepdims=True)) / groups.size
+    least, variance = (moved**2).sum(), (group_influences(moved, groups) ** 2).sum()
+    mean_group = groups.size / effective_size(sizes)
+    return float(np.clip((variance / least - 1) / (mean_group - 1), 0.0, 1.0)) if least > 0 else None

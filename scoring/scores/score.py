@@ -14,6 +14,7 @@ from shiftbench.builders.cache import cache_folder
 from shiftbench.builders.encoder import Encoder, machine_encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.depth import LAMBDAS
+from shiftbench.scoring.scores.calibration import add_confidence
 from shiftbench.scoring.scores.controls import add_annotators, add_controls
 from shiftbench.scoring.scores.floors import mark_floors
 from shiftbench.scoring.scores.non_inferiority import add_non_inferiority, refuse_margin
@@ -41,6 +42,7 @@ SCORE_COLUMNS = pl.Schema(
         "value": pl.Float64(),
         "n": pl.Int64(),
         "replicates": pl.List(pl.Float32),
+        "df": pl.Float64(),
     }
 )
 """The long table: one score of one run (task, source, target, seed) a row, sorted by the first five columns.
@@ -52,6 +54,7 @@ SCORE_COLUMNS = pl.Schema(
 - ``replicates``: of the primary metric, ``N_STORED`` times the score with each group's influence added or taken away at
   random, the same signs for every entry; null for other metrics, and where the score has no interval (fewer than 5
   effective groups, say): then ranks made of it have none either.
+- ``df``: degrees of freedom of the score's variance over test texts; null where there are no replicates.
 
 Nothing else is null.
 """
@@ -227,10 +230,10 @@ def score_predictions(
     scores = summarise_values(values_by_task, folder, subset, pinned, encoder_name(encoder))
     scores = add_controls(mark_floors(scores, folder, predictions), folder, values_by_task)
     scores = add_non_inferiority(add_annotators(scores, folder), values_by_task, margin)
-    return Scored(table, scores)
+    return Scored(table, add_confidence(scores, predictions, values_by_task, folder))
 
 
-Row = tuple[str, str, str, int, str, float, int, list[float] | None]
+Row = tuple[str, str, str, int, str, float, int, list[float] | None, float | None]
 _SIGNS = 5
 
 
@@ -243,15 +246,16 @@ def _long_rows(values: TaskValues) -> Iterator[Row]:
             n = values.texts_left[source, target][metric.rpartition("@")[2]] if "@" in metric else None
             is_primary = metric == values.info.metric
             drawn = replicates_of.get((source, target)) if is_primary else None
+            df = None if drawn is None else values.figure(metric, (source, target)).df
             for run, (seed, score) in enumerate(zip(seeds, scores, strict=True)):
                 rows = values.rows[source, target] if n is None else n
                 replicates = None if drawn is None else drawn[:, run].tolist()
-                yield (values.name, source, target, seed, metric, float(score), rows, replicates)
+                yield (values.name, source, target, seed, metric, float(score), rows, replicates, df)
     for (source, target), by_lambda in values.effective_n.items():
         for lambda_ in map(str, LAMBDAS):
             for seed in values.seeds[source, target]:
                 n = values.texts_left[source, target][lambda_]
-                yield (values.name, source, target, seed, f"effective_n@{lambda_}", by_lambda[lambda_], n, None)
+                yield (values.name, source, target, seed, f"effective_n@{lambda_}", by_lambda[lambda_], n, None, None)
 
 
 def _replicates(values: TaskValues) -> dict[Cell, NDArray[np.float32]]:

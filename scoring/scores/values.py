@@ -126,6 +126,20 @@ class TaskValues:
         names = [f"{name}@{each}" for each in LAMBDAS] if lambda_ else [name]
         self._figures |= {(each, cell): single(score) for each, score in zip(names, sampled, strict=True)}
 
+    def weighted(self, cell: Cell, weights: Floats) -> Figure:
+        """Return the primary score with weights of the texts, averaged over runs; unknown without predictions.
+
+        Args:
+            cell: source and target.
+            weights: of the target's texts in order of their ids, at least 0, shape (n,).
+        """
+        if cell not in self.rows:
+            return UNKNOWN
+        target = self.targets[cell[1]]
+        runs = target.of_source(cell[0])
+        chosen = [runs[run] for run in self.averaged_runs(*cell)]
+        return single(sampled_scores(target, chosen, self.info.metric, weights[None])[0])
+
     def run_influences(self, cell: Cell) -> Floats:
         """Return what each group moves the primary score of each run by, shape (n_groups, n_runs)."""
         target = self.targets[cell[1]]

@@ -2,6 +2,7 @@
 
 Where every domain has train rows they are trained on those. Otherwise, as with one CSV of test texts, a domain's texts
 are dealt by group into ``FOLDS`` parts, and each part is predicted by a probe that was trained on the others.
+Each is trained ``TRAININGS`` times, on texts drawn anew: verdicts are about probes, not about one training's luck.
 """
 
 import logging
@@ -21,7 +22,7 @@ from shiftbench.validation.report import InvalidInput, Problem, counted
 from shiftbench.validation.vocabulary import TaskKind
 
 log = logging.getLogger(__name__)
-FOLDS = 5
+FOLDS = TRAININGS = 5
 MIN_TEXTS = 100
 """Texts of a domain below which no probe is trained on it: it would tell its size, not the domain's difficulty."""
 MAX_TEXTS = 5_000
@@ -64,18 +65,29 @@ def run_probes(data: CheckData, encoder: Encoder, seed: int = 0) -> Probes:
         "TF-IDF + LR": lambda rows, seed: tfidf_lr.classifier(rows, info.inputs, seed),
         "frozen embeddings + LR": lambda rows, seed: sbert_lr.classifier(rows, encoder, info.inputs, seed),
     }
-    samples = [part.train.sample(n_train, seed=int(rng.integers(2**31))) for part in parts]
+    runs = [(part, number, _draw(part.train, n_train, rng)) for part in parts for number in range(TRAININGS)]
     names = dict(enumerate(info.labels))
     predictions = []
     for name, fit in fits.items():
         frames = []
-        for part, sample in zip(progress(parts, desc=name, unit="model"), samples, strict=True):
-            codes, _ = fit(sample, seed).predict(part.test)
+        for part, number, drawn in progress(runs, desc=name, unit="model"):
+            codes, _ = fit(drawn, seed).predict(part.test)
             predicted = pl.Series("prediction", codes).replace_strict(names, return_dtype=pl.String)
-            frames.append(part.test.select("domain", "id").with_columns(predicted))
-        predictions.append(ProbePredictions(name, n_train, pl.concat(frames)))
-    log.info("probes: trained on %s of each domain", counted(n_train, "text"))
+            frames.append(part.test.select("domain", "id", seed=pl.lit(number, pl.Int64)).with_columns(predicted))
+        n_texts = {part.domain: len(part.train) for part in parts}
+        predictions.append(ProbePredictions(name, n_train, pl.concat(frames), n_texts))
+    log.info("probes: trained on %s of each domain, %d times", counted(n_train, "text"), TRAININGS)
     return Probes(tuple(predictions), without)
+
+
+def _draw(rows: pl.DataFrame, n: int, rng: np.random.Generator) -> pl.DataFrame:
+    """Draw n rows by whole groups with replacement, the last group cut off; drawn again where all have one label."""
+    while True:
+        rows = rows[rng.permutation(len(rows))]
+        numbers = rows.with_row_index("number").group_by("group", maintain_order=True).agg("number")["number"]
+        drawn = rows[numbers.gather(rng.integers(len(numbers), size=n)).explode().head(n)]
+        if drawn["label"].n_unique() > 1:
+            return drawn
 
 
 def _split_domains(data: CheckData, rng: np.random.Generator) -> tuple[list[_Part], dict[str, str]]:

@@ -40,8 +40,6 @@ def claim_of_files(
     data: Path,
     *,
     task: str | None,
-    n_swaps: int,
-    seed: int,
     margin: float | None,
     entries: Sequence[ClaimedEntry] | None = None,
 ) -> Claim:
@@ -52,8 +50,6 @@ def claim_of_files(
         files: at least two.
         data: the dataset's path as it was typed.
         task: compare on this task alone; None takes all.
-        n_swaps: random swaps of each test set.
-        seed: seed of the swaps.
         margin: test, too, whether differences lie within this fraction.
         entries: what the claim says of the files; by default their paths and checksums.
     Raises: InvalidInput when a file is not sound or no shift is shared.
@@ -71,7 +67,7 @@ def claim_of_files(
         )
         for file in files
     ]
-    pairs = compare_first(entrants, task=task, n_swaps=n_swaps, seed=seed, margin=margin)
+    pairs = compare_first(entrants, task=task, margin=margin)
     if entries is None:
         entries = [ClaimedEntry(name=each.name, file=str(each.path), sha256=file_sha256(each.path)) for each in files]
     benchmark = opened.folder.manifest.benchmark
@@ -170,7 +166,7 @@ def read_recorded_values(claim: Claim, store: "Store") -> dict[str, ShiftValues]
 
 
 def repeat_claim(claim: Claim, opened: OpenedData, files: Sequence[NamedFile]) -> Claim:
-    """Repeat the tests of a claim on its files, with its settings and seeds.
+    """Repeat the tests of a claim on its files, with its settings.
 
     Args:
         claim: the claim.
@@ -191,8 +187,6 @@ def repeat_claim(claim: Claim, opened: OpenedData, files: Sequence[NamedFile]) -
         files,
         Path(claim.data),
         task=claim.task,
-        n_swaps=first.n_swaps,
-        seed=first.seed,
         margin=first.margin,
         entries=claim.entries,
     )

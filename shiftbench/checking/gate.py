@@ -15,8 +15,6 @@ from shiftbench.builders.building.own_columns import find_kind
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.checking.inputs import prediction_file
 from shiftbench.checking.opened_data import OpenedData, OwnFile, opened_data
-from shiftbench.scoring.comparing.equivalence import regression_tests
-from shiftbench.scoring.comparing.files import Entrant
 from shiftbench.scoring.reports.gate import gate_lines
 from shiftbench.scoring.reports.titles import with_gate_titles
 from shiftbench.scoring.scores.floors import constant_runs, is_at_floor, task_floors
@@ -27,12 +25,12 @@ from shiftbench.scoring.scores.limits import (
     decide,
     drop_tests,
     refuse_limits,
+    regression_tests,
     score_tests,
 )
-from shiftbench.scoring.scores.precision import Precision
-from shiftbench.scoring.scores.replicates import task_values
 from shiftbench.scoring.scores.score import token_encoder
 from shiftbench.scoring.scores.summary import small_domains
+from shiftbench.scoring.scores.values import TaskValues, task_values
 from shiftbench.validation.command_line import as_fraction
 from shiftbench.validation.notices import FormerName
 from shiftbench.validation.plain_console import printed_text
@@ -154,13 +152,13 @@ def run_gate(
         rows, source = _select_source(rows, str(predictions), home)
         homes = _home_domains(opened, rows, source, home, str(predictions)) if limits.max_drop is not None else ()
         name = str(rows["task"][0])
-        tests, left_out = _test_limits(opened, rows, source, homes, limits)
+        values, tests, left_out = _test_limits(opened, rows, source, homes, limits)
         if baseline is not None and limits.max_regression is not None:
             chosen = [domain for domain in rows["target"].unique().sort().to_list() if domain not in left_out]
             old = _select_task(opened.checked(baseline), str(baseline), name)
             old, before = _select_source(old, str(baseline), source)
             tests += _test_regressions(
-                opened, (old, rows), (before, source), chosen, limits.max_regression, str(baseline)
+                opened, old, values, (before, source), chosen, limits.max_regression, str(baseline)
             )
         report = ShownGate(
             predictions=predictions.name,
@@ -291,10 +289,9 @@ def _home_domains(opened: OpenedData, rows: pl.DataFrame, source: str, home: str
 
 def _test_limits(
     opened: OpenedData, rows: pl.DataFrame, source: str, homes: Sequence[str], limits: Limits
-) -> tuple[list[LimitTest], dict[str, int]]:
-    """Test scores and drops; return also the domains that are too small for a decision, with their sizes."""
-    folder, name = opened.folder, str(rows["task"][0])
-    values = task_values(name, rows, folder, opened.subset, encoder=token_encoder(folder))
+) -> tuple[TaskValues, list[LimitTest], dict[str, int]]:
+    """Test scores and drops; return also the scores, and the domains too small for a decision with their sizes."""
+    values = _values(opened, rows)
     targets = sorted({target for _, target in values.rows})
     left_out = small_domains(values.info, targets)
     small_homes = [home for home in homes if home in left_out]
@@ -302,44 +299,47 @@ def _test_limits(
         found = ", ".join(f"{home} has {left_out[home]} test texts" for home in small_homes)
         raise InvalidInput(
             Problem(
-                "the home domain is too small to measure drops from", name, found, "lower --min-texts, or add texts"
+                "the home domain is too small to measure drops from",
+                values.name,
+                found,
+                "lower --min-texts, or add texts",
             )
         )
     kept = [target for target in targets if target not in left_out]
-    precision = Precision(values)
     tests = []
     if limits.min_score is not None:
-        tests += score_tests(precision, source, kept, limits.min_score)
+        tests += score_tests(values, source, kept, limits.min_score)
     if limits.max_drop is not None:
-        low = any(_is_at_chance(opened, rows, precision, source, home) for home in homes)
-        tests += drop_tests(precision, source, homes, kept, limits.max_drop, at_chance=low)
-    return tests, left_out
+        low = any(_is_at_chance(opened, rows, values, source, home) for home in homes)
+        tests += drop_tests(values, source, homes, kept, limits.max_drop, at_chance=low)
+    return values, tests, left_out
 
 
-def _is_at_chance(opened: OpenedData, rows: pl.DataFrame, precision: Precision, source: str, home: str) -> bool:
-    values = precision.values
-    score = precision.figure(values.info.metric, (source, home))
+def _is_at_chance(opened: OpenedData, rows: pl.DataFrame, values: TaskValues, source: str, home: str) -> bool:
+    score = values.figure(values.info.metric, (source, home))
     constant = constant_runs(rows, values.info.kind)
-    runs = values.seeds[source, home]
     floor = task_floors(opened.folder, values.name, opened.subset).get(home)
-    end = float(score.values[0]) if score.low is None else score.low
-    return is_at_floor(end, floor, constant=all((source, home, seed) in constant for seed in runs))
+    end = score.value if score.low is None else score.low
+    is_constant = all((source, home, seed) in constant for seed in values.seeds[source, home])
+    return is_at_floor(end, floor, constant=is_constant)
 
 
 def _test_regressions(
     opened: OpenedData,
-    files: tuple[pl.DataFrame, pl.DataFrame],
+    old: pl.DataFrame,
+    new: TaskValues,
     sources: tuple[str, str],
     domains: Sequence[str],
     limit: float,
     baseline: str,
 ) -> list[LimitTest]:
-    old, new = files
-    task = str(new["task"][0])
     absent = sorted(set(domains) - set(old["target"].unique()))
     if absent:
         what, cure = "the baseline lacks domains", "predict them with the baseline, too"
         raise InvalidInput(Problem(what, baseline, f"no predictions on {', '.join(absent)}", cure))
-    encoder = token_encoder(opened.folder)
-    sides = [Entrant(Path(baseline), opened.folder, opened.subset, encoder, checked=rows).tasks[task] for rows in files]
-    return regression_tests(sides[0], sides[1], sources, domains, limit)
+    return regression_tests(_values(opened, old), new, sources, domains, limit)
+
+
+def _values(opened: OpenedData, rows: pl.DataFrame) -> TaskValues:
+    folder = opened.folder
+    return task_values(str(rows["task"][0]), rows, folder, opened.subset, encoder=token_encoder(folder))

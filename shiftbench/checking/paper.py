@@ -6,7 +6,6 @@ from pathlib import Path
 import polars as pl
 
 from shiftbench.checking.opened_data import OpenedData
-from shiftbench.metrics.comparison import N_SWAPS
 from shiftbench.scoring.comparing.files import Entrant, compare_entrants
 from shiftbench.scoring.comparing.shape import Comparison, NoSharedShift, correct_p_values
 from shiftbench.scoring.reports.paper_table import (
@@ -36,8 +35,6 @@ def models_table(
     files: "Mapping[str, Path | PredictionInput]",
     *,
     task: str | None = None,
-    n_swaps: int = N_SWAPS,
-    seed: int = 0,
     margin: float | None = None,
 ) -> tuple[PaperTable, dict[str, Scores]]:
     """Score prediction files, test them against the best of each task, and set them side by side.
@@ -46,8 +43,6 @@ def models_table(
         opened: the dataset.
         files: prediction files by the names to call them.
         task: this task alone; by default all.
-        n_swaps: random swaps of each test set.
-        seed: seed of the swaps.
         margin: of scores: test whether no drop is above this fraction.
     Returns: the table, and the scores by name, domains called as the data writes them.
     Raises: InvalidInput with every problem of every file.
@@ -61,7 +56,7 @@ def models_table(
         name: score_predictions(rows, opened.folder, opened.subset, encoder=encoder, margin=margin).scores
         for name, rows in checked.items()
     }
-    pairs = _compare_with_best(opened, files, checked, scores, n_swaps, seed)
+    pairs = _compare_with_best(opened, files, checked, scores)
     table = paper_table(list(scores.items()), pairs)
     return table, {name: with_titles(each, opened.titles) for name, each in scores.items()}
 
@@ -85,8 +80,6 @@ def _compare_with_best(
     files: "Mapping[str, Path | PredictionInput]",
     checked: Mapping[str, pl.DataFrame],
     scores: Mapping[str, Scores],
-    n_swaps: int,
-    seed: int,
 ) -> dict[str, dict[str, Comparison]]:
     """Compare the best model of each task with each other one that shares a shift with it; all corrected together."""
     encoder = token_encoder(opened.folder)
@@ -110,7 +103,7 @@ def _compare_with_best(
             if name == best:
                 continue
             try:
-                comparisons.append(compare_entrants(entrants[best], other, n_swaps=n_swaps, seed=seed))
+                comparisons.append(compare_entrants(entrants[best], other))
             except NoSharedShift:
                 continue  # its row has no test
             places.append((task, name))

@@ -36,22 +36,20 @@ def compare(
     names: NamesOption = None,
     format_: FormatOption = TableFormat.TABLE,
     swaps: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--swaps",
             metavar="N",
             hidden=True,
             min=1,
             max=1_000_000,
-            help="goes in 0.4: every comparison draws 20,000 swaps of each test set; shiftbench.compare has n_swaps",
+            help="goes in 0.4: nothing is drawn",
         ),
-    ] = 20_000,
+    ] = None,
     seed: Annotated[
-        int,
-        typer.Option(
-            "--seed", metavar="N", hidden=True, min=0, help="goes in 0.4: the seed is 0; shiftbench.compare has seed"
-        ),
-    ] = 0,
+        int | None,
+        typer.Option("--seed", metavar="N", hidden=True, min=0, help="goes in 0.4: nothing is drawn"),
+    ] = None,
     margin: MarginOption = None,
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,
@@ -83,8 +81,6 @@ def compare(
                 opened,
                 dict(zip(called, files, strict=True)),
                 task=task,
-                n_swaps=swaps,
-                seed=seed,
                 margin=as_fraction(margin),
             )
             typer.echo(format_table(table, format_), nl=False)
@@ -93,7 +89,7 @@ def compare(
         from shiftbench.checking.claims import claim_of_files, read_named_file
 
         named = [read_named_file(name, path) for name, path in zip(called, files, strict=True)]
-        made = claim_of_files(opened, named, data, task=task, n_swaps=swaps, seed=seed, margin=as_fraction(margin))
+        made = claim_of_files(opened, named, data, task=task, margin=as_fraction(margin))
         if json_ != "-" and format_ is TableFormat.TABLE:
             show(comparison_lines([with_comparison_titles(pair, opened.titles) for pair in made.comparisons]))
     write_json(made.model_dump(mode="json"), json_)

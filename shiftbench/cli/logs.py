@@ -82,14 +82,18 @@ def compare_logs(
         bool, typer.Option("--lower-is-better", help="The score is an error or a perplexity.")
     ] = False,
     swaps: Annotated[
-        int,
+        int | None,
         typer.Option(
-            "--swaps", hidden=True, min=1, max=1_000_000, help="goes in 0.4: every comparison makes 20,000 swaps a pair"
+            "--swaps",
+            hidden=True,
+            min=1,
+            max=1_000_000,
+            help="goes in 0.4: nothing is drawn, p is that of the interval",
         ),
-    ] = 20_000,
+    ] = None,
     seed: Annotated[
-        int, typer.Option("--seed", hidden=True, min=0, help="goes in 0.4: every comparison has seed 0")
-    ] = 0,
+        int | None, typer.Option("--seed", hidden=True, min=0, help="goes in 0.4: nothing is drawn")
+    ] = None,
     format_: FormatOption = TableFormat.TABLE,
     report: ReportOption = None,
     json_: JsonOption = None,
@@ -111,7 +115,7 @@ def compare_logs(
     called = parse_names(names, logs) if names is not None else None
     differ = allow or []
     how = Joining(metric, by, cluster, Difference.ITEMS in differ, Difference.PROMPTS in differ, lower_is_better)
-    compared = compare(read_logs(logs, how, filter_), how, names=called, n_swaps=swaps, seed=seed)
+    compared = compare(read_logs(logs, how, filter_), how, names=called)
     write_report(report, lambda: item_tables.items_html(compared.report))
     if json_ != "-" and format_ is TableFormat.TABLE:
         show(item_tables.item_lines(compared.report))

@@ -185,7 +185,7 @@ def verify(
 ) -> None:
     """Check a claim: repeat its tests, and compare figures.
 
-    Its files are found by its paths; tests are repeated with its seeds, and every figure is compared.
+    Its files are found by its paths; its tests are repeated, and every figure is compared.
 
     Example: shiftbench study verify claim.json --data build/dr
 

@@ -13,7 +13,6 @@ from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.inputs import as_card, as_folder, as_path, find_subset, own_tables, prediction_file
 from shiftbench.leaderboard.store import folder_of
-from shiftbench.metrics.comparison import N_SWAPS
 from shiftbench.notebook.results import ComparisonResult, ScoreResult
 from shiftbench.scoring.comparing.files import Entrant, compare_first
 from shiftbench.scoring.scores.score import checked_predictions, score_file, token_encoder
@@ -105,9 +104,9 @@ def compare(
     subset: str | None = None,
     *,
     task: str | None = None,
-    n_swaps: int = N_SWAPS,
-    seed: int = 0,
     margin: float | None = None,
+    n_swaps: int | None = None,
+    seed: int | None = None,
 ) -> ComparisonResult:
     """Test whether the first of some entries differs from the others, on every shift that both have.
 
@@ -117,11 +116,11 @@ def compare(
         data: the dataset, as ``score`` takes it.
         subset: the subset of test ids that the predictions cover; by default it is found from their ids.
         task: compare on this task alone; by default on all that they share.
-        n_swaps: random swaps of each test set.
-        seed: seed of the swaps.
         margin: test, too, whether entries differ by less than this fraction, fixed before the scores were seen.
-    Returns: differences (the first minus the other, as fractions) with p values, two-sided, corrected over all
-        tests of the call.
+        n_swaps: goes in 0.4: nothing is drawn.
+        seed: goes in 0.4: nothing is drawn.
+    Returns: differences (the first minus the other, as fractions), each with its 95% interval and p, two-sided, and p
+        corrected over all tests of the call.
     Raises: InvalidInput when predictions are not sound or share no shift; TypeError for a wrong type.
     """
     if not isinstance(entries, Mapping):
@@ -131,6 +130,8 @@ def compare(
         raise InvalidInput(
             Problem("too few or too many entries to compare", "entries", str(len(entries)), "give 2 to 4")
         )
+    if n_swaps is not None or seed is not None:
+        warnings.warn("n_swaps and seed of a comparison end with 0.4: nothing is drawn", FormerName, stacklevel=2)
     folder = as_folder(data)
     encoder = token_encoder(folder)
     with ExitStack() as stack:
@@ -141,7 +142,7 @@ def compare(
             trials = card.tuning_trials if card else None
             subset = subset or find_subset(file, folder)
             entrants.append(Entrant(file, folder, subset, encoder, str(name), tuning_trials=trials))
-        return ComparisonResult(compare_first(entrants, task=task, n_swaps=n_swaps, seed=seed, margin=margin))
+        return ComparisonResult(compare_first(entrants, task=task, margin=margin))
 
 
 def validate(

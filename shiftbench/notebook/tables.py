@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from shiftbench.metrics.in_domain_advantage import SCALES
 from shiftbench.metrics.precision import MIN_RUNS
 from shiftbench.scoring.comparing.shape import TRAINED_MODELS, Comparison, Difference, winner
 from shiftbench.scoring.scores.confidence_shape import ConfidenceFigures
@@ -77,14 +76,13 @@ SUMMARY: Schema = {
     **_detectable("average_drop"),
     **_estimates("average_drop_unrepeated"),
     **_estimates("next_domain_st", "next_domain_drop"),
-    **_estimates(*(f"home_advantage_{scale}" for scale in SCALES)),
+    **_estimates("home_advantage_raw", "home_advantage_log", "home_advantage_logit"),
     "home_advantage": pl.String,
 }
 """A row for each task; the columns are the fields of ``shiftbench.scoring.scores.shape.Summary``.
 
 The ends of ``next_domain_st`` and ``next_domain_drop`` are prediction intervals for one more target domain.
-``home_advantage`` is what all three scales show ("advantage" or "disadvantage"), null where they do not; the scales'
-own figures are a difference of scores, of logarithms and of logits.
+The columns ``home_advantage...`` and ``worst_..._posterior`` are null from metric version 7 on, and end with 0.4.
 """
 IN_DOMAIN: Schema = {
     "task": pl.String,
@@ -118,6 +116,8 @@ DIFFERENCES: Schema = {
     "runs": pl.Int64,
     "figure": pl.String,
     "a_minus_b": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
     "p": pl.Float64,
     "p_corrected": pl.Float64,
     "better": pl.String,
@@ -129,10 +129,11 @@ DIFFERENCES: Schema = {
 }
 """A row for each pair, shift and figure (ST, SD, TD).
 
-``better`` is null where the corrected p is 0.05 or more; ``at_floor`` names entries (a, b, both) at chance, whose drops
-are not compared; ``about`` says what the tests are about: recipes, or these trained models; ``runs_needed`` how many
-runs of every source on either side it would take to speak of recipes, null where that is so; ``p_equivalent`` tests
-that the difference lies within ``margin`` (both null without one).
+``low``, ``high`` and ``p`` are of this one difference; ``better`` is null where the corrected p is 0.05 or more;
+``at_floor`` names entries (a, b, both) at chance, whose drops are not compared; ``about`` says what the tests are
+about: recipes, or these trained models; ``runs_needed`` how many runs of every source on either side it would take to
+speak of recipes, null where that is so; ``p_equivalent`` tests that the difference lies within ``margin`` (both null
+without one).
 """
 MEANS: Schema = {name: dtype for name, dtype in DIFFERENCES.items() if name not in ("n", "runs")} | {
     "ranked": pl.Boolean
@@ -190,10 +191,6 @@ def _summary_rows(scores: Scores) -> Iterator[dict[str, Any]]:
         expected = task.summary.next_domain
         figures |= _estimate("next_domain_st", expected.st if expected else None)
         figures |= _estimate("next_domain_drop", expected.drop if expected else None)
-        home = task.summary.home_advantage
-        for scale in SCALES:
-            figures |= _estimate(f"home_advantage_{scale}", getattr(home, scale).mean if home else None)
-        figures["home_advantage"] = home.claimed if home else None
         yield {
             "task": task.task,
             "metric": task.metric,
@@ -283,7 +280,8 @@ def _about(pair: Comparison, task: str) -> dict[str, Any]:
 def _difference(pair: Comparison, each: Difference) -> dict[str, Any]:
     better = {"a": pair.a, "b": pair.b, None: None}[winner(each)]
     within = {"margin": pair.margin, "p_equivalent": each.p_equivalent}
-    figures = {"figure": each.figure, "a_minus_b": each.value, "p": each.p, "p_corrected": each.p_corrected}
+    figures = {"figure": each.figure, "a_minus_b": each.value, "low": each.low, "high": each.high}
+    figures |= {"p": each.p, "p_corrected": each.p_corrected}
     return {"a": pair.a, "b": pair.b, **figures, "better": better, "at_floor": each.at_floor, **within}
 
 

@@ -14,7 +14,6 @@ from scipy.special import ndtr, ndtri
 from shiftbench.metrics.comparison import flip_signs, holm, swap_test
 from shiftbench.metrics.crossed import RunScores, SourcePair, crossed_test, influences
 from shiftbench.metrics.multiplicity import pass_on, step_down
-from shiftbench.metrics.ranking import rank_intervals, run_spread
 
 GROUP_SD, TEXT_SD = 0.7, 0.7
 
@@ -131,61 +130,6 @@ def type_one(settings: Sequence[Setting], n_tasks: int, seed: int, n_swaps: int 
     for setting in settings:
         drawn = np.array([p_values(setting, rng, n_swaps=n_swaps) for _ in range(n_tasks)])
         found[setting.name] = np.where(np.isnan(drawn).all(axis=0), np.nan, (drawn < 0.05).mean(axis=0))
-    return found
-
-
-@dataclass(frozen=True)
-class RankSetting:
-    """A simulated board: the entries' true scores, runs an entry, and the spread of runs."""
-
-    name: str
-    scores: tuple[float, ...]
-    runs: int
-    n_groups: int = 300
-    size: int = 2
-    run_sd: float = 0.02
-    collapsed: float = 0.0
-
-
-def board(setting, rng, n_draws=200):
-    """Simulate points, replicates, training variance and its degrees of freedom, of every entry of a board."""
-    texts = Texts(setting.n_groups, setting.size, rng)
-    weights = rng.multinomial(setting.n_groups, np.full(setting.n_groups, 1 / setting.n_groups), size=n_draws)
-    weights = weights.astype(float)
-    points, replicates, spreads = [], [], []
-    for score in setting.scores:
-        drawn = Setting("", (0, 0), run_sd=setting.run_sd, collapsed=setting.collapsed)
-        effects, collapsed = drawn_runs(score, setting.runs, drawn, rng)
-        counts = texts.counts(effects[:, 0], collapsed, "accuracy", rng)
-        scores = ratio(counts.sum(axis=0))
-        moved = ratio(np.tensordot(weights, counts, axes=1))
-        points.append(scores.mean())
-        replicates.append(moved.mean(axis=1))
-        spreads.append(run_spread([np.vstack([scores, moved]).T]) if setting.runs > 1 else (0.0, 0.0))
-    training, per_df = np.array(spreads).T
-    return np.array(points), np.array(replicates), training, per_df
-
-
-def true_ranks(scores):
-    """Return best and worst rank of each entry; entries of one score share all of theirs."""
-    table = np.asarray(scores)
-    return 1 + (table[None] > table[:, None]).sum(axis=1), table.size - (table[None] < table[:, None]).sum(axis=1)
-
-
-def rank_coverage(settings: Sequence[RankSetting], n_boards: int, seed: int):
-    """Count the entries whose interval holds all true ranks, and its mean width: without and with training runs."""
-    rng = np.random.default_rng(seed)
-    found = {}
-    for setting in settings:
-        first, last = true_ranks(setting.scores)
-        held, widths = [], []
-        for _ in range(n_boards):
-            points, replicates, training, per_df = board(setting, rng)
-            both = [rank_intervals(points, replicates)]
-            both.append(rank_intervals(points, replicates, training=training, per_df=per_df))
-            held.append([((low <= first) & (high >= last)).mean() for low, high in both])
-            widths.append([(high - low + 1).mean() for low, high in both])
-        found[setting.name] = (*np.mean(held, axis=0), *np.mean(widths, axis=0))
     return found
 
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shiftbench.metrics.resampling import group_weights
 from sklearn.metrics import brier_score_loss
 
 from shiftbench.metrics.calibration import (
     bin_counts,
     brier_scores,
+    calibration_limits,
     equal_mass_bins,
     overconfidence,
     squared_calibration_error,
@@ -41,7 +41,7 @@ def pair_error(confidence: np.ndarray, correct: np.ndarray, bins: np.ndarray, gr
 def test_the_error_is_the_mean_over_pairs_of_groups(rows: list[tuple[int, bool, int, int]]) -> None:
     confidence, correct, bins, groups = (np.array(column) for column in zip(*rows, strict=True))
     confidence, groups = confidence / 8, np.unique(groups, return_inverse=True)[1]
-    found = squared_calibration_error(*bin_counts(confidence, correct, bins, groups))
+    found = squared_calibration_error(*bin_counts(confidence, correct, bins, groups)).value
     assert found == pytest.approx(pair_error(confidence, correct, bins, groups), abs=1e-12, nan_ok=True)
 
 
@@ -49,19 +49,8 @@ def test_alone_examples_give_the_square_less_its_variance() -> None:
     rng = np.random.default_rng(0)
     confidence, correct = rng.random(50), rng.integers(0, 2, 50)
     difference = confidence - correct
-    found = squared_calibration_error(*bin_counts(confidence, correct, np.zeros(50, int)))
+    found = squared_calibration_error(*bin_counts(confidence, correct, np.zeros(50, int))).value
     assert found == pytest.approx(difference.mean() ** 2 - difference.var(ddof=1) / 50, abs=1e-12)
-
-
-def test_a_group_drawn_twice_makes_no_pair_with_itself() -> None:
-    rng = np.random.default_rng(1)
-    confidence, correct = rng.random(12), rng.integers(0, 2, 12)
-    bins, groups = np.arange(12) % 2, np.arange(12) // 3
-    weights = np.array([[1, 1, 1, 1], [2, 0, 1, 1]])
-    found = squared_calibration_error(*bin_counts(confidence, correct, bins, groups), weights)
-    twice = np.concatenate([np.flatnonzero(groups == group) for group in (0, 0, 2, 3)])
-    expected = pair_error(confidence[twice], correct[twice], bins[twice], groups[twice])
-    assert found == pytest.approx([pair_error(confidence, correct, bins, groups), expected], abs=1e-12)
 
 
 def simulate(n_tests: int, n: int, distance: float, size: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -72,7 +61,7 @@ def simulate(n_tests: int, n: int, distance: float, size: int = 1) -> tuple[np.n
         right = np.repeat(rng.random(n // size) < sure[::size] - distance, size)
         groups = np.arange(n) // size
         sizes, differences = bin_counts(sure, right, equal_mass_bins(sure, 10), groups)
-        found.append(float(squared_calibration_error(sizes, differences)))
+        found.append(squared_calibration_error(sizes, differences).value)
         total = sizes.sum(axis=0)
         plain.append(float(((differences.sum(axis=0) / total) ** 2 * total / n).sum()))
     return np.array(found), np.array(plain)
@@ -92,13 +81,40 @@ def test_a_known_error_is_found() -> None:
     assert found.mean() == pytest.approx(0.04, abs=3 * found.std() / np.sqrt(found.size))
 
 
-def test_replicates_are_centred_on_the_figure() -> None:
+def test_influences_are_what_leaving_a_group_out_does() -> None:
     rng = np.random.default_rng(3)
     sure, groups = rng.random(600), np.arange(600) // 2
     right = rng.random(600) < sure**2
-    counts = bin_counts(sure, right, equal_mass_bins(sure, 10), groups)
-    drawn = squared_calibration_error(*counts, group_weights(300, 2_000, rng))
-    assert drawn.mean() == pytest.approx(float(squared_calibration_error(*counts)), abs=4 * drawn.std() / 2_000**0.5)
+    sizes, differences = bin_counts(sure, right, equal_mass_bins(sure, 10), groups)
+    found = squared_calibration_error(sizes, differences)
+    left_out = [
+        squared_calibration_error(np.delete(sizes, group, 0), np.delete(differences, group, 0)).value
+        for group in range(300)
+    ]
+    jackknife = 299 / 300 * (found.value - np.array(left_out))
+    assert found.influences.sum() == pytest.approx(0, abs=1e-12)
+    assert np.corrcoef(jackknife, found.influences)[0, 1] > 0.99
+    assert found.influences.std() == pytest.approx(jackknife.std(), rel=0.05)
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_the_variance_by_chance_is_that_under_perfect_calibration(size: int) -> None:
+    rng, found = np.random.default_rng(6), []
+    for _ in range(1_500):
+        sure = np.repeat(0.5 + 0.45 * rng.random(100), size)
+        right = np.repeat(rng.random(100) < sure[::size], size)
+        counts = bin_counts(sure, right, equal_mass_bins(sure, 5), np.arange(sure.size) // size)
+        found.append(squared_calibration_error(*counts))
+    assert np.mean([each.chance for each in found]) == pytest.approx(np.var([each.value for each in found]), rel=0.15)
+
+
+@pytest.mark.parametrize("value", [0.0225, 0.01, 0.0, -0.001])
+def test_the_variance_is_that_at_the_limit(value: float) -> None:
+    variance, chance, quantile = 4e-5, 1e-5, 2.1
+    for limit in calibration_limits(value, variance, chance, quantile):
+        there = variance / max(value, chance**0.5) * limit + chance
+        assert (value - limit) ** 2 == pytest.approx(quantile**2 * there)
+    assert calibration_limits(0.0, 0.0, 0.0, quantile) == (0.0, 0.0)
 
 
 def test_bins_have_equal_mass_and_keep_ties_together() -> None:
@@ -135,7 +151,6 @@ def test_overconfidence_by_run() -> None:
         (lambda: brier_scores([[0.5, 0.5]], [2]), "codes from 0 to 1"),
         (lambda: equal_mass_bins([], 3), "n > 0"),
         (lambda: squared_calibration_error([[1]], [[1, 2]]), "must share a shape"),
-        (lambda: squared_calibration_error([[1]], [[1]], [[1, 2]]), r"\(n_draws, 1\)"),
         (lambda: bin_counts([0.5, 0.5], [1, 0], [0]), r"must have shape \(2,\)"),
     ],
 )
@@ -145,4 +160,4 @@ def test_malformed_input_is_refused(call: object, words: str) -> None:
 
 
 def test_one_group_has_no_error() -> None:
-    assert np.isnan(squared_calibration_error([[3.0]], [[0.1]]))
+    assert np.isnan(squared_calibration_error([[3.0]], [[0.1]]).value)

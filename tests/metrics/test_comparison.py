@@ -8,7 +8,6 @@ from scipy import stats
 
 from shiftbench.metrics import comparison
 from shiftbench.metrics.comparison import holm, rank_stability, swap_test
-from shiftbench.metrics.ranking import RankedReplicates, rank_intervals
 
 
 def rng(seed=0):
@@ -170,36 +169,6 @@ def test_holm_leaves_comparisons_out_that_could_not_be_made():
     assert holm([]).shape == (0,)
 
 
-def test_rank_intervals_hold_the_true_rank():
-    generator = rng(12)
-    truth = np.array([0.70, 0.69, 0.66, 0.60, 0.60])
-    covered = []
-    for _ in range(200):
-        shared = 0.2 * generator.normal(size=120)
-        outcomes = truth[:, None] + shared + 0.1 * generator.normal(size=(5, 120))
-        weights = generator.multinomial(120, np.full(120, 1 / 120), size=200)
-        best, worst = rank_intervals(outcomes.mean(axis=1), outcomes @ weights.T / 120)
-        # Entries 3 and 4 tie: either rank is true.
-        covered.append((best <= [1, 2, 3, 4, 5]) & (worst >= [1, 2, 3, 5, 4]))
-    assert np.mean(covered, axis=0).min() >= 0.93
-    assert (best <= worst).all()
-
-
-def test_shared_replicates_tell_apart_what_separate_ones_do_not():
-    shared = 0.05 * rng().normal(size=400)
-    points = np.array([0.60, 0.62])
-    own = 0.002 * rng(1).normal(size=(2, 400))
-    assert rank_intervals(points, points[:, None] + shared + own)[0].tolist() == [2, 1]
-    apart = np.stack([shared, rng(2).permutation(shared)])
-    assert rank_intervals(points, points[:, None] + apart)[0].tolist() == [1, 1]
-
-
-def test_rank_intervals_of_one_and_of_identical_entries():
-    assert [ranks.tolist() for ranks in rank_intervals([0.5], np.full((1, 9), 0.5))] == [[1], [1]]
-    same = np.tile(0.5 + 0.1 * rng().normal(size=50), (3, 1))
-    assert [ranks.tolist() for ranks in rank_intervals([0.5] * 3, same)] == [[1, 1, 1], [3, 3, 3]]
-
-
 def test_rank_stability_agrees_with_a_loop():
     scores = rng(3).random((4, 5, 5))
     stability = rank_stability(scores)
@@ -228,9 +197,6 @@ def test_rank_stability_agrees_with_a_loop():
         (lambda: swap_test([[[np.inf, 1]]], [[[0, 1]]], ratio, rng()), "must be finite"),
         (lambda: swap_test([[[1, 1]]], [[[0, 1]]], ratio, rng(), n_swaps=0), "n_swaps must be at least 1"),
         (lambda: holm([0.1, 1.2]), r"in \[0, 1\]"),
-        (lambda: rank_intervals([0.1, 0.2], np.ones((3, 4))), r"\(n_entries, n_draws\)"),
-        (lambda: rank_intervals([0.1, np.nan], np.ones((2, 4))), "do not cover the grid"),
-        (lambda: rank_intervals([0.1], np.ones((1, 4)), level=95), "95% is 0.95"),
         (lambda: rank_stability(np.ones((2, 2, 2))), "at least 3 domains, got 2"),
         (lambda: rank_stability(np.ones((2, 3, 4))), r"\(n_entries, n_domains, n_domains\)"),
         (lambda: rank_stability(np.full((2, 3, 3), np.nan)), "ranks need every score"),
@@ -239,32 +205,3 @@ def test_rank_stability_agrees_with_a_loop():
 def test_malformed_input_is_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()
-
-
-def test_entries_added_one_by_one_get_the_same_intervals():
-    generator = rng(3)
-    points = generator.normal(0.7, 0.02, size=150)
-    noise = 0.01 * generator.normal(size=(150, 60))
-    noise[3], noise[70] = noise[4], noise[5] * (1 + 1e-9)  # one that deviates as another, one that nearly does
-    replicates = points[:, None] + noise + 0.003
-    together = rank_intervals(points, replicates)
-    ranked = RankedReplicates()
-    for part in (slice(0, 1), slice(1, 90), slice(90, 150)):
-        ranked.add(points[part], replicates[part])
-    np.testing.assert_array_equal(ranked.intervals(), together)
-    np.testing.assert_array_equal(together, slow_rank_intervals(points, replicates))
-
-
-def slow_rank_intervals(points, replicates, level=0.95):
-    """Compute intervals by the definition, entry by entry."""
-    deviations = replicates - points[:, None]
-    found = []
-    for entry in range(len(points)):
-        moved = deviations - deviations[entry]
-        sd = moved.std(axis=1)
-        varies = sd > 1e-12
-        critical = np.quantile((np.abs(moved[varies]) / sd[varies, None]).max(axis=0), level, method="higher")
-        apart = points - points[entry]
-        clear = np.abs(apart) > np.maximum(critical * sd, 1e-12)
-        found.append((1 + (clear & (apart > 0)).sum(), len(points) - (clear & (apart < 0)).sum()))
-    return np.array(found).T

@@ -65,7 +65,7 @@ def test_cards_beside_files_say_how_much_was_tuned(filled: Filled, tmp_path: Pat
         shutil.copy(filled.files[name], tmp_path / f"{name}.parquet")
         facts = {"name": name, "paradigm": "other", "tuning_trials": trials, "data": filled.folder.content_hash}
         (tmp_path / f"{name}.card.yaml").write_text(json.dumps(facts))
-    found = sb.compare({name: tmp_path / f"{name}.parquet" for name in ("good", "poor")}, filled.folder, n_swaps=2000)
+    found = sb.compare({name: tmp_path / f"{name}.parquet" for name in ("good", "poor")}, filled.folder)
     (pair,) = found.comparisons
     assert (pair.tuning_trials_a, pair.tuning_trials_b) == (12, 1)
 

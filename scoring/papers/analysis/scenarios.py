@@ -28,20 +28,18 @@ SCHEMA = pl.Schema(
     {
         "board": pl.String(), "paradigm": pl.String(), "entries": pl.Int64(), "shifts": pl.Int64(),
         "scenario": pl.String(), "count": pl.Int64(), "share": pl.Float64(), "resolved": pl.Float64(),
-        "support": pl.Float64(),
     }
 )  # fmt: skip
 """One scenario of one paradigm (or ``placebo``) on a board: shifts that have it, and their share of all ``shifts``.
 
-Rows by board, paradigm and scenario, each scenario once. ``support`` is null where no shift has replicates.
+Rows by board, paradigm and scenario, each scenario once.
 """
 
 
 def find_scenarios(results: Sequence[Result]) -> Findings:
     """Count scenarios over all entries and shifts of each board and paradigm, and those of placebos beside them.
 
-    ``resolved`` is the share of all shifts that have the scenario and are resolved; ``support`` the scenario's mean
-    share of replicates, over the shifts that have replicates.
+    ``resolved`` is the share of all shifts that have the scenario and are resolved.
 
     Returns: rows of ``SCHEMA``.
     """
@@ -55,33 +53,30 @@ def find_scenarios(results: Sequence[Result]) -> Findings:
 
 
 def draw_scenarios(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
-    """Draw a bar for each board and paradigm: full colour resolved, pale not; below it the support in replicates."""
+    """Draw a bar for each board and paradigm: full colour resolved, pale not."""
     names = rows.select("board", "paradigm").unique(maintain_order=True).height
     title = "Scenarios of domain shifts, over all entries and shifts"
-    upper = "Upper bar: shares of shifts, full colour where resolved (both drops' 95% intervals exclude 0)."
-    lower = "Lower bar: mean share of bootstrap replicates."
+    about = "Shares of shifts, full colour where resolved (both drops' 95% intervals exclude 0)."
     if _PLACEBO in rows["paradigm"]:
-        lower += " Placebo: the same entries on domains made at random."
+        about += " Placebo: the same entries on domains made at random."
     height = 1.0 + 0.55 * names
     margins = Margins(left=2.5, right=2.0, top=0.35, bottom=0.5)
     panel = Panel(lambda axis: _bars(axis, rows))
-    return picture([panel], columns=1, heights=height, margins=margins, title=title, notes=[upper, lower, *notes])
+    return picture([panel], columns=1, heights=height, margins=margins, title=title, notes=[about, *notes])
 
 
 def _scenario_rows(board: str, paradigm: str, shifts_of: Sequence[Sequence[Shift]]) -> list[dict[str, Any]]:
     shifts = [shift for shifts in shifts_of for shift in shifts]
     if not shifts:
         return []
-    drawn = [shift for shift in shifts if shift.scenario_support]
     rows = []
     for name in _KNOWN:
         mine = [shift for shift in shifts if shift.scenario == name]
-        support = sum(shift.scenario_support.get(name, 0.0) for shift in drawn) / len(drawn) if drawn else None
         rows.append(
             {
                 "board": board, "paradigm": paradigm, "entries": sum(bool(each) for each in shifts_of),
                 "shifts": len(shifts), "scenario": name, "count": len(mine), "share": len(mine) / len(shifts),
-                "resolved": sum(shift.resolved for shift in mine) / len(shifts), "support": support,
+                "resolved": sum(shift.resolved for shift in mine) / len(shifts),
             }
         )  # fmt: skip
     return rows
@@ -107,7 +102,7 @@ def _bars(axis: "Axes", rows: pl.DataFrame) -> None:
 
 
 def _bar(axis: "Axes", place: int, group: pl.DataFrame) -> None:
-    start = lower = 0.0
+    start = 0.0
     for row in group.iter_rows(named=True):
         colour = SCENARIO_COLOURS[row["scenario"]]
         share, resolved = 100 * row["share"], 100 * row["resolved"]
@@ -118,17 +113,12 @@ def _bar(axis: "Axes", place: int, group: pl.DataFrame) -> None:
             text = axis.text(start + share / 2, place - 0.1, f"{share:.0f}", ha="center", va="center", color=BLACK)
             text.set_bbox({"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 1.2})
         start += share
-        if row["support"] is not None:
-            axis.barh(
-                place + 0.24, 100 * row["support"], 0.12, left=lower, color=colour, edgecolor="white", linewidth=0.6
-            )
-            lower += 100 * row["support"]
 
 
 def _names_above(axis: "Axes", rows: pl.DataFrame) -> None:
     from matplotlib.patches import Patch
 
-    seen = set(rows.filter(pl.col("count") > 0)["scenario"]) | set(rows.filter(pl.col("support") > 0.005)["scenario"])
+    seen = set(rows.filter(pl.col("count") > 0)["scenario"])
     signs = {
         "Classic": "SD>0, TD>0",
         "Observed": "SD>0, TD<0",

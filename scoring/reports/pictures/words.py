@@ -1,6 +1,6 @@
 """Names and sentences that pictures share."""
 
-from shiftbench.scoring.reports.numbers import drop_text, score_text, share
+from shiftbench.scoring.reports.numbers import drop_text, score_text
 from shiftbench.scoring.scores.shape import Shift, TaskScores
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE, SOURCE_JOINER
@@ -38,7 +38,6 @@ def shift_name(shift: Shift) -> str:
 
 def shift_words(shift: Shift) -> str:
     """Describe everything about a shift that a mark stands for, a line each."""
-    support = ", ".join(f"{name} {share(part)}" for name, part in shift.scenario_support.items())
     lines = [
         shift_name(shift),
         f"ST {score_text(shift.st)}",
@@ -47,7 +46,6 @@ def shift_words(shift: Shift) -> str:
         "at chance: no scenario is concluded"
         if shift.at_floor
         else f"{shift.scenario}, {'resolved' if shift.resolved else 'not resolved'}",
-        *([f"of replicates: {support}"] if support else []),
         f"{counted(shift.n, 'text')}, {counted(shift.runs, 'run')}",
     ]
     return "\n".join(lines)

@@ -45,12 +45,12 @@ def test_the_means_of_both_stand_beside_their_difference_and_its_interval(index:
 def test_an_interval_of_a_difference_is_as_wide_as_what_does_not_cancel() -> None:
     rng = np.random.default_rng(0)
     shared, own = rng.normal(0, 0.05, 4000), rng.normal(0, 0.01, 4000)
-    a = Replicates(np.concatenate([[0.8], 0.8 + shared + own]).astype(np.float32), 0.0, 0.0, 1)
-    b = Replicates(np.concatenate([[0.7], 0.7 + shared]).astype(np.float32), 0.0, 0.0, 1)
+    a = Replicates(np.concatenate([[0.8], 0.8 + shared + own]).astype(np.float32), 1000.0, 0.0, 0.0, 1)
+    b = Replicates(np.concatenate([[0.7], 0.7 + shared]).astype(np.float32), 1000.0, 0.0, 0.0, 1)
     value, low, high = difference_interval(a, b)
     assert value == pytest.approx(0.1)
     assert (high - low) / 2 == pytest.approx(1.96 * 0.01, rel=0.05)
-    runs = Replicates(b.values, 0.03**2, 0.03**4 / 4, 5)
+    runs = Replicates(b.values, 1000.0, 0.03**2, 0.03**4 / 4, 5)
     assert difference_interval(a, runs)[2] - value > 1.96 * np.hypot(0.01, 0.03)
 
 

@@ -117,7 +117,7 @@ def replicates(scores: dict[str, list[float]], spread: float = 0.01) -> dict[str
     def drawn(score: float, task: int) -> Replicates:
         own = rng.normal(0, spread, size=401)
         own[0] = 0
-        return Replicates((score + shared[task] + own).astype(np.float32), 0.0, 0.0, 1)
+        return Replicates((score + shared[task] + own).astype(np.float32), 1000.0, 0.0, 0.0, 1)
 
     return {line: [drawn(score, task) for task, score in enumerate(each)] for line, each in scores.items()}
 
@@ -159,7 +159,7 @@ def test_a_line_without_replicates_has_no_rank_interval_and_widens_the_others() 
 
 def test_the_mean_over_tasks_varies_less_than_a_task() -> None:
     drawn = [each for each in replicates({"a": [0.9, 0.6, 0.3]})["a"] if each is not None]
-    trained = [Replicates(each.values, 0.09, 0.0081, 5) for each in drawn]
+    trained = [Replicates(each.values, 30.0, 0.09, 0.0081, 5) for each in drawn]
     found = mean_over_tasks(trained)
     assert found.values[0] == pytest.approx(0.6)
     assert found.values[1:].std() < 0.75 * drawn[0].values[1:].std()

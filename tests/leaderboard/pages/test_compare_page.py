@@ -28,7 +28,7 @@ def compared(filled: Filled, root: Path, *names: str) -> Compared:
         for name, entry in zip(names, entries, strict=True)
     ]
     ids = frozenset(entry.id for entry in entries)
-    pairs = compare_with_first(sides, filled.folder, Store(root), "nli", n_swaps=2000)
+    pairs = compare_with_first(sides, filled.folder, Store(root), "nli")
     return Compared(sides, [filled.store.scores(entry, filled.folder) for entry in entries], pairs, "dr", "nli", ids)
 
 

@@ -19,7 +19,7 @@ def pair(a: int, b: int, value: float, p: float) -> Comparison:
     difference = Difference(figure="mean ST", value=value, p=p, p_corrected=p)
     mean = MeanComparison(task="nli", source=None, targets=("x",), difference=difference, ranked=True)
     return Comparison(
-        a=IDS[a], b=IDS[b], data="d", subset="all", metric_version="1", n_swaps=100, seed=0, shifts=(), means=(mean,),
+        a=IDS[a], b=IDS[b], data="d", subset="all", metric_version="1", seed=0, shifts=(), means=(mean,),
         only_a=(), only_b=(),
     )  # fmt: skip
 

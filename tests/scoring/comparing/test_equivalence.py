@@ -7,16 +7,16 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
+from shiftbench.scoring.comparing.equivalence import text_errors
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.crossed import RunScores, SourcePair, crossed_test
 from shiftbench.metrics.equivalence import equivalence_p
-from shiftbench.scoring.comparing.equivalence import text_errors
 from shiftbench.scoring.comparing.files import Entrant, compare_entrants
 from shiftbench.scoring.comparing.shape import Comparison
 from shiftbench.scoring.comparing.words import about_lines
 from shiftbench.validation.report import InvalidInput
-from tests.scoring.comparing.test_recipes import SWAPS, constant, runs
+from tests.scoring.comparing.test_recipes import constant, runs
 
 N_GROUPS, MARGIN = 1_000, 0.06
 
@@ -70,7 +70,7 @@ def compared(folder: DatasetFolder, root: Path, margin: float | None, *frames: p
     for path, frame in zip(paths, frames, strict=True):
         frame.write_parquet(path)
     entrants = [Entrant(path, folder, name=path.stem) for path in paths]
-    return compare_entrants(*entrants, n_swaps=SWAPS, margin=margin)
+    return compare_entrants(*entrants, margin=margin)
 
 
 @pytest.mark.parametrize(("n_runs", "about"), [(5, "recipes"), (1, "these trained models")])
@@ -101,7 +101,7 @@ def test_unequal_tuning_is_flagged(
     for name, n in zip("ab", trials, strict=True):
         runs(synthetic, 0.1, 1).write_parquet(tmp_path / f"{name}.parquet")
         entrants.append(Entrant(tmp_path / f"{name}.parquet", synthetic, name=name, tuning_trials=n))
-    pair = compare_entrants(*entrants, n_swaps=SWAPS)
+    pair = compare_entrants(*entrants)
     assert (pair.tuning_trials_a, pair.tuning_trials_b) == trials
     flagged = [line for line in about_lines([pair]) if line.startswith("unequal tuning")]
     assert len(flagged) == bool(said)

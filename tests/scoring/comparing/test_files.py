@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.scoring.comparing import testing
 from shiftbench.scoring.comparing.files import Entrant, compare_entrants
 from shiftbench.scoring.comparing.shape import Comparison
 from shiftbench.scoring.scores.score import score_file
@@ -31,7 +30,7 @@ def predictions(folder: DatasetFolder, error: float, sources: list[str], seed: i
 def compared(folder: DatasetFolder, a: pl.DataFrame, b: pl.DataFrame, tmp_path: Path) -> Comparison:
     a.write_csv(tmp_path / "a.csv")
     b.write_csv(tmp_path / "b.csv")
-    return compare_entrants(*(Entrant(tmp_path / f"{name}.csv", folder) for name in "ab"), n_swaps=2000)
+    return compare_entrants(*(Entrant(tmp_path / f"{name}.csv", folder) for name in "ab"))
 
 
 def test_a_better_entry_wins_and_values_are_the_scores(synthetic: DatasetFolder, tmp_path: Path) -> None:
@@ -105,11 +104,7 @@ def test_only_shared_shifts_are_compared(synthetic: DatasetFolder, tmp_path: Pat
         compared(synthetic, predictions(synthetic, 0.1, [second]), b, tmp_path)
 
 
-@pytest.mark.parametrize("blocks", [10, 512])
-def test_a_shift_is_tested_alike_whatever_else_is_compared(
-    synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blocks: int
-) -> None:
-    monkeypatch.setattr(testing, "_BLOCKS", blocks)
+def test_a_shift_is_tested_alike_whatever_else_is_compared(synthetic: DatasetFolder, tmp_path: Path) -> None:
     domains = list(synthetic.task("nli").domains)
     files = [predictions(synthetic, error, domains, seed) for seed, error in ((0, 0.4), (1, 0.45))]
     every = compared(synthetic, *files, tmp_path)
@@ -126,7 +121,7 @@ def test_an_entrant_is_read_once(synthetic: DatasetFolder, tmp_path: Path) -> No
     for seed, path in enumerate(paths):
         predictions(synthetic, 0.2, list(synthetic.task("nli").domains), seed).write_csv(path)
     a, b, c = (Entrant(path, synthetic) for path in paths)
-    expected = compare_entrants(Entrant(paths[0], synthetic), Entrant(paths[2], synthetic), n_swaps=2000)
-    compare_entrants(a, b, n_swaps=2000)
+    expected = compare_entrants(Entrant(paths[0], synthetic), Entrant(paths[2], synthetic))
+    compare_entrants(a, b)
     paths[0].unlink()
-    assert compare_entrants(a, c, n_swaps=2000) == expected
+    assert compare_entrants(a, c) == expected

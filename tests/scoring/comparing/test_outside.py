@@ -17,18 +17,16 @@ from tests.leaderboard.id_folder import id_predictions
 from tests.leaderboard.repeated import build_repeating_folder
 from tests.scoring.comparing.test_entries import sides
 
-SWAPS = 2000
 
-
-def compared(folder: DatasetFolder, a: pl.DataFrame, b: pl.DataFrame, root: Path, n_swaps: int = SWAPS) -> Comparison:
+def compared(folder: DatasetFolder, a: pl.DataFrame, b: pl.DataFrame, root: Path) -> Comparison:
     paths = [root / "a.parquet", root / "b.parquet"]
     for frame, path in zip((a, b), paths, strict=True):
         frame.write_parquet(path)
-    return compare_entrants(*(Entrant(path, folder) for path in paths), n_swaps=n_swaps)
+    return compare_entrants(*(Entrant(path, folder) for path in paths))
 
 
 def test_a_zero_shot_model_is_compared_by_what_the_board_ranks_by(filled: Filled, tmp_path: Path) -> None:
-    (pair,) = compare_with_first(sides(filled, "good", "zero-shot"), filled.folder, Store(tmp_path), n_swaps=SWAPS)
+    (pair,) = compare_with_first(sides(filled, "good", "zero-shot"), filled.folder, Store(tmp_path))
     means = [
         filled.store.scores(filled.entries[name], filled.folder).tasks[0].summary.mean_st.value
         for name in ("good", "zero-shot")
@@ -48,8 +46,8 @@ def test_a_zero_shot_model_is_compared_by_what_the_board_ranks_by(filled: Filled
     assert (mirror_comparison(pair).tasks[0].outside, pair.tasks[0].outside) == ("a", "b")
 
 
-def test_the_test_exchanges_all_runs_of_a_group_at_once(tmp_path: Path) -> None:
-    """Test against a plain computation: target by target, each group's contribution gets a random sign."""
+def test_p_is_near_that_of_exchanging_all_runs_of_a_group_at_once(tmp_path: Path) -> None:
+    """Test against the swap test: target by target, each group's contribution gets a random sign."""
     build_repeating_folder(tmp_path / "data", 0.0)
     folder = DatasetFolder.open(tmp_path / "data")
     domains = list(folder.task("tales").domains)
@@ -58,7 +56,7 @@ def test_the_test_exchanges_all_runs_of_a_group_at_once(tmp_path: Path) -> None:
     keep = pl.Series(rng.random(len(b)) < 0.9)  # other errors than A's
     labels = list(folder.task("tales").labels)
     b = b.with_columns(prediction=pl.when(keep).then("prediction").otherwise(pl.lit(labels[0])))
-    found = compared(folder, a, b, tmp_path, n_swaps=20_000).means[0].difference
+    found = compared(folder, a, b, tmp_path).means[0].difference
     pieces = []
     for target in domains:
         gold = folder.split("tales", target, "test").select("id", "group", right=pl.col("label").cast(pl.Int64))
@@ -77,7 +75,7 @@ def test_the_test_exchanges_all_runs_of_a_group_at_once(tmp_path: Path) -> None:
     p = (1 + (drawn >= abs(moves.sum()) - 1e-12).sum()) / 20_001
     assert found.value == pytest.approx(moves.sum(), abs=1e-9)
     assert 0.001 < p < 0.9
-    assert found.p == pytest.approx(p, abs=4 * np.sqrt(p * (1 - p) / 10_000))
+    assert found.p == pytest.approx(p, rel=0.25)
 
 
 def test_equal_predictions_are_a_tie_and_more_runs_say_nothing_of_recipes(

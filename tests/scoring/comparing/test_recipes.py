@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.scoring.comparing.cells import path_contributions, shared_runs
 from shiftbench.scoring.comparing.files import Entrant, compare_entrants
 from shiftbench.scoring.comparing.shape import RECIPES, TRAINED_MODELS, Comparison, Difference, winner
 from shiftbench.scoring.comparing.words import about_lines, sentence
@@ -16,7 +15,6 @@ from shiftbench.scoring.reports import exports
 from shiftbench.scoring.reports.plain_tables import comparison_table
 from shiftbench.scoring.scores.score import score_file
 
-SWAPS = 2000
 RECIPE_WORDS = ("more robust", "recipe")
 
 
@@ -49,7 +47,7 @@ def compared(folder: DatasetFolder, root: Path, *frames: pl.DataFrame) -> Compar
     paths = [root / f"{name}.parquet" for name in "ab"]
     for path, frame in zip(paths, frames, strict=True):
         frame.write_parquet(path)
-    return compare_entrants(*(Entrant(path, folder, name=path.stem) for path in paths), n_swaps=SWAPS)
+    return compare_entrants(*(Entrant(path, folder, name=path.stem) for path in paths))
 
 
 def everything(pair: Comparison) -> str:
@@ -74,7 +72,8 @@ def test_five_runs_on_both_sides_speak_of_recipes_and_use_all_runs(synthetic: Da
     assert drop.figure == "average drop"
     assert drop.value == pytest.approx(scores[0].average_drop.value - scores[1].average_drop.value, abs=1e-12)
     said = sentence(pair, ("First", "Second"), "dr")
-    assert said.startswith("As recipes (5 and 6 runs a source), nli: 'First' scores higher than 'Second' (mean ST, ")
+    start = "As recipes (5 and 6 runs a source, if runs are roughly normal), nli: 'First' scores higher on average than"
+    assert said.startswith(f"{start} 'Second' (mean ST, 'First' minus 'Second': +")
     assert said.index("mean ST") < said.index("average drop") < said.index("by shift")
     assert TRAINED_MODELS not in everything(pair)
 
@@ -122,28 +121,6 @@ def test_a_constant_predictor_wins_no_drop(synthetic: DatasetFolder, tmp_path: P
     assert "lower for Constant" not in said
 
 
-def test_contributions_sum_to_the_difference_of_the_scores(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    frames = runs(synthetic, 0.05, 3), runs(synthetic, 0.35, 2, 1)
-    for name, frame in zip("ab", frames, strict=True):
-        frame.write_parquet(tmp_path / f"{name}.parquet")
-    a, b = (Entrant(tmp_path / f"{name}.parquet", synthetic).tasks["nli"] for name in "ab")
-    source, target, *_ = synthetic.task("nli").domains
-    for place in ((source, target, ""), (source, target, "50")):
-        first, second = a.run_scores(place), b.run_scores(place)
-        assert first is not None
-        assert second is not None
-        apart = first.scores.mean() - second.scores.mean()
-        assert path_contributions(a, b, place).sum() == pytest.approx(apart, abs=1e-5)
-
-
-@pytest.mark.parametrize(("n_a", "n_b"), [(1, 1), (3, 3), (2, 3), (4, 9), (6, 4)])
-def test_all_runs_count_alike(n_a: int, n_b: int) -> None:
-    pairs = shared_runs(n_a, n_b)
-    for side, n in ((0, n_a), (1, n_b)):
-        shares = [sum(pair[2] for pair in pairs if pair[side] == run) for run in range(n)]
-        assert shares == pytest.approx([1 / n] * n)
-
-
 def test_older_comparisons_are_read() -> None:
     old = {"figure": "TD", "value": -0.1, "p": 0.001, "p_holm": 0.01}
     shift = {"task": "nli", "source": "x", "target": "y", "n": 9, "runs": 1, "differences": [old]}
@@ -152,4 +129,4 @@ def test_older_comparisons_are_read() -> None:
     difference: Difference = pair.shifts[0].differences[0]
     assert difference.p_corrected == 0.01
     assert winner(difference) == "a"
-    assert about_lines([pair]) == ["about these trained models (swap test by group)"]
+    assert about_lines([pair]) == ["about these trained models"]

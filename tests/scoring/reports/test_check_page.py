@@ -80,10 +80,22 @@ def test_verdicts_name_what_difficulty_does_not_explain() -> None:
     assert unknown.startswith("dvd: cannot tell: a probe is not shown to be above chance (of 12 points")
 
 
+def test_verdicts_that_class_shares_change_are_both_named() -> None:
+    found = explained("cannot tell", bounded(0.01), "the verdict changes when the classes have home's shares here")
+    both = {"as_is": "harder", "at_home_shares": "cannot tell", "at_home_shares_reason": "no loss"}
+    line = explained_line(found.model_copy(update=both))
+    assert line.startswith(
+        "dvd: cannot tell: harder as it is, but with home's class shares cannot tell (no loss) (of 12"
+    )
+    line = explained_line(found.model_copy(update={"as_is": "both", "at_home_shares": "shifted"}))
+    assert "cannot tell: harder and shifted as it is, but with home's class shares shifted (of 12" in line
+
+
 def test_only_what_holds_up_for_all_domains_together_is_listed() -> None:
     first, listed, smallest = difference_lines(check())
     assert isinstance(first, str)
     assert first.startswith("1 of 2 differences between domains hold up (lost against home ('books')")
+    assert "each interval is of its domain alone" in first
     assert listed == ["dvd: loses 12.0 [7.0, 17.0] points (p 0.001)"]
     assert isinstance(smallest, str)
     assert "7.0 points are missed" in smallest

@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
 
 @pytest.fixture(scope="module")
 def scores(folder: DatasetFolder) -> Scores:
-    return score(confident(folder, seeds=1), folder, 100)
+    return score(confident(folder, seeds=1), folder)
 
 
 @pytest.fixture(scope="module")
@@ -84,11 +84,11 @@ def test_a_report_has_tables_of_means_and_shifts(
 
 
 def test_without_probabilities_there_is_no_label_shift(folder: DatasetFolder) -> None:
-    alone = score(confident(folder, seeds=1).drop("probabilities"), folder, 0).tasks[0]
+    alone = score(confident(folder, seeds=1).drop("probabilities"), folder).tasks[0]
     text = Visible(str(confidence_part(alone))).text
     assert "confidence of the predicted label alone" in text
     assert "Label shift" not in text
-    bare = score(confident(folder, seeds=1).drop("probabilities", "confidence"), folder, 0).tasks[0]
+    bare = score(confident(folder, seeds=1).drop("probabilities", "confidence"), folder).tasks[0]
     assert confidence_part(bare) == ""
 
 

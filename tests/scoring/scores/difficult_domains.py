@@ -1,61 +1,92 @@
-"""Simulated domains that are harder, or shifted: which rows three models get right, and the verdict.
+"""Simulated domains that are harder, or shifted, or neither: gold labels and what a model and its probes predict.
 
-A row has a difficulty that all models share, and each model its own luck with it. A model gets a row right when its
-ability is above difficulty and luck together; abilities are set so that a domain's true score is what is asked for.
-Each trained model's true score is off by its own luck in training (``TRAINING_SD``), on every domain anew.
+A text has a difficulty that all models share, and each model its own luck with it. A model gets a text right when its
+ability is above difficulty and luck together; abilities are set so that its true accuracy on the texts of a class is
+what is asked for. A probe is trained several times on draws from the same train texts, so its true accuracy on a domain
+is off by the luck of these texts, and each training by that of its draw, as large. Labels may be wrong, which takes
+from each model the share of what it has above chance.
 """
 
-from collections import Counter
-from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from shiftbench.metrics.wilson import relative_square, wilson_interval
-from shiftbench.scoring.scores.intervals import Figure
 
-from shiftbench.metrics.difficulty import Verdict
-from shiftbench.scoring.scores.difficulty import TwoScores, explain_drop
-
-HOME = {"user": 0.85, "tfidf": 0.78, "embeddings": 0.81}
-"""True scores at home."""
-HARDER = dict.fromkeys(HOME, 0.10)
-SHIFTED = {"user": 0.10, "tfidf": 0.0, "embeddings": 0.0}
-BOTH = {"user": 0.20, "tfidf": 0.10, "embeddings": 0.10}
-"""Lost on the other domain."""
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+MODELS = ("model", "probe 1", "probe 2")
+N_TRAININGS = 5
 SHARED = 0.5
-"""Share of the variance of a row's difficulty that models share."""
-TRAINING_SD = 0.007
-"""Standard deviation of a score over trainings on 1,000 texts, a fraction."""
-N_TEST, N_DRAWS = 500, 400
+"""Share of the variance of a text's difficulty that models share."""
 
 
-def verdicts(lost: Mapping[str, float], n_seeds: int, n_test: int = N_TEST) -> Counter[Verdict]:
-    """Count the verdicts of seeds on a domain where each model loses so much."""
-    return Counter(_verdict(lost, np.random.default_rng([7, seed]), n_test) for seed in range(n_seeds))
+@dataclass(frozen=True)
+class World:
+    """A home and another domain.
+
+    Attributes:
+        home, lost: true accuracies at home, and what is lost of them on the other domain, by model, on all classes.
+        by_class: what a class adds to the accuracy on its texts, class 0 first.
+        shares: share of class 0 at home and on the other domain.
+        wrong_labels: share of the other domain's labels that are wrong.
+        luck: standard deviation of a probe's true accuracy over train texts.
+        n: test texts of each domain.
+    """
+
+    home: tuple[float, ...] = (0.85, 0.78, 0.81)
+    lost: tuple[float, ...] = (0.0, 0.0, 0.0)
+    by_class: tuple[float, float] = (0.0, 0.0)
+    shares: tuple[float, float] = (0.5, 0.5)
+    wrong_labels: float = 0.0
+    luck: float = 0.007
+    n: int = 500
 
 
-def _verdict(lost: Mapping[str, float], rng: np.random.Generator, n_test: int) -> Verdict:
-    home = _figures(HOME, rng, n_test)
-    away = _figures({name: score - lost[name] for name, score in HOME.items()}, rng, n_test)
-    scores = {name: TwoScores(home[name], away[name]) for name in HOME}
-    user = scores.pop("user")
-    return explain_drop(user, scores, is_probe_at_chance=False).explanation.verdict
+HARDER = World(lost=(0.10, 0.10, 0.10))
+SHIFTED = World(lost=(0.10, 0.0, 0.0))
+BOTH = World(lost=(0.20, 0.10, 0.10))
+STRONGER = World(home=(0.95, 0.75, 0.80))
+FEWER_EASY = World(home=(0.87, 0.86, 0.855), by_class=(0.12, -0.12), shares=(0.9, 0.5))
+"""Class 1 is harder for everyone, in both domains alike, and there is more of it away from home: accuracy falls."""
+RARE_CLASS = World(shares=(0.5, 0.9))
+"""Class 1 is rare away from home, which lowers its precision: macro-F1 falls."""
 
 
-def _figures(true: Mapping[str, float], rng: np.random.Generator, n: int) -> dict[str, Figure]:
-    """Draw a test set, and score every model on it and on its replicates."""
-    shared = rng.standard_normal(n) * np.sqrt(SHARED)
-    weights = rng.multinomial(n, np.full(n, 1 / n), size=N_DRAWS) / n
-    found = {}
-    for name, score in true.items():
-        ability = ndtri(np.clip(score + TRAINING_SD * rng.standard_normal(), 0.01, 0.99))
-        right = (shared + rng.standard_normal(n) * np.sqrt(1 - SHARED) < ability).astype(np.float64)
-        found[name] = _figure(right, weights)
-    return found
+def with_luck(world: World, luck: float) -> World:
+    """Return a world whose probes' train texts have this luck."""
+    return replace(world, luck=luck)
 
 
-def _figure(right: NDArray[np.float64], weights: NDArray[np.float64]) -> Figure:
-    values = np.concatenate([[right.mean()], weights @ right])
-    low, high = wilson_interval(float(values[0]), relative_square(right.size, right.size - 1))
-    return Figure(values, right.size, low=low, high=high)
+@dataclass(frozen=True)
+class Texts:
+    """Test texts of one domain: gold labels, shape (n,), and what each model predicted, shape (n_runs, n)."""
+
+    gold: Codes
+    predicted: dict[str, Codes]
+
+
+def draw(world: World, rng: np.random.Generator) -> tuple[Texts, Texts]:
+    """Draw the test texts at home and on the other domain."""
+    nothing = (0.0,) * len(MODELS)
+    return (
+        _draw_domain(world, nothing, world.shares[0], 0.0, rng),
+        _draw_domain(world, world.lost, world.shares[1], world.wrong_labels, rng),
+    )
+
+
+def _draw_domain(
+    world: World, lost: tuple[float, ...], share: float, wrong_labels: float, rng: np.random.Generator
+) -> Texts:
+    true = (rng.random(world.n) >= share).astype(np.int64)
+    shared = rng.standard_normal(world.n) * np.sqrt(SHARED)
+    predicted = {}
+    for name, at_home, less in zip(MODELS, world.home, lost, strict=True):
+        n_runs = 1 if name == "model" else N_TRAININGS
+        luck = np.zeros(1) if name == "model" else world.luck * (rng.standard_normal() + rng.standard_normal(n_runs))
+        accuracy = at_home - less + np.array(world.by_class)[true] + luck[:, None]
+        own = rng.standard_normal(world.n) * np.sqrt(1 - SHARED)
+        right = shared + own < ndtri(np.clip(accuracy, 0.01, 0.99))
+        predicted[name] = np.where(right, true, 1 - true)
+    gold = np.where(rng.random(world.n) < wrong_labels, 1 - true, true)
+    return Texts(gold, predicted)

@@ -1,54 +1,157 @@
-"""Coverage of the 95% intervals of confidence figures, in simulations whose calibration is known."""
+"""Coverage of the 95% intervals of confidence figures, in worlds that share no code with them."""
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-import pytest
-from shiftbench.metrics.resampling import group_weights
-from shiftbench.scoring.scores.intervals import Figure, estimates
+import polars as pl
+from numpy.typing import NDArray
 
-from shiftbench.metrics.calibration import N_BINS
-from shiftbench.scoring.scores.calibration import BOUNDS, TargetConfidence
+from shiftbench.metrics.calibration import MIN_BIN_GROUPS, N_BINS
+from shiftbench.metrics.classification import macro_f1
+from shiftbench.metrics.label_shift import fit_temperature
+from shiftbench.scoring.scores.calibration import BOUNDS, Parts, TargetConfidence
+from shiftbench.scoring.scores.figures import Figure, single
+from shiftbench.scoring.scores.outcomes import Outcomes, TargetRuns
+from shiftbench.scoring.scores.values import sampled_scores
 
-WORLDS = {"calibrated": 0.0, "12 points too sure": 0.12}
-SIZE = 2
-"""Texts a group: they share their confidence, and half of their fate."""
-
-
-def world(n_groups: int, too_sure: float, rng: np.random.Generator, n_draws: int) -> TargetConfidence:
-    sure = np.repeat(0.55 + 0.44 * rng.beta(2, 1, n_groups), SIZE)
-    shared = np.repeat(rng.random(n_groups), SIZE)
-    fate = np.where(np.repeat(rng.random(n_groups) < 0.5, SIZE), shared, rng.random(n_groups * SIZE))
-    wrong = fate > sure - too_sure
-    groups = np.repeat(np.arange(n_groups), SIZE)
-    weights = group_weights(n_groups, n_draws, rng) if n_draws else np.empty((0, n_groups))
-    nothing: Any = None
-    return TargetConfidence(
-        [("a", 0)], groups, nothing, np.zeros(groups.size, int), wrong[None].astype(int), sure[None], None,
-        np.arange(3), weights.astype(np.float32), "accuracy",
-    )  # fmt: skip
+Floats = NDArray[np.float64]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", WORLDS)
-@pytest.mark.parametrize("n_groups", [150, 500])
-def test_intervals_hold_the_truth(name: str, n_groups: int) -> None:
-    rng = np.random.default_rng([5, n_groups])
-    # With 150 groups and more there are N_BINS bins, so those of a large world have the same error.
-    assert n_groups // 10 >= N_BINS
-    truth = {figure: found[0, 0] for figure, found in world(400_000, WORLDS[name], rng, 0).figures.items()}
-    hits, widths = dict.fromkeys(BOUNDS, 0), dict.fromkeys(BOUNDS, 0.0)
-    n_worlds = 600
-    for _ in range(n_worlds):
-        found = world(n_groups, WORLDS[name], rng, 400).figures
-        figures = {figure: Figure(found[figure][:, 0], n_groups, bounds) for figure, bounds in BOUNDS.items()}
-        for figure, estimate in estimates(figures).items():
-            assert estimate.low is not None
-            assert estimate.high is not None
-            hits[figure] += estimate.low <= truth[figure] <= estimate.high
-            widths[figure] += 100 * (estimate.high - estimate.low) / n_worlds
-    print(f"\n{name}, {n_groups} groups of {SIZE}: coverage, mean width in points, truth in points")
-    for figure in BOUNDS:
-        print(f"  {figure:18} {100 * hits[figure] / n_worlds:5.1f}%  {widths[figure]:6.2f}  {100 * truth[figure]:6.2f}")
-    # Near perfect calibration the squared error is degenerate: its interval errs on the wide side.
-    assert min(hits.values()) / n_worlds > 0.90
+class World(NamedTuple):
+    """A model and its test set; texts of a group of ten share half of their fate, and spread about one confidence."""
+
+    right: float
+    n: int
+    size: int
+    too_sure: float
+
+    def draw(self, rng: np.random.Generator, n_groups: int) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """Draw confidences, chances of being right, and fates, shape (n_groups, size) each."""
+        shape = (n_groups, self.size)
+        common = rng.random((n_groups, 1)) if self.size > 1 else 0.5
+        place = (0.5 * common + 0.5 * rng.random(shape)) if self.size > 1 else rng.random(shape)
+        chance = 1 - 2 * (1 - self.right) * place
+        fate = np.where(rng.random((n_groups, 1)) < 0.3 * (self.size > 1), rng.random((n_groups, 1)), rng.random(shape))
+        return chance + self.too_sure * (1 - chance), chance, fate < chance
+
+
+WORLDS = [
+    *(
+        World(right, n, 1, too_sure)
+        for right in (0.7, 0.8, 0.9, 0.95, 0.99)
+        for n in (60, 300)
+        for too_sure in (0, 0.5)
+    ),
+    *(World(right, n, 10, too_sure) for right in (0.7, 0.9, 0.95) for n in (300, 1200) for too_sure in (0, 0.5)),
+]
+
+
+def true_figures(world: World) -> dict[str, float]:
+    """Compute figures of endless texts, from the chances of being right."""
+    sure, chance, _ = world.draw(np.random.default_rng(0), 800_000 // world.size)
+    order = np.argsort(-sure.ravel())
+    sure, chance = sure.ravel()[order], chance.ravel()[order]
+    wrong = 1 - chance
+    n_bins = max(1, min(N_BINS, world.n // world.size // MIN_BIN_GROUPS))
+    gaps = [part.mean() for part in np.array_split(sure - chance, n_bins)]
+    answered = np.arange(1, sure.size + 1)
+    risk = wrong.mean()
+    # Of each right text, the share of wrong ones that are less sure.
+    below = 1 - np.cumsum(wrong) / wrong.sum()
+    return {
+        "overconfidence": float((sure - chance).mean()),
+        "calibration_error": float(np.mean(np.square(gaps))),
+        "brier": float((sure**2 - 2 * sure * chance + chance).mean()),
+        "failure_auroc": float(chance @ below / chance.sum()),
+        "excess_aurc": float((np.cumsum(wrong) / answered).mean() - risk - (1 - risk) * np.log(1 - risk)),
+    }
+
+
+def arranged_runs(
+    labels: NDArray[np.int64], predicted: NDArray[np.int64], groups: NDArray[np.int64], n_classes: int
+) -> TargetRuns:
+    """Arrange predictions (n_runs, n) as scoring does."""
+    k = n_classes + 1
+
+    def table(sums: Floats) -> Floats:
+        return sums.reshape(*sums.shape[:-1], n_classes, k)
+
+    outcomes = Outcomes(
+        formulas={
+            "accuracy": lambda sums: np.trace(table(sums)[..., :-1], axis1=-2, axis2=-1) / sums.sum(axis=-1),
+            "macro_f1": lambda sums: macro_f1(table(sums), np.ones(n_classes, dtype=bool)),
+        },
+        micro="accuracy",
+        n_counts=n_classes * k,
+        example_scores=(predicted == labels).astype(np.float64),
+        unparsed=predicted == n_classes,
+        cells=labels * k + predicted,
+        example_metric="accuracy",
+        gold=(labels == np.arange(n_classes)[:, None]).astype(np.float64),
+    )
+    runs = [(name, 0) for name in ("home", "own")[: len(predicted)]]
+    return TargetRuns("task", "there", pl.Series(range(labels.size)), groups, runs, outcomes)
+
+
+def figures_of(world: World, rng: np.random.Generator) -> dict[str, Figure]:
+    n_groups = world.n // world.size
+    sure, _, right = world.draw(rng, n_groups)
+    labels, wrong = np.zeros(world.n, dtype=np.int64), (~right).reshape(1, -1).astype(np.int64)
+    target = arranged_runs(labels, wrong, np.repeat(np.arange(n_groups), world.size), 2)
+    return TargetConfidence(target, labels, wrong, sure.reshape(1, -1), None, np.arange(3)).figures([0])
+
+
+class Hits(NamedTuple):
+    """Draws of a figure: how many there are, have an interval, and have one that covers the truth."""
+
+    n: int
+    printed: int
+    covered: int
+
+    def __str__(self) -> str:
+        share, n = self.covered / max(self.printed, 1), max(self.printed, 1)
+        error = 1.96 * np.sqrt(share * (1 - share) / n)
+        return f"{100 * share:5.1f} ±{100 * error:3.1f} {100 * (1 - self.printed / self.n):4.0f}%"
+
+
+def count_hits(world: World, n_draws: int, seed: int) -> dict[str, Hits]:
+    rng, truth = np.random.default_rng([seed, world.n]), true_figures(world)
+    printed, covered = dict.fromkeys(BOUNDS, 0), dict.fromkeys(BOUNDS, 0)
+    for _ in range(n_draws):
+        for name, figure in figures_of(world, rng).items():
+            if figure.low is not None and figure.high is not None:
+                printed[name] += 1
+                covered[name] += figure.low <= truth[name] <= figure.high
+    return {name: Hits(n_draws, printed[name], covered[name]) for name in BOUNDS}
+
+
+SHARES = (0.5, 0.9)
+"""Share of the first class at home, and where the shift leads."""
+
+
+def posterior(x: Floats, share: float, sharp: float) -> Floats:
+    """Compute p(y|x) of two normal classes 2 apart, the first with a share of the texts, then sharpen it."""
+    log_odds = sharp * (np.log(share / (1 - share)) - 2 * x)
+    first = 1 / (1 + np.exp(-log_odds))
+    return np.stack([first, 1 - first], axis=-1)
+
+
+def split(n: int, views: int, metric: str, rng: np.random.Generator) -> Parts:
+    """Split a drop that class shares alone make; two models see each text by one view or by one of their own."""
+    home, there = ((rng.random(n) > share).astype(np.int64) for share in SHARES)
+    temperature = fit_temperature(posterior(rng.normal(2.0 * home - 1), SHARES[0], 2.0), home)
+    seen = np.broadcast_to(rng.normal(2.0 * there - 1, size=(views, n)), (2, n))
+    tables = np.stack([posterior(x, share, 2.0) for x, share in zip(seen, SHARES, strict=True)])
+    predicted = tables.argmax(axis=-1)
+    target = arranged_runs(there, predicted, np.arange(n), 2)
+    confidence = TargetConfidence(target, there, predicted, tables.max(axis=-1), tables, np.arange(3))
+    adjusted = confidence.adjusted([0], np.array([SHARES[0], 1 - SHARES[0]]), [temperature])
+    st, tt = (single(sampled_scores(target, [run], metric)[0]) for run in range(2))
+    return Parts(st, single(sampled_scores(adjusted, [0], metric)[0]), tt, temperature)
+
+
+def count_rests(n: int, views: int, metric: str, n_draws: int) -> Hits:
+    rng = np.random.default_rng([n, views])
+    rests = [split(n, views, metric, rng).rest for _ in range(n_draws)]
+    ends = [(rest.low, rest.high) for rest in rests if rest.low is not None and rest.high is not None]
+    return Hits(n_draws, len(ends), sum(low <= 0 <= high for low, high in ends))
