@@ -23,6 +23,8 @@ Formula = Callable[[Floats], Floats]
 
 MIN_GROUPS = 5
 """Effective groups of a test set, or of a class's gold texts, below which a score has no interval."""
+KNOWN_GROUPS = 5
+"""Groups that must hold an error for figures about errors alone, such as the area under failures' ROC curve."""
 MIN_RUNS = 5
 """With fewer runs of a source training variance counts as not measured: nothing is said about recipes."""
 _STEP = 4e-6
