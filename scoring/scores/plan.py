@@ -199,17 +199,15 @@ def _plan_task(
     folder: DatasetFolder, name: str, shifts: list[tuple[str, str]], assumed: Assumptions, runs: int
 ) -> TaskPlan:
     sets = _test_sets(folder, name, assumed)
-    designs = _designs(shifts, sets, assumed)
-    drops = [
-        _planned_drop(figure, shift, design, runs, len(shifts) if shift else 1) for figure, shift, design in designs
-    ]
+    figures = designs(shifts, sets, assumed)
+    drops = [_planned_drop(*figure, runs, len(shifts) if figure[1] else 1) for figure in figures]
     return TaskPlan(
         task=name,
         metric=folder.task(name).metric,
         test_texts={domain: round(test_set.n) for domain, test_set in sets.items()},
         assumed=assumed,
         detectable=tuple(drops),
-        needs=tuple(_needs([(drop, design) for drop, (*_, design) in zip(drops, designs, strict=True)], runs)),
+        needs=tuple(needs(figures, [drop.models for drop in drops], runs)),
     )
 
 
@@ -227,17 +225,23 @@ def _test_sets(folder: DatasetFolder, task: str, assumed: Assumptions) -> dict[s
 
 
 Shift = tuple[str, str]
+PlannedFigure = tuple[str, Shift | None, Design]
+"""A figure's name, its shift (None for the average drop), and its design."""
 
 
-def _designs(
-    shifts: Sequence[Shift], sets: dict[str, TestSet], assumed: Assumptions
-) -> list[tuple[str, Shift | None, Design]]:
-    """List each figure's name, its shift (none for the average drop) and its design."""
+def designs(shifts: Sequence[Shift], sets: dict[str, TestSet], assumed: Assumptions) -> list[PlannedFigure]:
+    """List the SD and TD of each shift, and the average drop.
+
+    Args:
+        shifts: source and target.
+        sets: the test set of each domain.
+        assumed: assumptions on the models.
+    """
 
     def design(cells: Sequence[Cell]) -> Design:
         return Design(tuple(cells), assumed.accuracy, assumed.discordance, assumed.run_sd)
 
-    found: list[tuple[str, Shift | None, Design]] = []
+    found: list[PlannedFigure] = []
     for source, target in shifts:
         away = Cell(-1.0, source, sets[target])
         found.append(
@@ -267,25 +271,30 @@ def _planned_drop(figure: str, shift: Shift | None, design: Design, runs: int, n
     )  # fmt: skip
 
 
-def _needs(planned: Sequence[tuple[PlannedDrop, Design]], runs: int) -> Iterator[Need]:
+def needs(figures: Sequence[PlannedFigure], smallest: Sequence[float | None], runs: int) -> Iterator[Need]:
+    """List what it takes to find each drop of ``WANTED``; of SD and TD in the median shift.
+
+    Args:
+        figures: as ``designs`` lists them.
+        smallest: the smallest drop of each for the trained models.
+        runs: training runs of each source, at least 1.
+    """
     # Below 5 runs the question is about the trained models, of which only the texts vary.
     counted = runs if runs >= MIN_RUNS else 0
-    for figure in ("SD", "TD", "average drop"):
-        mine = [
-            (np.inf if drop.models is None else drop.models, each) for drop, each in planned if drop.figure == figure
-        ]
-        _, design = sorted(mine, key=lambda item: item[0])[(len(mine) - 1) // 2]
+    for name in dict.fromkeys(figure for figure, *_ in figures):
+        mine = [(drop or np.inf, each[2]) for drop, each in zip(smallest, figures, strict=True) if each[0] == name]
+        _, median = sorted(mine, key=lambda item: item[0])[(len(mine) - 1) // 2]
         for drop in WANTED:
 
-            def at_runs(n: int, design: Design = design, drop: float = drop) -> bool:
+            def at_runs(n: int, design: Design = median, drop: float = drop) -> bool:
                 return design.finds(drop, runs=n)
 
-            def at_texts(n: int, design: Design = design, drop: float = drop) -> bool:
+            def at_texts(n: int, design: Design = median, drop: float = drop) -> bool:
                 return design.of_size(n).finds(drop, runs=counted)
 
             enough_runs = _smallest(at_runs, MIN_RUNS, _MOST_RUNS)
             enough_texts = _smallest(at_texts, _LEAST_TEXTS, _MOST_TEXTS)
-            yield Need(figure=figure, drop=drop, runs=enough_runs, texts=enough_texts)
+            yield Need(figure=name, drop=drop, runs=enough_runs, texts=enough_texts)
 
 
 def _smallest(is_enough: Callable[[int], bool], low: int, high: int) -> int | None:

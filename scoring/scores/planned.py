@@ -17,7 +17,6 @@ import numpy as np
 from shiftbench.metrics.depth import effective_size
 from shiftbench.metrics.power import LEVEL, POWER, Answers, Floats, expected_design_effect, groups_with
 from shiftbench.metrics.precision import (
-    KNOWN_GROUPS,
     MIN_GROUPS,
     class_df,
     class_size,
@@ -29,6 +28,8 @@ from shiftbench.scoring.scores.figures import DROP, Figure, Part, Reason, Score,
 
 _ACCURACY = 1e-5
 """Within which a smallest drop is found."""
+_ENOUGH = 200
+"""Groups on which models differ above which more of them change nothing."""
 
 
 @dataclass(frozen=True)
@@ -95,13 +96,10 @@ class TestSet:
         """Return how many groups are expected to hold a text of a kind that has a probability."""
         return self.scale * groups_with(probability, self.class_sizes.sum(axis=0), self.icc)
 
-    def is_known(self, recall: float) -> bool:
-        """Return whether enough groups of each class are expected to hold an error, and a right answer."""
-        return all(
-            self.scale * groups_with(kind, sizes, self.icc) >= KNOWN_GROUPS
-            for sizes in self.class_sizes
-            for kind in (recall, 1 - recall)
-        )
+    def holding(self, recall: float) -> float:
+        """Return how many groups are expected to hold the errors, or right answers, of the class with the fewest."""
+        kinds = (recall, 1 - recall)
+        return self.scale * min(groups_with(kind, sizes, self.icc) for sizes in self.class_sizes for kind in kinds)
 
     def score(self, recall: float, influences: Floats, right: Floats) -> Score:
         """Build the score that a study is expected to have which sees a recall.
@@ -116,10 +114,8 @@ class TestSet:
             return Score(value, 1.0, 1.0, self.name, influences, right, self.groups, self.no_interval)
         least = self.answers.variance(recall) / self.n
         variance, size = least * self.seen_design_effect, class_size(self.class_groups)
-        n = effective_n(value, variance, least, size, is_known=self.is_known(recall))
-        df = self.groups - 1
-        if len(self.class_groups) > 1:
-            df = min(df, class_df(self.class_groups))
+        n = float(effective_n(value, variance, least, size, self.holding(recall)))
+        df = min(self.groups - 1, float(class_df(self.class_groups)))
         return Score(value, n, df, self.name, influences, right, self.groups)
 
 
@@ -195,12 +191,23 @@ class Design:
         se = float(np.sqrt(weights @ spread))
         if se == 0:
             return drop
-        true = self._figure(recalls, recalls, runs)
-        quantile = float(student(true.total_df if runs else true.df, 2 * POWER - 1))
-        seen = self._values(recalls) - quantile * spread / se
+        seen = self._values(recalls) - self._quantile(runs) * spread / se
         recalls_seen = [cell.target.answers.recall(value) for cell, value in zip(self.cells, seen, strict=True)]
         study = self._figure(recalls, recalls_seen, runs)
         return study.limits(1 - LEVEL / n_tests, recipes=runs > 0)[0]
+
+    def _quantile(self, runs: int) -> float:
+        """Return how many standard errors of luck 80% of studies exceed; a drop hardly changes it."""
+        if runs not in self._quantiles:
+            recalls = self._recalls([0.0] * len(self.cells))
+            without = self._figure(recalls, recalls, runs)
+            df = without.total_df if runs else without.df
+            self._quantiles[runs] = float(student(df, 2 * POWER - 1))
+        return self._quantiles[runs]
+
+    @cached_property
+    def _quantiles(self) -> dict[int, float]:
+        return {}
 
     def _recalls(self, drops: Sequence[float]) -> list[float]:
         return [
@@ -261,14 +268,14 @@ class Design:
             return 0
         at_home, other = rows[0], rows[-1]
         share = self._discordance((true[at_home], true[other]), (seen[at_home], seen[other]))
-        return min(int(target.n_groups_with(share)), KNOWN_GROUPS)
+        return min(round(target.n_groups_with(share)), _ENOUGH)
 
     def _training(self, runs: int) -> Training:
         by_source: dict[str, float] = {}
         for cell in self.cells:
             by_source[cell.source] = by_source.get(cell.source, 0.0) + self.run_sd**2 * cell.weight**2 / runs
         variances = list(by_source.values())
-        return Training(sum(variances), satterthwaite(variances, [runs - 1.0] * len(variances)))
+        return Training(sum(variances), float(satterthwaite(variances, [runs - 1.0] * len(variances))))
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.metrics.power import EvaluationSet, minimum_detectable, target_drop_variance
 from shiftbench.scoring.reports.plan_tables import plan_lines, plan_picture
-from shiftbench.scoring.scores.plan import parse_assumptions, plan
+from shiftbench.scoring.scores.plan import Assumptions, designs, needs, parse_assumptions, plan
+from shiftbench.scoring.scores.planned import TestSet
 from shiftbench.validation.plain_console import print_parts
 from shiftbench.validation.report import InvalidInput, UnknownChoice
 from tests.leaderboard.conftest import predict
@@ -28,25 +28,35 @@ def test_each_shift_and_the_average_have_a_detectable_drop(synthetic: DatasetFol
     by_figure = {figure: [item for item in found.detectable if item.figure == figure] for figure in ("SD", "TD")}
     assert [len(items) for items in by_figure.values()] == [12, 12]
     td = by_figure["TD"][0]
-    n = found.test_texts[str(td.target)]
-    groups = synthetic.task("nli").domains[str(td.target)].splits["test"].groups
-    variance = target_drop_variance(EvaluationSet(n, n, groups), 0.25)
-    assert td.models == pytest.approx(float(minimum_detectable(variance.se, variance.dof)))
-    assert td.models_corrected > td.models
+    assert td.models is not None
+    assert td.models_corrected is not None
     assert td.recipe is not None
-    assert td.recipe > td.models
+    assert td.models < td.recipe < td.models_corrected
     average = found.detectable[-1]
     assert (average.figure, average.models_corrected) == ("average drop", average.models)
+    assert average.models is not None
+    assert average.models < td.models
 
 
-def test_the_needed_texts_just_find_the_drop(synthetic: DatasetFolder) -> None:
-    typed = {"icc": 0.0, "run_sd": 0.0, "discordance": 0.3}
-    need = next(n for n in plan(synthetic, 5, typed, task="nli").tasks[0].needs if (n.figure, n.drop) == ("TD", 0.05))
+def test_the_needed_texts_just_find_the_drop() -> None:
+    domains = {name: TestSet(name, np.ones((1, 400)), 0.0) for name in "AB"}
+    design = designs([("A", "B")], domains, Assumptions(discordance=0.3))[1][2]
+    need = next(each for each in needs([("TD", None, design)], [0.1], runs=0) if each.drop == 0.05)
     assert need.texts is not None
+    assert need.runs is None  # 400 texts show no drop of 5 points, however many runs
+    enough = design.of_size(need.texts).smallest_drop()
+    assert enough == pytest.approx(0.05, rel=0.005)
+    # McNemar's test needs about (1.96 + .84)^2 (.3 - .05^2) / .05^2 texts.
+    assert need.texts == pytest.approx(2.8016**2 * (0.3 - 0.05**2) / 0.05**2, rel=0.02)
 
-    # Groups of several texts cost a few degrees of freedom.
-    assert minimum_detectable(np.sqrt(0.3 / need.texts), need.texts / 3) == pytest.approx(0.05, rel=0.005)
-    assert need.runs is None  # 30 texts a domain show no drop of 5 points, however many runs
+
+def test_a_metric_that_cannot_be_planned_is_refused_and_left_out_of_a_folder(grid: DatasetFolder) -> None:
+    with pytest.raises(InvalidInput, match=r"bertscore_f1 cannot be planned.*shiftbench score"):
+        plan(grid, task="qg")
+    found = plan(grid, runs=3)
+    assert found.not_planned["qg"] == "bertscore_f1"
+    assert "qg" not in {task.task for task in found.tasks}
+    assert "Not planned: " in printed(found)
 
 
 def test_below_five_runs_nothing_is_told_of_the_recipe(synthetic: DatasetFolder) -> None:
@@ -61,8 +71,8 @@ def test_assumptions_are_measured_on_a_file_and_typed_ones_go_before(synthetic: 
     predict(synthetic, list(synthetic.task("nli").domains), 0.1).write_parquet(file)
     found = {task.task: task.assumed for task in plan(synthetic, like=file, typed={"run_sd": 0.03}).tasks}
     assert found["nli"].measured_on == "entry.parquet"
-    # Labels are drawn anew in 10% of cases at home, in 20% elsewhere: wrong in two thirds of them.
-    assert found["nli"].accuracy == pytest.approx(1 - 0.175 * 2 / 3, abs=0.03)
+    # Labels are drawn anew in 10% of cases at home: wrong in two thirds of them.
+    assert found["nli"].accuracy == pytest.approx(1 - 0.1 * 2 / 3, abs=0.03)
     assert 0.1 < found["nli"].discordance < 0.35
     assert found["nli"].run_sd == 0.03
     assert found["sa"].measured_on is None
