@@ -6,6 +6,7 @@ need the extra 'dev'; ``train`` also 'train', ``prompt`` that and 'llm'.
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -95,19 +96,36 @@ def coverage(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help="Simulations; all of them without a name.")
     ] = None,
-    tasks: Annotated[int, typer.Option("--tasks", metavar="N", help="Simulated tasks of each setting.", min=1)] = 500,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,
+    adversarial: Annotated[
+        bool, typer.Option("--adversarial", help="Attack intervals, tests and gates by data drawn apart from them.")
+    ] = False,
+    tasks: Annotated[
+        int | None, typer.Option("--tasks", metavar="N", help="Draws of each setting. Default: 300, or 2,000.", min=1)
+    ] = None,
+    seed: Annotated[str, typer.Option("--seed", metavar="HEX", help="Seed of the simulation, hex digits.")] = "1",
+    resume: Annotated[
+        Path | None,
+        typer.Option("--resume", metavar="FILE", help="Add finished cells of the attack to FILE; skip those in it."),
+    ] = None,
     json_: JsonOption = None,
 ) -> None:
     """Simulate how often claims are true: 95% intervals near 0 and 1, with few groups, with rare classes, and more.
 
     Example: python -m benchmarks coverage edges --tasks 2000
     """
+    if adversarial:
+        from benchmarks.adversarial.suite import attack, attack_lines
+
+        draws = tasks or 2000
+        found = attack(draws, seed, resume)
+        answer(attack_lines(found), {"draws": draws, "seed": seed, "cells": [asdict(row) for row in found]}, json_)
+        return
     from benchmarks.coverage import coverage_lines, measure_coverage
 
-    rows = measure_coverage(tasks, seed, names)
-    content = {"tasks": tasks, "seed": seed, "coverage": [asdict(row) for row in rows]}
-    answer(coverage_lines(rows, tasks), content, json_)
+    n_tasks = tasks or 300
+    rows = measure_coverage(n_tasks, int(seed, 16), names)
+    content = {"tasks": n_tasks, "seed": seed, "coverage": [asdict(row) for row in rows]}
+    answer(coverage_lines(rows, n_tasks), content, json_)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from typing import Literal, NamedTuple, cast
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from shiftbench.scoring.scores.replicates import TaskValues, score_target
 
 from shiftbench.builders.folder.manifest import DomainFacts, SplitFacts, TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -22,6 +21,7 @@ from shiftbench.scoring.scores.estimate import Estimate, Total
 from shiftbench.scoring.scores.outcomes import Outcomes, TargetRuns
 from shiftbench.scoring.scores.shape import TaskScores
 from shiftbench.scoring.scores.summary import task_scores
+from shiftbench.scoring.scores.values import TaskValues, score_target
 from shiftbench.validation.vocabulary import TaskKind
 
 Floats = NDArray[np.float64]
@@ -77,25 +77,24 @@ class Checked(NamedTuple):
     high: float | None
 
 
-def simulate_task(setting: Setting, rng: np.random.Generator, *, n_draws: int = 400) -> list[Checked]:
+def simulate_task(setting: Setting, rng: np.random.Generator) -> list[Checked]:
     """Simulate a task, score it, and return its intervals beside the truth.
 
     Args:
         setting: what it is drawn from.
         rng: the generator.
-        n_draws: replicates.
     Returns: every score, SD, TD, the mean ST, the average drop and the worst SD, in fractions; total intervals in place
         of all but the last where runs differ, for those fixed runs have other truths.
     """
-    return list(_checked(task_scores(simulate_values(setting, rng, n_draws=n_draws)), setting))
+    return list(_checked(task_scores(simulate_values(setting, rng)), setting))
 
 
-def simulate_values(setting: Setting, rng: np.random.Generator, *, n_draws: int = 400) -> TaskValues:
+def simulate_values(setting: Setting, rng: np.random.Generator) -> TaskValues:
     """Simulate a task and score its runs on every domain, without intervals. Arguments are of ``simulate_task``."""
     values = TaskValues("simulated", _manifest(setting), DOMAINS)
     folder = cast(DatasetFolder, _DepthTables(values.info, setting.has_depth, sum(setting.sizes), rng))
     for target in DOMAINS:
-        score_target(values, _target_runs(setting, target, rng), folder, n_draws)
+        score_target(values, _target_runs(setting, target, rng), folder)
     return values
 
 
@@ -208,7 +207,7 @@ def _labelled(right: NDArray[np.bool_], labels: NDArray[np.int64]) -> Outcomes:
         unparsed=np.zeros(right.shape, dtype=bool),
         cells=3 * labels + predicted,
         example_metric="accuracy",
-        gold=lambda sums: table(sums).sum(axis=-1),
+        gold=(labels == np.arange(2)[:, None]).astype(np.float64),
     )
 
 

@@ -121,11 +121,24 @@ def class_df(class_groups: ArrayLike) -> Floats:
     return satterthwaite(1 / groups, groups - 1)
 
 
+def unknown_share(holding: ArrayLike) -> Floats:
+    """Compute the weight of the bound in a variance that few groups tell; 1 where none does.
+
+    Args:
+        holding: effective number of groups that hold the errors, the right answers, or a difference, at least 0.
+
+    >>> unknown_share([0.0, 1.0, 5.0]).round(3).tolist()
+    [1.0, 0.75, 0.023]
+    """
+    return np.asarray(3 / (np.asarray(holding, dtype=np.float64) ** 3 + 3))
+
+
 def effective_n(score: ArrayLike, variance: ArrayLike, least: ArrayLike, size: ArrayLike, holding: ArrayLike) -> Floats:
     """Compute the number of independent right-or-wrong texts that would tell a score as precisely.
 
-    A variance that ``e`` groups tell, those that hold the errors or the right answers, counts ``e^2`` times, and that
-    of groups of wholly alike texts once: without an error this is Korn and Graubard's bound, and there is no threshold.
+    Where ``e`` groups hold the errors, or the right answers, the variance is their own and, with a weight of
+    ``3 / (e^3 + 3)``, that of groups of wholly alike texts: without an error this is Korn and Graubard's bound, from 5
+    groups on nearly all is the test set's own, and there is no threshold between.
 
     Args:
         score: in [0, 1]; shapes must broadcast.
@@ -138,9 +151,10 @@ def effective_n(score: ArrayLike, variance: ArrayLike, least: ArrayLike, size: A
     >>> effective_n([0.5, 1.0], [0.01, 0.0], [0.0025, 0.0], 40.0, [100.0, 0.0]).round(2).tolist()
     [25.0, 40.0]
     """
-    p, known = np.asarray(score, dtype=np.float64), np.asarray(holding, dtype=np.float64) ** 2
+    p = np.asarray(score, dtype=np.float64)
     alike = p * (1 - p) / np.asarray(size, dtype=np.float64)
-    told = (known * np.maximum(variance, least) + alike) / (known + 1)
+    unknown = unknown_share(holding)
+    told = (1 - unknown) * np.maximum(variance, least) + unknown * alike
     return np.asarray(np.where(alike > 0, p * (1 - p) / np.where(told > 0, told, 1.0), size))
 
 

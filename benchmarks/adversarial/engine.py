@@ -130,15 +130,14 @@ def sum_limits(weights: Sequence[float], scores: Sequence[Scores], level: float 
     )
 
 
-def end_to_end(cells: Counts, k: int, groups: Counts, metric: str) -> list[Score]:
-    """Score models on the texts of one draw as a submission's are.
+def arranged(cells: Counts, k: int, groups: Counts, name: str = "drawn") -> TargetRuns:
+    """Arrange what models made of the texts of one draw, as a submission's predictions are.
 
     Args:
-        cells: what each model made of each text, ``gold (k + 1) + predicted``, shape (n_models, n).
+        cells: of each run and text, ``gold (k + 1) + predicted``, shape (n_runs, n).
         k: number of classes.
         groups: codes of the texts, shape (n,).
-        metric: accuracy or macro-F1.
-    Returns: each model's score.
+        name: of the test set.
     """
     gold, predicted = np.divmod(cells, k + 1)
     drawn = Outcomes(
@@ -154,10 +153,20 @@ def end_to_end(cells: Counts, k: int, groups: Counts, metric: str) -> list[Score
         example_metric="accuracy",
         gold=(gold[0] == np.arange(k)[:, None]).astype(np.float64),
     )
-    runs = [(f"model {number}", 0) for number in range(len(cells))]
     ids = pl.Series("id", range(groups.size)).cast(pl.String)
-    target = TargetRuns("drawn", "drawn", ids, groups, runs, drawn)
-    return [sampled_scores(target, [run], metric)[0] for run in range(len(runs))]
+    return TargetRuns("drawn", name, ids, groups, [("recipe", seed) for seed in range(len(cells))], drawn)
+
+
+def run_score(right: Counts, groups: Counts, name: str) -> Score:
+    """Score the mean over runs of the share of right answers, end to end.
+
+    Args:
+        right: whether each run is right on each text, shape (n_runs, n).
+        groups: codes of the texts, shape (n,).
+        name: of the test set.
+    """
+    target = arranged(1 - right, 2, groups, name)
+    return sampled_scores(target, range(len(right)), "accuracy")[0]
 
 
 def texts_of(tables: Counts) -> tuple[Counts, Counts]:

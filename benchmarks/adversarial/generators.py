@@ -51,6 +51,11 @@ class TestSet:
         sizes = np.array(self.sizes, dtype=np.float64)
         return float((sizes * self._chances(sizes)).sum() / sizes.sum())
 
+    @property
+    def truth_of_groups(self) -> float:
+        """Return the mean over groups of the share of right answers."""
+        return float(self._chances(np.array(self.sizes, dtype=np.float64)).mean())
+
     def _chances(self, sizes: Floats) -> Floats:
         return np.clip(self.p - self.longer_is_harder * (sizes / np.mean(self.sizes) - 1), 0.001, 0.999)
 
@@ -137,7 +142,7 @@ class Pair:
     Attributes:
         sizes: texts of each group.
         both: chance that both are right, among texts on which they agree.
-        lost, won: chance that the first, or the second, alone is right.
+        lost, won: chance that the first alone, or the second alone, is right.
         alike: correlation within a group of which of these a text is.
     """
 
@@ -153,14 +158,13 @@ class Pair:
         return self.lost - self.won
 
     @property
-    def discordant_groups(self) -> float:
-        """Return the expected number of groups that hold a text which tells the models apart, without correlation."""
-        return float(sum(1 - (1 - self.lost - self.won) ** size for size in self.sizes))
+    def agree(self) -> float:
+        """Return the share of texts on which both models are right, or both wrong."""
+        return 1 - self.lost - self.won
 
     def draw(self, n_draws: int, rng: np.random.Generator) -> Counts:
         """Draw texts by group and outcome, shape (n_draws, n_groups, 4): both right, first, second, both wrong."""
-        agree = 1 - self.lost - self.won
-        shares = np.array([agree * self.both, self.lost, self.won, agree * (1 - self.both)])
+        shares = np.array([self.agree * self.both, self.lost, self.won, self.agree * (1 - self.both)])
         sizes = np.broadcast_to(np.array(self.sizes), (n_draws, len(self.sizes)))
         if self.alike <= 0:
             return rng.multinomial(sizes, shares)
@@ -170,3 +174,39 @@ class Pair:
         whole = np.eye(4)[rng.choice(4, p=shares, size=sizes.shape)]
         chances = np.where(total > 0, gamma / np.where(total > 0, total, 1.0), whole)
         return rng.multinomial(sizes, chances / chances.sum(axis=-1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Runs of one recipe on texts without groups.
+
+    Attributes:
+        n: texts.
+        p: chance of a right answer in a usual run.
+        n_runs: runs.
+        run_sd: standard deviation of runs' chances.
+        collapses: share of runs that lose 20 points more.
+    """
+
+    n: int
+    p: float
+    n_runs: int
+    run_sd: float
+    collapses: float = 0.0
+
+    @property
+    def truth(self) -> float:
+        """Return the mean score of unlimited runs on unlimited texts."""
+        return self.p - 0.2 * self.collapses
+
+    def moves(self, rng: np.random.Generator) -> Floats:
+        """Draw what each run's chance differs by from the usual, shape (n_runs,)."""
+        lost = 0.2 * (rng.random(self.n_runs) < self.collapses)
+        return np.asarray(self.run_sd * rng.normal(size=self.n_runs) - lost)
+
+    def draw(self, moves: Floats, rng: np.random.Generator) -> tuple[Counts, Counts]:
+        """Draw whether each run is right on each text, shape (n_runs, n), and the texts' groups, shape (n,)."""
+        # Half of the texts' luck is shared by the runs: easy for all, or hard.
+        shared, own = rng.random(self.n), rng.random((self.n_runs, self.n))
+        luck = np.where(rng.random((self.n_runs, self.n)) < 0.5, shared, own)
+        return (luck < self.p + moves[:, None]).astype(np.int64), np.arange(self.n)

@@ -23,6 +23,7 @@ from shiftbench.metrics.precision import (
     residual_variance,
     satterthwaite,
     student,
+    unknown_share,
     wilson_limits,
 )
 from shiftbench.scoring.scores.estimate import Estimate, Interval
@@ -208,8 +209,8 @@ class Figure:
             if any(not score.right.size for score in scores):
                 continue
             apart = weights @ np.stack([score.right for score in scores])
-            known = float(effective_groups(np.abs(apart))) ** 2
-            n = (known + 1) / (known / float(self._terms.n[rows].min()) + 1 / scores[0].groups)
+            unknown = float(unknown_share(effective_groups(np.abs(apart))))
+            n = 1 / ((1 - unknown) / float(self._terms.n[rows].min()) + unknown / scores[0].groups)
             found.append(_Paired(rows, above, float(weights @ self._terms.values[rows]) / above, n))
         return found
 

@@ -28,7 +28,7 @@ def test_three_groups_and_two_rare_examples_have_no_interval() -> None:
     few = Setting("few", 0.8, 0.8, (20,) * 3, 0.1)
     rare = Setting("rare", 0.8, 0.8, (1,) * 100, metric="macro_f1", rare=0.02)
     for setting in (few, rare):
-        assert all(checked.low is None for checked in simulate_task(setting, np.random.default_rng(3), n_draws=50))
+        assert all(checked.low is None for checked in simulate_task(setting, np.random.default_rng(3)))
 
 
 def test_every_simulation_runs_and_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:

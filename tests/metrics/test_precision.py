@@ -74,7 +74,7 @@ def test_effective_numbers() -> None:
     assert effective_n(0.7, 0.21 / 10, 0.21 / 100, 10, 1e6) == pytest.approx(10)
     assert effective_n(0.7, 0.21 / 500, 0.21 / 100, 100, 1e6) == pytest.approx(100)
     # Where few groups hold an error, one part is that of as many texts as there are groups.
-    assert effective_n(0.98, 0.0196 / 600, 0.0196 / 600, 12, 2.0) == pytest.approx(5 / (4 / 600 + 1 / 12))
+    assert effective_n(0.98, 0.0196 / 600, 0.0196 / 600, 12, 2.0) == pytest.approx(11 / (8 / 600 + 3 / 12))
     assert effective_n(0.98, 0.0196 / 600, 0.0196 / 600, 12, 0.0) == pytest.approx(12)
     assert effective_n([1.0, 0.0], 0.0, 0.0, 12, 0.0).tolist() == [12, 12]
 
