@@ -128,5 +128,20 @@ def coverage(
     answer(coverage_lines(rows, n_tasks), content, json_)
 
 
+@app.command()
+def comparisons(
+    studies: Annotated[int, typer.Option("--studies", metavar="N", help="Studies of each setting.", min=1)] = 2000,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,
+) -> None:
+    """Simulate how often a comparison claims a difference: equal recipes, better ones, and one that fails rarely.
+
+    Example: python -m benchmarks comparisons --studies 200
+    """
+    from benchmarks.simulated_comparisons import claim_lines
+
+    for lines in claim_lines(studies, seed):
+        show([lines])
+
+
 if __name__ == "__main__":
     run_app(app)

@@ -29,10 +29,10 @@ from .classification import (
     per_class_f1 as per_class_f1,
 )
 from .comparison import (
-    flip_signs as flip_signs,
+    failed_runs as failed_runs,
     holm as holm,
     rank_stability as rank_stability,
-    swap_test as swap_test,
+    share_at_most as share_at_most,
 )
 from .correlation import (
     effective_robustness as effective_robustness,
@@ -41,12 +41,6 @@ from .correlation import (
     pearson as pearson,
     r_squared as r_squared,
     spearman as spearman,
-)
-from .crossed import (
-    crossed_test as crossed_test,
-    influences as influences,
-    paired_influences as paired_influences,
-    residual_variance as residual_variance,
 )
 from .depth import (
     depth_f1 as depth_f1,
@@ -73,10 +67,6 @@ from .drop_comparison import (
     average_over_models as average_over_models,
     drops_by_difficulty as drops_by_difficulty,
     theorem_one as theorem_one,
-)
-from .equivalence import (
-    check_margin as check_margin,
-    equivalence_p as equivalence_p,
 )
 from .forecast_errors import (
     interval_score as interval_score,
@@ -164,13 +154,6 @@ from .ledger import (
 )
 from .limits import (
     exact_p as exact_p,
-)
-from .multiplicity import (
-    draw_sizes as draw_sizes,
-    least_draws as least_draws,
-    normal_sizes as normal_sizes,
-    pass_on as pass_on,
-    step_down as step_down,
 )
 from .new_domain import (
     next_domain as next_domain,

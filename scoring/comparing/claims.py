@@ -29,8 +29,8 @@ _FINDINGS = {"tasks", "only_a", "only_b"}
 _FORMER = {"n_swaps", "seed"}
 """Settings of claims of former versions, which nothing depends on any more."""
 _SETTINGS = set(Comparison.model_fields) - _MOVERS - _FINDINGS - _FORMER - {"shifts", "means"}
-_RUNS = ("run_scores_a", "run_scores_b")
-"""Parts of findings whose last digits may differ; what is counted among them must agree."""
+_RUNS = {"run_scores_a", "run_scores_b"}
+"""Parts of findings whose last digits may differ; what is counted among them must agree where a claim counts it."""
 
 
 MAX_BYTES = 64 * 2**20
@@ -219,7 +219,8 @@ def check_claim(claimed: Claim, recomputed: Claim) -> ClaimCheck:
     for name in ("benchmark", "level"):
         facts += _changed(name, getattr(claimed, name), getattr(recomputed, name))
     findings = list(dict.fromkeys(_compare_facts(claimed, recomputed, _FINDINGS)))
-    findings += _changed("hypothesis", "\n".join(claimed.hypothesis), "\n".join(recomputed.hypothesis))
+    if not any(each.what == "metric_version" for each in moved_by):  # its words belong to the version
+        findings += _changed("hypothesis", "\n".join(claimed.hypothesis), "\n".join(recomputed.hypothesis))
     if moved_by:
         moved_by += tuple(findings)
     else:
@@ -276,10 +277,9 @@ def check_against_scores(claimed: Claim, known: Mapping[str, ShiftValues]) -> It
 def _compare_facts(claimed: Claim, recomputed: Claim, fields: set[str]) -> Iterator[FactCheck]:
     """Compare fields of the comparisons that are not figures."""
     for old, new in zip(claimed.comparisons, recomputed.comparisons, strict=True):
-        left, right = (
-            each.model_dump(mode="json", include=fields, exclude={"tasks": {"__all__": set(_RUNS)}})
-            for each in (old, new)
-        )
+        has_runs = any(task.failures_a or task.failures_b for task in old.tasks)
+        unread = {"tasks": {"__all__": _RUNS if has_runs else _RUNS | {"failures_a", "failures_b"}}}
+        left, right = (each.model_dump(mode="json", include=fields, exclude=unread) for each in (old, new))
         for name in left:
             yield from _changed(name, left[name], right[name])
 

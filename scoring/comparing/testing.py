@@ -5,6 +5,8 @@ Where both entries have enough runs of every source, other training runs count, 
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from shiftbench.metrics.precision import MIN_RUNS
 from shiftbench.scoring.comparing.cells import EntryTask, Place
 from shiftbench.scoring.comparing.figures import TaskFigure
@@ -86,7 +88,7 @@ def run_scores(figure: TaskFigure, entry: EntryTask) -> tuple[SourceRuns, ...]:
         known = [each for each in runs if each is not None]
         if len(known) < len(here) or len({each.seeds for each in known}) > 1:
             return ()
-        scores = sum(each.values for each in known) / len(known)
+        scores = np.mean([each.values for each in known], axis=0)
         every.append(SourceRuns(source=source, scores=tuple(scores.tolist())))
     return tuple(every)
 

@@ -179,7 +179,7 @@ def _task_lines(pair: Comparison, task: str, names: Names) -> Iterator[str]:
     is_recipe = facts is not None and facts.about == RECIPES
     level = _level(ranked, names, " on average" if is_recipe else "")
     lead = [level, *([_drop(drop, names, is_recipe=is_recipe)] if drop else [])]
-    subject = TRAINED_MODELS
+    subject: str = TRAINED_MODELS
     if facts is not None and is_recipe:
         subject = f"as recipes ({facts.runs_a} and {facts.runs_b} runs a source, if runs are roughly normal)"
     yield f"{subject[0].upper()}{subject[1:]}, {task}: {', '.join(lead)}"

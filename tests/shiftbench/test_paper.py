@@ -46,7 +46,7 @@ def shown(place: Path, monkeypatch: pytest.MonkeyPatch, *command: str) -> str:
 
 
 def test_a_paper_s_table_tests_against_the_best(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    command = ("compare", "weak.csv", "strong.csv", *COLUMNS, "--swaps", "500", "--names", "Old_1,New")
+    command = ("compare", "weak.csv", "strong.csv", *COLUMNS, "--names", "Old_1,New")
     rows = list(csv.DictReader(io.StringIO(shown(place, monkeypatch, *command, "--format", "csv"))))
     assert [(row["model"], row["best"], row["shifts"]) for row in rows] == [
         ("New", "true", "6"),
@@ -60,7 +60,8 @@ def test_a_paper_s_table_tests_against_the_best(place: Path, monkeypatch: pytest
     assert f"$\\mathbf{{{100 * float(rows[0]['st']):.1f}}}$" in text
     assert f"Old\\_1 & ${100 * float(rows[1]['ss']):.1f}$" in text
     assert "^{*}$ {" in text.split("Old")[1]
-    assert "500 swaps, seed 0), about these trained models. Data " in text
+    said = "by the interval of the difference (1 pair; about these trained models, over groups of texts). Data "
+    assert said in text
 
 
 def test_several_files_are_scored_in_one_table(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +74,7 @@ def test_several_files_are_scored_in_one_table(place: Path, monkeypatch: pytest.
 
 
 def test_a_tiny_domain_decides_no_comparison_of_means(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = shown(place, monkeypatch, "compare", "weak.csv", "strong.csv", *COLUMNS, "--swaps", "500")
+    text = shown(place, monkeypatch, "compare", "weak.csv", "strong.csv", *COLUMNS)
     means = text.split("A minus B")[1]
     assert "mean ST (ranked by)" in means
     assert "tiny" not in means

@@ -16,7 +16,6 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.claims import find_files
 from shiftbench.cli.command import app
 from shiftbench.scoring.comparing.claims import read_claim
-from shiftbench.scoring.comparing.shape import refuse_swaps
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import Filled
@@ -34,7 +33,7 @@ def made(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> 
     for name, error, seed in (("good", 0.05, 0), ("bad", 0.6, 1)):
         predictions(synthetic, error, domains, seed).write_csv(place / f"{name}.csv")
     files = [str(place / "good.csv"), str(place / "bad.csv")]
-    options = ["--data", str(synthetic.path), "--swaps", "400", "--names", "Good,Bad"]
+    options = ["--data", str(synthetic.path), "--names", "Good,Bad"]
     assert run("compare", *files, *options, "--json", str(place / "claim.json")).exit_code == 0
     return place
 
@@ -65,7 +64,7 @@ def test_a_claim_states_all_that_it_takes_to_check_it(made: Path, synthetic: Dat
     (hypothesis,) = claim["hypothesis"]
     assert "Good and Bad, these trained models, have the same mean ST" in hypothesis
     assert [len(entry["sha256"]) for entry in claim["entries"]] == [64, 64]
-    assert (pair["data"], pair["n_swaps"], pair["seed"]) == (synthetic.content_hash, 400, 0)
+    assert (pair["data"], pair["n_swaps"], pair["seed"]) == (synthetic.content_hash, None, None)
     assert pair["depth_encoder"] == "word-encoder@1"
 
 
@@ -161,7 +160,7 @@ def test_after_rescoring_figures_may_move_and_conclusions_must_stand(made: Path,
 def test_entries_of_a_store_are_found_by_id(filled: Filled, tmp_path: Path) -> None:
     files = [str(filled.store.predictions(filled.entries[name])) for name in ("good", "poor")]
     path = tmp_path / "claim.json"
-    options = ["--data", str(filled.folder.path), "--swaps", "400", "--names", "Good,Poor"]
+    options = ["--data", str(filled.folder.path), "--names", "Good,Poor"]
     assert run("compare", *files, *options, "--json", str(path)).exit_code == 0
     claim = json.loads(path.read_text())
     for entry, name in zip(claim["entries"], ("good", "poor"), strict=True):
@@ -184,7 +183,7 @@ def test_after_rescoring_the_scores_of_then_are_still_checked(filled: Filled, tm
     ids = [filled.entries[name].id for name in ("good", "poor")]
     files = [str(store / "entries" / identity / "predictions.parquet") for identity in ids]
     path = tmp_path / "claim.json"
-    options = ["--data", str(filled.folder.path), "--swaps", "400", "--names", "Good,Poor"]
+    options = ["--data", str(filled.folder.path), "--names", "Good,Poor"]
     assert run("compare", *files, *options, "--json", str(path)).exit_code == 0
     claim = json.loads(path.read_text())
     for entry, identity in zip(claim["entries"], ids, strict=True):
@@ -287,11 +286,35 @@ def test_a_claim_with_an_odd_value_is_refused_before_any_work(
         verified(made, tmp_path, change)
 
 
-def test_more_swaps_than_memory_is_for_are_refused(made: Path, synthetic: DatasetFolder) -> None:
+def test_former_options_are_accepted_and_change_nothing(made: Path, synthetic: DatasetFolder) -> None:
     files = [str(made / "good.csv"), str(made / "bad.csv")]
-    assert run("compare", *files, "--data", str(synthetic.path), "--swaps", "2000000000").exit_code == 2
-    with pytest.raises(InvalidInput, match="more swaps than a test may draw"):
-        refuse_swaps(2_000_000_000, 1)
+    options = ["--data", str(synthetic.path), "--names", "Good,Bad"]
+    result = run("compare", *files, *options, "--swaps", "500", "--seed", "3", "--json", "-")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["comparisons"] == json.loads((made / "claim.json").read_text())["comparisons"]
+    assert "--swaps: goes in 0.4: nothing is drawn" in result.stderr
+
+
+def test_a_claim_of_metric_version_6_is_read_and_its_figures_have_moved(made: Path, tmp_path: Path) -> None:
+    """A claim without intervals and failed runs, with swaps and p values of then."""
+
+    def older(claim: dict[str, Any]) -> None:
+        pair = claim["comparisons"][0]
+        pair |= {"metric_version": "6", "n_swaps": 20_000, "seed": 0}
+        differences = [each for shift in pair["shifts"] for each in shift["differences"]]
+        for each in (*differences, *(mean["difference"] for mean in pair["means"])):
+            each["p_others"] = each["p"]
+            for name in ("low", "high", "detectable", "no_interval"):
+                del each[name]
+        for task in pair["tasks"]:
+            for name in ("run_scores_a", "run_scores_b", "failures_a", "failures_b"):
+                del task[name]
+
+    result = verified(made, tmp_path, older)
+    assert result.exit_code == 0, result.output
+    assert f"metric_version 6 -> {METRIC_VERSION}: figures may move" in result.stdout
+    assert "every conclusion stands" in result.stdout
+    assert "differs" not in result.stdout
 
 
 def test_a_damaged_claim_is_refused_in_words(made: Path, tmp_path: Path) -> None:

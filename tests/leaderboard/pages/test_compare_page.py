@@ -42,7 +42,7 @@ def test_three_entries_side_by_side(filled: Filled, tmp_path: Path) -> None:
     assert "These trained models, nli: 'Good model' scores higher than 'Poor model' (mean ST, " in shown.text
     assert "claims about recipes need 5 runs (seeds) of every source in both entries; there are 1 and 1" in shown.text
     assert "more robust" not in shown.text
-    assert "p 1.0000, undecided" in shown.text
+    assert "alone, 1.0000 corrected, undecided" in shown.text
     assert "shiftbench compare " in shown.text
     assert shown.tags.count("table") == 4  # the means, one for each of two pairs, and the flips
     # What answers stands first: the means, then a sentence; the rest is folded.
@@ -62,8 +62,8 @@ def test_who_is_better_is_said_in_words(filled: Filled, tmp_path: Path) -> None:
     shift = first.model_copy(update={"differences": differences})
     pair = found.pairs[0].model_copy(update={"shifts": (shift,), "means": ()})
     shown = Visible(content(filled, dataclasses.replace(found, pairs=[pair])))
-    assert shown.text.count("p < 0.0001, Good model better") == 1
-    assert shown.text.count("p < 0.0001, Poor model better") == 2
+    assert shown.text.count("p < 0.0001 alone, < 0.0001 corrected, Good model better") == 1
+    assert shown.text.count("p < 0.0001 alone, < 0.0001 corrected, Poor model better") == 2
     assert "TD is lower for 'Good model' on 0 and for 'Poor model' on 1 of 1" in shown.text
 
 

@@ -16,7 +16,8 @@ NAMES = ["A", "B", SCRIPT, "D", "D"]
 
 
 def pair(a: int, b: int, value: float, p: float) -> Comparison:
-    difference = Difference(figure="mean ST", value=value, p=p, p_corrected=p)
+    ends = {"low": value - 0.01, "high": value + 0.01}
+    difference = Difference(figure="mean ST", value=value, p=p / 9, p_corrected=p, **ends)
     mean = MeanComparison(task="nli", source=None, targets=("x",), difference=difference, ranked=True)
     return Comparison(
         a=IDS[a], b=IDS[b], data="d", subset="all", metric_version="1", seed=0, shifts=(), means=(mean,),
@@ -66,9 +67,10 @@ def test_pairs_that_cannot_be_compared_are_said_first(found: Pairwise) -> None:
 
 def test_every_cell_leads_to_its_pair_and_says_all_in_words(found: Pairwise) -> None:
     drawn = pairwise_table(found)
-    words = "A minus B: +4.0 points, corrected p 0.0010, A is better"
+    words = "A minus B: +4.0 [3.0, 5.0] points, p 0.0001 of this difference alone, corrected p 0.0010, A is better"
     assert f'/compare?id={IDS[0]}&amp;id={IDS[1]}&amp;task=nli" aria-label="{words}"' in drawn
-    assert "B minus A: \N{MINUS SIGN}4.0 points, corrected p 0.0010, A is better" in drawn
+    minus = "\N{MINUS SIGN}"
+    assert f"B minus A: {minus}4.0 [{minus}5.0, {minus}3.0] points, p 0.0001 of this difference alone, " in drawn
     assert "A minus D" in drawn
     assert "corrected p 0.2000, not told apart" in drawn
 
