@@ -75,7 +75,9 @@ class EntryTask:
             return None
         there = {target for _, target in self.cells}
         stands_in = frozenset(cell for cell in other.shifts if cell[1] in there)
-        return replace(self, stands_in=stands_in, outside=sources.pop(), _figures={}, _at_floor={}) if stands_in else None
+        return (
+            replace(self, stands_in=stands_in, outside=sources.pop(), _figures={}, _at_floor={}) if stands_in else None
+        )
 
     @property
     def metric(self) -> str:
