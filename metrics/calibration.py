@@ -137,8 +137,8 @@ def squared_calibration_error(sizes: ArrayLike, differences: ArrayLike) -> Calib
 def calibration_limits(value: float, variance: float, chance: float, quantile: float) -> tuple[float, float]:
     """Compute the limits of a squared calibration error, at each of which the variance is that of a true error there.
 
-    The variance is ``chance`` where calibration is perfect, and grows with the true error, by what the influences show:
-    ``slope = variance / max(value, sqrt(chance))``. Limits solve ``(value - limit)^2 = quantile^2 (slope limit + chance)``.
+    The variance is ``chance`` where calibration is perfect, and grows with the true error by a slope that influences
+    show, ``variance / max(value, sqrt(chance))``; limits solve ``(value - limit)^2 = t^2 (slope limit + chance)``.
 
     Args:
         value: squared error, in [-1, 1].

@@ -60,7 +60,7 @@ class Reason(StrEnum):
     """The reason why there is no verdict."""
 
     PROBE_AT_CHANCE = "a probe is not shown to be above chance"
-    AT_CHANCE = "the model is at chance or below"
+    AT_CHANCE = "the model is at chance at home"
     NO_DROP = "the model is not shown to lose score here"
     NO_INTERVAL = "a score has no interval"
     NOT_SHOWN = "neither difficulty nor a rest is shown on all three scales and by both probes"

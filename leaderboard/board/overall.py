@@ -89,7 +89,7 @@ def mean_over_tasks(drawn: Sequence[Replicates]) -> Replicates:
     values = np.stack([each.values for each in drawn]).astype(np.float64)
     return Replicates(
         np.asarray(values.mean(axis=0), dtype=np.float32),
-        df=satterthwaite(((values[:, 1:] - values[:, :1]) ** 2).mean(axis=1), [each.df for each in drawn]),
+        df=float(satterthwaite(((values[:, 1:] - values[:, :1]) ** 2).mean(axis=1), [each.df for each in drawn])),
         training=sum(each.training for each in drawn) / n**2,
         per_df=sum(each.per_df for each in drawn) / n**4,
         n_runs=min(each.n_runs for each in drawn),

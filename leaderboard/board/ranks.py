@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shiftbench.builders.folder.manifest import TaskInfo
-from shiftbench.metrics.precision import MIN_RUNS, satterthwaite, student
+from shiftbench.metrics.precision import MIN_RUNS, satterthwaite
 from shiftbench.metrics.ranking import RankedReplicates, run_spread
 from shiftbench.scoring.comparing.shape import RECIPES, TRAINED_MODELS
 from shiftbench.scoring.scores.score import N_STORED
@@ -80,21 +80,6 @@ def ranked_replicates(table: pl.DataFrame, row: Mapping[str, Any], info: TaskInf
     return Replicates(mean, _text_df(shifts, weighted), training, per_df, n_runs)
 
 
-def difference_interval(a: Replicates, b: Replicates, level: float = 0.95) -> tuple[float, float, float]:
-    """Return the difference of two entries' ranked figures over the same shifts, A minus B, with its interval:
-    fractions.
-
-    Replicates share the signs of their groups, so what both entries find hard cancels. Training variance is added where
-    it was measured, with Student's t by Satterthwaite's degrees of freedom; otherwise this is about the trained models.
-    """
-    apart = a.values.astype(np.float64) - b.values
-    texts = float(((apart[1:] - apart[0]) ** 2).mean())
-    variance = texts + a.training + b.training
-    over = texts**2 / min(a.df, b.df) + a.per_df + b.per_df
-    half = float(student(variance**2 / over if over > 0 else np.inf, level)) * np.sqrt(variance)
-    return float(apart[0]), float(apart[0] - half), float(apart[0] + half)
-
-
 def _text_df(shifts: pl.DataFrame, weighted: NDArray[np.float64]) -> float:
     """Compute Satterthwaite's degrees of freedom over test sets of a figure, from what each row adds to it."""
     variances, dfs = [], []
@@ -103,7 +88,7 @@ def _text_df(shifts: pl.DataFrame, weighted: NDArray[np.float64]) -> float:
         moved = weighted[rows].sum(axis=0)
         variances.append(((moved[1:] - moved[0]) ** 2).mean())
         dfs.append(shifts["df"].to_numpy()[rows].min())
-    return satterthwaite(variances, dfs)
+    return float(satterthwaite(variances, dfs))
 
 
 def _are_whole(shifts: pl.DataFrame) -> bool:

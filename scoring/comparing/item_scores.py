@@ -14,8 +14,7 @@ import pydantic
 from numpy.typing import NDArray
 
 from shiftbench.metrics.comparison import holm
-from shiftbench.metrics.depth import effective_size
-from shiftbench.metrics.precision import KNOWN_GROUPS, MIN_GROUPS, effective_n, group_influences, sum_by_group
+from shiftbench.metrics.precision import MIN_GROUPS, effective_groups, effective_n, group_influences, sum_by_group
 from shiftbench.metrics.ranking import rank_intervals
 from shiftbench.scoring.scores.estimate import Estimate, Record
 from shiftbench.scoring.scores.figures import (
@@ -184,27 +183,18 @@ def compare_items(items: ItemScores) -> ItemComparison:
 def _scores(items: ItemScores, number: int, part: NDArray[np.bool_]) -> list[Score]:
     """Score each model on some of the items, with the precision of its mean over their clusters."""
     scores, groups = items.scores[:, part], np.unique(items.clusters[part], return_inverse=True)[1]
-    size, n = effective_size(np.bincount(groups)), groups.size
-    means = scores.mean(axis=1)
-    moved = (scores - means[:, None]) / n
+    size, means = float(effective_groups(np.bincount(groups))), scores.mean(axis=1)
     if size < MIN_GROUPS:
         return [Score(float(mean), groups=size, no_interval=Reason.FEW_GROUPS) for mean in means]
-    influences, right = group_influences(moved, groups), sum_by_group(scores / n, groups)
-    errors, answers = (sum_by_group(each.astype(np.float64), groups) > 0 for each in (scores < 1, scores > 0))
-    known = np.minimum(errors.sum(axis=1), answers.sum(axis=1)) >= KNOWN_GROUPS
-    least = (moved**2).sum(axis=1)
+    moved = (scores - means[:, None]) / groups.size
+    influences, right = group_influences(moved, groups), sum_by_group(scores / groups.size, groups)
+    n = np.full(means.shape, np.inf)
+    if items.is_bounded:
+        holding = [effective_groups(sum_by_group(each, groups)) for each in (scores, 1 - scores)]
+        variance, least = ((each**2).sum(axis=1) for each in (influences, moved))
+        n = effective_n(means, variance, least, size, np.minimum(*holding))
     return [
-        Score(
-            float(mean),
-            effective_n(float(mean), float((influences[row] ** 2).sum()), float(least[row]), size, is_known=known[row])
-            if items.is_bounded
-            else np.inf,
-            size - 1,
-            number,
-            influences[row],
-            right[row],
-            size,
-        )
+        Score(float(mean), float(n[row]), size - 1, number, influences[row], right[row], size)
         for row, mean in enumerate(means)
     ]
 
@@ -225,7 +215,8 @@ def _models(
     best: Sequence[int | None] = [None] * len(order)
     worst: Sequence[int | None] = best
     if scores[0][0].no_interval is None:
-        best, worst = (ends.tolist() for ends in rank_intervals(points, points[:, None] + _signed(scores[0])))
+        replicates = points[:, None] + _signed(scores[0])
+        best, worst = (ends.tolist() for ends in rank_intervals(points, replicates, df=scores[0][0].df))
     estimates = [[estimate(_figure(score, is_bounded=items.is_bounded)) for score in part] for part in scores]
     return [
         ModelScore(
@@ -242,9 +233,9 @@ def _models(
 
 def _signed(scores: Sequence[Score]) -> Floats:
     """Add clusters' influences up with random signs, shape (n_models, _N_SIGNS): the same signs for all models."""
-    influences = np.stack([score.influences for score in scores]).astype(np.float32)
+    influences = np.stack([score.influences for score in scores])
     signs = np.random.default_rng(list(b"items")).integers(0, 2, size=(_N_SIGNS, influences.shape[1]), dtype=np.int8)
-    return np.asarray(influences @ (2 * signs - 1).astype(np.float32).T, dtype=np.float64)
+    return np.asarray(influences @ (2.0 * signs - 1).T)
 
 
 def _differences(

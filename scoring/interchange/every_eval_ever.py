@@ -119,10 +119,10 @@ def _score(figure: SharedFigure) -> dict[str, Any]:
     estimate = figure.estimate
     # Where training runs were measured, the interval over them is the one to compare models by.
     bounds = figure.total
-    method = "resampled groups of test texts and training runs"
+    method = "Wilson and Student limits over groups of test texts and training runs"
     if bounds is None and estimate.low is not None and estimate.high is not None:
         bounds = Interval(low=estimate.low, high=estimate.high)
-        method = "resampled groups of test texts, these trained models"
+        method = "Wilson and Student limits over groups of test texts, these trained models"
     if bounds is None:
         return {"score": figure.value, "details": {"no_interval": estimate.no_interval or "none exists for it"}}
     interval = {"lower": bounds.low, "upper": bounds.high, "confidence_level": 0.95, "method": method}

@@ -47,7 +47,7 @@ class SharedFigure(NamedTuple):
         metric: what scores are made with.
         source: of a shift, or the domain of a score in domain; None of a figure of the whole task.
         target: likewise.
-        estimate: a fraction, with its 95% interval over resampled test texts.
+        estimate: a fraction, with its 95% interval over other test texts.
         total: the 95% interval over training runs, too; None where that was not measured.
         is_drop: less is better.
         n: test texts; None of a figure over several targets.

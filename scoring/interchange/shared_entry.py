@@ -17,7 +17,7 @@ COLUMNS = (
     "model", "benchmark", "data", "subset", "metric_version", "depth_encoder", "task", "metric", "figure", "source",
     "target", "value", "low", "high", "total_low", "total_high", "lower_is_better", "n", "runs",
 )  # fmt: skip
-"""Of ``scores.csv``: fractions, drops in [-1, 1]. ``low`` and ``high``: the 95% interval over resampled test texts;
+"""Of ``scores.csv``: fractions, drops in [-1, 1]. ``low`` and ``high``: the 95% interval over other test texts;
 ``total_...``: over training runs, too."""
 
 

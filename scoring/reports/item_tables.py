@@ -121,7 +121,8 @@ def verdict(report: ItemReport) -> str:
         points = " points" if comparison.is_bounded else ""
         size = f"{report.metric} {_number(each.difference.value, report, signed=True)}{points}"
         words = f"'{each.a}' is better than '{each.b}'" if apart else f"'{each.a}' and '{each.b}' are not told apart"
-        return f"{words} on these items ({size}, p {p_text(each.p_corrected)})"
+        tested = "not tested" if each.p is None else f"p {p_text(each.p)}"
+        return f"{words} on these items ({size}, {tested})"
     leader = comparison.models[0].name
     tied = [each.b for each in comparison.overall if each.a == leader and not each.is_significant]
     beside = f"; {quote_names(tied)} not told apart from it" if tied else "; all others are told apart from it"
@@ -149,9 +150,9 @@ def lines(report: ItemReport) -> Iterator[str]:
         f"Holm over {counted(len(comparison.overall), 'pair')}{by_domain}"
     )
     yield (
-        "Brackets: 95% intervals over other items of the kind, each by itself, not corrected; ranks: an interval holds "
-        "the true rank in 95% of cases; detectable: the smallest true difference that the corrected test finds in four "
-        "studies of five"
+        "Brackets: 95% intervals over other items of the kind, each by itself, not corrected; ranks: all intervals "
+        "hold the true ranks in 95% of cases; detectable: the smallest true difference that the corrected test finds "
+        "in four studies of five"
     )
     if comparison.lower_is_better:
         yield "Lower is better"

@@ -7,7 +7,8 @@ the rest (``metrics.label_shift``): adjusted ST - ST, and TT - adjusted ST. File
 Every figure varies by its groups' influences, as a score does (``metrics.precision``), and has Wilson's interval at the
 effective n. Overconfidence is the difference of two such scores, mean confidence and accuracy; a Brier score in [0, 2]
 is twice one. Only the squared calibration error, which may be below 0, has limits of its own (``calibration_limits``).
-What errors alone show, and how they are ranked, has no interval where fewer than 5 groups hold an error.
+It and figures of ranking have no interval where fewer than 5 groups hold an error, or a right answer; these groups tell
+their degrees of freedom, and those of the others where groups have several texts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -272,12 +273,10 @@ class TargetConfidence:
         pairs = list(zip(sure, right, strict=True))
         return {
             "overconfidence": difference(
-                single(test_set.mean(sure, is_known=True)), single(replace(accuracy, df=test_set.df))
+                single(test_set.mean(sure, test_set.n_groups)), single(replace(accuracy, df=test_set.df))
             ),
-            "calibration_error": Figure(single(test_set.calibration_error(pairs)).parts, DROP),
-            "brier": weighted_sum(
-                [single(test_set.mean(brier / scale, is_known=test_set.is_known))], [scale], BOUNDS["brier"]
-            ),
+            "calibration_error": weighted_sum([single(test_set.calibration_error(pairs))], [1.0], DROP),
+            "brier": weighted_sum([single(test_set.mean(brier / scale, test_set.holding))], [scale], BOUNDS["brier"]),
             "failure_auroc": single(test_set.ranked([failure_auroc(*pair) for pair in pairs])),
             "excess_aurc": single(test_set.ranked([excess_aurc(*pair) for pair in pairs])),
         }
@@ -318,29 +317,37 @@ class _TestSet:
         held = [sum_by_group(kind.sum(axis=0).astype(np.float64), self.groups) for kind in (right, ~right)]
         self.is_known = min(int(np.count_nonzero(each)) for each in held) >= KNOWN_GROUPS
         # Effective number of groups that hold an error, or a right answer where these are fewer.
-        self.fewest = min(max(float(effective_groups(np.stack(held)).min()), KNOWN_GROUPS), self.n_groups)
+        self.holding = float(effective_groups(np.stack(held)).min())
+        self.fewest = min(max(self.holding, KNOWN_GROUPS), self.n_groups)
         is_alone = self.sizes.max() == 1
         # Between groups of several texts the variance is as well known as the groups with errors are many.
         self.df = (self.fewest if self.is_known and not is_alone else self.n_groups) - 1
 
-    def mean(self, texts: Floats, *, is_known: bool) -> Score:
-        """Average a quantity of texts in [0, 1], shape (n_runs, n).
+    @property
+    def no_interval(self) -> Reason | None:
+        """Return why figures that errors decide have no interval."""
+        if self.n_groups < MIN_GROUPS:
+            return Reason.FEW_GROUPS
+        return None if self.is_known else Reason.FEW_ERRORS
+
+    def mean(self, texts: Floats, holding: float) -> Score:
+        """Average a quantity of texts in [0, 1].
 
         Args:
-            texts: the quantity.
-            is_known: whether its variance is; else it is no more precise than its groups are many.
+            texts: the quantity, shape (n_runs, n).
+            holding: effective number of groups that tell its variance.
         """
         values = texts.mean(axis=0)
         value = float(values.mean())
         influences = (values - value) / values.size
-        return self._score(value, influences, self.n_groups, self.df, is_known=is_known)
+        return self._score(value, influences, self.n_groups, holding, self.df)
 
     def ranked(self, runs: Sequence[Ranked]) -> Score:
         """Average a figure of ranking by confidence over runs; its errors (or right answers) make it as precise."""
         value = float(np.mean([run.value for run in runs]))
         influences = np.mean([run.influence for run in runs], axis=0) / self.groups.size
-        score = self._score(value, influences, self.fewest, self.fewest - 1, is_known=True)
-        return self._with_errors(score)
+        score = self._score(value, influences, self.fewest, self.fewest, self.fewest - 1)
+        return replace(score, no_interval=self.no_interval)
 
     def calibration_error(self, runs: Sequence[tuple[Floats, NDArray[np.bool_]]]) -> Score:
         """Average squared calibration errors over runs."""
@@ -353,24 +360,23 @@ class _TestSet:
         influences = group_influences(moved, np.arange(self.sizes.size), self.sizes)
         variance = float((influences**2).sum())
         limits = partial(calibration_limits, value, variance, chance)
-        score = Score(
-            value, df=self.fewest - 1, test_set=self.name, influences=influences, groups=self.n_groups, limits=limits
+        return Score(
+            value,
+            df=self.fewest - 1,
+            test_set=self.name,
+            influences=influences,
+            groups=self.n_groups,
+            no_interval=self.no_interval,
+            limits=limits,
         )
-        return self._with_errors(score)
 
-    def _score(self, value: float, texts: Floats, size: float, df: float, *, is_known: bool) -> Score:
+    def _score(self, value: float, texts: Floats, size: float, holding: float, df: float) -> Score:
         if np.isnan(value):
             return Score(value)
         influences = group_influences(texts, self.groups)
-        n = effective_n(value, float((influences**2).sum()), float((texts**2).sum()), size, is_known=is_known)
+        n = float(effective_n(value, (influences**2).sum(), (texts**2).sum(), size, holding))
         reason = Reason.FEW_GROUPS if self.n_groups < MIN_GROUPS else None
         return Score(value, n, df, self.name, influences, groups=self.n_groups, no_interval=reason)
-
-    def _with_errors(self, score: Score) -> Score:
-        """Refuse an interval where the groups with errors are too few."""
-        if self.n_groups < MIN_GROUPS:
-            return replace(score, no_interval=Reason.FEW_GROUPS)
-        return score if self.is_known else replace(score, no_interval=Reason.FEW_ERRORS)
 
 
 def target_confidence(target: TargetRuns, given: pl.Series, info: TaskInfo, full_gold: pl.Series) -> TargetConfidence:

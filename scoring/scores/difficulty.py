@@ -127,9 +127,9 @@ def class_weights(here: Sequence[object], home: Sequence[object]) -> Floats | No
 
 def _judge(scored: Scored, chance: Levels) -> Explanation:
     model = TwoScores(*map(as_it_is, scored.model))
-    if any(_is_at_chance(scores, chance) for scores in scored.probes.values()):
+    if any(probe.home.value <= chance.home or probe.away.value <= chance.away for probe in scored.probes.values()):
         return Explanation(Verdict.CANNOT_TELL, Reason.PROBE_AT_CHANCE)
-    if _is_at_chance(model, chance):
+    if model.home.value <= chance.home:
         return Explanation(Verdict.CANNOT_TELL, Reason.AT_CHANCE)
     of_chance = above(chance.home), above(chance.away)
     scales: dict[str, tuple[Scale | None, Scale | None]] = {
@@ -149,17 +149,32 @@ def _judge(scored: Scored, chance: Levels) -> Explanation:
     )
 
 
-def _is_at_chance(scores: TwoScores, chance: Levels) -> bool:
-    return any(figure.value <= level for figure, level in zip(scores, chance, strict=True))
-
-
 def _on_scale(model: TwoScores, probes: Sequence[TwoScores], scales: tuple[Scale | None, Scale | None]) -> OnScale:
     drop, *alone = (_drop(scores, scales) for scores in (model, *probes))
     difficulty = weighted_sum(alone, [1 / len(alone)] * len(alone), _UNBOUNDED)
     rest = weighted_sum([drop, difficulty], [1.0, -1.0], _UNBOUNDED)
     difficulties = [each.value for each in alone]
     rests = [drop.value - each for each in difficulties]
-    return OnScale(_bounded(difficulty, recipes=True), _bounded(rest, recipes=True), difficulties, rests)
+    shown = _bounded(rest, recipes=True)
+    if drop.value == np.inf:
+        shown = _open_rest(model, difficulty, scales)
+    return OnScale(_bounded(difficulty, recipes=True), shown, difficulties, rests)
+
+
+def _open_rest(model: TwoScores, difficulty: Figure, scales: tuple[Scale | None, Scale | None]) -> Bounded:
+    """Bound the rest of a model that falls to chance or below, on a scale without a value there.
+
+    Its lower end is that of SS less difficulty, less the upper one of ST: the root of squares would need ST itself.
+    """
+    of_home, of_away = scales
+    assert of_home is not None
+    assert of_away is not None
+    if model.away.high is None:
+        return Bounded(np.inf, np.nan, np.nan)
+    others = weighted_sum([on_scale(model.home, of_home), difficulty], [1.0, -1.0], _UNBOUNDED)
+    with np.errstate(divide="ignore"):
+        highest = float(of_away(np.asarray(model.away.high)))
+    return Bounded(np.inf, _bounded(others, recipes=True).low - highest, np.inf)
 
 
 def _drop(scores: TwoScores, scales: tuple[Scale | None, Scale | None]) -> Figure:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from shiftbench.builders.building.own_columns import Columns
 from shiftbench.checking.check_data import check_data
-from shiftbench.checking.check_probes import run_probes
+from shiftbench.checking.check_probes import TRAININGS, run_probes
 from shiftbench.checking.opened_data import OwnFile
 from shiftbench.cli.command import app
 from shiftbench.scoring.reports.check import ONE_MODEL
@@ -149,8 +149,28 @@ def test_probes_are_trained_at_equal_sizes_and_part_the_drop(place: Path, word_e
     assert [probe.name for probe in probes.found] == ["TF-IDF + LR", "frozen embeddings + LR"]
     for probe, same in zip(probes.found, again.found, strict=True):
         assert probe.predictions.sort("id").equals(same.predictions.sort("id"))
-        assert sorted(probe.predictions["id"]) == sorted(tested.filter(pl.col("domain") != "garden")["id"])
+        expected = sorted(tested.filter(pl.col("domain") != "garden")["id"])
+        trainings = probe.predictions.partition_by("seed")
+        assert [sorted(each["id"]) for each in trainings] == [expected] * TRAININGS
+        assert not trainings[0].sort("id")["prediction"].equals(trainings[1].sort("id")["prediction"])
         assert 100 <= probe.n_train <= 160 * 4 / 5 + 1
+        assert set(probe.n_texts) == {"kitchen", "sci-fi", "toys"}
+
+
+def test_probes_part_the_drop(place: Path, word_encoder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shiftbench.cli.check.load_encoder", lambda _: word_encoder)
+    content = found(place, "--trained-on", "Sci Fi", "--probes")
+    for each in content["explained"]:
+        drop, difficulty, rest = (each[name]["value"] for name in ("drop", "difficulty", "rest"))
+        assert drop == pytest.approx(difficulty + rest)
+        assert difficulty == pytest.approx(sum(idd["value"] for idd in each["difficulties"].values()) / 2)
+        assert each["verdict"] in (each["as_is"], "cannot tell")
+    probes = {probe["name"]: probe["scores"] for probe in content["probes"]}
+    toys = next(each for each in content["explained"] if each["domain"] == "toys")
+    idd = probes["TF-IDF + LR"]["Sci Fi"]["value"] - probes["TF-IDF + LR"]["toys"]["value"]
+    assert toys["difficulties"]["TF-IDF + LR"]["value"] == pytest.approx(idd)
+    assert toys["verdict"] == "shifted"  # the model reads words about toys the wrong way round, probes learn them
+    assert content["explained"][0]["verdict"] == "harder"  # three in ten labels of the kitchen are wrong
 
 
 @pytest.mark.parametrize(

@@ -41,17 +41,19 @@ def run(*arguments: object) -> str:
 
 
 def test_two_models_are_told_apart_or_not(logs: dict[str, Path]) -> None:
-    text = run(logs["strong"], logs["weak"], "--swaps", 500)
+    text = run(logs["strong"], logs["weak"])
     assert text.startswith("'strong' is better than 'weak' on these items (acc +")
-    assert "240 items, each item by itself; p: paired swap test by cluster, two-sided, 500 swaps, seed 0" in text
-    text = run(logs["strong"], logs["close"], "--cluster", "passage", "--swaps", 500, "--names", "Old,New")
+    assert (
+        "240 items, each item by itself; p: two-sided, paired on the same items, corrected by Holm over 1 pair." in text
+    )
+    text = run(logs["strong"], logs["close"], "--cluster", "passage", "--names", "Old,New")
     assert "'Old' and 'New' are not told apart" in text
     assert "60 clusters (passage)" in text
     assert "drop" not in text
 
 
 def test_scores_by_domain_come_with_words_on_what_is_no_drop(logs: dict[str, Path]) -> None:
-    text = run(*logs.values(), "--by", "genre", "--swaps", 500)
+    text = run(*logs.values(), "--by", "genre")
     assert "2 of 3 pairs are told apart; 'strong' is ahead; 'close' not told apart from it." in text
     assert "By genre, acc in points; differences between rows are no drops" in text
     assert "corrected by Holm over 3 pairs, and for domains over 9 tests" in text
@@ -60,14 +62,15 @@ def test_scores_by_domain_come_with_words_on_what_is_no_drop(logs: dict[str, Pat
 
 
 def test_every_form_has_the_same_figures(logs: dict[str, Path], tmp_path: Path) -> None:
-    arguments = (*logs.values(), "--by", "genre", "--swaps", 500)
+    arguments = (*logs.values(), "--by", "genre")
     report, written = tmp_path / "report.html", tmp_path / "found.json"
     latex = run(*arguments, "--format", "latex", "--report", report, "--json", written)
     found = json.loads(written.read_text())
     strong = 100 * found["models"][0]["score"]["value"]
     assert found["package"].startswith("shiftbench ")
     assert [log["model"] for log in found["logs"]] == list(SHARES)
-    assert (found["metric"], found["by"], found["n_items"], found["seed"]) == ("acc", "genre", 240, 0)
+    assert (found["metric"], found["by"], found["n_items"]) == ("acc", "genre", 240)
+    assert (found["n_swaps"], found["seed"]) == (None, None), "until 0.4"
     page = report.read_text()
     markdown = run(*arguments, "--format", "markdown")
     for text in (latex, markdown, page):
@@ -86,17 +89,18 @@ def test_every_form_has_the_same_figures(logs: dict[str, Path], tmp_path: Path) 
 
 def test_a_name_cannot_run_anything(logs: dict[str, Path], tmp_path: Path) -> None:
     report = tmp_path / "report.html"
-    run(logs["strong"], logs["weak"], "--names", "<script>alert(1)</script>,=1+1", "--swaps", 100, "--report", report)
+    run(logs["strong"], logs["weak"], "--names", "<script>alert(1)</script>,=1+1", "--report", report)
     assert "<script>" not in report.read_text()
-    table = run(logs["strong"], logs["weak"], "--names", "a,=1+1", "--swaps", 100, "--format", "csv")
+    table = run(logs["strong"], logs["weak"], "--names", "a,=1+1", "--format", "csv")
     assert "'=1+1" in table
 
 
 def test_few_items_are_said_to_tell_nothing(tmp_path: Path) -> None:
     paths = [write_lm_eval(tmp_path / name, [_line(place, score) for place in range(4)]) for name, score in
              (("a", 1.0), ("b", 0.0))]  # fmt: skip
-    text = run(*paths, "--swaps", 200)
-    assert "With 4 clusters no test here can reach a corrected p below 0.05." in text
+    text = run(*paths)
+    assert text.startswith("'a' and 'b' are not told apart on these items (acc +100.0 points, not tested).")
+    assert "With fewer than 5 effective clusters there are no intervals and no tests." in text
 
 
 def test_what_may_differ_is_said_by_allow(logs: dict[str, Path], tmp_path: Path) -> None:
@@ -117,9 +121,9 @@ def test_options_of_the_test_are_hidden_and_work(logs: dict[str, Path]) -> None:
     assert not {"--swaps", "--seed", "--shared-items", "--any-prompts"} & set(shown.split())
     typed = ["logs", "compare", *map(str, [logs["strong"], logs["weak"]]), "--swaps", "200", "--seed", "3"]
     done = CliRunner().invoke(app, typed, catch_exceptions=False)
-    assert "200 swaps, seed 3" in done.stdout
-    assert "--swaps: goes in 0.4: every comparison makes 20,000 swaps a pair" in done.stderr
-    assert "--seed: goes in 0.4: every comparison has seed 0" in done.stderr
+    assert done.stdout == run(*typed[2:4])
+    assert "--swaps: goes in 0.4: nothing is drawn, p is that of the interval" in done.stderr
+    assert "--seed: goes in 0.4: nothing is drawn" in done.stderr
 
 
 def test_bad_input_writes_nothing(logs: dict[str, Path], tmp_path: Path) -> None:

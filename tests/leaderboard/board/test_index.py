@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -16,6 +17,7 @@ from shiftbench.leaderboard.board.ranks import ranked_replicates
 from shiftbench.leaderboard.pages.board_page import rows_fragment
 from shiftbench.leaderboard.pages.board_query import BoardQuery
 from shiftbench.leaderboard.store import Store
+from shiftbench.metrics.precision import student
 from shiftbench.scoring.scores.score import score_predictions
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.cards import Card
@@ -201,7 +203,9 @@ def test_replicates_are_those_of_the_ranked_figure(filled: Filled, id_folder: Da
         assert drawn is not None
         assert drawn.values.shape == (401,)
         assert drawn.values[0] == pytest.approx(task.summary.mean_st.value, abs=1e-6)
-        assert drawn.values[1:].std() > 0
+        half = float(student(drawn.df)) * np.sqrt(((drawn.values[1:] - drawn.values[0]) ** 2).mean())
+        assert half == pytest.approx((task.summary.mean_st.high - task.summary.mean_st.low) / 2, rel=0.15)
+        assert scored.table["df"].is_null().equals(scored.table["replicates"].is_null())
         assert (drawn.training, drawn.n_runs < 5) == (0.0, True)
 
 

@@ -121,9 +121,7 @@ def outcome(path: Path, sound: Path) -> str:
     """Read a damaged log, and compare it with a sound one of the same items; returns what was refused, if anything."""
     try:
         log = read_log(path, fields=("id",))
-        compared = compare_logs(
-            [read_log(sound, fields=("id",)), log], Joining(shared_items=True, any_prompts=True), n_swaps=50
-        )
+        compared = compare_logs([read_log(sound, fields=("id",)), log], Joining(shared_items=True, any_prompts=True))
     except InvalidInput as refused:
         for problem in refused.problems:
             assert problem.what

@@ -91,7 +91,7 @@ def test_intervals_of_means_have_the_width_of_their_standard_error(
         gaps.append(table.max(axis=1) - (said == gold))
     groups = folder.split(TASK, home.domain, "test").sort("id")
     means = pl.DataFrame({"gap": np.mean(gaps, axis=0), "group": groups["group"]}).group_by("group").agg(pl.sum("gap"))
-    error = means["gap"].std() * np.sqrt(len(means)) / len(groups)  # type: ignore[operator]
+    error = means["gap"].std() * np.sqrt(len(means)) / len(groups)
     estimate = home.figures.overconfidence
     assert estimate.high - estimate.low == pytest.approx(2 * 1.97 * error, rel=0.2)  # type: ignore[operator]
 

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+import pytest
 from numpy.typing import NDArray
 
 from shiftbench.metrics.calibration import MIN_BIN_GROUPS, N_BINS
@@ -36,14 +37,22 @@ class World(NamedTuple):
 
 
 WORLDS = [
-    *(
-        World(right, n, 1, too_sure)
-        for right in (0.7, 0.8, 0.9, 0.95, 0.99)
-        for n in (60, 300)
-        for too_sure in (0, 0.5)
-    ),
-    *(World(right, n, 10, too_sure) for right in (0.7, 0.9, 0.95) for n in (300, 1200) for too_sure in (0, 0.5)),
+    World(0.7, 60, 1, 0.5),
+    World(0.7, 300, 1, 0.0),
+    World(0.8, 300, 1, 0.5),
+    World(0.9, 60, 1, 0.0),
+    World(0.9, 300, 1, 0.0),
+    World(0.95, 60, 1, 0.5),
+    World(0.95, 300, 1, 0.0),
+    World(0.99, 60, 1, 0.0),
+    World(0.99, 300, 1, 0.5),
+    World(0.7, 300, 10, 0.5),
+    World(0.9, 300, 10, 0.0),
+    World(0.95, 300, 10, 0.5),
+    World(0.95, 1200, 10, 0.0),
 ]
+OF_ERRORS = {"calibration_error", "failure_auroc", "excess_aurc"}
+"""Figures without an interval where errors are few."""
 
 
 def true_figures(world: World) -> dict[str, float]:
@@ -108,10 +117,17 @@ class Hits(NamedTuple):
     printed: int
     covered: int
 
+    @property
+    def share(self) -> float:
+        """Return the share of intervals that cover the truth."""
+        return self.covered / self.printed if self.printed else float("nan")
+
     def __str__(self) -> str:
-        share, n = self.covered / max(self.printed, 1), max(self.printed, 1)
-        error = 1.96 * np.sqrt(share * (1 - share) / n)
-        return f"{100 * share:5.1f} ±{100 * error:3.1f} {100 * (1 - self.printed / self.n):4.0f}%"
+        error = 196 * np.sqrt(self.share * (1 - self.share) / max(self.printed, 1))
+        counted = 100 * self.covered / self.n
+        return (
+            f"{100 * self.share:5.1f} ±{error:3.1f}, {counted:5.1f} with none {100 * (1 - self.printed / self.n):3.0f}%"
+        )
 
 
 def count_hits(world: World, n_draws: int, seed: int) -> dict[str, Hits]:
@@ -155,3 +171,65 @@ def count_rests(n: int, views: int, metric: str, n_draws: int) -> Hits:
     rests = [split(n, views, metric, rng).rest for _ in range(n_draws)]
     ends = [(rest.low, rest.high) for rest in rests if rest.low is not None and rest.high is not None]
     return Hits(n_draws, len(ends), sum(low <= 0 <= high for low, high in ends))
+
+
+@pytest.mark.parametrize("world", [World(0.8, 60, 1, 0.5), World(0.95, 300, 1, 0.0)])
+def test_intervals_hold_the_truth_in_a_few_worlds(world: World) -> None:
+    for name, hits in count_hits(world, 400, 2).items():
+        assert hits.share > 0.92, name
+        assert hits.printed > 395
+
+
+def test_few_errors_leave_what_they_decide_without_an_interval() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        figures = figures_of(World(0.99, 60, 1, 0.0), rng)
+        assert {name for name, figure in figures.items() if not figure.has_interval} == OF_ERRORS
+        for name in OF_ERRORS - {"failure_auroc"}:  # which has no value where nothing is wrong
+            assert figures[name].no_interval == "fewer than 5 groups hold an error, or a right answer"
+        assert figures["overconfidence"].limits()[1] > figures["overconfidence"].value + 0.01
+
+
+def test_the_brier_score_of_two_classes_is_twice_that_of_the_confidence() -> None:
+    rng = np.random.default_rng(4)
+    sure, wrong = 0.5 + 0.5 * rng.random((1, 90)), (rng.random((1, 90)) < 0.2).astype(np.int64)
+    labels, table = np.zeros(90, dtype=np.int64), np.stack([sure, 1 - sure], axis=-1)
+    table = np.where(wrong[..., None] == 1, table[..., ::-1], table)
+    target = arranged_runs(labels, wrong, np.arange(90) // 2, 2)
+    one, both = (
+        TargetConfidence(target, labels, wrong, sure, given, np.arange(3)).figures([0])["brier"]
+        for given in (None, table)
+    )
+    assert (both.value, *both.limits()) == pytest.approx([2 * one.value, *(2 * end for end in one.limits())])
+
+
+def test_no_rest_is_found_where_class_shares_alone_change() -> None:
+    assert count_rests(300, 2, "accuracy", 300).share > 0.92
+
+
+@pytest.mark.long
+def test_intervals_hold_the_truth() -> None:
+    """Coverage among intervals, then with those that are missing counted as misses, and their share."""
+    print(f"\nright, texts, group, too sure: {', '.join(BOUNDS)}")
+    shares: dict[str, list[float]] = {name: [] for name in BOUNDS}
+    for world in WORLDS:
+        found = count_hits(world, 2_000, 1)
+        print(*world, "|", " | ".join(str(found[name]) for name in BOUNDS), flush=True)
+        for name, hits in found.items():
+            assert name in OF_ERRORS or hits.printed == hits.n
+            if hits.printed > 200:
+                assert hits.share > 0.9, (world, name)
+                shares[name].append(hits.share)
+    for name, found_shares in shares.items():
+        assert 0.94 < np.mean(found_shares) < 0.98, name
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("n", "views", "metric"), [(60, 2, "accuracy"), (300, 1, "accuracy"), (300, 2, "macro_f1"), (1200, 2, "macro_f1")]
+)
+def test_no_rest_is_left_of_pure_label_shift(n: int, views: int, metric: str) -> None:
+    hits = count_rests(n, views, metric, 2_000)
+    print(f"\nrest of pure label shift {SHARES}, {n} texts, {views} views, {metric}: {hits}")
+    assert hits.printed > 0.98 * hits.n
+    assert hits.share > 0.93
