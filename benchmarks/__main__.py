@@ -109,9 +109,9 @@ def coverage(
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Simulate how often claims are true: 95% intervals near 0 and 1, with few groups, with rare classes, and more.
+    """Simulate how often claims are true, in whole tasks or, as an attack, over designs that are hard on intervals.
 
-    Example: python -m benchmarks coverage edges --tasks 2000
+    Example: python -m benchmarks coverage --adversarial --seed 2d569430 --resume cells.jsonl
     """
     if adversarial:
         from benchmarks.adversarial.suite import attack, attack_lines

@@ -94,7 +94,7 @@ def _regressions(domains: Sequence[Texts], share: float, far: Floats, rng: np.ra
         lost = churn + limit + more
         # Right by both, by the old alone, by the new alone, by neither.
         kinds = _kinds(texts, [share - lost, lost, churn, 1 - share - churn], rng)
-        old, new = _figures("", texts, np.stack([kinds <= 1, (kinds == 0) | (kinds == 2)]))
+        old, new = score_models("", texts, np.stack([kinds <= 1, (kinds == 0) | (kinds == 2)]))
         tests.append(check_above("max_regression", "", limit, difference(old, new)))
     return tests
 
@@ -103,7 +103,7 @@ _TESTS = {"max_drop": _drops, "min_score": _score_tests, "max_regression": _regr
 
 
 def _score(name: str, texts: Texts, share: float, rng: np.random.Generator) -> Figure:
-    (score,) = _figures(name, texts, (_kinds(texts, [share, 1 - share], rng) == 0)[None])
+    (score,) = score_models(name, texts, (_kinds(texts, [share, 1 - share], rng) == 0)[None])
     return score
 
 
@@ -117,7 +117,7 @@ def _kinds(texts: Texts, shares: Sequence[float], rng: np.random.Generator) -> N
     return np.asarray((rng.random((len(ends), 1)) > ends).sum(axis=1))
 
 
-def _figures(name: str, texts: Texts, right: NDArray[np.bool_]) -> list[Figure]:
+def score_models(name: str, texts: Texts, right: NDArray[np.bool_]) -> list[Figure]:
     """Score models, as ``shiftbench gate`` does.
 
     Args:

@@ -52,7 +52,6 @@ class Setting:
         n_runs: runs of each source.
         run_sd: standard deviation of a run's effect on the latent scale.
         has_depth: whether scores are weighted by depth too (accuracy and token F1); depths say nothing of who is right.
-        sizes_of_c: examples of each group of the last domain, where they are unlike the others'; no depths then.
     """
 
     name: str
@@ -65,7 +64,6 @@ class Setting:
     n_runs: int = 1
     run_sd: float = 0.0
     has_depth: bool = False
-    sizes_of_c: tuple[int, ...] = ()
 
 
 class Checked(NamedTuple):
@@ -164,10 +162,9 @@ def _manifest(setting: Setting) -> TaskInfo:
 
 def _target_runs(setting: Setting, target: str, rng: np.random.Generator) -> TargetRuns:
     """Draw the test texts of a domain, and what the runs of every source predict on them."""
-    sizes = setting.sizes_of_c if target == "c" and setting.sizes_of_c else setting.sizes
-    groups = np.repeat(np.arange(len(sizes)), sizes)
+    groups = np.repeat(np.arange(len(setting.sizes)), setting.sizes)
     n, runs = groups.size, [(source, seed) for source in DOMAINS for seed in range(setting.n_runs)]
-    texts = np.sqrt(setting.alike) * rng.normal(size=len(sizes))[groups]
+    texts = np.sqrt(setting.alike) * rng.normal(size=len(setting.sizes))[groups]
     texts = texts + np.sqrt(_OF_TEXT * (1 - setting.alike)) * rng.normal(size=n)
     chance = np.sqrt((1 - _OF_TEXT) * (1 - setting.alike)) * rng.normal(size=(len(runs), n))
     shares = np.array([setting.home if source == target else setting.away for source, _ in runs])

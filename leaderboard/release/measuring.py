@@ -14,6 +14,7 @@ from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.release.halves import half_of
 from shiftbench.leaderboard.release.ladder import Measured, mean_of
+from shiftbench.metrics.precision import group_influences
 from shiftbench.scoring.scores.outcomes import outcomes
 from shiftbench.validation.vocabulary import GOLD, OUTSIDE_SOURCES, UNPARSED, TaskKind, source_parts
 
@@ -105,7 +106,7 @@ def _ranked_sources(info: TaskInfo, sources: list[str]) -> list[str]:
 def _measured(
     predictions: pl.DataFrame, gold: pl.DataFrame, info: TaskInfo, encoder: Encoder | None
 ) -> Measured | None:
-    """Score one source's runs, whole and with each group left out."""
+    """Score one source's runs, whole and, by what each group moves the score by, with each group left out."""
     here = predictions.join(gold.select("id"), on="id", how="semi").sort("seed", "id")
     if gold.is_empty():
         return None
@@ -113,10 +114,10 @@ def _measured(
     if info.metric not in counted.formulas:
         return None
     groups = gold["group"].rank("dense").cast(pl.Int64).to_numpy() - 1
-    runs = []
+    runs, ones = [], np.ones((1, groups.size))
     for run in range(counted.example_scores.shape[0]):
-        sums = counted.by_group(run, groups)[:, 0]  # (n_groups, k)
-        total = sums.sum(axis=0)
-        value = float(counted.score(info.metric, total[None])[0])
-        runs.append(Measured(value, counted.score(info.metric, total - sums)))
+        totals = counted.totals(run, ones)
+        value = float(counted.score(info.metric, totals)[0])
+        moved = group_influences(counted.influences(info.metric, run, ones, totals)[0], groups)
+        runs.append(Measured(value, value - moved * np.sqrt(moved.size / max(moved.size - 1, 1))))
     return mean_of(runs)

@@ -43,6 +43,7 @@ class EntryTask:
     outside: str = ""
     recipe: object = field(default_factory=object)
     _scores: dict[Place, Figure] = field(default_factory=dict)
+    _figures: dict[tuple[tuple[Place, float], ...], Figure] = field(default_factory=dict)
     _seeds: dict[str, set[int]] = field(default_factory=dict)
     _at_floor: dict[tuple[tuple[Place, float], ...], bool] = field(default_factory=dict)
     _depths: dict[Cell, dict[int, Floats]] = field(default_factory=dict)
@@ -74,7 +75,9 @@ class EntryTask:
             return None
         there = {target for _, target in self.cells}
         stands_in = frozenset(cell for cell in other.shifts if cell[1] in there)
-        return replace(self, stands_in=stands_in, outside=sources.pop(), _at_floor={}) if stands_in else None
+        return (
+            replace(self, stands_in=stands_in, outside=sources.pop(), _figures={}, _at_floor={}) if stands_in else None
+        )
 
     @property
     def metric(self) -> str:
@@ -129,7 +132,10 @@ class EntryTask:
         Args:
             weights: by place.
         """
-        return weighted_sum([self.score(place) for place in weights], list(weights.values()))
+        key = tuple(weights.items())
+        if key not in self._figures:
+            self._figures[key] = weighted_sum([self.score(place) for place in weights], list(weights.values()))
+        return self._figures[key]
 
     def depth_weightings(self, source: str, target: str) -> dict[int, Floats]:
         """Return the depth weights of a shift's texts by lambda; empty where it has none."""

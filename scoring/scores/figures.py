@@ -361,10 +361,7 @@ class Figure:
         def beyond(quantile: float) -> float:
             return float(np.hypot(self._ways(quantile)[side], quantile * np.sqrt(training))) - apart
 
-        most = 2.0
-        while beyond(most) < 0 and most < _FURTHEST:
-            most *= 2
-        quantile = most if beyond(most) < 0 else _root(beyond, most)
+        quantile = _root(beyond, -apart)
         return float(stdtr(min(df, 1e9), -quantile))
 
     def p_value(self, null: float = 0.0, *, recipes: bool = False) -> float:
@@ -397,19 +394,25 @@ class Figure:
         return sum(self._ways(quantile)) / 2 / quantile
 
 
-def _root(rising: Callable[[float], float], high: float) -> float:
-    """Find where a rising function that is below 0 at 0 and not at ``high`` is 0 (false position, Illinois)."""
-    low, below, above = 0.0, rising(0.0), rising(high)
-    while high - low > 1e-8 * high and below < 0 < above:
-        middle = (low * above - high * below) / (above - below)
-        here = rising(middle)
-        if abs(here) < 1e-12:
-            return middle
-        if here < 0:
-            low, below, above = middle, here, above / 2
-        else:
-            high, above, below = middle, here, below / 2
-    return high
+def _root(rising: Callable[[float], float], at_zero: float) -> float:
+    """Find where a rising function is 0, at most ``_FURTHEST``: by secant steps that stay between known sides.
+
+    Args:
+        rising: of a quantile.
+        at_zero: its value at 0, below 0.
+    """
+    low, high = 0.0, _FURTHEST
+    before, value_before, here = 0.0, at_zero, _USUAL
+    for _ in range(60):
+        value = rising(here)
+        low, high = (here, high) if value < 0 else (low, here)
+        if abs(value) < 1e-12 or high - low < 1e-9:
+            break
+        slope = (value - value_before) / (here - before)
+        following = here - value / slope if slope > 0 else low
+        before, value_before = here, value
+        here = following if low < following < high else min((low + high) / 2, 8 * max(low, 1.0))
+    return here
 
 
 UNKNOWN = Figure()

@@ -4,10 +4,10 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binom, binomtest
 
-from benchmarks.gates import Texts, simulate_gates
-from shiftbench.scoring.scores.limits import LimitName
+from benchmarks.gates import Texts, score_models, simulate_gates
+from shiftbench.scoring.scores.limits import LEVEL, LimitName, check_score
 
 LIMITS: tuple[LimitName, ...] = get_args(LimitName)
 SHARES = {"max_drop": 0.9, "min_score": 0.7, "max_regression": 0.7}
@@ -44,6 +44,20 @@ def test_a_gate_hardly_fails_where_test_sets_are_unlike(limit: LimitName) -> Non
     found = simulate_gates(limit, np.random.default_rng(5), n_runs=100, domains=domains)
     # 12 of 100 would have probability 0.004 at 5%, 26.5% of gates on scores failed with one correlation for all.
     assert found.corrected <= 0.11
+
+
+@pytest.mark.parametrize(("n_domains", "n_texts"), [(8, 300), (20, 30), (20, 500)])
+@pytest.mark.parametrize("share", [0.7, 0.9, 0.95])
+def test_false_alarms_of_scores_by_the_binomial_distribution(n_domains: int, n_texts: int, share: float) -> None:
+    for right in range(int(n_texts * share), 0, -1):
+        (score,) = score_models("", Texts(n_texts), (np.arange(n_texts) < right)[None])
+        p_broken = check_score(score, "", share).p_broken
+        assert p_broken is not None
+        if p_broken < LEVEL / n_domains:
+            break
+    rate = 1 - (1 - binom.cdf(right, n_texts, share)) ** n_domains
+    print(f"{n_domains} of {n_texts}, at {share}: {100 * rate:.1f}%")
+    assert 0.005 < rate < LEVEL
 
 
 @pytest.mark.long
