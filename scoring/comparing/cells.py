@@ -79,6 +79,10 @@ class EntryTask:
             replace(self, stands_in=stands_in, outside=sources.pop(), _figures={}, _at_floor={}) if stands_in else None
         )
 
+    def with_depths_of(self, other: "EntryTask") -> "EntryTask":
+        """Return this entry with the depth weights that another one of the same test texts has read."""
+        return replace(self, _depths=other._depths)
+
     @property
     def metric(self) -> str:
         """Return the primary metric."""

@@ -184,7 +184,8 @@ def _match_tasks(a: Entrant, b: Entrant) -> dict[str, _Matched]:
     """
     matched = {}
     for task in sorted(a.tasks.keys() & b.tasks.keys()):
-        first, second = a.tasks[task], b.tasks[task]
+        first = a.tasks[task]
+        second = b.tasks[task].with_depths_of(first)  # of one dataset and subset, so their depths are the same
         if not first.shifts & second.shifts:
             if (outside := second.standing_in(first)) is not None:
                 second = outside
