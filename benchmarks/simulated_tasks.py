@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from shiftbench.builders.folder.manifest import DomainFacts, SplitFacts, TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.classification import accuracy, macro_f1
-from shiftbench.scoring.scores.estimate import Estimate, Total
 from shiftbench.scoring.scores.outcomes import Outcomes, TargetRuns
-from shiftbench.scoring.scores.shape import TaskScores
+from shiftbench.scoring.scores.shape import Estimate, TaskScores, Total
 from shiftbench.scoring.scores.summary import task_scores
 from shiftbench.scoring.scores.values import TaskValues, score_target
 from shiftbench.validation.vocabulary import TaskKind

@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import Estimate
 from tests.close_figures import FITTED, assert_close
 
 NAN = float("nan")

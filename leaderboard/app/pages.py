@@ -48,9 +48,9 @@ from shiftbench.scoring.forecasting.methods import TITLES
 from shiftbench.scoring.reports.above_line_part import AboveLine
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.frame.site import style_sheet
+from shiftbench.scoring.scores.controls import Unseen, unseen_drops
 from shiftbench.scoring.scores.examples import WrongExample, wrong_examples
 from shiftbench.scoring.scores.shape import TaskScores
-from shiftbench.scoring.scores.unseen import Unseen, unseen_drops
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 A_YEAR = "public, max-age=31536000, immutable"

@@ -13,8 +13,7 @@ import polars as pl
 from shiftbench.leaderboard.store import Entry
 from shiftbench.metrics.robustness import SCENARIOS
 from shiftbench.scoring.scores.coverage import LAMBDAS, is_ranked, unranked_lines
-from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Scores, TaskScores
+from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Estimate, Scores, TaskScores
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, PLACEBO
 
 GRID_FIGURES = ("mean_ss", "mean_st", "average_drop", "worst_sd", "worst_td", "mean_sd", "mean_td")

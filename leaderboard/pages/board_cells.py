@@ -18,8 +18,7 @@ from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.intervals import Scale, picture
 from shiftbench.scoring.reports.numbers import MISSING, count, drop_points, half_width, interval, points, share
 from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK
-from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.shape import OUTSIDE_BASES
+from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Estimate
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import ELSEWHERE, OUTSIDE_SOURCES
 

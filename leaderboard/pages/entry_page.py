@@ -32,8 +32,8 @@ from shiftbench.scoring.reports.numbers import points
 from shiftbench.scoring.reports.pictures.axes import LEFT, RIGHT, TOP, WIDTH, frame, mark, path, picture, round_axis
 from shiftbench.scoring.reports.plain_tables import html_table
 from shiftbench.scoring.reports.score_parts import Examples, Shown, find_task, score_parts, shown_tasks
+from shiftbench.scoring.scores.controls import Unseen
 from shiftbench.scoring.scores.shape import Scores, TaskScores
-from shiftbench.scoring.scores.unseen import Unseen
 
 _YEAR = re.compile(r"\byear\s*=\s*[{\"]?\s*(\d{4})\b")
 

@@ -13,7 +13,7 @@ from shiftbench.leaderboard.pages.shell import render
 from shiftbench.scoring.reports.cells import number_cell, scroll_box
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.numbers import drop_points, points, share
-from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.cards import Card
 from shiftbench.validation.report import InvalidInput, Problem, counted
 from shiftbench.validation.yaml_text import MAX_DIGITS, parse_mapping

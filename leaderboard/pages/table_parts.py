@@ -9,7 +9,7 @@ import polars as pl
 from shiftbench.leaderboard.pages.board_query import CROSS_AXES, PAGE_ROWS, TableQuery
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.pictures.under_shift import Across, Point, stated, under_shift_plane
-from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.report import counted
 
 BETTER = {"up": ("\N{UPWARDS ARROW}", "Higher is better."), "down": ("\N{DOWNWARDS ARROW}", "Lower is better.")}

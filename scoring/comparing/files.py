@@ -27,7 +27,7 @@ from shiftbench.scoring.comparing.shape import (
 )
 from shiftbench.scoring.comparing.testing import about_recipes, compare_figure, fewest_runs, run_scores
 from shiftbench.scoring.scores.floors import constant_runs, task_floors
-from shiftbench.scoring.scores.non_inferiority import refuse_margin
+from shiftbench.scoring.scores.limits import refuse_margin
 from shiftbench.scoring.scores.outcomes import target_runs
 from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.scoring.scores.shape import METRIC_VERSION

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from shiftbench.metrics.precision import MIN_GROUPS, effective_groups, effective_n, group_influences, sum_by_group
 from shiftbench.metrics.ranking import holm, rank_intervals
-from shiftbench.scoring.scores.estimate import Estimate, Record
 from shiftbench.scoring.scores.figures import (
     Figure,
     Part,
@@ -27,6 +26,7 @@ from shiftbench.scoring.scores.figures import (
     none_if_nan,
     single,
 )
+from shiftbench.scoring.scores.shape import Estimate, Record
 from shiftbench.scoring.scores.values import Floats
 from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem

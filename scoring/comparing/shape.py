@@ -7,8 +7,8 @@ import pydantic
 
 from shiftbench.metrics.precision import MIN_RUNS
 from shiftbench.metrics.ranking import FAILURE, failed_runs, holm, share_at_most
-from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.figures import none_if_nan
+from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.outside import Count, OutsideText, Seed
 from shiftbench.validation.report import InvalidInput, Problem
 

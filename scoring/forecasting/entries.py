@@ -16,7 +16,7 @@ from shiftbench.scoring.forecasting.run import chosen_methods, forecast_task
 from shiftbench.scoring.forecasting.samples import TaskSamples, reason_against_forecasts, task_samples
 from shiftbench.scoring.forecasting.shape import Forecast, ShiftForecast, TaskForecast
 from shiftbench.scoring.forecasting.text_vectors import TextVectors
-from shiftbench.scoring.scores.estimate import Record
+from shiftbench.scoring.scores.shape import Record
 from shiftbench.validation.probabilities import PROBABILITIES
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import PLACEBO

@@ -2,7 +2,7 @@
 
 import pydantic
 
-from shiftbench.scoring.scores.estimate import Record
+from shiftbench.scoring.scores.shape import Record
 
 
 class Forecast(Record):

@@ -15,7 +15,7 @@ from typing import Any
 
 from shiftbench.scoring.interchange.figures import SharedFigure, figures_of
 from shiftbench.scoring.interchange.shared_entry import SharedEntry
-from shiftbench.scoring.scores.estimate import Interval
+from shiftbench.scoring.scores.shape import Interval
 
 DATASTORE = "evaleval/EEE_datastore"
 """The dataset repository that takes results by pull request."""

@@ -6,9 +6,8 @@ Fractions, unrounded; a figure that is undefined is left out.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from shiftbench.scoring.scores.estimate import Estimate, Interval, Total
-from shiftbench.scoring.scores.id_ood import ID_OOD
-from shiftbench.scoring.scores.shape import Scores, TaskScores
+from shiftbench.scoring.scores.shape import Estimate, Interval, Scores, TaskScores, Total
+from shiftbench.scoring.scores.summary import ID_OOD
 from shiftbench.validation.vocabulary import PLACEBO
 
 _OF_SHIFTS = {"st": False, "sd": True, "td": True}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from shiftbench.scoring.reports.cells import fact_list, section
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.numbers import drop_text, points
-from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import Estimate
 
 _ABOUT = (
     "Models that score higher in domain nearly always score higher under shift, too. Effective robustness is how far "

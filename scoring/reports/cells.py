@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from shiftbench.scoring.reports.frame.html import Markup, link, tag
 from shiftbench.scoring.reports.numbers import count, interval
-from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.cards import Card
 
 

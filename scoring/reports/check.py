@@ -32,10 +32,8 @@ from shiftbench.scoring.reports.pictures.rows import scores_by_domain
 from shiftbench.scoring.reports.plain_tables import PlainTable, html
 from shiftbench.scoring.reports.score_parts import examples_list
 from shiftbench.scoring.reports.score_words import slope_rows
-from shiftbench.scoring.scores.domain_shape import DomainCheck, DomainScore, ExplainedDomain, Leaks
-from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.examples import WrongExample
-from shiftbench.scoring.scores.shape import TaskScores
+from shiftbench.scoring.scores.shape import DomainCheck, DomainScore, Estimate, ExplainedDomain, Leaks, TaskScores
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import ELSEWHERE
 

@@ -25,9 +25,7 @@ from shiftbench.scoring.reports.pictures.axes import (
     square_axes,
 )
 from shiftbench.scoring.reports.pictures.words import source_name
-from shiftbench.scoring.scores.confidence_shape import Confidence, ConfidenceFigures, ShiftConfidence
-from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.shape import TaskScores
+from shiftbench.scoring.scores.shape import Confidence, ConfidenceFigures, Estimate, ShiftConfidence, TaskScores
 
 NAMES = ("In domain", "Out of domain", "Difference")
 """The means that stand beside each other."""

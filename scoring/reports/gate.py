@@ -13,8 +13,8 @@ from shiftbench.scoring.comparing.shape import p_text
 from shiftbench.scoring.reports.exports import markdown_text
 from shiftbench.scoring.reports.numbers import metric_name, plain_score
 from shiftbench.scoring.reports.plain_tables import PlainTable, markdown
-from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.limits import LIMITS, GateReport, LimitVerdict
+from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.report import counted
 
 _ASKED = {

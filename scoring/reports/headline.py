@@ -22,8 +22,15 @@ from shiftbench.scoring.reports.score_words import (
     tail_lines,
 )
 from shiftbench.scoring.scores.coverage import LAMBDAS
-from shiftbench.scoring.scores.estimate import Estimate, Interval
-from shiftbench.scoring.scores.shape import OUTSIDE_BASES, DetectableDrop, NearDuplicates, Summary, TaskScores
+from shiftbench.scoring.scores.shape import (
+    OUTSIDE_BASES,
+    DetectableDrop,
+    Estimate,
+    Interval,
+    NearDuplicates,
+    Summary,
+    TaskScores,
+)
 from shiftbench.scoring.scores.summary import PAIRING
 from shiftbench.validation.vocabulary import ELSEWHERE, PLACEBO
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from shiftbench.scoring.reports.frame.html import Markup, escape
-from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import Estimate
 
 WIDTH, HEIGHT = 72, 6
 _INSET = 4

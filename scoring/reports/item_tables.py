@@ -17,7 +17,7 @@ from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.frame.site import report_file
 from shiftbench.scoring.reports.numbers import MISSING, plain_points
 from shiftbench.scoring.reports.plain_tables import PlainTable, html_table, latex, markdown
-from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.csv_export import Cell, guarded_csv
 from shiftbench.validation.report import counted, quote_names
 

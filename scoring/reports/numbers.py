@@ -4,7 +4,7 @@ Pages have a real minus sign. Terminals and text for papers have a hyphen, which
 reads as a minus: the functions that begin with ``plain``.
 """
 
-from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import Estimate
 
 MISSING = "n/a"
 NOT_APPLICABLE = "not applicable"

@@ -14,8 +14,7 @@ from shiftbench.scoring.comparing.words import failure_words, method_words
 from shiftbench.scoring.reports.exports import latex_tabular, latex_text, markdown_rows, markdown_text
 from shiftbench.scoring.reports.numbers import metric_name, plain_points, plain_score
 from shiftbench.scoring.reports.plain_tables import PlainTable
-from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.shape import Scores, TaskScores
+from shiftbench.scoring.scores.shape import Estimate, Scores, TaskScores
 from shiftbench.validation.csv_export import Cell, guarded_csv
 from shiftbench.validation.report import counted
 

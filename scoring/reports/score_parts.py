@@ -26,12 +26,11 @@ from shiftbench.scoring.reports.pictures.heatmap import DROPS, has_drop_at_floor
 from shiftbench.scoring.reports.pictures.planes import id_ood_plane, scenario_plane
 from shiftbench.scoring.reports.pictures.words import shift_name, source_name, with_drops
 from shiftbench.scoring.reports.score_words import ABOUT_DETECTABLE, detectable_note, margin_lines
+from shiftbench.scoring.scores.controls import Unseen
 from shiftbench.scoring.scores.coverage import is_ranked, missing_lines, task_scores, unranked_lines
-from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.examples import WrongExample, why_hidden
 from shiftbench.scoring.scores.floors import DROP_SCORES, is_drop_at_floor
-from shiftbench.scoring.scores.shape import Flips, PriorFixed, Scores, Shift, TaskScores
-from shiftbench.scoring.scores.unseen import Unseen
+from shiftbench.scoring.scores.shape import Estimate, Flips, PriorFixed, Scores, Shift, TaskScores
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, PLACEBO
 

@@ -9,10 +9,18 @@ from statistics import fmean, median
 
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.numbers import metric_name, plain_points, plain_score, points
-from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.floors import is_drop_at_floor, ranked_shifts
 from shiftbench.scoring.scores.outcomes import LENIENT
-from shiftbench.scoring.scores.shape import Annotators, BoundedDrop, DetectableDrop, Scores, Shift, Summary, TaskScores
+from shiftbench.scoring.scores.shape import (
+    Annotators,
+    BoundedDrop,
+    DetectableDrop,
+    Estimate,
+    Scores,
+    Shift,
+    Summary,
+    TaskScores,
+)
 from shiftbench.scoring.scores.summary import LEFT_OUT
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import PLACEBO

@@ -27,12 +27,9 @@ from shiftbench.scoring.reports.score_words import (
     tail_lines,
     verdict_lines,
 )
-from shiftbench.scoring.scores.confidence_shape import Confidence
-from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.floors import DROP_SCORES, is_drop_at_floor
-from shiftbench.scoring.scores.id_ood import ID_OOD
-from shiftbench.scoring.scores.shape import OUTSIDE_BASES, IdOod, Scores, Summary, TaskScores
-from shiftbench.scoring.scores.summary import NO_DEPTHS
+from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Confidence, Estimate, IdOod, Scores, Summary, TaskScores
+from shiftbench.scoring.scores.summary import ID_OOD, NO_DEPTHS
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import ELSEWHERE, OUTSIDE_SOURCES
 

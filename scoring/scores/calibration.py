@@ -41,15 +41,6 @@ from shiftbench.metrics.precision import (
 )
 from shiftbench.metrics.priors import adjust_to_prior, fit_temperature
 from shiftbench.metrics.selective import Ranked, excess_aurc, failure_auroc, risk_coverage
-from shiftbench.scoring.scores.confidence_shape import (
-    Confidence,
-    ConfidenceCurves,
-    ConfidenceFigures,
-    HomeConfidence,
-    LabelShift,
-    ShiftConfidence,
-)
-from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.figures import (
     DROP,
     SCORE,
@@ -64,7 +55,17 @@ from shiftbench.scoring.scores.figures import (
     weighted_sum,
 )
 from shiftbench.scoring.scores.outcomes import TargetRuns, folded_codes
-from shiftbench.scoring.scores.shape import Scores, TaskScores
+from shiftbench.scoring.scores.shape import (
+    Confidence,
+    ConfidenceCurves,
+    ConfidenceFigures,
+    Estimate,
+    HomeConfidence,
+    LabelShift,
+    Scores,
+    ShiftConfidence,
+    TaskScores,
+)
 from shiftbench.scoring.scores.values import Cell, Floats, TaskValues, sampled_scores
 from shiftbench.validation.vocabulary import TaskKind, source_parts
 

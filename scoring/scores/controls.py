@@ -3,18 +3,28 @@
 A placebo's domains are samples of one, so models of two of them turn over texts for no other reason than their training
 samples. What it cannot show is near-duplicates between train and test of one domain: they raise scores at home, and
 once dealt to different domains they raise none. So scores and drops without these texts stand beside their number.
+
+Drops on domains that are not known to be in a model's pretraining.
+
+A model that has read a domain's texts before is not away from home there. A card says which domains its pretraining
+is known to hold; here are the means over the shifts whose source and target are both not among them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import DuplicateCounts, data_path, read_statistics
-from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.metrics.precision import square_of_interval, student
+from shiftbench.scoring.scores.figures import Figure, Reason, Score, difference, estimate, mean, single
 from shiftbench.scoring.scores.shape import (
     Annotators,
+    Estimate,
     NearDuplicates,
     Scores,
     Shift,
@@ -24,6 +34,7 @@ from shiftbench.scoring.scores.shape import (
 )
 from shiftbench.scoring.scores.summary import task_scores
 from shiftbench.scoring.scores.values import TaskValues
+from shiftbench.validation.cards import Card
 from shiftbench.validation.vocabulary import PLACEBO
 
 _MEANS = ("mean_ss", "mean_st", "mean_sd", "mean_td", "average_drop")
@@ -151,3 +162,125 @@ def single_annotators(folder: DatasetFolder, task: str, metric: str) -> Annotato
         mean_others=float(np.mean(list(others.values()))),
         mean_gold=float(np.mean(list(gold.values()))),
     )
+
+
+Floats = NDArray[np.float64]
+Scored = dict[tuple[str, str], Floats]
+"""Scores of cells with their replicates, shape (1 + n_replicates,)."""
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """Means over the shifts between domains that are not known to be in pretraining, fractions.
+
+    Attributes:
+        seen: domains of the task that are known to be.
+        n_shifts: shifts between the others that have ST.
+        n_all: shifts of single sources that have it at all.
+        st: mean ST, with the test-sampling interval.
+        sd: mean SD over those that have one.
+        td: mean TD likewise; equal to ``sd`` where every shift between the others is there.
+    """
+
+    seen: tuple[str, ...]
+    n_shifts: int
+    n_all: int
+    st: Estimate
+    sd: Estimate
+    td: Estimate
+
+
+def seen_domains(card: Card, task: str, domains: Iterable[str]) -> tuple[str, ...]:
+    """List the domains of a task that a card names, as ``books`` or ``sa.books``; case does not matter."""
+    named = {text.casefold() for text in card.pretraining_domains}
+    return tuple(domain for domain in domains if named & {domain, f"{task}.{domain}"})
+
+
+def unseen_drops(table: pl.DataFrame, card: Card, folder: DatasetFolder, task: TaskScores) -> Unseen | None:
+    """Compute the means over shifts between domains that a card does not list as seen in pretraining.
+
+    Args:
+        table: the entry's long table of scores (``shiftbench.scoring.scores.score.SCORE_COLUMNS``), whose stored
+            replicates give the intervals.
+        card: the entry's card.
+        folder: the dataset.
+        task: the task's scores; a shift without ST takes no part.
+    Returns: None where the card names no domain of the task, or none of its shifts is left.
+    """
+    seen = seen_domains(card, task.task, task.domains)
+    single = [
+        (shift.source, shift.target) for shift in task.shifts if _has_value(shift.st) and shift.source in task.domains
+    ]
+    unseen = [cell for cell in single if not set(cell) & set(seen)]
+    if not seen or not unseen:
+        return None
+    homes = {(own.domain, own.domain) for own in task.in_domain if _has_value(own.score)}
+    scores = _primary_scores(table, task, {*unseen, *homes})
+    unseen = [cell for cell in unseen if cell in scores]
+    if not unseen:
+        return None
+    figures = _with_intervals(scores, task)
+    st = _mean([figures[cell] for cell in unseen])
+    sd = _mean(_differences(figures, [((source, source), (source, target)) for source, target in unseen]))
+    td = _mean(_differences(figures, [((target, target), (source, target)) for source, target in unseen]))
+    return Unseen(seen, len(unseen), len(single), st, sd, td)
+
+
+def _has_value(estimate: Estimate) -> bool:
+    return estimate.value is not None
+
+
+def _primary_scores(table: pl.DataFrame, task: TaskScores, cells: set[tuple[str, str]]) -> Scored:
+    """Read the primary scores of cells, each averaged over the runs that its source has on all of them."""
+    sources = sorted({source for source, _ in cells})
+    wanted = (pl.col("task") == task.task) & (pl.col("metric") == task.metric) & pl.col("source").is_in(sources)
+    columns = ["source", "target", "seed", "value", "replicates"]
+    rows = table.lazy().filter(wanted).select(columns).collect()
+    runs: dict[str, list[set[int]]] = {}
+    for _, part in rows.group_by("source", "target", maintain_order=True):
+        runs.setdefault(part["source"][0], []).append(set(part["seed"]))
+    # The same runs as in the scores: those on all targets, otherwise all (see values.averaged_seeds).
+    seeds_of = {source: set.intersection(*seeds) or set.union(*seeds) for source, seeds in runs.items()}
+    scores: Scored = {}
+    for (source, target), part in rows.group_by("source", "target", maintain_order=True):
+        if (source, target) in cells:
+            chosen = part.filter(pl.col("seed").is_in(list(seeds_of[str(source)])))
+            scores[str(source), str(target)] = _over_runs(chosen)
+    return scores
+
+
+def _over_runs(runs: pl.DataFrame) -> Floats:
+    values = runs["value"].to_numpy()[:, None]
+    if runs["replicates"].null_count() or runs["replicates"].list.len().n_unique() > 1:
+        return np.asarray(values.mean(axis=0))
+    replicates = np.array(runs["replicates"].to_list(), dtype=np.float64)
+    return np.asarray(np.concatenate([values, replicates], axis=1).mean(axis=0))
+
+
+def _with_intervals(scores: Scored, task: TaskScores) -> dict[tuple[str, str], Figure]:
+    """Join stored replicates with the intervals that the scores have."""
+    known = {(own.domain, own.domain): own.score for own in task.in_domain}
+    known |= {(shift.source, shift.target): shift.st for shift in task.shifts}
+    return {cell: single(_score(cell[1], values, known[cell])) for cell, values in scores.items()}
+
+
+def _score(target: str, values: Floats, score: Estimate) -> Score:
+    """Return a score whose influences are its replicates' deviations: they go together as the groups' do."""
+    value = float(values[0])
+    if len(values) == 1 or score.low is None or score.high is None:
+        return Score(value, no_interval=Reason(score.no_interval or Reason.FEW_GROUPS))
+    square = square_of_interval(value, score.low, score.high)
+    moved = (values[1:] - value) / np.sqrt(len(values) - 1)
+    # No text tells which rows differ, so every draw counts as a group that does.
+    return Score(value, float(student(np.inf)) ** 2 / square, np.inf, target, moved, moved)
+
+
+def _differences(
+    figures: Mapping[tuple[str, str], Figure], pairs: Sequence[tuple[tuple[str, str], tuple[str, str]]]
+) -> list[Figure]:
+    """Compute the differences home - away of the pairs that have both."""
+    return [difference(figures[home], figures[away]) for home, away in pairs if home in figures]
+
+
+def _mean(figures: Sequence[Figure]) -> Estimate:
+    return estimate(mean(figures)) if figures else Estimate(value=None)

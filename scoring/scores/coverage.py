@@ -2,8 +2,8 @@
 shows.
 """
 
-from shiftbench.scoring.scores.id_ood import ID_OOD
 from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Scores, TaskScores
+from shiftbench.scoring.scores.summary import ID_OOD
 
 LAMBDAS = ("0", "50", "90")
 """Percent of the most source-like target texts left out, of the depth figures of a board."""

@@ -26,8 +26,7 @@ from shiftbench.metrics.precision import (
     unknown_share,
     wilson_limits,
 )
-from shiftbench.scoring.scores.estimate import Estimate, Interval
-from shiftbench.scoring.scores.shape import DetectableDrop
+from shiftbench.scoring.scores.shape import DetectableDrop, Estimate, Interval
 
 SCORE, DROP = (0.0, 1.0), (-1.0, 1.0)
 """Bounds of a score and of a drop."""

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.shape import OUTSIDE_BASES, FloorLevels, Scores, Shift, TaskScores
+from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Estimate, FloorLevels, Scores, Shift, TaskScores
 from shiftbench.validation.vocabulary import GOLD, UNPARSED, TaskKind, source_parts
 
 DROP_SCORES = {"sd": ("ss", "st"), "td": ("tt", "st")}

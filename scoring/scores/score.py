@@ -17,7 +17,7 @@ from shiftbench.metrics.depth import LAMBDAS
 from shiftbench.scoring.scores.calibration import add_confidence
 from shiftbench.scoring.scores.controls import add_annotators, add_controls
 from shiftbench.scoring.scores.floors import mark_floors
-from shiftbench.scoring.scores.non_inferiority import add_non_inferiority, refuse_margin
+from shiftbench.scoring.scores.limits import add_non_inferiority, refuse_margin
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.scoring.scores.summary import encoder_name, summarise_values
 from shiftbench.scoring.scores.validation_rows import read_validation, refuse_other_order, refuse_other_training

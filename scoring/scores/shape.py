@@ -1,4 +1,8 @@
-"""The shape of scores: what ``shiftbench score --json`` prints, the board shows and other programs may rely on.
+"""The smallest parts of the shape of scores: a figure with its interval.
+
+The part of the shape of scores that is about confidences (see ``shiftbench.scoring.scores.shape``).
+
+The shape of scores: what ``shiftbench score --json`` prints, the board shows and other programs may rely on.
 
 Values are fractions, unrounded. ``low`` and ``high`` bound the 95% test-sampling interval (other test sets, the same
 trained models); they are null where none exists, as for extremes and spreads over shifts, and where none would be
@@ -6,15 +10,116 @@ honest: ``no_interval`` then says why (see ``shiftbench.scoring.scores.intervals
 interval of a band that holds every shift's drop at once, so it is wider than that shift's own. ``total`` holds, by
 figure, the interval over training runs as well; it is empty with fewer than 5 runs of a source: training variance not
 measured. A figure that is undefined, or whose predictions are missing, is null; ``missing`` says what is not there.
+
+The shape of what ``shiftbench check`` finds of one model: its scores by domain, and the conclusions.
+
+Values are fractions, unrounded; ``low`` and ``high`` bound 95% intervals over other test texts, the model as it is.
 """
 
 from typing import Any
 
 import pydantic
 
-from shiftbench.scoring.scores.confidence_shape import Confidence
-from shiftbench.scoring.scores.estimate import Estimate, Record, Total
 from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE
+
+
+class Record(pydantic.BaseModel):
+    """A part of the shape of scores: closed and immutable."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+
+class Estimate(Record):
+    """A figure and the bounds of its interval."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    no_interval: str | None = pydantic.Field(default=None, description="Why there is no interval where one could be")
+
+
+class Interval(Record):
+    """The bounds of a 95% interval."""
+
+    low: float
+    high: float
+
+
+Total = dict[str, Interval]
+"""Total intervals by figure."""
+
+
+class ConfidenceFigures(Record):
+    """Figures of calibration, and of ranking by confidence."""
+
+    overconfidence: Estimate = pydantic.Field(description="Mean confidence less accuracy")
+    calibration_error: Estimate = pydantic.Field(
+        description="Squared, over bins of equal mass, without bias: below 0 by chance"
+    )
+    brier: Estimate
+    failure_auroc: Estimate = pydantic.Field(description="Chance that a right prediction is surer than a wrong one")
+    excess_aurc: Estimate = pydantic.Field(description="Area under risk by coverage, above the best order's")
+
+
+class LabelShift(Record):
+    """TD split in two by probabilities that were adjusted to the target's class shares.
+
+    ``adjusted`` is the score of the adjusted predictions, ``label_shift`` it less ST, ``rest`` TT less it (null without
+    a TT). ``temperature`` divides log-probabilities: set on predictions of the source's own test texts, 1 without them.
+    """
+
+    adjusted: Estimate
+    label_shift: Estimate
+    rest: Estimate
+    temperature: float
+
+
+class HomeConfidence(Record):
+    """Confidences of models on the domain they were trained on."""
+
+    domain: str
+    figures: ConfidenceFigures
+
+
+class ShiftConfidence(Record):
+    """Confidences on one shift: out of domain, and out of domain less at home (null without predictions at home)."""
+
+    source: str
+    target: str
+    figures: ConfidenceFigures
+    difference: ConfidenceFigures | None
+    label_shift: LabelShift | None = pydantic.Field(
+        description="Null without all probabilities, or where a class of the target was never trained on"
+    )
+
+
+class ConfidenceCurves(Record):
+    """Reliability in bins of equal mass, pooled over cells; error rate among the most confident, by coverage."""
+
+    confidence: tuple[float, ...]
+    accuracy: tuple[float, ...]
+    coverage: tuple[float, ...]
+    risk: tuple[float, ...]
+
+
+class Confidence(Record):
+    """Figures of confidences in domain, out of domain and of their difference; means are over domains and shifts.
+
+    ``given`` is 'probabilities' (of all labels: Brier is multi-class, in [0, 2]) or 'confidence' (of the prediction
+    alone: Brier is that of the top label, in [0, 1]). Means over shifts are over single sources where there are any.
+    """
+
+    given: str
+    in_domain: tuple[HomeConfidence, ...]
+    shifts: tuple[ShiftConfidence, ...]
+    mean_in_domain: ConfidenceFigures | None
+    mean_out: ConfidenceFigures | None
+    mean_difference: ConfidenceFigures | None
+    mean_label_shift: Estimate | None
+    mean_rest: Estimate | None
+    curves_in_domain: ConfidenceCurves | None
+    curves_out: ConfidenceCurves | None
+
 
 METRIC_VERSION = "7"
 """Changes when the same predictions on the same data would score differently, or the shape of scores changes."""
@@ -375,3 +480,117 @@ class Scores(Record):
     token_encoder: str | None = pydantic.Field(description="Encoder of BERTScore's tokens; null where none was given")
     tasks: tuple[TaskScores, ...]
     missing: tuple[Missing, ...]
+
+
+class Confusion(Record):
+    """The number of times that one label was predicted where another is right."""
+
+    gold: str
+    predicted: str
+    n: int
+
+
+class DomainScore(Record):
+    """A model's score on one domain's test texts.
+
+    ``difference`` is what is tested of it: the drop from home where the model has a home here (null at home), else the
+    score less the mean of the other domains; its interval is of this domain alone. ``p`` is corrected over the domains
+    (Holm). ``detectable`` is the smallest true difference that this test would find in four studies of five. All three
+    are null of a domain with few texts.
+    """
+
+    domain: str
+    n: int
+    has_few_texts: bool
+    score: Estimate
+    floor: FloorLevels | None
+    at_floor: bool
+    unparsed: float
+    difference: Estimate | None = None
+    p: float | None = None
+    detectable: float | None = None
+    confidence: ConfidenceFigures | None = None
+    confusions: tuple[Confusion, ...] = ()
+
+
+class DomainSpread(Record):
+    """The spread of scores over the domains that count.
+
+    ``observed`` is the standard deviation of the scores, ``by_chance`` what test texts alone would give,
+    ``beyond_chance`` what is left of it, at least 0; null without intervals.
+    """
+
+    highest: str
+    lowest: str
+    range: float
+    observed: float
+    by_chance: float | None
+    beyond_chance: float | None
+
+
+class ProbeScores(Record):
+    """A cheap model that was trained on each domain, at equal sizes, and tested on that same domain (TT).
+
+    ``n_train`` is the number of texts that each was trained on, ``scores`` are means over its trainings.
+    ``reference_td`` is TT less the checked model's score.
+    """
+
+    name: str
+    n_train: int
+    scores: dict[str, Estimate]
+    reference_td: dict[str, Estimate]
+    at_floor: tuple[str, ...]
+
+
+class ExplainedDomain(Record):
+    """The parts of a drop, ``drop = difficulty + rest``, and the verdict (``metrics.difficulty_verdict``).
+
+    The intervals of difficulty and rest are over other test texts and other train texts of the probes. ``verdict`` is
+    what holds on the domain ``as_is`` and ``at_home_shares``, where the classes have home's shares (null where a class
+    of home has no text here).
+    """
+
+    domain: str
+    drop: Estimate
+    difficulty: Estimate
+    rest: Estimate
+    difficulties: dict[str, Estimate]
+    verdict: str
+    reason: str | None
+    as_is: str | None = None
+    at_home_shares: str | None = None
+    at_home_shares_reason: str | None = None
+
+
+class Leaks(Record):
+    """Test texts left out, by domain, because the training texts contain them exactly or nearly."""
+
+    n_train: int
+    exact: dict[str, int]
+    near: dict[str, int]
+
+
+class DomainCheck(Record):
+    """The findings on one model's predictions on all domains.
+
+    ``home`` is the domain that the model was trained on, null where it was trained elsewhere. ``few_texts`` are the
+    domains with fewer than ``min_texts`` test texts: listed, and left out of all else. ``mean`` is over the others.
+    """
+
+    model: str
+    task: str
+    metric: str
+    home: str | None
+    min_texts: int
+    few_texts: dict[str, int]
+    domains: tuple[DomainScore, ...]
+    mean: Estimate | None
+    mean_drop: Estimate | None = pydantic.Field(
+        description="Score at home less the mean of the others; null without home"
+    )
+    spread: DomainSpread | None
+    probes: tuple[ProbeScores, ...] = ()
+    explained: tuple[ExplainedDomain, ...] = ()
+    without_probe: dict[str, str] = pydantic.Field(default={}, description="Domains that no probe was trained on: why")
+    leaks: Leaks | None = None
+    notes: tuple[str, ...] = ()

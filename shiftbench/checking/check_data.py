@@ -21,7 +21,7 @@ from shiftbench.builders.statistics.near_pairs import find_leaks
 from shiftbench.checking.opened_data import OwnFile
 from shiftbench.checking.own_data import TASK, dataset_ids
 from shiftbench.checking.unlabelled_rows import UnlabelledRows, set_unlabelled_apart
-from shiftbench.scoring.scores.domain_shape import Leaks
+from shiftbench.scoring.scores.shape import Leaks
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import ELSEWHERE, GOLD, TaskKind
 

@@ -15,8 +15,7 @@ from matplotlib.figure import Figure
 from shiftbench.scoring.papers.analysis.canvas import SCENARIO_COLOURS
 from shiftbench.scoring.reports.numbers import drop_points, metric_name, points
 from shiftbench.scoring.reports.pictures.words import SD_NAME, TD_NAME, source_name, sources, with_drops
-from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.shape import Scores, Shift, TaskScores
+from shiftbench.scoring.scores.shape import Estimate, Scores, Shift, TaskScores
 from shiftbench.validation.png import picture_style
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 

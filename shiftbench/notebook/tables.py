@@ -11,9 +11,7 @@ import polars as pl
 
 from shiftbench.metrics.precision import MIN_RUNS
 from shiftbench.scoring.comparing.shape import TRAINED_MODELS, Comparison, Difference, winner
-from shiftbench.scoring.scores.confidence_shape import ConfidenceFigures
-from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.shape import Detectable, Scores, TaskScores, WithoutRepeats
+from shiftbench.scoring.scores.shape import ConfidenceFigures, Detectable, Estimate, Scores, TaskScores, WithoutRepeats
 
 Schema = dict[str, type[pl.DataType]]
 

@@ -11,8 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.scoring.scores.estimate import Estimate, Interval
-from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Scores, Shift, TaskScores
+from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Estimate, Interval, Scores, Shift, TaskScores
 from shiftbench.validation.cards import Card
 from shiftbench.validation.vocabulary import PLACEBO
 

@@ -33,7 +33,7 @@ from shiftbench.scoring.papers.analysis.entries import (
     state_value,
     with_bounds,
 )
-from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

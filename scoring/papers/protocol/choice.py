@@ -20,8 +20,8 @@ from shiftbench.scoring.papers.protocol.rule import (
     frequencies,
     may_be_ood,
 )
-from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.figures import Figure, difference, estimates
+from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 Basis = Literal["reported", "data"]

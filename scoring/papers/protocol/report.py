@@ -9,7 +9,7 @@ from shiftbench.scoring.papers.protocol.choice import DatasetChoice, Decision
 from shiftbench.scoring.papers.protocol.rule import BREADTH, CHOSEN, DROP, SOURCE_TAKEN, TRAIN_ROWS, UNFIT
 from shiftbench.scoring.reports.numbers import plain_points, plain_score
 from shiftbench.scoring.reports.plain_tables import PlainTable
-from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.png import draw_panels
 from shiftbench.validation.report import InvalidInput, Problem
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.numbers import MINUS
-from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import Estimate
 
 WIDTH = 420
 LEFT, RIGHT, TOP = 46, 10, 10

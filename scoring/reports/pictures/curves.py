@@ -31,8 +31,7 @@ from shiftbench.scoring.reports.pictures.axes import (
 )
 from shiftbench.scoring.reports.pictures.colours import colour_class
 from shiftbench.scoring.reports.pictures.words import shift_name, summarised, with_drops
-from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.shape import Shift, TaskScores
+from shiftbench.scoring.scores.shape import Estimate, Shift, TaskScores
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, SOURCE_JOINER
 

@@ -19,7 +19,7 @@ from shiftbench.scoring.reports.pictures.axes import (
     text,
 )
 from shiftbench.scoring.reports.pictures.words import shorten
-from shiftbench.scoring.scores.domain_shape import DomainScore
+from shiftbench.scoring.scores.shape import DomainScore
 
 
 def row_grid(x: Axis, top: float, bottom: float) -> Markup:

@@ -30,7 +30,7 @@ from shiftbench.scoring.reports.pictures.axes import (
     text,
 )
 from shiftbench.scoring.reports.pictures.words import shorten
-from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import Estimate
 
 Across = Literal["", "parameters", "cost", "date"]
 AXIS_NAMES: dict[Across, str] = {

@@ -22,7 +22,7 @@ from shiftbench.leaderboard.pages.board_query import PAGE_ROWS, BoardQuery, matc
 from shiftbench.leaderboard.pages.shell import script
 from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.reports.intervals import HEIGHT, WIDTH, Scale, picture
-from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import Estimate
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible
 from tests.leaderboard.invented import invent
 from tests.leaderboard.pages.board_table import fresh_copy, query, rows

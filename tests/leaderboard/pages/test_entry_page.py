@@ -16,12 +16,11 @@ from shiftbench.scoring.reports.above_line_part import AboveLine
 from shiftbench.scoring.reports.headline import TRAINING_UNKNOWN
 from shiftbench.scoring.reports.numbers import drop_points, points
 from shiftbench.scoring.reports.score_words import ABOUT_DETECTABLE
-from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.controls import unseen_drops
 from shiftbench.scoring.scores.examples import wrong_examples
 from shiftbench.scoring.scores.floors import is_drop_at_floor
 from shiftbench.scoring.scores.score import Scored, checked_predictions, score_predictions
-from shiftbench.scoring.scores.shape import Scores
-from shiftbench.scoring.scores.unseen import unseen_drops
+from shiftbench.scoring.scores.shape import Estimate, Scores
 from shiftbench.validation.cards import Card
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible
 from tests.leaderboard.id_folder import id_predictions

@@ -15,7 +15,7 @@ from shiftbench.leaderboard.pages.shell import about_page
 from shiftbench.leaderboard.pages.table_parts import scatter
 from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.reports.pictures.under_shift import Across, Point, under_shift_plane
-from shiftbench.scoring.scores.estimate import Estimate
+from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.cards import Card
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import Filled, Visible

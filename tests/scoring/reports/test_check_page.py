@@ -11,9 +11,15 @@ from shiftbench.scoring.reports.check import (
     spread_line,
 )
 from shiftbench.scoring.reports.pictures.rows import scores_by_domain
-from shiftbench.scoring.scores.domain_shape import DomainCheck, DomainScore, DomainSpread, ExplainedDomain, Leaks
-from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.shape import FloorLevels
+from shiftbench.scoring.scores.shape import (
+    DomainCheck,
+    DomainScore,
+    DomainSpread,
+    Estimate,
+    ExplainedDomain,
+    FloorLevels,
+    Leaks,
+)
 from tests.leaderboard.conftest import SCRIPT, Visible
 from tests.leaderboard.pages.test_trained_elsewhere import predictions, scored_elsewhere
 

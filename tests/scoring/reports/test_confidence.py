@@ -13,8 +13,7 @@ from shiftbench.scoring.reports.confidence import confidence_part, reliability, 
 from shiftbench.scoring.reports.numbers import drop_points, points
 from shiftbench.scoring.reports.report_page import report_html
 from shiftbench.scoring.reports.terminal import score_lines
-from shiftbench.scoring.scores.confidence_shape import Confidence
-from shiftbench.scoring.scores.shape import Scores
+from shiftbench.scoring.scores.shape import Confidence, Scores
 from shiftbench.validation.plain_console import print_parts
 from tests.leaderboard.confident import confident, score
 from tests.leaderboard.conftest import Visible

@@ -9,9 +9,8 @@ from rich.console import Console
 from shiftbench.baselines import majority
 from shiftbench.scoring.comparing.files import Entrant, compare_entrants
 from shiftbench.scoring.reports.terminal import FLOOR_MARK, board_lines, comparison_lines, score_lines
-from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.score import score_file
-from shiftbench.scoring.scores.shape import Missing, Scores
+from shiftbench.scoring.scores.shape import Estimate, Missing, Scores
 from shiftbench.scoring.scores.summary import NO_DEPTHS
 from shiftbench.validation.plain_console import print_parts
 from tests.leaderboard.conftest import Filled

@@ -6,9 +6,8 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.reports.score_words import verdict, verdict_lines
-from shiftbench.scoring.scores.estimate import Estimate, Interval
 from shiftbench.scoring.scores.score import checked_predictions, score_predictions
-from shiftbench.scoring.scores.shape import Missing, Scores, TaskScores
+from shiftbench.scoring.scores.shape import Estimate, Interval, Missing, Scores, TaskScores
 from shiftbench.scoring.scores.summary import LEFT_OUT
 from tests.leaderboard.conftest import predict
 

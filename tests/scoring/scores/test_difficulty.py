@@ -11,7 +11,7 @@ import pytest
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.metrics.difficulty import Reason, Verdict
 from shiftbench.metrics.precision import student, wilson_limits
-from shiftbench.scoring.scores.difficulty import (
+from shiftbench.scoring.scores.by_domain import (
     ExplainedDrop,
     Floats,
     Levels,

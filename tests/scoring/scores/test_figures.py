@@ -8,7 +8,6 @@ from scipy import stats
 from scipy.optimize import brentq
 
 from shiftbench.metrics.precision import wilson_limits
-from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.figures import (
     UNKNOWN,
     Figure,
@@ -26,7 +25,8 @@ from shiftbench.scoring.scores.figures import (
     total_interval,
     weighted_sum,
 )
-from shiftbench.scoring.scores.tail_figures import worst
+from shiftbench.scoring.scores.shape import Estimate
+from shiftbench.scoring.scores.summary import worst
 
 N, HOME = 400, 0.75
 REFUSED = single(Score(0.5, groups=3, no_interval=Reason.FEW_GROUPS))

@@ -13,9 +13,8 @@ from sklearn.metrics import f1_score
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.building.synthetic_grid import noisy_predictions
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.score import N_STORED, Scored, checked_predictions, score_predictions
-from shiftbench.scoring.scores.shape import Scores
+from shiftbench.scoring.scores.shape import Estimate, Scores
 from shiftbench.scoring.scores.values import task_values
 from tests.close_figures import assert_close
 

@@ -13,7 +13,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.cli.command import app
 from shiftbench.scoring.reports.score_words import margin_lines
 from shiftbench.scoring.scores.figures import Figure, Reason, Score, difference, single
-from shiftbench.scoring.scores.non_inferiority import AT_CHANCE, highest_bound
+from shiftbench.scoring.scores.limits import AT_CHANCE, highest_bound
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import BoundedDrop, Scores
 from shiftbench.validation.report import InvalidInput

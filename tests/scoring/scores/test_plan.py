@@ -9,8 +9,7 @@ from rich.console import Console
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.reports.plan_tables import plan_lines, plan_picture
-from shiftbench.scoring.scores.plan import Assumptions, designs, needs, parse_assumptions, plan
-from shiftbench.scoring.scores.planned import TestSet
+from shiftbench.scoring.scores.plan import Assumptions, TestSet, designs, needs, parse_assumptions, plan
 from shiftbench.validation.plain_console import print_parts
 from shiftbench.validation.report import InvalidInput, UnknownChoice
 from tests.leaderboard.conftest import predict

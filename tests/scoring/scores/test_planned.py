@@ -15,7 +15,7 @@ from scipy import stats
 from shiftbench.metrics.classification import macro_f1
 from shiftbench.scoring.scores.figures import Figure, Reason, difference, single
 from shiftbench.scoring.scores.outcomes import Outcomes, TargetRuns
-from shiftbench.scoring.scores.planned import Cell, Design, TestSet
+from shiftbench.scoring.scores.plan import Cell, Design, TestSet
 from shiftbench.scoring.scores.values import sampled_scores
 
 RARE = (0.1, 0.9)

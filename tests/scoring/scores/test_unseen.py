@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.scoring.scores.controls import seen_domains, unseen_drops
 from shiftbench.scoring.scores.score import Scored, checked_predictions, score_predictions
 from shiftbench.scoring.scores.shape import Scores
-from shiftbench.scoring.scores.unseen import seen_domains, unseen_drops
 from shiftbench.validation.cards import Card
 from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
 

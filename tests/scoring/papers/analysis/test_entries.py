@@ -11,8 +11,7 @@ from shiftbench.leaderboard.board import analysed
 from shiftbench.leaderboard.board.analysed import find_results, read_entries
 from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.papers.analysis.entries import Result, series_of, state_value, with_bounds
-from shiftbench.scoring.scores.estimate import Estimate, Interval
-from shiftbench.scoring.scores.shape import Scores
+from shiftbench.scoring.scores.shape import Estimate, Interval, Scores
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.shapes import labels_with_errors

@@ -20,8 +20,7 @@ from shiftbench.leaderboard.board.analysed import find_results
 from shiftbench.scoring.papers.analysis.canvas import Margins, Panel, _moved_apart, picture, value_range
 from shiftbench.scoring.papers.analysis.entries import Result
 from shiftbench.scoring.papers.analysis.figures import FIGURES, analyse, figures_of, write
-from shiftbench.scoring.scores.estimate import Estimate
-from shiftbench.scoring.scores.shape import Scores
+from shiftbench.scoring.scores.shape import Estimate, Scores
 from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import InvalidInput
 from tests.command_line import run

@@ -18,8 +18,7 @@ from shiftbench.scoring.papers.analysis.grids import find_model_averages, find_r
 from shiftbench.scoring.papers.analysis.scaling import find_over
 from shiftbench.scoring.papers.analysis.scenarios import find_scenarios
 from shiftbench.scoring.papers.analysis.states import find_states
-from shiftbench.scoring.scores.estimate import Estimate, Interval
-from shiftbench.scoring.scores.shape import Scores
+from shiftbench.scoring.scores.shape import Estimate, Interval, Scores
 
 from .conftest import State, entry
 
