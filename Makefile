@@ -43,8 +43,8 @@ test: lint
 KERNELS := OPENBLAS_CORETYPE=Haswell NPY_DISABLE_CPU_FEATURES='X86_V4 AVX512_ICL AVX512_SPR' \
 	ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
 FIGURES := tests/compatibility/test_written_by_0_1_0.py \
-	$(addprefix tests/scoring/scores/,test_score.py test_intervals.py test_detectable.py) \
-	$(addprefix tests/metrics/,test_bootstrap.py test_accuracy_from_samples.py)
+	$(addprefix tests/scoring/scores/,test_score.py test_intervals.py test_figures.py) \
+	$(addprefix tests/metrics/,test_precision.py test_accuracy_from_samples.py)
 test-kernels: setup
 	OMP_NUM_THREADS=1 $(KERNELS) $(BIN)/pytest -n $(JOBS) --dist loadfile tests/kernels_in_use.py $(FIGURES) $(ARGS)
 

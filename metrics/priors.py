@@ -4,7 +4,7 @@ Two domains with other shares of classes differ in score though the model does e
 every class counts as if it had a fixed share of the test set: gold rows of the confusion counts (or classes of
 examples) are scaled to that share. Drops between scores at one test prior (prior-fixed drops in code) are computed
 by ``robustness`` from SS, ST and TT as from any scores. They still depend on the shares that the models were trained
-on; ``label_shift`` takes these out.
+on; ``adjust_to_prior`` takes these out.
 
 A class with a share above 0 but without a gold example has no known row: the score is NaN, a gap.
 

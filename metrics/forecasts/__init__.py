@@ -1,4 +1,4 @@
-"""Forecasts of a model's accuracy on a domain without labels: one method a file, arrays in, one number out.
+"""Forecasts of a model's accuracy on a domain without labels: arrays in, one number out.
 
 No method here sees a change of what labels mean: where the same text would get another label in the target
 (concept shift), probabilities, disagreement, embeddings and class shares can all stay as they were. Each method rests

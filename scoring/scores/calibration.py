@@ -2,7 +2,7 @@
 
 Of probabilities of all labels, the confidence is that of the predicted label; an unusable output without any counts as
 sure of nothing: every label equally likely. Probabilities also split TD in the cost of the target's class shares and
-the rest (``metrics.label_shift``): adjusted ST - ST, and TT - adjusted ST. Files without confidences pass unchanged.
+the rest (``metrics.priors``): adjusted ST - ST, and TT - adjusted ST. Files without confidences pass unchanged.
 
 Every figure varies by its groups' influences, as a score does (``metrics.precision``), and has Wilson's interval at the
 effective n. Overconfidence is the difference of two such scores, mean confidence and accuracy; a Brier score in [0, 2]
