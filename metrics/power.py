@@ -7,7 +7,7 @@ the observed drop is another name for its p value (Hoenig & Heisey 2001, "The ab
 Before training there is no standard error, and it changes with the drop: scores lower than now vary more or less, and
 two models differ on at least as many texts as the drop is large. So a model is described by its recall, the same for
 every class, and a score, its variance and its covariance with another model's follow from the score's own formula at
-that recall (``Answers``). ``scoring.scores.planned`` solves for the drop with the engine's own test.
+that recall (``Answers``). ``scoring.scores.plan`` solves for the drop with the engine's own test.
 """
 
 from dataclasses import dataclass

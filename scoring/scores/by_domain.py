@@ -1,8 +1,7 @@
-"""The parts of a model's drop from home: difficulty, measured by probes trained on each domain, and a rest.
+"""One model's scores by domain: which differences are shown, how far domains lie apart, and the parts of drops.
 
-The model is meant as it is, probes as recipes: what other train texts would make of them is in the intervals.
-
-One model's scores by domain: which differences are shown, how far domains lie apart, and the parts of drops.
+A drop from home is split into difficulty, measured by probes trained on each domain, and a rest. The model is meant as
+it is, probes as recipes: what other train texts would make of them is in the intervals.
 """
 
 from collections.abc import Mapping, Sequence

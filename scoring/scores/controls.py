@@ -2,12 +2,9 @@
 
 A placebo's domains are samples of one, so models of two of them turn over texts for no other reason than their training
 samples. What it cannot show is near-duplicates between train and test of one domain: they raise scores at home, and
-once dealt to different domains they raise none. So scores and drops without these texts stand beside their number.
-
-Drops on domains that are not known to be in a model's pretraining.
-
-A model that has read a domain's texts before is not away from home there. A card says which domains its pretraining
-is known to hold; here are the means over the shifts whose source and target are both not among them.
+once dealt to different domains they raise none. So scores and drops without these texts stand beside their number. And
+a model that has read a domain's texts before is not away from home there: where a card says which domains its
+pretraining is known to hold, there are means over the shifts whose source and target are both not among them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

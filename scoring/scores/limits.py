@@ -1,17 +1,13 @@
-"""Test of whether no drop exceeds a margin fixed beforehand: one-sided 95% bounds, on all shifts at once.
+"""Tests of limits fixed beforehand: what ``shiftbench gate`` checks domain by domain, and margins that no drop exceeds.
 
-Every shift's upper bound must lie below the margin (an intersection-union test), so nothing is corrected for their
-number. Below 5 runs of every source the claim is about these trained models; from there on also about the recipe.
+Each limit of a gate is tested from both sides. It is *broken* where the test excludes that it is kept, corrected over
+all tests of the gate (Holm): with 20 domains exactly at the limit an uncorrected gate would fail most of the time. It
+is *kept* where the opposite test excludes that it is broken; that all limits are kept is an intersection-union claim,
+which needs no correction. Otherwise the test *cannot tell*: more test texts would. p values are those of the intervals
+that scores stand with: the smallest level at which the one-sided bound excludes the limit.
 
-Tests of whether scores, drops and losses by domain keep limits fixed beforehand: what ``shiftbench gate`` checks.
-
-Each limit of each domain is tested from both sides. It is *broken* where the test excludes that it is kept, corrected
-over all tests of the gate (Holm): with 20 domains exactly at the limit an uncorrected gate would fail most of the time.
-It is *kept* where the opposite test excludes that it is broken; that all limits are kept is an intersection-union
-claim, which needs no correction. Otherwise the test *cannot tell*: more test texts would.
-
-p values are those of the intervals that scores stand with: the smallest level at which the one-sided bound excludes the
-limit.
+That no drop exceeds a margin is such a claim, too: every shift's one-sided 95% upper bound must lie below it. Below 5
+runs of every source it is about these trained models; from there on also about the recipe.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,15 +1,13 @@
-"""A drop that is planned: the smallest true one that the engine's own test finds in four studies of five.
-
-A study is a ``Figure`` of the scores that test sets of these sizes are expected to give. The study that has less luck
-than 80% of studies lies Student's quantile of standard errors below the truth, its scores and the texts on which its
-models differ where they are on average in such a study. The smallest drop is the one at which the lower limit of that
-study just leaves 0, so all rules of the engine (Wilson's shape, known variances, degrees of freedom, least variance of
-a paired difference) have their part in it, at the drop that is looked for.
-
-Detectable drops before any model is trained: the smallest ones, and the runs or texts that they take.
+"""Detectable drops before any model is trained: the smallest ones, and the runs or texts that they take.
 
 The sizes come from a dataset folder, what models do from assumptions: typed, or measured on an earlier prediction file.
-Each drop is solved for with the engine's own test (``shiftbench.scoring.scores.plan``).
+
+A planned drop is the smallest true one that the engine's own test finds in four studies of five. A study is a
+``Figure`` of the scores that test sets of these sizes are expected to give. The study that has less luck than 80% of
+studies lies Student's quantile of standard errors below the truth, its scores and the texts on which its models differ
+where they are on average in such a study. The smallest drop is the one at which the lower limit of that study just
+leaves 0, so all rules of the engine (Wilson's shape, known variances, degrees of freedom, least variance of a paired
+difference) have their part in it, at the drop that is looked for.
 """
 
 from collections.abc import Callable, Iterator, Sequence

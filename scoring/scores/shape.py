@@ -1,19 +1,13 @@
-"""The smallest parts of the shape of scores: a figure with its interval.
-
-The part of the shape of scores that is about confidences (see ``shiftbench.scoring.scores.shape``).
-
-The shape of scores: what ``shiftbench score --json`` prints, the board shows and other programs may rely on.
+"""The shape of scores: what ``shiftbench score --json`` prints, the board shows and other programs may rely on.
 
 Values are fractions, unrounded. ``low`` and ``high`` bound the 95% test-sampling interval (other test sets, the same
 trained models); they are null where none exists, as for extremes and spreads over shifts, and where none would be
-honest: ``no_interval`` then says why (see ``shiftbench.scoring.scores.intervals.Reason``). Worst drops have the
-interval of a band that holds every shift's drop at once, so it is wider than that shift's own. ``total`` holds, by
-figure, the interval over training runs as well; it is empty with fewer than 5 runs of a source: training variance not
-measured. A figure that is undefined, or whose predictions are missing, is null; ``missing`` says what is not there.
+honest: ``no_interval`` then says why (see ``shiftbench.scoring.scores.figures.Reason``). Worst drops have the
+interval that holds every shift's drop at once, so it is wider than that shift's own. ``total`` holds, by figure, the
+interval over training runs as well; it is empty with fewer than 5 runs of a source: training variance not measured. A
+figure that is undefined, or whose predictions are missing, is null; ``missing`` says what is not there.
 
-The shape of what ``shiftbench check`` finds of one model: its scores by domain, and the conclusions.
-
-Values are fractions, unrounded; ``low`` and ``high`` bound 95% intervals over other test texts, the model as it is.
+``DomainCheck`` is the shape of what ``shiftbench check`` finds of one model: its scores by domain, and the conclusions.
 """
 
 from typing import Any

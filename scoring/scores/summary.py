@@ -1,12 +1,9 @@
-"""Tail figures of a task, over all its shifts at once: its worst drop, its next domain, the effect of depth.
+"""The nested shape of a task's scores: drops, scenarios, intervals, summaries, what is missing.
 
-Scores of a benchmark that has one training domain a task: in-distribution (ID), and out of distribution (OOD).
-
-The BOSS paper trains on one data set and tests on it and on three others. A shift's source is then the ID domain,
-ST an OOD score and SS the ID score; models trained on an OOD domain serve as TT and are averaged with nothing. Tasks
-of candidate data sets hold OOD tests alone: the ID model's own test is in the task that they are candidates for.
-
-The nested shape of a task's scores: drops, scenarios, intervals, summaries, what is missing.
+A benchmark may have one training domain a task: the BOSS paper trains on one data set, in distribution (ID), and tests
+on it and on three others, out of distribution (OOD). A shift's source is then the ID domain, ST an OOD score and SS the
+ID score; models trained on an OOD domain serve as TT and are averaged with nothing. Tasks of candidate data sets hold
+OOD tests alone: the ID model's own test is in the task that they are candidates for.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
