@@ -180,7 +180,7 @@ _RELEASED = (
 
 _FIGURES = (
     "All figures are points (\N{MULTIPLICATION SIGN}100). The small number after a figure is half the width of its 95% "
-    "interval over resampled test texts, for the same trained models; 'Intervals in full' shows both ends.",
+    "interval over other test texts, for the same trained models; 'Intervals in full' shows both ends.",
     "Below a figure: the bar is its interval, the mark its value, and the ring its value on the placebo, where the "
     "same texts are dealt to domains at random, so that there is no shift. All pictures of a column have one scale, "
     "that of the ranked entries.",

@@ -114,7 +114,7 @@ def class_weights(here: Sequence[object], home: Sequence[object]) -> Floats | No
         home: those of home.
     Returns: a weight for each of the domain's texts, their mean 1; None where a class of home has no text here.
 
-    >>> weights = class_weights("aabb", "aaab")
+    >>> weights = class_weights(list("aabb"), list("aaab"))
     >>> None if weights is None else weights.tolist()
     [1.5, 1.5, 0.5, 0.5]
     """

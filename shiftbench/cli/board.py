@@ -262,7 +262,7 @@ def _front_matter(configs: "Sequence[Config]") -> str:
 _LOADING = """
 A prediction's `id` is that of a test text of the dataset whose content hash `entries` names in `data`; `source` is what
 the model was trained on, `target` the domain of the text. Scores are fractions, drops in [-1, 1]; `low` and `high`
-bound 95% intervals over resampled test texts, `total_low` and `total_high` over training runs, too. Entries have no
+bound 95% intervals over other test texts, `total_low` and `total_high` over training runs, too. Entries have no
 accounts and no contacts; an id is made of card, predictions and validation rows. The licence of each model is in its
 card.
 

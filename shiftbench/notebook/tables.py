@@ -1,6 +1,6 @@
 """Scores and comparisons as polars tables: fractions, unrounded; null where a figure is undefined or has no interval.
 
-An estimate takes three columns: its value under its own name, and the ends of its 95% interval over resampled test
+An estimate takes three columns: its value under its own name, and the ends of its 95% interval over other test
 texts as ``<name>_low`` and ``<name>_high``.
 """
 
