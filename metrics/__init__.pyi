@@ -1,12 +1,12 @@
 """The functions of this package by name; each is imported when it is first used."""
 
-from .above_line import (
+from .correlation import (
     against_others as against_others,
     baseline_line as baseline_line,
     effective_interval as effective_interval,
     one_against_others as one_against_others,
 )
-from .accuracy_from_samples import (
+from .label_sampling import (
     sampled_accuracy as sampled_accuracy,
 )
 from .agreement import (
@@ -28,7 +28,7 @@ from .classification import (
     macro_f1 as macro_f1,
     per_class_f1 as per_class_f1,
 )
-from .comparison import (
+from .ranking import (
     failed_runs as failed_runs,
     holm as holm,
     rank_stability as rank_stability,
@@ -68,70 +68,70 @@ from .drop_comparison import (
     drops_by_difficulty as drops_by_difficulty,
     theorem_one as theorem_one,
 )
-from .forecast_errors import (
+from .new_domain import (
     interval_score as interval_score,
     mean_by_domain as mean_by_domain,
     paired_test as paired_test,
     skill as skill,
 )
-from .forecasts.agreement_line import (
+from .forecasts.lines import (
     agreement_on_the_line as agreement_on_the_line,
 )
-from .forecasts.average import (
+from .forecasts.simple import (
     average_forecast as average_forecast,
 )
-from .forecasts.average_confidence import (
+from .forecasts.confidence import (
     average_confidence as average_confidence,
 )
-from .forecasts.black_box_shift import (
+from .forecasts.shift import (
     accuracy_at_shares as accuracy_at_shares,
     black_box_shares as black_box_shares,
     joint_counts as joint_counts,
 )
-from .forecasts.depth_curve import (
+from .forecasts.lines import (
     score_by_depth as score_by_depth,
 )
-from .forecasts.difference_of_confidences import (
+from .forecasts.confidence import (
     difference_of_confidences as difference_of_confidences,
 )
-from .forecasts.disagreement import (
+from .forecasts.lines import (
     agreement_of_seeds as agreement_of_seeds,
 )
-from .forecasts.divergence_line import (
+from .forecasts.lines import (
     score_by_divergence as score_by_divergence,
 )
-from .forecasts.expected_confusion import (
+from .forecasts.shift import (
     expected_confusion as expected_confusion,
     expected_macro_f1 as expected_macro_f1,
 )
-from .forecasts.importance_weighting import (
+from .forecasts.shift import (
     importance_weighted as importance_weighted,
     importance_weights as importance_weights,
 )
-from .forecasts.mean_drop import (
+from .forecasts.simple import (
     less_mean_drop as less_mean_drop,
 )
-from .forecasts.nuclear_norm import (
+from .forecasts.confidence import (
     accuracy_by_norm as accuracy_by_norm,
     nuclear_norm as nuclear_norm,
 )
-from .forecasts.optimal_transport import (
+from .forecasts.confidence import (
     transported_confidence as transported_confidence,
 )
-from .forecasts.prior_by_em import (
+from .forecasts.shift import (
     shares_by_em as shares_by_em,
 )
-from .forecasts.source_accuracy import (
+from .forecasts.simple import (
     source_accuracy as source_accuracy,
 )
-from .forecasts.thresholded_confidence import (
+from .forecasts.confidence import (
     thresholded_confidence as thresholded_confidence,
 )
 from .generation import (
     bert_score as bert_score,
     rouge_l as rouge_l,
 )
-from .hierarchical_conformal import (
+from .new_domain import (
     coverage_by_domain as coverage_by_domain,
     domain_quantile as domain_quantile,
     interval_level as interval_level,
@@ -144,7 +144,7 @@ from .label_sampling import (
     expected_width as expected_width,
     group_values as group_values,
 )
-from .label_shift import (
+from .priors import (
     adjust_to_prior as adjust_to_prior,
     fit_temperature as fit_temperature,
 )
@@ -152,7 +152,7 @@ from .ledger import (
     flip_counts as flip_counts,
     flip_ledger as flip_ledger,
 )
-from .limits import (
+from .precision import (
     exact_p as exact_p,
 )
 from .new_domain import (
@@ -208,12 +208,12 @@ from .selective import (
     failure_auroc as failure_auroc,
     risk_coverage as risk_coverage,
 )
-from .significance import (
+from .drop_comparison import (
     bonferroni as bonferroni,
     order_chi_square as order_chi_square,
     scenario_chi_square as scenario_chi_square,
 )
-from .slopes import (
+from .depth import (
     depth_slope as depth_slope,
     mean_slope as mean_slope,
 )

@@ -63,7 +63,7 @@ class Cell:
     wanted: float | None = LEAST
 
 
-def held(
+def coverage(
     figure: str, ends: Ends, truth: float, is_refused: NDArray[np.bool_], yardstick: Floats | None = None
 ) -> Drawn:
     """Return whether intervals hold the truth."""
@@ -93,22 +93,22 @@ def drawn_scores(test_set: TestSet, n_draws: int, rng: Rng) -> Scores:
 
 
 def single_score(test_set: TestSet, n_draws: int, rng: Rng, truth: float | None = None) -> Iterator[Drawn]:
-    """Ask one score, beside the interval of known variance."""
+    """Check one score, beside the interval of known variance."""
     scores = drawn_scores(test_set, n_draws, rng)
     known = known_ends(scores.value, test_set.p, test_set.variance)
     truth = test_set.truth if truth is None else truth
-    yield held("score", sum_limits([1.0], [scores]), truth, scores.is_refused, known[1] - known[0])
+    yield coverage("score", sum_limits([1.0], [scores]), truth, scores.is_refused, known[1] - known[0])
 
 
 def score_and_drop(home: TestSet, away: TestSet, n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Ask a score, and that less the one of another test set, beside the intervals of known variances."""
+    """Check a score, and that less the one of another test set, beside the intervals of known variances."""
     one, other = (drawn_scores(each, n_draws, rng) for each in (home, away))
     low, high = known_ends(one.value, home.p, home.variance)
     away_low, away_high = known_ends(other.value, away.p, away.variance)
-    yield held("score", sum_limits([1.0], [one]), home.p, one.is_refused, high - low)
+    yield coverage("score", sum_limits([1.0], [one]), home.p, one.is_refused, high - low)
     known = np.hypot(one.value - low, away_high - other.value) + np.hypot(high - one.value, other.value - away_low)
     refused = one.is_refused | other.is_refused
-    yield held("drop", sum_limits([1.0, -1.0], [one, other]), home.p - away.p, refused, known)
+    yield coverage("drop", sum_limits([1.0, -1.0], [one, other]), home.p - away.p, refused, known)
 
 
 def drawn_cells(seed: str, number: int = 200) -> list[Cell]:
@@ -131,19 +131,19 @@ def drawn_cells(seed: str, number: int = 200) -> list[Cell]:
 
 
 def task_of(domains: Sequence[Pair], n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Ask ST into the last domain, the mean ST, and the average drop."""
+    """Check ST into the last domain, the mean ST, and the average drop."""
     scores = [pair_scores(domain, n_draws, rng) for domain in domains]
     home, away = ([pair[side] for pair in scores] for side in (0, 1))
     share = 1 / len(domains)
     last = domains[-1]
     st = last.agree * last.both + last.won
-    yield held("ST into it", sum_limits([1.0], away[-1:]), st, away[-1].is_refused)
+    yield coverage("ST into it", sum_limits([1.0], away[-1:]), st, away[-1].is_refused)
     means = [domain.agree * domain.both + domain.won for domain in domains]
     refused = np.any([each.is_refused for each in away], axis=0)
-    yield held("mean ST", sum_limits([share] * len(domains), away), float(np.mean(means)), refused)
+    yield coverage("mean ST", sum_limits([share] * len(domains), away), float(np.mean(means)), refused)
     drops = (difference(mean(_singles(home, draw)), mean(_singles(away, draw))) for draw in range(n_draws))
     ends, refused = of_each(drops)
-    yield held("average drop", ends, float(np.mean([domain.truth for domain in domains])), refused)
+    yield coverage("average drop", ends, float(np.mean([domain.truth for domain in domains])), refused)
 
 
 def _singles(scores: Sequence[Scores], draw: int) -> list[Figure]:
@@ -183,7 +183,9 @@ def beside_version_6(test_set: TestSet, n_draws: int, rng: Rng) -> Iterator[Draw
     old = version_6_ends(scores.value, pooled_correlation(drawn), sizes)
     enough = ((right < sizes).sum(axis=1) >= 5) & ((right > 0).sum(axis=1) >= 5)
     low, high = sum_limits([1.0], [scores])
-    yield held("score", (low[enough], high[enough]), test_set.p, scores.is_refused[enough], (old[1] - old[0])[enough])
+    yield coverage(
+        "score", (low[enough], high[enough]), test_set.p, scores.is_refused[enough], (old[1] - old[0])[enough]
+    )
 
 
 def pooled_correlation(drawn: Sequence[tuple[Counts, Counts]]) -> Floats:
@@ -222,7 +224,7 @@ def alike_domains() -> Iterator[Cell]:
 
 
 def gate(designs: Sequence[Design], p: float, n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Ask whether a gate passes where every domain's score is the limit."""
+    """Check whether a gate passes where every domain's score is the limit."""
     scores = [drawn_scores(TestSet(sizes, p, alike), n_draws, rng) for sizes, alike in designs]
     # No limit is broken, and no draw need be tested, where no domain's bound at the level that Holm begins with is.
     bounds = [sum_limits([1.0], [each], 1 - 2 * LEVEL / len(scores))[1] for each in scores]
@@ -251,12 +253,12 @@ def gates() -> Iterator[Cell]:
 # Paired differences, few errors, classes, runs, and what lies beyond.
 
 
-def paired(pair: Pair, n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Ask one model's score less another's."""
+def pair_difference(pair: Pair, n_draws: int, rng: Rng) -> Iterator[Drawn]:
+    """Check one model's score less another's."""
     one, other = pair_scores(pair, n_draws, rng)
     figures = (difference(single(one.one(draw)), single(other.one(draw))) for draw in range(n_draws))
     ends, refused = of_each(figures)
-    yield held("difference", ends, pair.truth, refused)
+    yield coverage("difference", ends, pair.truth, refused)
 
 
 def paired_differences() -> Iterator[Cell]:
@@ -268,7 +270,7 @@ def paired_differences() -> Iterator[Cell]:
             for alike in (0.0, 0.2) if lost + won >= 10 else (0.0,):
                 kind = f"{name}, {lost:g} lost and {won:g} won texts expected, correlation {alike:g}"
                 pair = Pair(sizes, 0.8, lost / n, won / n, alike)
-                yield Cell("paired differences", kind, partial(paired, pair), LEAST_OF_DIFFERENCES)
+                yield Cell("paired differences", kind, partial(pair_difference, pair), LEAST_OF_DIFFERENCES)
 
 
 def few_errors() -> Iterator[Cell]:
@@ -284,10 +286,10 @@ def few_errors() -> Iterator[Cell]:
                 yield Cell("few errors", kind, partial(single_score, TestSet(sizes, p, alike)))
 
 
-def labelled(drawn: Labelled, n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Ask macro-F1."""
+def class_score(drawn: Labelled, n_draws: int, rng: Rng) -> Iterator[Drawn]:
+    """Check macro-F1."""
     scores = macro_f1_scores(drawn.draw(n_draws, rng))
-    yield held("macro-F1", sum_limits([1.0], [scores]), drawn.truth, scores.is_refused)
+    yield coverage("macro-F1", sum_limits([1.0], [scores]), drawn.truth, scores.is_refused)
 
 
 def classes() -> Iterator[Cell]:
@@ -298,13 +300,13 @@ def classes() -> Iterator[Cell]:
             for p in (0.7, 0.9):
                 for alike in (0.0, 0.2) if max(sizes) > 1 else (0.0,):
                     kind = f"{name}, classes {'/'.join(f'{each:g}' for each in priors)}, p {p:g}, correlation {alike:g}"
-                    yield Cell("macro-F1", kind, partial(labelled, Labelled(sizes, p, priors, alike)))
+                    yield Cell("macro-F1", kind, partial(class_score, Labelled(sizes, p, priors, alike)))
     rare = Labelled((1,) * 300, 0.8, (0.99, 0.01))
-    yield Cell("macro-F1", "300 x 1, a class of 3 texts or absent: refused", partial(labelled, rare), None)
+    yield Cell("macro-F1", "300 x 1, a class of 3 texts or absent: refused", partial(class_score, rare), None)
 
 
 def recipe(recipes: Sequence[Recipe], n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Ask a recipe's score, or the difference of two test sets by the same runs, over other runs too."""
+    """Check a recipe's score, or the difference of two test sets by the same runs, over other runs too."""
     figures = []
     for _ in range(n_draws):
         moves = recipes[0].moves(rng)
@@ -312,7 +314,7 @@ def recipe(recipes: Sequence[Recipe], n_draws: int, rng: Rng) -> Iterator[Drawn]
         figures.append(scores[0] if len(scores) == 1 else difference(*scores))
     ends, refused = of_each(figures, recipes=True)
     truth = recipes[0].truth - (recipes[1].truth if len(recipes) > 1 else 0.0)
-    yield held("recipe", ends, truth, refused)
+    yield coverage("recipe", ends, truth, refused)
 
 
 def runs() -> Iterator[Cell]:
@@ -348,7 +350,7 @@ def unseen_copies(test_set: TestSet, n_draws: int, rng: Rng) -> Iterator[Drawn]:
     right, sizes = test_set.draw(n_draws, rng)
     each = np.repeat(right // sizes, sizes[0], axis=1)
     scores = accuracy_scores(each, np.ones_like(each))
-    yield held("score", sum_limits([1.0], [scores]), test_set.p, scores.is_refused)
+    yield coverage("score", sum_limits([1.0], [scores]), test_set.p, scores.is_refused)
 
 
 def all_cells(seed: str) -> list[Cell]:

@@ -130,7 +130,7 @@ def sum_limits(weights: Sequence[float], scores: Sequence[Scores], level: float 
     )
 
 
-def arranged(cells: Counts, k: int, groups: Counts, name: str = "drawn") -> TargetRuns:
+def arrange(cells: Counts, k: int, groups: Counts, name: str = "drawn") -> TargetRuns:
     """Arrange what models made of the texts of one draw, as a submission's predictions are.
 
     Args:
@@ -165,7 +165,7 @@ def run_score(right: Counts, groups: Counts, name: str) -> Score:
         groups: codes of the texts, shape (n,).
         name: of the test set.
     """
-    target = arranged(1 - right, 2, groups, name)
+    target = arrange(1 - right, 2, groups, name)
     return sampled_scores(target, range(len(right)), "accuracy")[0]
 
 

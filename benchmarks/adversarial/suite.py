@@ -62,10 +62,10 @@ def measure(cell: Cell, n_draws: int, seed: str) -> list[Found]:
         seed: hex digits; every cell has a generator of its own, so that cells may be run in any order.
     """
     rng = np.random.default_rng([int(seed, 16), *f"{cell.family} {cell.name}".encode()])
-    return [_found(cell, drawn) for drawn in cell.measure(n_draws, rng)]
+    return [_result(cell, drawn) for drawn in cell.measure(n_draws, rng)]
 
 
-def _found(cell: Cell, drawn: Drawn) -> Found:
+def _result(cell: Cell, drawn: Drawn) -> Found:
     from scipy.special import betaincinv
 
     n, right = drawn.is_right.size, int(drawn.is_right.sum())

@@ -7,7 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shiftbench.leaderboard.board.rows import trained_outside
-from shiftbench.metrics.above_line import one_against_others
+from shiftbench.metrics.correlation import one_against_others
 from shiftbench.scoring.reports.above_line_part import AboveLine
 from shiftbench.scoring.scores.estimate import Estimate
 

@@ -16,8 +16,8 @@ from shiftbench.leaderboard.pages.addresses import (
 )
 from shiftbench.leaderboard.pages.table_parts import info_button, plain_head
 from shiftbench.leaderboard.pages.task_names import benchmark_name, board_name
-from shiftbench.metrics.comparison import holm
-from shiftbench.metrics.forecast_errors import MIN_DOMAINS
+from shiftbench.metrics.new_domain import MIN_DOMAINS
+from shiftbench.metrics.ranking import holm
 from shiftbench.scoring.comparing.shape import p_text
 from shiftbench.scoring.forecasting import CONCEPT_SHIFT
 from shiftbench.scoring.forecasting.comparison import BOARDS_ARE_ALIKE

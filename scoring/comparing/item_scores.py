@@ -13,9 +13,8 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
-from shiftbench.metrics.comparison import holm
 from shiftbench.metrics.precision import MIN_GROUPS, effective_groups, effective_n, group_influences, sum_by_group
-from shiftbench.metrics.ranking import rank_intervals
+from shiftbench.metrics.ranking import holm, rank_intervals
 from shiftbench.scoring.scores.estimate import Estimate, Record
 from shiftbench.scoring.scores.figures import (
     Figure,

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 import pydantic
 
-from shiftbench.metrics.comparison import FAILURE, failed_runs, holm, share_at_most
 from shiftbench.metrics.precision import MIN_RUNS
+from shiftbench.metrics.ranking import FAILURE, failed_runs, holm, share_at_most
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.figures import none_if_nan
 from shiftbench.validation.outside import Count, OutsideText, Seed

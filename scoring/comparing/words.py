@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from shiftbench.metrics.comparison import FAILURE, RUNS_OF_RARE_FAILURES
+from shiftbench.metrics.ranking import FAILURE, RUNS_OF_RARE_FAILURES
 from shiftbench.scoring.comparing.shape import (
     AVERAGE_DROP,
     FIGURES,

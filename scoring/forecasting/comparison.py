@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from shiftbench.metrics.hierarchical_conformal import LEVELS, domain_quantile, interval_level
+from shiftbench.metrics.new_domain import LEVELS, domain_quantile, interval_level
 from shiftbench.scoring.forecasting import CONCEPT_SHIFT
 from shiftbench.scoring.forecasting.errors import Point, errors_by_domain, method_errors
 from shiftbench.scoring.forecasting.shape import BoardStandings, MethodComparison, TaskForecast

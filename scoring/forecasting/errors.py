@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shiftbench.metrics.correlation import spearman
-from shiftbench.metrics.forecast_errors import interval_score, mean_by_domain, paired_test, skill
-from shiftbench.metrics.hierarchical_conformal import coverage_by_domain
+from shiftbench.metrics.new_domain import coverage_by_domain, interval_score, mean_by_domain, paired_test, skill
 from shiftbench.scoring.forecasting.methods import FLOORS
 from shiftbench.scoring.forecasting.shape import HeldIn, MethodErrors
 

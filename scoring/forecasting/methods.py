@@ -8,18 +8,23 @@ import numpy as np
 
 from shiftbench.metrics.depth import effective_size
 from shiftbench.metrics.forecasts._checks import NoForecastError
-from shiftbench.metrics.forecasts.agreement_line import MIN_MODELS, agreement_on_the_line
-from shiftbench.metrics.forecasts.average_confidence import average_confidence
-from shiftbench.metrics.forecasts.black_box_shift import accuracy_at_shares, black_box_shares
-from shiftbench.metrics.forecasts.depth_curve import score_by_depth
-from shiftbench.metrics.forecasts.difference_of_confidences import difference_of_confidences
-from shiftbench.metrics.forecasts.disagreement import agreement_of_seeds
-from shiftbench.metrics.forecasts.importance_weighting import importance_weighted, importance_weights
-from shiftbench.metrics.forecasts.optimal_transport import transported_confidence
-from shiftbench.metrics.forecasts.prior_by_em import shares_by_em
-from shiftbench.metrics.forecasts.source_accuracy import source_accuracy
-from shiftbench.metrics.forecasts.thresholded_confidence import Score, thresholded_confidence
-from shiftbench.metrics.label_shift import adjust_to_prior, fit_temperature
+from shiftbench.metrics.forecasts.confidence import (
+    Score,
+    average_confidence,
+    difference_of_confidences,
+    thresholded_confidence,
+    transported_confidence,
+)
+from shiftbench.metrics.forecasts.lines import MIN_MODELS, agreement_of_seeds, agreement_on_the_line, score_by_depth
+from shiftbench.metrics.forecasts.shift import (
+    accuracy_at_shares,
+    black_box_shares,
+    importance_weighted,
+    importance_weights,
+    shares_by_em,
+)
+from shiftbench.metrics.forecasts.simple import source_accuracy
+from shiftbench.metrics.priors import adjust_to_prior, fit_temperature
 from shiftbench.scoring.forecasting.samples import Codes, Floats, Run, Sample, TaskSamples
 from shiftbench.scoring.forecasting.text_vectors import ShiftVectors, TextPair
 

@@ -7,12 +7,11 @@ import numpy as np
 
 from shiftbench.metrics.classification import confusion_counts, macro_f1
 from shiftbench.metrics.forecasts._checks import NoForecastError
-from shiftbench.metrics.forecasts.average import average_forecast
-from shiftbench.metrics.forecasts.divergence_line import score_by_divergence
-from shiftbench.metrics.forecasts.expected_confusion import expected_macro_f1
-from shiftbench.metrics.forecasts.mean_drop import less_mean_drop
-from shiftbench.metrics.forecasts.nuclear_norm import accuracy_by_norm, nuclear_norm
-from shiftbench.metrics.hierarchical_conformal import domain_quantile, interval_level
+from shiftbench.metrics.forecasts.confidence import accuracy_by_norm, nuclear_norm
+from shiftbench.metrics.forecasts.lines import score_by_divergence
+from shiftbench.metrics.forecasts.shift import expected_macro_f1
+from shiftbench.metrics.forecasts.simple import average_forecast, less_mean_drop
+from shiftbench.metrics.new_domain import domain_quantile, interval_level
 from shiftbench.scoring.forecasting.errors import Point, errors_by_domain, method_errors
 from shiftbench.scoring.forecasting.methods import (
     ACROSS,

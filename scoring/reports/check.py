@@ -279,7 +279,7 @@ _PROBES = (
     "having been trained there as far as cheap models show it; below 0 the model does better than they do at home."
 )
 _VERDICT = "Verdict"
-_INTERVALS = "In brackets: 95% intervals over resampled test texts, for this trained model."
+_INTERVALS = "In brackets: 95% intervals over other test texts, for this trained model."
 
 
 @dataclass(frozen=True)

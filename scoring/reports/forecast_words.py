@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from shiftbench.metrics.forecast_errors import MIN_DOMAINS
+from shiftbench.metrics.new_domain import MIN_DOMAINS
 from shiftbench.scoring.comparing.shape import p_text
 from shiftbench.scoring.forecasting.comparison import BOARDS_ARE_ALIKE
 from shiftbench.scoring.forecasting.errors import sort_methods

@@ -28,7 +28,7 @@ from shiftbench.scoring.scores.summary import PAIRING
 from shiftbench.validation.vocabulary import ELSEWHERE, PLACEBO
 
 TRAINING_UNKNOWN = (
-    "In brackets: 95% intervals over resampled test texts, for these trained models. What other training runs would "
+    "In brackets: 95% intervals over other test texts, for these trained models. What other training runs would "
     "change was not measured: that takes 5 runs (seeds) of every source."
 )
 FLOOR_WORDS = (
@@ -178,7 +178,7 @@ def _brackets(task: TaskScores) -> str:
     if not totals:
         return TRAINING_UNKNOWN
     return (
-        "In brackets: 95% intervals over resampled test texts; after 'with training runs' over resampled texts and "
+        "In brackets: 95% intervals over other test texts; after 'with training runs' over other texts and "
         "training runs."
     )
 

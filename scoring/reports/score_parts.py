@@ -42,7 +42,7 @@ _HEADS = (
     ("SD", "SS \N{MINUS SIGN} ST", True),
     ("TD", "TT \N{MINUS SIGN} ST", True),
     ("IDD", "SS \N{MINUS SIGN} TT", True),
-    ("Scenario", "by the signs of SD and TD; the percentages are the shares of resamples with each scenario", False),
+    ("Scenario", "by the signs of SD and TD; resolved where the intervals of both leave out 0", False),
     (
         "Flips",
         "of 100 texts: lost and gained against a model trained on the target; how many more change than without any "
@@ -174,7 +174,7 @@ def worst_shifts(task: TaskScores, n: int = 3) -> Sequence[tuple[Shift, str, Est
 Examples = Callable[[str, str, str], Sequence[WrongExample]]
 """Task, source and target -> what was predicted wrong there (see ``shiftbench.scoring.scores.examples``)."""
 
-_EVERY_SHIFT = "In brackets: 95% intervals over resampled test texts, each shift by itself. " + ABOUT_DETECTABLE
+_EVERY_SHIFT = "In brackets: 95% intervals over other test texts, each shift by itself. " + ABOUT_DETECTABLE
 _CAPTIONS = {
     "ST": ("Scores (ST)", "Row: trained on. Column: tested on. Bold: trained and tested on the same domain."),
     "SD": ("Source drop (SD)", f"SS {MINUS} ST. Red: lower than on the domain trained on. Blue: higher."),

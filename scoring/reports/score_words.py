@@ -179,8 +179,8 @@ ABOUT_DETECTABLE = (
     "not how large "
     "the drop is."
 )
-_WITH_RUNS = "over resampled test texts and training runs"
-_TEXTS_ALONE = "of these trained models, over resampled test texts"
+_WITH_RUNS = "over other test texts and training runs"
+_TEXTS_ALONE = "of these trained models, over other test texts"
 
 
 def detectable_text(drop: DetectableDrop | None, *, corrected: bool = True) -> str:

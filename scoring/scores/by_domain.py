@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.metrics.comparison import holm
+from shiftbench.metrics.ranking import holm
 from shiftbench.scoring.scores.confidence_shape import ConfidenceFigures
 from shiftbench.scoring.scores.difficulty import Levels, Scored, TwoScores, class_weights, explain_drop
 from shiftbench.scoring.scores.domain_shape import (

@@ -31,7 +31,6 @@ from shiftbench.metrics.calibration import (
     squared_calibration_error,
     top_label_brier_scores,
 )
-from shiftbench.metrics.label_shift import adjust_to_prior, fit_temperature
 from shiftbench.metrics.precision import (
     KNOWN_GROUPS,
     MIN_GROUPS,
@@ -40,6 +39,7 @@ from shiftbench.metrics.precision import (
     group_influences,
     sum_by_group,
 )
+from shiftbench.metrics.priors import adjust_to_prior, fit_temperature
 from shiftbench.metrics.selective import Ranked, excess_aurc, failure_auroc, risk_coverage
 from shiftbench.scoring.scores.confidence_shape import (
     Confidence,

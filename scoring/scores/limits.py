@@ -15,8 +15,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pydantic
 
-from shiftbench.metrics.comparison import holm
-from shiftbench.metrics.limits import exact_p
+from shiftbench.metrics.precision import exact_p
+from shiftbench.metrics.ranking import holm
 from shiftbench.scoring.scores.figures import Figure, difference, mean, none_if_nan
 from shiftbench.scoring.scores.non_inferiority import AT_CHANCE
 from shiftbench.scoring.scores.values import Cell, Floats, TaskValues

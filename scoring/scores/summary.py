@@ -9,8 +9,8 @@ from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import Manifest, TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.depth import LAMBDAS
+from shiftbench.metrics.drop_comparison import scenario_chi_square
 from shiftbench.metrics.robustness import scenario, scenario_shares, summarise
-from shiftbench.metrics.significance import scenario_chi_square
 from shiftbench.scoring.scores.estimate import Estimate, Total
 from shiftbench.scoring.scores.figures import (
     UNKNOWN,

@@ -5,10 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftbench.metrics.depth import LAMBDAS
+from shiftbench.metrics.depth import LAMBDAS, DepthSlope, mean_slope
 from shiftbench.metrics.new_domain import next_domain
 from shiftbench.metrics.precision import MIN_GROUPS
-from shiftbench.metrics.slopes import DepthSlope, mean_slope
 from shiftbench.scoring.scores.estimate import Estimate
 from shiftbench.scoring.scores.figures import (
     DROP,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.metrics.depth import LAMBDAS, depth_weights, effective_size, least_deep
+from shiftbench.metrics.depth import LAMBDAS, DepthSlope, depth_slope, depth_weights, effective_size, least_deep
 from shiftbench.metrics.ledger import FlipLedger, flip_counts, flip_ledger
 from shiftbench.metrics.precision import (
     MIN_GROUPS,
@@ -21,7 +21,6 @@ from shiftbench.metrics.precision import (
     group_influences,
     sum_by_group,
 )
-from shiftbench.metrics.slopes import DepthSlope, depth_slope
 from shiftbench.scoring.scores.figures import UNKNOWN, Figure, Reason, Runs, Score, single
 from shiftbench.scoring.scores.outcomes import Outcomes, TargetRuns, target_runs
 from shiftbench.validation.report import InvalidInput, Problem

@@ -12,7 +12,7 @@ from shiftbench.builders.building.own_dates import group_dates
 from shiftbench.builders.building.own_tables import OwnTable
 from shiftbench.builders.specs.transforms import as_texts
 from shiftbench.checking.unlabelled_rows import is_blank
-from shiftbench.metrics.label_shift import adjust_to_prior, fit_temperature
+from shiftbench.metrics.priors import adjust_to_prior, fit_temperature
 from shiftbench.validation.prediction_files import read_predictions
 from shiftbench.validation.prediction_task import PredictionTask
 from shiftbench.validation.predictions import check_predictions

@@ -13,8 +13,7 @@ from shiftbench.builders.building.own_columns import Columns
 from shiftbench.builders.building.own_tables import read_tables
 from shiftbench.checking.label_draws import DomainDraw, Draw, group_codes, read_draw, read_labels
 from shiftbench.checking.label_rows import join_predictions, read_rows
-from shiftbench.metrics.accuracy_from_samples import sampled_accuracy
-from shiftbench.metrics.label_sampling import ENOUGH
+from shiftbench.metrics.label_sampling import ENOUGH, sampled_accuracy
 from shiftbench.scoring.reports.numbers import points
 from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.scores.figures import none_if_nan

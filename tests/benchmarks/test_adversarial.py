@@ -10,7 +10,7 @@ from rich.console import Console
 
 from benchmarks.adversarial import suite
 from benchmarks.adversarial.cells import all_cells, drawn_cells, pair_scores
-from benchmarks.adversarial.engine import accuracy_scores, arranged, macro_f1_scores, sum_limits, texts_of
+from benchmarks.adversarial.engine import accuracy_scores, arrange, macro_f1_scores, sum_limits, texts_of
 from benchmarks.adversarial.generators import Labelled, Pair, TestSet, beta
 from benchmarks.adversarial.suite import attack, attack_lines, measure
 from shiftbench.scoring.scores.figures import Score, difference, single
@@ -67,7 +67,7 @@ def test_the_fast_way_is_the_engine_on_200_draws() -> None:
         for draw in range(50):
             kinds, groups = texts_of(tables[draw])
             right = np.stack([(kinds == 0) | (kinds == side) for side in (1, 2)])
-            target = arranged(1 - right.astype(np.int64), 2, groups)
+            target = arrange(1 - right.astype(np.int64), 2, groups)
             scores = [sampled_scores(target, [run], "accuracy")[0] for run in (0, 1)]
             for score, fast in zip(scores, models, strict=True):
                 _check_equal(score, fast.one(draw))
@@ -83,7 +83,7 @@ def test_the_fast_way_is_the_engine_on_200_draws() -> None:
         for draw in range(50):
             kinds, groups = texts_of(drawn[draw].reshape(len(labelled.sizes), k * k))
             gold, predicted = np.divmod(kinds, k)
-            target = arranged((gold * (k + 1) + predicted)[None], k, groups)
+            target = arrange((gold * (k + 1) + predicted)[None], k, groups)
             _check_equal(sampled_scores(target, [0], "macro_f1")[0], classes.one(draw))
 
 

@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftbench.metrics.accuracy_from_samples import sampled_accuracy
 from shiftbench.metrics.label_sampling import (
     UNIFORM_SHARE,
     draw_groups,
     draw_probabilities,
     enough_expected,
     expected_width,
+    sampled_accuracy,
 )
 
 Floats = NDArray[np.float64]

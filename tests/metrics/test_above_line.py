@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from shiftbench.metrics.above_line import against_others, baseline_line, effective_interval
+from shiftbench.metrics.correlation import against_others, baseline_line, effective_interval
 from shiftbench.metrics.precision import student, wilson_limits
 
 Floats = NDArray[np.float64]

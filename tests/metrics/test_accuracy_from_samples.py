@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shiftbench.metrics.accuracy_from_samples import sampled_accuracy
 from shiftbench.metrics.label_sampling import (
     confidence_correlation,
     draw_groups,
     draw_probabilities,
     enough_expected,
     expected_width,
+    sampled_accuracy,
 )
 from shiftbench.metrics.precision import student, wilson_limits
 from tests.metrics.sampled import Domain, simulate

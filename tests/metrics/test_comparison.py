@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from shiftbench.metrics.comparison import RUNS_OF_RARE_FAILURES, failed_runs, holm, rank_stability, share_at_most
+from shiftbench.metrics.ranking import RUNS_OF_RARE_FAILURES, failed_runs, holm, rank_stability, share_at_most
 
 
 def rng(seed=0):

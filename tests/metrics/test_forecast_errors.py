@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import wilcoxon
 
-from shiftbench.metrics.forecast_errors import (
+from shiftbench.metrics.new_domain import (
     MIN_DOMAINS,
     interval_score,
     mean_by_domain,

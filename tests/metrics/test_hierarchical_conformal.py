@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shiftbench.metrics.hierarchical_conformal import coverage_by_domain, domain_quantile, interval_level
+from shiftbench.metrics.new_domain import coverage_by_domain, domain_quantile, interval_level
 
 
 @pytest.mark.parametrize("k", [4, 5, 9])

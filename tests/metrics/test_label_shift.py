@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from shiftbench.metrics.classification import confusion_counts
-from shiftbench.metrics.label_shift import adjust_to_prior, fit_temperature
-from shiftbench.metrics.priors import prior_fixed_accuracy
+from shiftbench.metrics.priors import adjust_to_prior, fit_temperature, prior_fixed_accuracy
 
 
 def world(n: int, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -3,7 +3,7 @@
 import pytest
 from scipy.stats import binomtest
 
-from shiftbench.metrics.limits import exact_p
+from shiftbench.metrics.precision import exact_p
 
 
 @pytest.mark.parametrize(("right", "n", "limit"), [(0, 7, 0.3), (5, 12, 0.7), (12, 12, 0.9), (40, 60, 0.5)])

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from shiftbench.metrics.comparison import holm
-from shiftbench.metrics.robustness import scenario, shift_scores, source_drop, target_drop
-from shiftbench.metrics.significance import (
+from shiftbench.metrics.drop_comparison import (
     bonferroni,
     order_chi_square,
     scenario_chi_square,
 )
+from shiftbench.metrics.ranking import holm
+from shiftbench.metrics.robustness import scenario, shift_scores, source_drop, target_drop
 
 NAMES = ("Classic", "Observed", "Unobserved", "No Challenge")
 

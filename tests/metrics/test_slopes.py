@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shiftbench.metrics.depth import depth_weights, effective_size, least_deep, weighted_score
-from shiftbench.metrics.slopes import depth_slope, mean_slope
+from shiftbench.metrics.depth import depth_slope, depth_weights, effective_size, least_deep, mean_slope, weighted_score
 
 Floats = NDArray[np.float64]
 

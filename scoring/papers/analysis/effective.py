@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from shiftbench.metrics.above_line import MIN_BASELINES, against_others
+from shiftbench.metrics.correlation import MIN_BASELINES, against_others
 from shiftbench.scoring.papers.analysis.canvas import BLUE, GREY, Margins, Panel, picture, shorten_name
 from shiftbench.scoring.papers.analysis.entries import (
     Findings,

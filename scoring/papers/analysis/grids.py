@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from shiftbench.metrics.comparison import rank_stability
 from shiftbench.metrics.drop_comparison import Inequality, TheoremOne, average_over_models, theorem_one
+from shiftbench.metrics.ranking import rank_stability
 from shiftbench.metrics.robustness import summarise
 from shiftbench.scoring.papers.analysis.canvas import BLUE, GREY, Margins, Panel, picture, shorten_name, whole_ticks
 from shiftbench.scoring.papers.analysis.entries import (

@@ -248,7 +248,7 @@ def choose_measured(
     else:
         tokens = token_encoder(folder) if folder.task(task).kind is TaskKind.GENERATION else None
         study = replace(study, probe=measured_scores(predictions, folder, study, id_name, tokens))
-        notes.append("Intervals and frequencies: over resampled test texts, for the same trained models.")
+        notes.append("Intervals and frequencies: over other test texts, for the same trained models.")
     if encoder is not None:  # similarity comes last, because embedding may take long
         study = with_similarity(study, folder, encoder)
     return choose(replace(study, notes=tuple(notes)), id_name, n_ood)

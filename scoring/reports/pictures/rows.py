@@ -61,7 +61,7 @@ def scores_by_domain(domains: Sequence[DomainScore], home: str | None) -> Markup
     parts += [_score_row(each, x, _TOP + _HEIGHT * number, home) for number, each in enumerate(rows)]
     about = f"{len(rows)} domains, from {_words(rows[0])} to {_words(rows[-1])}. Every value stands in the table."
     keys = [
-        (mark_sign("circle", "sb-accent"), "score, with its 95% interval over resampled test texts"),
+        (mark_sign("circle", "sb-accent"), "score, with its 95% interval over other test texts"),
         *([(mark_sign("diamond", "sb-classic"), "home")] if home else []),
         *([(sign(line(7, 1, 7, 13, "sb-churn")), "what needs no skill")] if floors else []),
     ]

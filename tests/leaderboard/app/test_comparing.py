@@ -14,7 +14,7 @@ from shiftbench.leaderboard.app.faults import FaultLog
 from shiftbench.leaderboard.app.jobs import Jobs
 from shiftbench.leaderboard.app.line import Line, LineFullError
 from shiftbench.leaderboard.board import Index
-from shiftbench.scoring.reports.numbers import interval, points
+from shiftbench.scoring.reports.numbers import points
 from shiftbench.validation.report import InvalidInput, Problem
 from tests.leaderboard.conftest import Filled
 
@@ -29,11 +29,11 @@ def index(filled: Filled) -> Index:
 def test_the_means_of_both_stand_beside_their_difference_and_its_interval(index: Index, filled: Filled) -> None:
     ids = [filled.entries[name].id for name in ("good", "poor")]
     found = compared(index, ids, "nli")
-    difference = next(mean for mean in found.pairs[0].means if mean.ranked).difference
-    assert difference.low < difference.value < difference.high
+    interval = next(mean for mean in found.pairs[0].means if mean.ranked).difference
+    assert interval.low < interval.value < interval.high
     text = str(finished(index, ids, "nli"))
     means = [scores.tasks[0].summary.mean_st.value for scores in found.scores]
-    for value in (*map(points, means), interval(difference.estimate)):
+    for value in (*map(points, means), f"[{points(interval.low)}, {points(interval.high)}]"):
         assert value in text[: text.index("<details")]
 
 

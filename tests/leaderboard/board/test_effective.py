@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from shiftbench.leaderboard.board.places import effective_robustness_of
-from shiftbench.metrics.above_line import baseline_line, effective_interval
+from shiftbench.metrics.correlation import baseline_line, effective_interval
 from shiftbench.scoring.reports.above_line_part import above_line_part
 from tests.leaderboard.conftest import Visible
 

@@ -13,15 +13,17 @@ import pytest
 from scipy.optimize import linprog
 
 from shiftbench.metrics.forecasts._checks import NoForecastError
-from shiftbench.metrics.forecasts.agreement_line import MIN_MODELS, agreement_on_the_line
-from shiftbench.metrics.forecasts.average import average_forecast
-from shiftbench.metrics.forecasts.average_confidence import average_confidence
-from shiftbench.metrics.forecasts.difference_of_confidences import difference_of_confidences
-from shiftbench.metrics.forecasts.disagreement import agreement_of_seeds
-from shiftbench.metrics.forecasts.expected_confusion import expected_confusion, expected_macro_f1
-from shiftbench.metrics.forecasts.nuclear_norm import accuracy_by_norm, nuclear_norm
-from shiftbench.metrics.forecasts.optimal_transport import transported_confidence
-from shiftbench.metrics.forecasts.thresholded_confidence import thresholded_confidence
+from shiftbench.metrics.forecasts.confidence import (
+    accuracy_by_norm,
+    average_confidence,
+    difference_of_confidences,
+    nuclear_norm,
+    thresholded_confidence,
+    transported_confidence,
+)
+from shiftbench.metrics.forecasts.lines import MIN_MODELS, agreement_of_seeds, agreement_on_the_line
+from shiftbench.metrics.forecasts.shift import expected_confusion, expected_macro_f1
+from shiftbench.metrics.forecasts.simple import average_forecast
 
 from .conftest import Sides
 

@@ -7,13 +7,9 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
 from shiftbench.metrics.forecasts._checks import NoForecastError, fit_shift_line
-from shiftbench.metrics.forecasts.black_box_shift import accuracy_at_shares, black_box_shares
-from shiftbench.metrics.forecasts.depth_curve import score_by_depth
-from shiftbench.metrics.forecasts.divergence_line import score_by_divergence
-from shiftbench.metrics.forecasts.importance_weighting import importance_weighted
-from shiftbench.metrics.forecasts.mean_drop import less_mean_drop
-from shiftbench.metrics.forecasts.prior_by_em import shares_by_em
-from shiftbench.metrics.forecasts.source_accuracy import source_accuracy
+from shiftbench.metrics.forecasts.lines import score_by_depth, score_by_divergence
+from shiftbench.metrics.forecasts.shift import accuracy_at_shares, black_box_shares, importance_weighted, shares_by_em
+from shiftbench.metrics.forecasts.simple import less_mean_drop, source_accuracy
 
 from .conftest import Sides
 

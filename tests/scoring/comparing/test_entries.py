@@ -10,7 +10,7 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.store import Store
-from shiftbench.metrics.comparison import holm
+from shiftbench.metrics.ranking import holm
 from shiftbench.scoring.comparing.entries import ComparedEntry, compare_with_first, distinct_names
 from shiftbench.scoring.comparing.files import Entrant, compare_entrants, compare_first
 from shiftbench.scoring.comparing.shape import Comparison, winner

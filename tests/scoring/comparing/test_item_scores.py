@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from shiftbench.metrics.comparison import holm
 from shiftbench.metrics.precision import student, wilson_limits
+from shiftbench.metrics.ranking import holm
 from shiftbench.scoring.comparing.item_scores import ItemComparison, ItemScores, compare_items
 from shiftbench.validation.report import InvalidInput
 

@@ -10,7 +10,7 @@ from sklearn.metrics import f1_score, roc_auc_score
 
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.metrics.label_shift import adjust_to_prior, fit_temperature
+from shiftbench.metrics.priors import adjust_to_prior, fit_temperature
 from shiftbench.scoring.scores.confidence_shape import Confidence
 from shiftbench.scoring.scores.score import score_predictions
 from shiftbench.validation.predictions import check_predictions

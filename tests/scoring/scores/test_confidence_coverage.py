@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shiftbench.metrics.calibration import MIN_BIN_GROUPS, N_BINS
 from shiftbench.metrics.classification import macro_f1
-from shiftbench.metrics.label_shift import fit_temperature
+from shiftbench.metrics.priors import fit_temperature
 from shiftbench.scoring.scores.calibration import BOUNDS, Parts, TargetConfidence
 from shiftbench.scoring.scores.figures import Figure, single
 from shiftbench.scoring.scores.outcomes import Outcomes, TargetRuns

@@ -14,8 +14,8 @@ N_TEXTS, RUN_SD, LOST = 600, 0.02, 0.20
 def two_recipes(failing: float, n_runs: int, rng: np.random.Generator) -> Figure:
     """Draw the difference of two recipes that are right on 80% of texts on average.
 
-    Of the first a share of the runs loses 20 points, so that its other runs are better than those of the second. Texts
-    are as hard for one run as for all: their places, half of them shared by the runs, meet the run's score.
+    Of the first a share of the runs loses 20 points, so that its other runs are better than those of the second. A
+    text is right where its place is below the run's chance; half of the places are shared by all runs.
     """
     usual = 0.8 + failing * LOST
     lost = LOST * (rng.random(n_runs) < failing)
