@@ -75,9 +75,9 @@ class EntryTask:
             return None
         there = {target for _, target in self.cells}
         stands_in = frozenset(cell for cell in other.shifts if cell[1] in there)
-        return (
-            replace(self, stands_in=stands_in, outside=sources.pop(), _figures={}, _at_floor={}) if stands_in else None
-        )
+        if not stands_in:
+            return None
+        return replace(self, stands_in=stands_in, outside=sources.pop(), _figures={}, _at_floor={})
 
     def with_depths_of(self, other: "EntryTask") -> "EntryTask":
         """Return this entry with the depth weights that another one of the same test texts has read."""

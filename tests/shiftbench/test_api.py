@@ -10,6 +10,7 @@ import pytest
 
 import shiftbench as sb
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.validation.notices import FormerName
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import Filled
 
@@ -65,7 +66,10 @@ def test_cards_beside_files_say_how_much_was_tuned(filled: Filled, tmp_path: Pat
         shutil.copy(filled.files[name], tmp_path / f"{name}.parquet")
         facts = {"name": name, "paradigm": "other", "tuning_trials": trials, "data": filled.folder.content_hash}
         (tmp_path / f"{name}.card.yaml").write_text(json.dumps(facts))
-    found = sb.compare({name: tmp_path / f"{name}.parquet" for name in ("good", "poor")}, filled.folder)
+    files = {name: tmp_path / f"{name}.parquet" for name in ("good", "poor")}
+    found = sb.compare(files, filled.folder)
+    with pytest.warns(FormerName, match="nothing is drawn"):
+        assert sb.compare(files, filled.folder, n_swaps=100, seed=3).comparisons == found.comparisons
     (pair,) = found.comparisons
     assert (pair.tuning_trials_a, pair.tuning_trials_b) == (12, 1)
 

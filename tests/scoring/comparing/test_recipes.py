@@ -12,6 +12,7 @@ from shiftbench.scoring.comparing.files import Entrant, compare_entrants
 from shiftbench.scoring.comparing.shape import RECIPES, TRAINED_MODELS, Comparison, Difference, winner
 from shiftbench.scoring.comparing.words import about_lines, sentence
 from shiftbench.scoring.reports import exports
+from shiftbench.scoring.reports.compare_pictures import run_dots
 from shiftbench.scoring.reports.plain_tables import comparison_table
 from shiftbench.scoring.scores.score import score_file
 
@@ -76,6 +77,27 @@ def test_five_runs_on_both_sides_speak_of_recipes_and_use_all_runs(synthetic: Da
     assert said.startswith(f"{start} 'Second' (mean ST, 'First' minus 'Second': +")
     assert said.index("mean ST") < said.index("average drop") < said.index("by shift")
     assert TRAINED_MODELS not in everything(pair)
+
+
+def test_better_on_average_stands_beside_both_counts_of_failed_runs(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    """Fail one of A's five runs of a source: it is counted, drawn, and its share has an upper bound."""
+    a = runs(synthetic, 0.05, 5)
+    first = next(iter(synthetic.task("nli").domains))
+    worse = runs(synthetic, 0.45, 1, seed=2).filter(pl.col("source") == first)
+    a = pl.concat([a.filter((pl.col("source") != first) | (pl.col("seed") != 0)), worse])
+    pair = compared(synthetic, tmp_path, a, runs(synthetic, 0.25, 5, seed=1))
+    (task,) = pair.tasks
+    assert task.failures_a is not None
+    assert task.failures_b is not None
+    assert (task.failures_a.n_failed, task.failures_a.n_runs, task.failures_b.n_failed) == (1, 20, 0)
+    assert task.failures_a.share_at_most == pytest.approx(0.2161, abs=1e-4)  # Clopper-Pearson, from tables
+    words = "runs more than 10 points below the best of their recipe: 1 of 20 of"
+    said, listed = sentence(pair, ("First", "Second"), "dr"), about_lines([pair])
+    assert f"{words} 'First' (up to 22% of all its runs) and 0 of 20 of 'Second' (up to 14%" in said
+    assert any(words in line and "rare failures cannot be excluded" in line for line in listed)
+    drawn = run_dots(["A", "B"], [task.run_scores_a, task.run_scores_b])
+    assert drawn is not None
+    assert drawn.count("run at ") == 40
 
 
 def test_runs_that_differ_are_no_difference_of_recipes(synthetic: DatasetFolder, tmp_path: Path) -> None:
