@@ -13,7 +13,6 @@ from .agreement import (
     annotator_tables as annotator_tables,
 )
 from .calibration import (
-    CalibrationError as CalibrationError,
     bin_counts as bin_counts,
     brier_scores as brier_scores,
     calibration_limits as calibration_limits,
@@ -55,6 +54,7 @@ from .depth import (
     weighted_score as weighted_score,
 )
 from .difficulty import (
+    agreed as agreed,
     difficulty_verdict as difficulty_verdict,
 )
 from .divergence import (
@@ -153,6 +153,10 @@ from .ledger import (
     flip_ledger as flip_ledger,
 )
 from .precision import (
+    residual_variance as residual_variance,
+    unknown_share as unknown_share,
+    effective_groups as effective_groups,
+    sum_by_group as sum_by_group,
     exact_p as exact_p,
 )
 from .new_domain import (

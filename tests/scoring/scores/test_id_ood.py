@@ -87,7 +87,6 @@ def test_the_summary_is_over_the_shifts_from_the_id_domain(id_folder: DatasetFol
     assert summary.mean_sd == summary.average_drop  # one figure, so one interval and one smallest drop
     assert summary.detectable["mean_sd"] == summary.detectable["average_drop"] == found.detectable["drop"]
     assert summary.highest_st.value == max(item.value for item in found.ood.values())  # type: ignore[type-var]
-    assert summary.worst_sd_split_half is not None
     grid_only = ("sd_std", "td_std", "average_worst_sd", "average_worst_td", "highest_ss", "lowest_ss")
     assert all(getattr(summary, name).value is None for name in grid_only)
     assert (summary.home_advantage, summary.spearman_st_ss, summary.r2_idd_sd) == (None, None, None)
@@ -194,12 +193,6 @@ def test_five_runs_give_total_intervals(id_folder: DatasetFolder, tmp_path: Path
         "average_drop": found.total["drop"],
         "mean_sd": found.total["drop"],
     }
-
-
-def test_without_replicates_there_are_no_bounds(id_folder: DatasetFolder, tmp_path: Path) -> None:
-    found = id_ood(scored(id_folder, tmp_path, id_predictions(id_folder, "sa", "amazon")))
-    assert found.drop.value is not None
-    assert (found.drop.low, found.mean_ood.high) == (None, None)
 
 
 def test_four_types_against_seqeval(id_folder: DatasetFolder, tmp_path: Path) -> None:
