@@ -172,11 +172,6 @@ class Figure:
         """Return whether the figure has an interval."""
         return self.is_known and self.no_interval is None
 
-    @property
-    def groups(self) -> float:
-        """Return the effective number of groups of the test set with the fewest."""
-        return min(part.score.groups for part in self.parts)
-
     @cached_property
     def _terms(self) -> _Terms:
         scores = [part.score for part in self.parts]
