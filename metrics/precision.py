@@ -12,7 +12,7 @@ Sources: Wilson (1927); Korn and Graubard, "Confidence intervals for proportions
 counts" (1998), effective n; Newcombe, "Interval estimation for the difference between independent proportions" (1998)
 and Zou and Donner (2008), square-and-add; Satterthwaite (1946).
 
-The exact test of whether a share of right answers keeps a limit.
+``exact_p`` is the exact test of whether a share of right answers keeps a limit.
 """
 
 from collections.abc import Callable, Sequence
