@@ -172,11 +172,6 @@ class Figure:
         """Return whether the figure has an interval."""
         return self.is_known and self.no_interval is None
 
-    @property
-    def groups(self) -> float:
-        """Return the effective number of groups of the test set with the fewest."""
-        return min(part.score.groups for part in self.parts)
-
     @cached_property
     def _terms(self) -> _Terms:
         scores = [part.score for part in self.parts]
@@ -312,22 +307,15 @@ class Figure:
             level: two-sided coverage, in (0, 1); each end is a one-sided bound of level ``(1 + level) / 2``.
             recipes: whether other training runs count, too; ``training`` must be there.
         """
-        down, up = self._ways(float(student(self.df, level)))
+        down, up = self._reach(float(student(self.df, level)))
         if recipes:
             quantile = float(student(self._total_df, level))
             down, up = (
                 max(way, float(np.hypot(wide, quantile * np.sqrt(self._run_variance))))
-                for way, wide in zip((down, up), self._ways(quantile), strict=True)
+                for way, wide in zip((down, up), self._reach(quantile), strict=True)
             )
         low, high = np.clip([self.value - down, self.value + up], *self.bounds)
         return float(low), float(high)
-
-    def _ways(self, quantile: float) -> tuple[float, float]:
-        if len(self.parts) == 1 and self.parts[0].scale is None:
-            (low,), (high,) = self._limits_of_scores(quantile)
-            weight, score = self.parts[0].weight, self._terms.values[0]
-            return weight * float(score - low), weight * float(high - score)
-        return self._reach(quantile)
 
     @property
     def _run_variance(self) -> float:
@@ -358,7 +346,7 @@ class Figure:
         from scipy.special import stdtr
 
         def beyond(quantile: float) -> float:
-            return float(np.hypot(self._ways(quantile)[side], quantile * np.sqrt(training))) - apart
+            return float(np.hypot(self._reach(quantile)[side], quantile * np.sqrt(training))) - apart
 
         quantile = _root(beyond, -apart)
         return float(stdtr(min(df, 1e9), -quantile))
@@ -390,7 +378,7 @@ class Figure:
     def se(self) -> float:
         """Return the standard error over test texts: half the interval over its quantile, before it is cut."""
         quantile = float(student(self.df))
-        return sum(self._ways(quantile)) / 2 / quantile
+        return sum(self._reach(quantile)) / 2 / quantile
 
 
 def _root(rising: Callable[[float], float], at_zero: float) -> float:
