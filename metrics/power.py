@@ -162,7 +162,7 @@ def groups_with(probability: float, sizes: ArrayLike, correlation: float) -> flo
         correlation: of texts of a group, in [0, 1].
 
     >>> round(groups_with(0.1, [1] * 50, 0.0), 6), round(groups_with(0.1, [10] * 50, 0.2), 1)
-    (5.0, 13.2)
+    (5.0, 14.2)
     """
     texts = np.asarray(sizes, dtype=np.float64)
     own = texts * probability * (1 - probability) * (1 + (texts - 1) * correlation)
