@@ -4,7 +4,7 @@ Texts are right or wrong, alike within a group where a test set says so: each gr
 the true ones (Dirichlet), as no formula of the gate supposes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -46,7 +46,6 @@ def simulate_gates(
     share: float = 0.7,
     beyond: float = 0.0,
     n_beyond: int | None = None,
-    step: Callable[[], object] = lambda: None,
 ) -> GateRates:
     """Simulate gates on domains whose true figures are known.
 
@@ -58,7 +57,6 @@ def simulate_gates(
         share: right answers, in [0.5, 0.95]: the limit of scores, at home for drops, of the old model for regressions.
         beyond: how far beyond the limit domains truly are, a fraction.
         n_beyond: how many of them; the others are exactly at the limit. Default: all.
-        step: is called after each gate.
     Returns: how often gates failed.
     """
     n_far = len(domains) if n_beyond is None else n_beyond
@@ -68,7 +66,6 @@ def simulate_gates(
         tests = _TESTS[limit](domains, share, far, rng)
         corrected += any(each.outcome == "broken" for each in decide(tests))
         uncorrected += any(each.p_broken is not None and each.p_broken < LEVEL for each in tests)
-        step()
     return GateRates(corrected / n_runs, uncorrected / n_runs)
 
 

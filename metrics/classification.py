@@ -2,7 +2,7 @@
 
 Conventions: classes are codes ``0 .. n_classes - 1``; the prediction code ``n_classes`` means "unusable output"
 and is wrong whatever the gold label. All scores are fractions in [0, 1], higher is better. Confusion counts may
-carry leading axes (shifts, replicates, depth cuts); every score then comes back with those axes.
+carry leading axes (shifts, runs, depth cuts); every score then comes back with those axes.
 """
 
 import numpy as np
@@ -108,8 +108,7 @@ def macro_f1(counts: ArrayLike, classes: ArrayLike | None = None) -> Counts:
     """Compute the mean of the classes' F1.
 
     A class of ``classes`` that is absent from gold here but predicted scores 0; one absent from both is left out.
-    Averaging over the classes of the full gold split, rather than those of a replicate or subset, keeps
-    replicates comparable.
+    Averaging over the classes of the full gold split, rather than those of a subset, keeps subsets comparable.
 
     Args:
         counts: confusion counts, shape (..., n_classes, n_classes + 1).

@@ -114,7 +114,7 @@ def divergence_correlations(scores: ArrayLike, divergence: ArrayLike) -> Diverge
 
     Args:
         scores: shape (..., n_domains, n_domains), row = source, column = target, diagonal = in-domain; fractions
-            in [0, 1], NaN where unknown (in one replicate: in all).
+            in [0, 1], NaN where unknown (in one matrix: in all).
         divergence: of every pair of domains, shape (n_domains, n_domains), in [0, 1], symmetric or not; NaN
             where unknown.
     Returns: the correlations, over the shifts of which ST, SS, TT and the divergence are known.

@@ -4,8 +4,7 @@ ROUGE-L is that of the ``rouge-score`` package without stemming: words are the r
 lower casing, so text in other scripts has none. BERTScore is greedy matching by cosine, without inverse
 document frequencies and without rescaling against a baseline.
 
-Both are means over examples of a per-example score, so the per-example arrays are what weights and bootstrap
-draws are applied to.
+Both are means over examples of a per-example score, so the per-example arrays are what weights are applied to.
 """
 
 from collections.abc import Sequence

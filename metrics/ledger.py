@@ -6,8 +6,8 @@ flows can cancel. But any two models differ on examples, without any shift: two 
 little (churn), models of two samples of one domain much more. So flows are read against the second, which a placebo
 shows: its domains are samples of one.
 
-Everything is additive over examples: ``flip_counts`` gives one row per example or group, sums of rows (weighted,
-resampled) go through ``flip_ledger``.
+Everything is additive over examples: ``flip_counts`` gives one row per example or group, sums of rows, weighted or
+not, go through ``flip_ledger``.
 """
 
 from dataclasses import dataclass
@@ -124,8 +124,8 @@ def flip_ledger(totals: ArrayLike) -> FlipLedger:
     """Compute mean flows from summed counts.
 
     Args:
-        totals: rows of ``flip_counts`` summed, ``counts.sum(axis=0)`` or resampled, shape (..., 7).
-    Returns: the ledger; NaN everywhere where the weights sum to 0 (a replicate without a weighted example).
+        totals: rows of ``flip_counts`` summed, ``counts.sum(axis=0)`` or weighted, shape (..., 7).
+    Returns: the ledger; NaN everywhere where the weights sum to 0 (no example counts).
     Raises: ValueError when the last axis is not 7 long.
 
     >>> books = flip_ledger(flip_counts([[1, 1, 0, 0], [1, 1, 0, 1]], [[1, 0, 1, 0]]).sum(axis=0))

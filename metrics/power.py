@@ -16,6 +16,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shiftbench.metrics.precision import satterthwaite
+
 Floats = NDArray[np.float64]
 
 LEVEL = 0.05
@@ -46,8 +48,7 @@ class Variance:
     @property
     def dof(self) -> float:
         """Return Satterthwaite's degrees of freedom of the sum."""
-        parts = self.texts**2 / self.texts_dof + self.training**2 / self.training_dof
-        return float((self.texts + self.training) ** 2 / parts) if parts > 0 else float("inf")
+        return float(satterthwaite([self.texts, self.training], [self.texts_dof, self.training_dof]))
 
 
 def minimum_detectable(se: ArrayLike, dof: ArrayLike = np.inf, n_tests: int = 1) -> Floats:
@@ -161,7 +162,7 @@ def groups_with(probability: float, sizes: ArrayLike, correlation: float) -> flo
         correlation: of texts of a group, in [0, 1].
 
     >>> round(groups_with(0.1, [1] * 50, 0.0), 6), round(groups_with(0.1, [10] * 50, 0.2), 1)
-    (5.0, 13.2)
+    (5.0, 14.2)
     """
     texts = np.asarray(sizes, dtype=np.float64)
     own = texts * probability * (1 - probability) * (1 + (texts - 1) * correlation)

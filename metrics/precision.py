@@ -2,8 +2,8 @@
 
 One rule for every score (a mean over texts, macro-F1, span F1, Depth F1). A text's influence is what it moves the
 linearised score by; summed over the texts of a group they give the delete-one-group jackknife variance. A score is as
-precise as a share of ``n`` independent texts would be whose variance is that one, or the one that independent texts
-would give where that is larger. Where few groups hold the errors, or the right answers, that variance is hardly known,
+precise as a share of ``n`` independent texts would be whose variance is that one, or, within its error, the one that
+independent texts would give where that is larger. Where few groups hold the errors, or the right answers, that variance is hardly known,
 and it moves toward the one of groups whose texts are all alike. Wilson's interval at that ``n`` has Student's quantile
 with the effective groups less one as degrees of freedom. Sums and differences join the limits of their scores
 (square-and-add), with the correlation that influences on shared groups show. Nothing is borrowed from other test sets.
@@ -12,7 +12,7 @@ Sources: Wilson (1927); Korn and Graubard, "Confidence intervals for proportions
 counts" (1998), effective n; Newcombe, "Interval estimation for the difference between independent proportions" (1998)
 and Zou and Donner (2008), square-and-add; Satterthwaite (1946).
 
-The exact test of whether a share of right answers keeps a limit.
+``exact_p`` is the exact test of whether a share of right answers keeps a limit.
 """
 
 from collections.abc import Callable, Sequence
@@ -141,7 +141,9 @@ def effective_n(score: ArrayLike, variance: ArrayLike, least: ArrayLike, size: A
 
     Where ``e`` groups hold the errors, or the right answers, the variance is their own and, with a weight of
     ``3 / (e^3 + 3)``, that of groups of wholly alike texts: without an error this is Korn and Graubard's bound, from 5
-    groups on nearly all is the test set's own, and there is no threshold between.
+    groups on nearly all is the test set's own, and there is no threshold between. A variance below that of independent
+    texts may be chance, or of the design, where each group holds every label: it counts as small as its own upper
+    limit, two of its standard errors (``sqrt(2 / df)`` of it) higher.
 
     Args:
         score: in [0, 1]; shapes must broadcast.
@@ -157,7 +159,9 @@ def effective_n(score: ArrayLike, variance: ArrayLike, least: ArrayLike, size: A
     p = np.asarray(score, dtype=np.float64)
     alike = p * (1 - p) / np.asarray(size, dtype=np.float64)
     unknown = unknown_share(holding)
-    told = (1 - unknown) * np.maximum(variance, least) + unknown * alike
+    own = np.asarray(variance, dtype=np.float64)
+    highest = own * (1 + 2 * np.sqrt(2 / np.maximum(np.asarray(size, dtype=np.float64) - 1, 1.0)))
+    told = (1 - unknown) * np.maximum(own, np.minimum(least, highest)) + unknown * alike
     return np.asarray(np.where(alike > 0, p * (1 - p) / np.where(told > 0, told, 1.0), size))
 
 

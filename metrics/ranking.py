@@ -270,7 +270,6 @@ FAILURE = 0.10
 """A run fails that scores this much less than the best run of its recipe; fixed before any scores were seen."""
 RUNS_OF_RARE_FAILURES = 29
 """With so many runs of which none fails, at most a tenth of a recipe's runs do (one-sided 95%)."""
-# Means of the same scores in another order may differ in the last digit.
 
 
 def holm(p_values: ArrayLike) -> Floats:

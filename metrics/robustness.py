@@ -162,11 +162,11 @@ class TaskSummary:
 
 
 def summarise(scores: ArrayLike) -> TaskSummary:
-    """Summarise one task from its matrix of scores, or from many replicates of it at once.
+    """Summarise one task from its matrix of scores, or many tasks or models at once.
 
     Args:
         scores: shape (..., n_domains, n_domains), row = source, column = target, diagonal = in-domain; fractions
-            in [0, 1], NaN where unknown (in one replicate: in all). At least two domains.
+            in [0, 1], NaN where unknown (in one matrix: in all). At least two domains.
     Returns: see ``TaskSummary``.
     Raises: ValueError when the matrices are not square, have fewer than two rows, or a score is outside [0, 1].
     Source: sec. 3.2, Tables 4-6; the correlations of IDD are Table 8's.
@@ -246,7 +246,7 @@ def scenario_shares(names: Sequence[str]) -> dict[str, float]:
 
 
 def _known_throughout(values: Floats) -> NDArray[np.bool_]:
-    """Find the entries of the last axis that are known in every replicate."""
+    """Find the entries of the last axis that are known in every matrix."""
     return np.asarray(~np.isnan(values).reshape(-1, values.shape[-1]).any(axis=0))
 
 

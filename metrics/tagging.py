@@ -11,8 +11,7 @@ gold. Three notations are read:
 - ``polarity``: ``T-POS``, ``T-NEG``, ``T-NEU``. As ``io``: a span is a maximal run of one polarity.
 
 Tags are integer codes of many sequences laid end to end; ``offsets`` says where each sequence begins. Span
-counts are additive: sums over examples weighted by depth or by bootstrap draws go through the same
-``span_f1``.
+counts are additive: sums over examples, weighted by depth or not, go through the same ``span_f1``.
 """
 
 from collections.abc import Mapping, Sequence

@@ -61,7 +61,7 @@ def work(number):
     import shiftbench as sb
 
     assert validation.MINE and metrics.MINE and baselines.MINE
-    return sb.metrics.wilson_interval.__module__, sb.Card.__module__, validation.clean(f" {number} ")
+    return sb.metrics.wilson_limits.__module__, sb.Card.__module__, validation.clean(f" {number} ")
 
 
 if __name__ == "__main__":
@@ -123,7 +123,7 @@ def test_a_model_imports_its_own_modules(project: Path) -> None:
 
 def test_spawned_processes_find_both(project: Path) -> None:
     lines = succeed("spawned.py", cwd=project).splitlines()
-    assert lines == ["[('shiftbench.metrics.wilson', 'shiftbench.validation.cards', '1')]"] * 2
+    assert lines == ["[('shiftbench.metrics.precision', 'shiftbench.validation.cards', '1')]"] * 2
 
 
 def test_the_pytest_plugin_leaves_a_users_tests_alone(project: Path) -> None:

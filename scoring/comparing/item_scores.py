@@ -145,7 +145,7 @@ class _UnboundedFigure(Figure):
         moved = sum(part.weight * part.score.influences for part in self.parts)
         return [float(np.sum(np.square(moved)))], [self.parts[0].score.df]
 
-    def _ways(self, quantile: float) -> tuple[float, float]:
+    def _reach(self, quantile: float) -> tuple[float, float]:
         reach = quantile * float(np.sqrt(self._variances[0][0]))
         return reach, reach
 

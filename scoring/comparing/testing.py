@@ -22,8 +22,7 @@ def fewest_runs(entry: EntryTask, sources: Sequence[str]) -> int:
 def about_recipes(sources: Sequence[str], a: EntryTask, b: EntryTask) -> bool:
     """Return whether tests on these sources are about recipes.
 
-    They are not where one entry stands in for shifts: its runs are the same on every source, and training runs that are
-    crossed with texts are taken to be others on each.
+    They are not where one entry stands in for shifts of the other: it was trained on none of their sources.
     """
     if a.outside or b.outside:
         return False

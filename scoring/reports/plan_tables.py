@@ -41,7 +41,7 @@ def plan_lines(plan: DetectionPlan) -> Iterator[RenderableType]:
     yield (
         "The second row of SD and TD is the shift that is hardest to measure; --json has all. Corrected: for all shifts"
         " of the task at once. None: no number is enough, as the other source of variance alone is too wide."
-        " n/a: fewer than 5 groups of texts, or of a class's, or a drop to nothing would be missed, too."
+        " n/a: fewer than 5 groups of texts, or of one class's texts, or even a drop to nothing would be missed."
         " These trained models: over other test texts; the recipe: over training runs, too."
     )
 

@@ -119,7 +119,7 @@ def explain_drop(scored: Scored, at_home_shares: Scored | None, chance: Levels) 
         at_home_shares: the scores with its texts weighted to home's class shares; None where that cannot be.
         chance: the levels that need no skill.
     """
-    model = scored.model._replace(home=as_it_is(scored.model.home), away=as_it_is(scored.model.away))
+    model = TwoScores(*map(as_it_is, scored.model))
     difficulties = {name: difference(*probe) for name, probe in scored.probes.items()}
     difficulty = mean(list(difficulties.values()))
     rest = weighted_sum([difference(*model), difficulty], [1.0, -1.0], _UNBOUNDED)

@@ -131,7 +131,7 @@ class _TaskConfidences:
             )
             for name, target in values.targets.items()
         }
-        self.figures = {cell: self.targets[cell[1]].figures(cell_runs(values, cell)) for cell in sorted(values.rows)}
+        self.figures = {cell: self.targets[cell[1]].figures(values.runs_of(cell)) for cell in sorted(values.rows)}
 
     def summary(self) -> Confidence:
         """Summarise domains and shifts."""
@@ -187,7 +187,7 @@ class _TaskConfidences:
         risks = []
         for cell in cells:
             target = self.targets[cell[1]]
-            for run in cell_runs(self.values, cell):
+            for run in self.values.runs_of(cell):
                 sure, right = target.confidence[run], target.correct[run]
                 pooled.append((sure, right))
                 places = np.maximum(np.ceil(_COVERAGES * sure.size - 1e-9).astype(int), 1) - 1
@@ -202,12 +202,6 @@ class _TaskConfidences:
             coverage=tuple(_COVERAGES.tolist()),
             risk=tuple(np.mean(risks, axis=0).tolist()),
         )
-
-
-def cell_runs(values: TaskValues, cell: Cell) -> list[int]:
-    """List the runs that a cell's figures are averaged over, as the target's runs are numbered."""
-    runs = values.targets[cell[1]].of_source(cell[0])
-    return [runs[run] for run in values.averaged_runs(*cell)]
 
 
 def _estimated(figures: Mapping[str, Figure]) -> ConfidenceFigures:
@@ -452,7 +446,7 @@ class LabelShifts:
             return None
         if np.any(before[here.labels] == 0):
             return None
-        runs = cell_runs(self._values, (source, target))
+        runs = self._values.runs_of((source, target))
         temperatures = [self._temperature(*here.target.runs[run]) for run in runs]
         scored = here.adjusted(runs, before, temperatures)
         metric = self._values.info.metric

@@ -172,11 +172,6 @@ class Figure:
         """Return whether the figure has an interval."""
         return self.is_known and self.no_interval is None
 
-    @property
-    def groups(self) -> float:
-        """Return the effective number of groups of the test set with the fewest."""
-        return min(part.score.groups for part in self.parts)
-
     @cached_property
     def _terms(self) -> _Terms:
         scores = [part.score for part in self.parts]
@@ -312,22 +307,15 @@ class Figure:
             level: two-sided coverage, in (0, 1); each end is a one-sided bound of level ``(1 + level) / 2``.
             recipes: whether other training runs count, too; ``training`` must be there.
         """
-        down, up = self._ways(float(student(self.df, level)))
+        down, up = self._reach(float(student(self.df, level)))
         if recipes:
             quantile = float(student(self._total_df, level))
             down, up = (
                 max(way, float(np.hypot(wide, quantile * np.sqrt(self._run_variance))))
-                for way, wide in zip((down, up), self._ways(quantile), strict=True)
+                for way, wide in zip((down, up), self._reach(quantile), strict=True)
             )
         low, high = np.clip([self.value - down, self.value + up], *self.bounds)
         return float(low), float(high)
-
-    def _ways(self, quantile: float) -> tuple[float, float]:
-        if len(self.parts) == 1 and self.parts[0].scale is None:
-            (low,), (high,) = self._limits_of_scores(quantile)
-            weight, score = self.parts[0].weight, self._terms.values[0]
-            return weight * float(score - low), weight * float(high - score)
-        return self._reach(quantile)
 
     @property
     def _run_variance(self) -> float:
@@ -358,7 +346,7 @@ class Figure:
         from scipy.special import stdtr
 
         def beyond(quantile: float) -> float:
-            return float(np.hypot(self._ways(quantile)[side], quantile * np.sqrt(training))) - apart
+            return float(np.hypot(self._reach(quantile)[side], quantile * np.sqrt(training))) - apart
 
         quantile = _root(beyond, -apart)
         return float(stdtr(min(df, 1e9), -quantile))
@@ -390,7 +378,7 @@ class Figure:
     def se(self) -> float:
         """Return the standard error over test texts: half the interval over its quantile, before it is cut."""
         quantile = float(student(self.df))
-        return sum(self._ways(quantile)) / 2 / quantile
+        return sum(self._reach(quantile)) / 2 / quantile
 
 
 def _root(rising: Callable[[float], float], at_zero: float) -> float:
@@ -487,7 +475,7 @@ def on_scale(figure: Figure, scale: Scale) -> Figure:
 
 
 def largest_limits(figures: Sequence[Figure]) -> tuple[float, float]:
-    """Return the ends of an interval of the largest of several true figures, at least two of them for certain.
+    """Return the ends of an interval of the largest of several true figures, at least one, which have intervals.
 
     Each figure's limits hold at 1 - .05 / k, so all hold together; the largest true figure lies above the largest lower
     end and below the largest upper end.
@@ -506,7 +494,7 @@ def estimate(figure: Figure, *, recipes: bool = False) -> Estimate:
     """
     total = total_interval(figure) if recipes else None
     low, high = (figure.low, figure.high) if not recipes else (total.low, total.high) if total else (None, None)
-    return Estimate(value=none_if_nan(figure.value), low=low, high=high, no_interval=figure.no_interval or None)
+    return Estimate(value=none_if_nan(figure.value), low=low, high=high, no_interval=figure.no_interval)
 
 
 def estimates(figures: Mapping[str, Figure]) -> dict[str, Estimate]:
@@ -541,27 +529,17 @@ def detectable_drop(drop: Figure, n_tests: int = 1) -> DetectableDrop | None:
     """
     if not drop.has_interval:
         return None
-    models = Variance(drop.se**2, drop.df)
-    recipe = Variance(drop.se**2, drop.df, *drop.training) if drop.training is not None else None
-    return smallest_drop(models, recipe, n_tests)
 
+    def smallest(variance: Variance, n: int) -> float:
+        return float(minimum_detectable(variance.se, variance.dof, n))
 
-def smallest_drop(models: Variance, recipe: Variance | None, n_tests: int) -> DetectableDrop:
-    """Find the smallest detectable drop of two variances, alone and corrected.
-
-    Args:
-        models: variance over other test texts.
-        recipe: variance over other training runs as well; None where training is not measured.
-        n_tests: drops of its kind in the task, which the corrected figures share the level with.
-    """
-    alone, corrected = (
-        [None if each is None else float(minimum_detectable(each.se, each.dof, n)) for each in (models, recipe)]
-        for n in (1, n_tests)
-    )
-    assert alone[0] is not None
-    assert corrected[0] is not None
+    models, training = Variance(drop.se**2, drop.df), drop.training
+    recipe = None if training is None else Variance(models.texts, models.texts_dof, *training)
     return DetectableDrop(
-        models=alone[0], models_corrected=corrected[0], recipe=alone[1], recipe_corrected=corrected[1]
+        models=smallest(models, 1),
+        models_corrected=smallest(models, n_tests),
+        recipe=None if recipe is None else smallest(recipe, 1),
+        recipe_corrected=None if recipe is None else smallest(recipe, n_tests),
     )
 
 
@@ -579,11 +557,6 @@ def none_if_nan(value: float | Floats) -> float | None:
     Returns: the number; None for NaN.
     """
     return None if np.isnan(value) else float(value)
-
-
-def without_runs(figure: Figure) -> Figure:
-    """Return a figure whose training variance is not measured."""
-    return _with_runs(figure, lambda _: None)
 
 
 def as_it_is(figure: Figure) -> Figure:

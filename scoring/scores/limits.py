@@ -35,7 +35,7 @@ def add_non_inferiority(scores: Scores, task_values: Mapping[str, TaskValues], m
 
     Args:
         scores: with what is at chance marked.
-        task_values: their values by task, with replicates.
+        task_values: their values by task.
         margin: a fraction in (0, 1); None leaves the scores as they are.
     Returns: the scores, with ``non_inferiority`` in every task.
     Raises: InvalidInput for a margin out of range.
@@ -316,9 +316,8 @@ def _check_loss(old: TaskValues, new: TaskValues, before: Cell, after: Cell, lim
 
 
 def _text_scores(values: TaskValues, cell: Cell) -> Floats:
-    target = values.targets[cell[1]]
-    runs = target.of_source(cell[0])
-    return np.asarray(target.outcomes.example_scores[[runs[run] for run in values.averaged_runs(*cell)]].mean(axis=0))
+    scores = values.targets[cell[1]].outcomes.example_scores
+    return np.asarray(scores[values.runs_of(cell)].mean(axis=0))
 
 
 def check_score(score: Figure, domain: str, limit: float) -> LimitTest:

@@ -61,7 +61,7 @@ class Outcomes:
         micro: name of the metric that Depth F1's micro averaging gives for this kind.
         example_metric: name of the metric that is the mean of ``example_scores``; None without one.
         unweighted: scores of further metrics on the rows as they are, by name, fractions, shape (n_runs,); they have
-            neither depth weights nor replicates.
+            neither depth weights nor intervals.
         gold: gold examples of each class in each row, shape (n_classes, n), spans being one class; None where every
             metric is a mean over examples.
         cells: which one of the k counts is 1, shape (n_runs, n); None where ``values`` holds the counts.
@@ -133,7 +133,7 @@ class Outcomes:
         )
 
     def score(self, metric: str, sums: Floats) -> Floats:
-        """Score sums of counts; NaN where nothing was summed (a replicate that drew no row of any weight)."""
+        """Score sums of counts; NaN where nothing was summed (no row has any weight)."""
         something = sums @ np.ones(self.n_counts) != 0  # counts are never negative
         if something.all():
             return np.asarray(self.formulas[metric](sums))

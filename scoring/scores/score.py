@@ -235,6 +235,7 @@ def score_predictions(
 
 Row = tuple[str, str, str, int, str, float, int, list[float] | None, float | None]
 _SIGNS = 5
+"""Begins the seed of every test set's signs."""
 
 
 def _long_rows(values: TaskValues) -> Iterator[Row]:

@@ -93,6 +93,11 @@ class TaskValues:
             self._averaged.update(averaged_seeds(self))
         return [run for run, seed in enumerate(self.seeds[source, target]) if seed in self._averaged[source]]
 
+    def runs_of(self, cell: Cell) -> list[int]:
+        """List the runs that a cell's mean is over, as the target's runs are numbered."""
+        runs = self.targets[cell[1]].of_source(cell[0])
+        return [runs[run] for run in self.averaged_runs(*cell)]
+
     def mean(self, metric: str, cell: Cell) -> float:
         """Return a score averaged over runs; NaN without predictions."""
         scores = self.scores.get(metric, {}).get(cell)
@@ -117,11 +122,9 @@ class TaskValues:
         """Find the precision of a score, and of those that differ by the depth weights alone."""
         name, _, lambda_ = metric.partition("@")
         source = _trained_on(metric, cell)
-        target = self.targets[cell[1]]
-        runs = target.of_source(source)
-        chosen = [runs[run] for run in self.averaged_runs(source, cell[1])]
         weights = self.weights[cell] if lambda_ else None
-        sampled = sampled_scores(target, chosen, self.formulas[metric], weights)
+        runs = self.runs_of((source, cell[1]))
+        sampled = sampled_scores(self.targets[cell[1]], runs, self.formulas[metric], weights)
         names = [f"{name}@{each}" for each in LAMBDAS] if lambda_ else [name]
         self._figures |= {(each, cell): single(score) for each, score in zip(names, sampled, strict=True)}
 
@@ -134,10 +137,8 @@ class TaskValues:
         """
         if cell not in self.rows:
             return UNKNOWN
-        target = self.targets[cell[1]]
-        runs = target.of_source(cell[0])
-        chosen = [runs[run] for run in self.averaged_runs(*cell)]
-        return single(sampled_scores(target, chosen, self.info.metric, weights[None])[0])
+        runs = self.runs_of(cell)
+        return single(sampled_scores(self.targets[cell[1]], runs, self.info.metric, weights[None])[0])
 
     def run_influences(self, cell: Cell) -> Floats:
         """Return what each group moves the primary score of each run by, shape (n_groups, n_runs)."""
@@ -185,8 +186,8 @@ def sampled_scores(
     )  # (n_weights, n_groups, n_runs)
     least = (np.mean(texts, axis=0) ** 2).sum(axis=1)
     test_set = _TestSet(outcomes, groups, rows, metric)
-    right = sum_by_group(rows * outcomes.example_scores[list(runs)].mean(axis=0), groups) / rows.sum(axis=1)[:, None]
-    held = test_set.holding(outcomes.example_scores[list(runs)].mean(axis=0))
+    scores = outcomes.example_scores[list(runs)].mean(axis=0)
+    right, held = sum_by_group(rows * scores, groups) / rows.sum(axis=1)[:, None], test_set.holding(scores)
     seeds = tuple(target.runs[run][1] for run in runs)
     name = (recipe, target.runs[runs[0]][0])
     return [
@@ -202,8 +203,8 @@ class _TestSet:
 
     def __init__(self, outcomes: Outcomes, groups: NDArray[np.int64], weights: Floats, metric: str) -> None:
         self.groups, self.weights = groups, weights
-        is_mean = metric == outcomes.example_metric or outcomes.gold is None
-        self.classes = None if is_mean else outcomes.gold
+        gold = None if metric == outcomes.example_metric else outcomes.gold
+        self.gold = np.ones((1, groups.size)) if gold is None else gold
 
     def holding(self, scores: Floats) -> Floats:
         """Compute how many groups hold the errors, or the right answers, of the class where they are the fewest.
@@ -212,8 +213,7 @@ class _TestSet:
             scores: of the texts, averaged over runs, shape (n,).
         Returns: effective numbers, one for each row of weights.
         """
-        members = np.ones((1, scores.size)) if self.classes is None else self.classes
-        masses = (self.weights[:, None] * members)[:, :, None] * np.stack([scores, 1 - scores])
+        masses = (self.weights[:, None] * self.gold)[:, :, None] * np.stack([scores, 1 - scores])
         return np.asarray(effective_groups(sum_by_group(masses, self.groups)).min(axis=(1, 2)))
 
     def score(
@@ -233,17 +233,15 @@ class _TestSet:
             return Score(value)
         weights = self.weights[row]
         groups = float(effective_groups(sum_by_group(weights, self.groups)))
-        gold = np.ones((1, weights.size)) if self.classes is None else self.classes
-        by_class = effective_groups(sum_by_group(weights * gold, self.groups))
-        runs = Runs(recipe, seeds, values, influences)
+        by_class = effective_groups(sum_by_group(weights * self.gold, self.groups))
+        runs, moved = Runs(recipe, seeds, values, influences), influences.mean(axis=1)
         reason = None
         if groups < MIN_GROUPS:
             reason = Reason.FEW_GROUPS
         elif by_class.min() < MIN_GROUPS:
             reason = Reason.RARE_CLASS if by_class.size > 1 else Reason.FEW_GROUPS
         if reason:
-            return Score(value, 1.0, 1.0, name, influences.mean(axis=1), right, groups, reason, runs)
-        moved = influences.mean(axis=1)
+            return Score(value, 1.0, 1.0, name, moved, right, groups, reason, runs)
         score, variance = min(max(value, 0.0), 1.0), float((moved**2).sum())
         n = float(effective_n(score, variance, least, class_size(by_class), holding))
         df = min(groups - 1, float(class_df(by_class)))

@@ -14,7 +14,7 @@ from shiftbench.baselines.results.papers import markdown, paper_tables
 from shiftbench.builders.building.build import build
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.scores.score import score_file
-from shiftbench.scoring.scores.shape import Scores
+from shiftbench.scoring.scores.shape import METRIC_VERSION, Scores
 from shiftbench.validation.cards import read_card
 
 RESULTS = Path(__file__).parents[2] / "baselines/results"
@@ -96,6 +96,19 @@ def test_the_figures_are_those_of_the_scores(name: str, cells: dict[str, str]) -
         assert cells[AT_FLOOR] == f"{sum(floored)} of {len(floored)}"
         assert cells["draws"] == str(max(each["runs"] for each in (*task["in_domain"], *task["shifts"])))
     assert len(judged) + len(targets) + (AT_FLOOR in cells) >= 3
+
+
+def test_results_without_kept_predictions_are_named_with_their_metric_version() -> None:
+    versions: dict[str, set[str]] = {}
+    for path in sorted(RESULTS.rglob("*.scores.json")):
+        version = json.loads(path.read_text(encoding="utf-8"))["metric_version"]
+        board, name = path.relative_to(RESULTS).as_posix().removesuffix(".scores.json").split("/")
+        versions.setdefault(version, set()).add(board if version == "5" else f"{board}/{name}")
+    assert set(versions) == {"5", "6", METRIC_VERSION}
+    named = " and ".join(f"`{board}`" for board in sorted(versions["5"], reverse=True))
+    first, *others = (f"`{name}`" for name in sorted(versions["6"]))
+    text = " ".join(README.split())
+    assert f"Those of {first}, {' and '.join(others)} are of version 6, those of {named} of version 5" in text
 
 
 def test_the_floor_is_named_beside_models_that_do_not_reach_it() -> None:

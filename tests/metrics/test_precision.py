@@ -72,7 +72,9 @@ def test_effective_numbers() -> None:
     # Independent texts: the jackknife's n - 1; alike in groups of ten: about a tenth.
     assert effective_n(0.7, 0.21 / 99, 0.21 / 100, 100, 1e6) == pytest.approx(99)
     assert effective_n(0.7, 0.21 / 10, 0.21 / 100, 10, 1e6) == pytest.approx(10)
-    assert effective_n(0.7, 0.21 / 500, 0.21 / 100, 100, 1e6) == pytest.approx(100)
+    # A variance below that of independent texts is believed as far as so many groups tell it.
+    assert effective_n(0.7, 0.21 / 110, 0.21 / 100, 100, 1e6) == pytest.approx(100)
+    assert effective_n(0.7, 0.21 / 500, 0.21 / 100, 100, 1e6) == pytest.approx(500 / (1 + 2 * np.sqrt(2 / 99)))
     # Where few groups hold an error, one part is that of as many texts as there are groups.
     assert effective_n(0.98, 0.0196 / 600, 0.0196 / 600, 12, 2.0) == pytest.approx(11 / (8 / 600 + 3 / 12))
     assert effective_n(0.98, 0.0196 / 600, 0.0196 / 600, 12, 0.0) == pytest.approx(12)

@@ -117,7 +117,7 @@ def choose_ood(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str,
 
     Args:
         candidates: n of them; of equal scores the first goes first.
-        scores: the ID model's scores on each, shape (..., n); any number of replicates at once. NaN: not scored.
+        scores: the ID model's scores on each, shape (..., n); any number of draws at once. NaN: not scored.
         id_name: the ID.
         n_ood: how many to choose; fewer are where text sources run out.
     Returns: which are chosen, shape (..., n).
@@ -133,7 +133,7 @@ def choose_ood(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str,
     chosen = np.zeros(flat.shape, dtype=bool)
     taken = np.zeros((len(flat), sources.shape[1]), dtype=bool)
     rows = np.arange(len(flat))
-    for place in np.argsort(flat, axis=1, kind="stable").T:  # (n_replicates,): the next candidate of each replicate
+    for place in np.argsort(flat, axis=1, kind="stable").T:  # (n_draws,): the next candidate of each draw
         own = sources[place]
         fits = free[rows, place] & ~(taken & own).any(axis=1) & (chosen.sum(axis=1) < n_ood)
         chosen[rows, place] = fits
@@ -204,14 +204,14 @@ def _difference_to(scores: Mapping[str, float], one: str | None, other: str) -> 
     return None if one is None else scores[one] - scores[other]
 
 
-def frequencies(candidates: Sequence[Candidate], replicates: ArrayLike, id_name: str, n_ood: int) -> Floats:
-    """Count the share of replicates in which each candidate is chosen as OOD.
+def frequencies(candidates: Sequence[Candidate], drawn: ArrayLike, id_name: str, n_ood: int) -> Floats:
+    """Count the share of draws in which each candidate is chosen as OOD.
 
     Args:
         candidates: n of them, as for ``choose_ood``.
-        replicates: the ID model's scores on resampled test sets, shape (n_draws, n).
+        drawn: draws of the ID model's scores, shape (n_draws, n).
         id_name: the ID.
         n_ood: how many to choose.
     Returns: shares in [0, 1], shape (n,); they sum to ``n_ood`` where text sources allow that many.
     """
-    return np.asarray(choose_ood(candidates, replicates, id_name, n_ood).mean(axis=0))
+    return np.asarray(choose_ood(candidates, drawn, id_name, n_ood).mean(axis=0))
