@@ -11,10 +11,7 @@ from shiftbench.metrics.precision import MIN_RUNS
 from shiftbench.scoring.comparing.cells import EntryTask, Place
 from shiftbench.scoring.comparing.figures import TaskFigure
 from shiftbench.scoring.comparing.shape import AtFloor, Difference, SourceRuns
-from shiftbench.scoring.scores.figures import DROP, detectable_drop, none_if_nan, weighted_sum
-
-_APART = (-2.0, 2.0)
-"""Bounds of a difference of drops."""
+from shiftbench.scoring.scores.figures import detectable_drop, difference, none_if_nan
 
 
 def fewest_runs(entry: EntryTask, sources: Sequence[str]) -> int:
@@ -47,8 +44,7 @@ def compare_figure(
     """
     if figure.weights is None:
         return Difference(figure=figure.name, value=None, p=None)
-    sides = [each.figure(figure.weights) for each in (a, b)]
-    apart = weighted_sum(sides, [1.0, -1.0], _APART if figure.has_drop else DROP)
+    apart = difference(a.figure(figure.weights), b.figure(figure.weights))
     shown = Difference(
         figure=figure.name,
         value=none_if_nan(apart.value),

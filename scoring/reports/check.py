@@ -31,7 +31,7 @@ from shiftbench.scoring.reports.pictures.curves import curve_values, depth_curve
 from shiftbench.scoring.reports.pictures.rows import scores_by_domain
 from shiftbench.scoring.reports.plain_tables import PlainTable, html
 from shiftbench.scoring.reports.score_parts import examples_list
-from shiftbench.scoring.reports.score_words import slope_rows
+from shiftbench.scoring.reports.score_words import loss_words, slope_rows
 from shiftbench.scoring.scores.examples import WrongExample
 from shiftbench.scoring.scores.shape import DomainCheck, DomainScore, Estimate, ExplainedDomain, Leaks, TaskScores
 from shiftbench.validation.report import counted
@@ -61,14 +61,20 @@ def headline(check: DomainCheck) -> str:
     drop = check.mean_drop
     if drop is not None and drop.value is not None:
         tail = f"; lowest: {worst}" if worst else ""
-        if drop.low is not None and drop.low > 0:
-            return f"Loses {plain_score(drop)} points on average away from '{check.home}'{tail}; {at}."
-        if drop.high is not None and drop.high < 0:
-            return f"Scores higher away from '{check.home}', by {_size(drop)} points{tail}; {at}."
-        return f"No loss away from '{check.home}' is shown: {plain_score(drop)} points on average{tail}; {at}."
+        return f"{_drop_words(drop, check.home)}{tail}; {at}."
     if check.spread is None:
         return f"Scores {at}."
     return f"Scores lowest on {worst}, highest on {best}; {at}."
+
+
+def _drop_words(drop: Estimate, home: str | None) -> str:
+    if drop.low is None or drop.high is None:
+        return loss_words(drop, f"away from '{home}'")
+    if drop.low > 0:
+        return f"Loses {plain_score(drop)} points on average away from '{home}'"
+    if drop.high < 0:
+        return f"Scores higher away from '{home}', by {_size(drop)} points"
+    return f"No loss away from '{home}' is shown: {plain_score(drop)} points on average"
 
 
 def _size(estimate: Estimate) -> str:
@@ -147,7 +153,8 @@ def difference_lines(check: DomainCheck) -> Iterator[str | list[str]]:
 
 def _signed(estimate: Estimate, check: DomainCheck) -> str:
     if check.mean_drop is not None:
-        return f"loses {plain_score(estimate)} points"
+        lost = estimate.value is None or estimate.value >= 0
+        return f"loses {plain_score(estimate)} points" if lost else f"gains {_size(estimate)} points"
     bounds = f"[{plain_points(estimate.low)}, {plain_points(estimate.high)}]"
     return f"{plain_points(estimate.value, signed=True)} {bounds} points"
 
@@ -244,7 +251,10 @@ def check_lines(check: DomainCheck, forecasts: Forecasts | None = None) -> Itera
 def _row(domain: DomainScore, check: DomainCheck) -> list[str]:
     floor = domain.floor
     marks = ["home"] if domain.domain == check.home else []
-    marks += ["too few texts"] if domain.has_few_texts else []
+    if domain.has_few_texts:
+        marks.append("too few texts")
+    elif domain.score.no_interval:
+        marks.append(f"no interval: {domain.score.no_interval}")
     marks += ["at chance"] if domain.at_floor else []
     marks += ["holds up"] if holds_up(domain) else []
     return [

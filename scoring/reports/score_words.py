@@ -59,10 +59,16 @@ def verdict(task: TaskScores, left_out: Sequence[str] = ()) -> str:
         drop = Estimate(value=drop.value, low=total.low, high=total.high)
     over = ", other training runs included" if total is not None else ""
     when = "between random parts (placebo)" if task.task.endswith(PLACEBO) else "when the domain changes"
-    return f"{_loss(drop, when)}{over}{_worst(counted)}."
+    return f"{loss_words(drop, when)}{over}{_worst(counted)}."
 
 
-def _loss(drop: Estimate, when: str) -> str:
+def loss_words(drop: Estimate, when: str) -> str:
+    """Write how large a known drop is, and what its interval shows.
+
+    Args:
+        drop: with a value.
+        when: in which change, such as "when the domain changes".
+    """
     assert drop.value is not None
     if drop.low is None or drop.high is None:
         size = f"{plain_points(drop.value, signed=True)} points"

@@ -464,8 +464,9 @@ def mean(figures: Sequence[Figure]) -> Figure:
 
 
 def difference(one: Figure, other: Figure) -> Figure:
-    """Return one figure less another."""
-    return weighted_sum([one, other], [1.0, -1.0], DROP)
+    """Return one figure less another; of two drops it lies in [-2, 2]."""
+    bounds = (one.bounds[0] - other.bounds[1], one.bounds[1] - other.bounds[0])
+    return weighted_sum([one, other], [1.0, -1.0], bounds)
 
 
 def on_scale(figure: Figure, scale: Scale) -> Figure:

@@ -53,8 +53,8 @@ def add_non_inferiority(scores: Scores, task_values: Mapping[str, TaskValues], m
 def refuse_margin(margin: float) -> None:
     """Raise InvalidInput for a margin that is not a fraction above 0 and below 1."""
     if not 0 < margin < 1:
-        what, cure = "this is not a margin", "a margin must lie above 0 and below 1; 2 points are 0.02"
-        raise InvalidInput(Problem(what, "margin", f"{margin:g}", cure))
+        cure = "a margin must lie above 0 and below 1; 2 points are 0.02, and 2 on the command line"
+        raise InvalidInput(Problem("this is not a margin", "margin", f"{margin:g} ({100 * margin:g} points)", cure))
 
 
 def highest_bound(figure: str, cells: Sequence[Cell], drops: Sequence[Figure], margin: float) -> BoundedDrop:

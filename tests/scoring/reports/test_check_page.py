@@ -4,6 +4,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.reports.check import (
     CheckShown,
     check_html,
+    check_lines,
     difference_lines,
     explained_line,
     headline,
@@ -11,6 +12,8 @@ from shiftbench.scoring.reports.check import (
     spread_line,
 )
 from shiftbench.scoring.reports.pictures.rows import scores_by_domain
+from shiftbench.scoring.reports.plain_tables import PlainTable
+from shiftbench.scoring.scores.figures import Reason
 from shiftbench.scoring.scores.shape import (
     DomainCheck,
     DomainScore,
@@ -68,6 +71,10 @@ def test_the_headline_says_what_is_shown_and_no_more() -> None:
     assert headline(check()).startswith("Loses 6.5 [1.5, 11.5] points on average away from 'books'; lowest: dvd (78.0")
     assert headline(check(bounded(0.02))).startswith("No loss away from 'books' is shown: 2.0 [-3.0, 7.0]")
     assert headline(check(bounded(-0.09))).startswith("Scores higher away from 'books', by 9.0 [4.0, 14.0] points")
+    unknown = headline(check(Estimate(value=0.07, no_interval=Reason.FEW_GROUPS)))
+    assert unknown.startswith(
+        "Drop away from 'books': +7.0 points, without an interval (fewer than 5 effective groups), so it shows neither"
+    )
     assert "over 3 domains" in headline(check())
     few = headline(check(mean=None))
     assert few == "No domain has 30 test texts, so there is no mean (--min-texts sets how many it takes)."
@@ -105,6 +112,19 @@ def test_only_what_holds_up_for_all_domains_together_is_listed() -> None:
     assert listed == ["dvd: loses 12.0 [7.0, 17.0] points (p 0.001)"]
     assert isinstance(smallest, str)
     assert "7.0 points are missed" in smallest
+
+
+def test_a_domain_that_is_better_than_home_gains() -> None:
+    gained = domain("music", 0.95, p=0.003)
+    _, listed, _ = difference_lines(check(domains=(domain("books", 0.9), gained)))
+    assert listed == ["music: gains 5.0 [0.0, 10.0] points (p 0.003)"]
+
+
+def test_a_row_says_why_a_domain_has_no_interval() -> None:
+    unknown = domain("dvd", 0.8).model_copy(update={"score": Estimate(value=0.8, no_interval=Reason.FEW_GROUPS)})
+    lines = check_lines(check(domains=(domain("books", 0.9), unknown, domain("tiny", 1, few=True))))
+    (table,) = [line for line in lines if isinstance(line, PlainTable)]
+    assert [row[-1] for row in table.rows] == ["home", "no interval: fewer than 5 effective groups", "too few texts"]
 
 
 def test_what_was_left_out_is_named() -> None:

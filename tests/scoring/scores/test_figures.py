@@ -216,6 +216,14 @@ def test_training_runs_raise_the_detectable_drop() -> None:
     assert found.recipe == pytest.approx((stats.t.ppf(0.975, dof) + stats.t.ppf(0.8, dof)) * total, rel=0.02)
 
 
+def test_a_difference_of_drops_may_lie_beyond_a_drop() -> None:
+    gains, loses = (difference(*(share(right) for right in pair)) for pair in ((40, 360), (360, 40)))
+    apart = difference(loses, gains)
+    assert apart.value == pytest.approx(1.6)
+    assert 1.5 < apart.low < apart.value < apart.high < 1.7
+    assert difference(share(300), share(200)).bounds == (-1.0, 1.0)
+
+
 def test_weights_of_a_sum_may_be_anything() -> None:
     one, other = share(300), share(200)
     found = weighted_sum([one, other], [2.0, -1.0])
