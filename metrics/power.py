@@ -171,7 +171,7 @@ def groups_with(probability: float, sizes: ArrayLike, correlation: float) -> flo
 
 
 def expected_design_effect(mean_group: float, n_groups: float, correlation: float) -> float:
-    """Compute the design effect that a study is expected to see: its own, at least 1, which chance moves.
+    """Compute the design effect that a study is expected to see: its own, which chance moves; below 1 counts as 1.
 
     Args:
         mean_group: texts of the group of a text on average (``sum m^2 / sum m``), at least 1.

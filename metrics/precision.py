@@ -3,10 +3,11 @@
 One rule for every score (a mean over texts, macro-F1, span F1, Depth F1). A text's influence is what it moves the
 linearised score by; summed over the texts of a group they give the delete-one-group jackknife variance. A score is as
 precise as a share of ``n`` independent texts would be whose variance is that one, or, within its error, the one that
-independent texts would give where that is larger. Where few groups hold the errors, or the right answers, that variance is hardly known,
-and it moves toward the one of groups whose texts are all alike. Wilson's interval at that ``n`` has Student's quantile
-with the effective groups less one as degrees of freedom. Sums and differences join the limits of their scores
-(square-and-add), with the correlation that influences on shared groups show. Nothing is borrowed from other test sets.
+independent texts would give where that is larger. Where few groups hold the errors, or the right answers, that variance
+is hardly known, and it moves toward the one of groups whose texts are all alike. Wilson's interval at that ``n`` has
+Student's quantile with the effective groups less one as degrees of freedom. Sums and differences join the limits of
+their scores (square-and-add), with the correlation that influences on shared groups show. Nothing is borrowed from
+other test sets.
 
 Sources: Wilson (1927); Korn and Graubard, "Confidence intervals for proportions with small expected number of positive
 counts" (1998), effective n; Newcombe, "Interval estimation for the difference between independent proportions" (1998)
@@ -142,8 +143,8 @@ def effective_n(score: ArrayLike, variance: ArrayLike, least: ArrayLike, size: A
     Where ``e`` groups hold the errors, or the right answers, the variance is their own and, with a weight of
     ``3 / (e^3 + 3)``, that of groups of wholly alike texts: without an error this is Korn and Graubard's bound, from 5
     groups on nearly all is the test set's own, and there is no threshold between. A variance below that of independent
-    texts may be chance, or of the design, where each group holds every label: it counts as small as its own upper
-    limit, two of its standard errors (``sqrt(2 / df)`` of it) higher.
+    texts may be chance, or of the design, where each group holds every label: it is raised toward that one, by at most
+    two of its own standard errors (``sqrt(2 / (size - 1))`` of it).
 
     Args:
         score: in [0, 1]; shapes must broadcast.

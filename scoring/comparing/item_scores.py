@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from shiftbench.metrics.precision import MIN_GROUPS, effective_groups, effective_n, group_influences, sum_by_group
 from shiftbench.metrics.ranking import holm, rank_intervals
+from shiftbench.scoring.comparing.shape import LEVEL, NOTHING_DRAWN
 from shiftbench.scoring.scores.figures import (
     Figure,
     Part,
@@ -31,11 +32,8 @@ from shiftbench.scoring.scores.values import Floats
 from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
 
-LEVEL = 0.05
-"""The highest probability that a family of tests makes any false claim."""
 _UNBOUNDED = (-np.inf, np.inf)
 _N_SIGNS = 1000
-_GONE = "Null from metric version 7 on: nothing is drawn. Ends with 0.4"
 
 
 @dataclass(frozen=True)
@@ -118,8 +116,8 @@ class ItemComparison(Record):
     domains: tuple[DomainSize, ...]
     models: tuple[ModelScore, ...]
     differences: tuple[ModelDifference, ...]
-    n_swaps: None = pydantic.Field(default=None, description=_GONE)
-    seed: None = pydantic.Field(default=None, description=_GONE)
+    n_swaps: None = pydantic.Field(default=None, description=NOTHING_DRAWN)
+    seed: None = pydantic.Field(default=None, description=NOTHING_DRAWN)
 
     @property
     def overall(self) -> tuple[ModelDifference, ...]:

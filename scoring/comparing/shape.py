@@ -27,7 +27,8 @@ _OTHER: dict[AtFloor | None, AtFloor | None] = {"a": "b", "b": "a", "both": "bot
 
 
 Swaps = Annotated[int, pydantic.Field(ge=1, le=1_000_000, strict=True)]
-_NO_SWAPS = "Null from metric version 7 on: nothing is drawn. Ends with 0.4"
+NOTHING_DRAWN = "Null from metric version 7 on: nothing is drawn. Ends with 0.4"
+"""The description of what decided random draws."""
 
 
 class NoSharedShift(InvalidInput):
@@ -171,8 +172,8 @@ class Comparison(pydantic.BaseModel, allow_inf_nan=False):
     metric_version: OutsideText
     depth_encoder: OutsideText | None = None
     token_encoder: OutsideText | None = None
-    n_swaps: Swaps | None = pydantic.Field(default=None, description=_NO_SWAPS)
-    seed: Seed | None = pydantic.Field(default=None, description=_NO_SWAPS)
+    n_swaps: Swaps | None = pydantic.Field(default=None, description=NOTHING_DRAWN)
+    seed: Seed | None = pydantic.Field(default=None, description=NOTHING_DRAWN)
     shifts: tuple[ShiftComparison, ...]
     means: tuple[MeanComparison, ...] = ()
     tasks: tuple[TaskComparison, ...] = ()

@@ -10,8 +10,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from shiftbench.metrics.precision import MIN_GROUPS
-from shiftbench.scoring.comparing.item_scores import LEVEL, ItemComparison, ModelDifference
-from shiftbench.scoring.comparing.shape import p_text
+from shiftbench.scoring.comparing.item_scores import ItemComparison, ModelDifference
+from shiftbench.scoring.comparing.shape import LEVEL, p_text
 from shiftbench.scoring.reports.cells import scroll_box
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.frame.site import report_file

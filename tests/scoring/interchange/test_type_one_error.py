@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from tqdm import tqdm
 
-from shiftbench.scoring.comparing.item_scores import LEVEL, ItemComparison, ModelDifference
+from shiftbench.scoring.comparing.item_scores import ItemComparison, ModelDifference
+from shiftbench.scoring.comparing.shape import LEVEL
 from shiftbench.scoring.interchange.comparison import Joining, compare_logs, read_logs
 from shiftbench.scoring.interchange.log import EvaluationLog
 from tests.scoring.interchange.logs import lm_eval_choice, write_lm_eval
