@@ -70,6 +70,8 @@ def headline(report: GateReport) -> str:
     if report.undecided:
         parts.append(f"the test cannot tell of {len(report.undecided)} of {counted(len(report.verdicts), 'limit')}")
     decided = f"{report.predictions}: the gate {'passes' if report.passed else 'fails'}"
+    if not report.verdicts:
+        return f"{decided}: no limit was tested, as no domain has enough test texts."
     if not parts:
         return f"{decided}: all {counted(len(report.verdicts), 'limit')} shown to be kept."
     strict = ", and --strict asks it to" if report.strict and report.undecided else ""

@@ -204,8 +204,8 @@ class GateReport(pydantic.BaseModel):
 
     @property
     def passed(self) -> bool:
-        """Return whether the gate passes: no limit is broken and, if it is strict, every limit is shown to be kept."""
-        return not self.broken and not (self.strict and self.undecided)
+        """Return whether the gate passes: no limit is broken and, if strict, all are tested and kept, one at least."""
+        return not self.broken and not (self.strict and (self.undecided or not self.verdicts))
 
 
 def refuse_limits(limits: Limits) -> None:

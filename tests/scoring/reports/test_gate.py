@@ -38,3 +38,6 @@ def test_the_decision_comes_first() -> None:
     assert "Not tested on few: fewer than 5 effective groups (score)." in text
     assert headline(report(tests=TESTS[1:])).endswith("the gate passes: the test cannot tell of 2 of 2 limits.")
     assert headline(report(tests=TESTS[1:], strict=True)).endswith("of 2 limits, and --strict asks it to.")
+    nothing = "no limit was tested, as no domain has enough test texts."
+    assert headline(report(tests=[])).endswith(f"the gate passes: {nothing}")
+    assert headline(report(tests=[], strict=True)).endswith(f"the gate fails: {nothing}")
