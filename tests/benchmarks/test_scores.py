@@ -42,7 +42,7 @@ def test_yardsticks_start_from_joined_rows(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(bench, "_cells", cells)
     monkeypatch.setattr(bench, "_seconds_of", seconds_of)
     names = [timing.name for timing in bench._scoring(folder, path)]
-    assert len(names) == 5
+    assert len(names) == 4
 
 
 @pytest.mark.long
