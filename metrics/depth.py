@@ -17,6 +17,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shiftbench.metrics.precision import effective_groups, satterthwaite, student
+
 Floats = NDArray[np.float64]
 
 _BLOCK_ROWS = 512
@@ -121,10 +123,9 @@ def effective_size(weights: ArrayLike) -> float:
     2.0
     """
     values = _finite("weights", weights)
-    squares = float((values**2).sum())
-    if squares <= 0:
+    if not values.any():
         raise ValueError("the effective size is undefined when all weights are 0")
-    return float(values.sum()) ** 2 / squares
+    return float(effective_groups(values))
 
 
 def weighted_score(scores: ArrayLike, weights: ArrayLike) -> Floats:
@@ -397,7 +398,7 @@ def depth_slope(scores: ArrayLike, depth: ArrayLike, groups: NDArray[np.int64]) 
     slopes = right @ steps / deep.size
     left = right - right.mean(axis=1, keepdims=True) - slopes[:, None] * steps
     influences = np.stack([np.bincount(groups, weights=row) for row in left * steps]) / deep.size
-    return DepthSlope(slopes, influences, float(sizes.sum() ** 2 / (sizes**2).sum()))
+    return DepthSlope(slopes, influences, effective_size(sizes))
 
 
 def mean_slope(
@@ -422,14 +423,11 @@ def mean_slope(
     smallest = min(fitted.effective_groups for shifts in targets for fitted, _ in shifts)
     if smallest < min_groups:
         return SlopeEstimate(float(mean), float("nan"), float("nan"))
-    variances, per_df = [], []
+    variances, dfs = [], []
     for shifts in filter(None, targets):
         influence = np.sum([fitted.influences[list(runs)].mean(axis=0) for fitted, runs in shifts], axis=0) / n_shifts
         groups = shifts[0][0].effective_groups
         variances.append(float((influence**2).sum()) * groups / (groups - 1))
-        per_df.append(variances[-1] ** 2 / (groups - 1))
-    from scipy.special import stdtrit
-
-    df = sum(variances) ** 2 / sum(per_df) if sum(per_df) > 0 else np.inf  # Satterthwaite's
-    reach = float(stdtrit(df, 0.975)) * float(np.sqrt(sum(variances)))
+        dfs.append(groups - 1)
+    reach = float(student(satterthwaite(variances, dfs))) * float(np.sqrt(sum(variances)))
     return SlopeEstimate(float(mean), float(mean - reach), float(mean + reach))

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shiftbench.metrics.precision import MIN_GROUPS, student, wilson_limits
+from shiftbench.metrics.precision import MIN_GROUPS, effective_groups, student, wilson_limits
 
 Floats = NDArray[np.float64]
 
@@ -289,7 +289,7 @@ def _interval(
     if n_groups < MIN_GROUPS:
         return float("nan"), float("nan")
     of_groups = np.bincount(groups, weights=weight)
-    effective = float(of_groups.sum() ** 2 / (of_groups @ of_groups))
+    effective = float(effective_groups(of_groups))
     n = value * (1 - value) / variance if variance > 0 and 0 < value < 1 else effective
     low, high = wilson_limits(value, student(effective - 1, level) ** 2 / n)
     return float(low), float(high)

@@ -13,18 +13,18 @@ import numpy as np
 import pydantic
 from numpy.typing import NDArray
 
-from shiftbench.metrics.precision import MIN_GROUPS, effective_groups, effective_n, group_influences, sum_by_group
+from shiftbench.metrics.precision import effective_groups, effective_n, group_influences, sum_by_group
 from shiftbench.metrics.ranking import holm, rank_intervals
 from shiftbench.scoring.comparing.shape import LEVEL, NOTHING_DRAWN
 from shiftbench.scoring.scores.figures import (
     Figure,
     Part,
-    Reason,
     Score,
     detectable_drop,
     difference,
     estimate,
     none_if_nan,
+    refusal,
     single,
 )
 from shiftbench.scoring.scores.shape import Estimate, Record
@@ -181,8 +181,8 @@ def _scores(items: ItemScores, number: int, part: NDArray[np.bool_]) -> list[Sco
     """Score each model on some of the items, with the precision of its mean over their clusters."""
     scores, groups = items.scores[:, part], np.unique(items.clusters[part], return_inverse=True)[1]
     size, means = float(effective_groups(np.bincount(groups))), scores.mean(axis=1)
-    if size < MIN_GROUPS:
-        return [Score(float(mean), groups=size, no_interval=Reason.FEW_GROUPS) for mean in means]
+    if reason := refusal(size):
+        return [Score(float(mean), groups=size, no_interval=reason) for mean in means]
     moved = (scores - means[:, None]) / groups.size
     influences, right = group_influences(moved, groups), sum_by_group(scores / groups.size, groups)
     n = np.full(means.shape, np.inf)

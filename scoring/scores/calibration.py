@@ -33,7 +33,6 @@ from shiftbench.metrics.calibration import (
 )
 from shiftbench.metrics.precision import (
     KNOWN_GROUPS,
-    MIN_GROUPS,
     effective_groups,
     effective_n,
     group_influences,
@@ -51,6 +50,7 @@ from shiftbench.scoring.scores.figures import (
     estimate,
     estimates,
     mean,
+    refusal,
     single,
     weighted_sum,
 )
@@ -321,9 +321,7 @@ class _TestSet:
     @property
     def no_interval(self) -> Reason | None:
         """Return why figures that errors decide have no interval."""
-        if self.n_groups < MIN_GROUPS:
-            return Reason.FEW_GROUPS
-        return None if self.is_known else Reason.FEW_ERRORS
+        return refusal(self.n_groups) or (None if self.is_known else Reason.FEW_ERRORS)
 
     def mean(self, texts: Floats, holding: float) -> Score:
         """Average a quantity of texts in [0, 1].
@@ -370,8 +368,7 @@ class _TestSet:
             return Score(value)
         influences = group_influences(texts, self.groups)
         n = float(effective_n(value, (influences**2).sum(), (texts**2).sum(), size, holding))
-        reason = Reason.FEW_GROUPS if self.n_groups < MIN_GROUPS else None
-        return Score(value, n, df, self.name, influences, groups=self.n_groups, no_interval=reason)
+        return Score(value, n, df, self.name, influences, groups=self.n_groups, no_interval=refusal(self.n_groups))
 
 
 def target_confidence(target: TargetRuns, given: pl.Series, info: TaskInfo, full_gold: pl.Series) -> TargetConfidence:

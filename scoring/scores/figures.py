@@ -16,6 +16,7 @@ import numpy as np
 
 from shiftbench.metrics.power import Variance, minimum_detectable
 from shiftbench.metrics.precision import (
+    MIN_GROUPS,
     MIN_RUNS,
     Floats,
     effective_groups,
@@ -47,6 +48,18 @@ class Reason(StrEnum):
     RARE_CLASS = "a class has fewer than 5 effective gold groups"
     FEW_ERRORS = "fewer than 5 groups hold an error, or a right answer"
     NO_LOGARITHM = "a score of 0 or 1 has no logarithm or logit"
+
+
+def refusal(groups: float, class_groups: Sequence[float] = ()) -> Reason | None:
+    """Return why a test set allows no interval; None where it does.
+
+    Args:
+        groups: its effective number of groups.
+        class_groups: of each class's gold; a single class (spans, say) counts as groups do.
+    """
+    if groups < MIN_GROUPS or (len(class_groups) == 1 and class_groups[0] < MIN_GROUPS):
+        return Reason.FEW_GROUPS
+    return Reason.RARE_CLASS if len(class_groups) and min(class_groups) < MIN_GROUPS else None
 
 
 class Runs(NamedTuple):
@@ -163,7 +176,7 @@ class Figure:
     def no_interval(self) -> Reason | None:
         """Return why there is no interval; None where there is one, or no value."""
         reason = next((part.score.no_interval for part in self.parts if part.score.no_interval), None)
-        if reason is None and self.parts and not self.is_known and any(part.scale for part in self.parts):
+        if reason is None and not self.is_known and self._is_scaled:
             return Reason.NO_LOGARITHM
         return reason
 
@@ -183,6 +196,17 @@ class Figure:
         )
 
     @cached_property
+    def _is_scaled(self) -> bool:
+        return any(part.scale for part in self.parts)
+
+    @cached_property
+    def _scaled_values(self) -> Floats:
+        """Return the scores on their scales, shape (k,)."""
+        if not self._is_scaled:
+            return self._terms.values
+        return np.array([_scaled(part.scale, part.score.value) for part in self.parts])
+
+    @cached_property
     def _joint(self) -> Floats:
         """Return the correlation of the scores over test texts, shape (k, k)."""
         scores = [part.score for part in self.parts]
@@ -197,7 +221,7 @@ class Figure:
             rows = np.array([each == test_set for each in test_sets])
             weights = self._terms.weights[rows]
             above = float(weights[weights > 0].sum())
-            if above <= 0 or abs(weights.sum()) > 1e-9 or any(part.scale for part in self.parts):
+            if above <= 0 or abs(weights.sum()) > 1e-9 or self._is_scaled:
                 continue
             scores = [part.score for part, row in zip(self.parts, rows, strict=True) if row]
             if any(not score.right.size for score in scores):
@@ -220,9 +244,8 @@ class Figure:
         """Return the variance that each test set adds, and its degrees of freedom."""
         terms = self._terms
         low, high = self._limits_of_scores(_USUAL)
-        if not np.isfinite(low).all():  # a scale without a value below chance: the upper side counts for both
-            values = np.array([_scaled(part.scale, part.score.value) for part in self.parts])
-            low = np.where(np.isfinite(low), low, 2 * values - high)
+        # A scale without a value below chance: the upper side counts for both.
+        low = np.where(np.isfinite(low), low, 2 * self._scaled_values - high)
         spread = terms.weights * (high - low) / (2 * _USUAL)
         test_sets = [part.score.test_set for part in self.parts]
         variances, dfs = [], []
@@ -271,17 +294,14 @@ class Figure:
         for row, part in enumerate(self.parts):
             if part.score.limits:
                 low[row], high[row] = part.score.limits(quantile)
-        if any(part.scale for part in self.parts):
+        if self._is_scaled:
             low = np.array([_scaled(part.scale, end) for part, end in zip(self.parts, low, strict=True)])
             high = np.array([_scaled(part.scale, end) for part, end in zip(self.parts, high, strict=True)])
         return low, high
 
     def _reach(self, quantile: float) -> tuple[float, float]:
         """Return how far the limits lie below and above the figure over test texts."""
-        terms = self._terms
-        values = terms.values
-        if any(part.scale for part in self.parts):
-            values = np.array([_scaled(part.scale, part.score.value) for part in self.parts])
+        terms, values = self._terms, self._scaled_values
         low, high = self._limits_of_scores(quantile)
         down, up = terms.weights * (values - low), terms.weights * (high - values)
         rises = terms.weights > 0
@@ -309,7 +329,7 @@ class Figure:
         """
         down, up = self._reach(float(student(self.df, level)))
         if recipes:
-            quantile = float(student(self._total_df, level))
+            quantile = float(student(self.total_df, level))
             down, up = (
                 max(way, float(np.hypot(wide, quantile * np.sqrt(self._run_variance))))
                 for way, wide in zip((down, up), self._reach(quantile), strict=True)
@@ -323,7 +343,8 @@ class Figure:
         return self.training.variance
 
     @cached_property
-    def _total_df(self) -> float:
+    def total_df(self) -> float:
+        """Return Satterthwaite's degrees of freedom over test sets and training runs; ``training`` must be there."""
         assert self.training is not None
         variances, dfs = self._variances
         return float(satterthwaite([*variances, self.training.variance], [*dfs, self.training.df]))
@@ -338,7 +359,7 @@ class Figure:
         side = 0 if apart > 0 else 1
         beyond = self._tail(side, abs(apart), self.df, 0.0)
         if recipes:
-            beyond = max(beyond, self._tail(side, abs(apart), self._total_df, self._run_variance))
+            beyond = max(beyond, self._tail(side, abs(apart), self.total_df, self._run_variance))
         return beyond if apart > 0 else 1 - beyond
 
     def _tail(self, side: int, apart: float, df: float, training: float) -> float:

@@ -26,7 +26,6 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.depth import effective_size
 from shiftbench.metrics.power import LEVEL, POWER, Answers, Floats, expected_design_effect, groups_with
 from shiftbench.metrics.precision import (
-    MIN_GROUPS,
     MIN_RUNS,
     class_df,
     class_size,
@@ -35,7 +34,7 @@ from shiftbench.metrics.precision import (
     satterthwaite,
     student,
 )
-from shiftbench.scoring.scores.figures import DROP, Figure, Part, Reason, Score, Training
+from shiftbench.scoring.scores.figures import DROP, Figure, Part, Reason, Score, Training, refusal
 from shiftbench.scoring.scores.outcomes import TargetRuns, target_runs
 from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice
@@ -88,9 +87,7 @@ class TestSet:
     @cached_property
     def no_interval(self) -> Reason | None:
         """Return why scores on it have no interval."""
-        if self.groups < MIN_GROUPS:
-            return Reason.FEW_GROUPS
-        return Reason.RARE_CLASS if min(self.class_groups) < MIN_GROUPS else None
+        return refusal(self.groups, self.class_groups)
 
     @cached_property
     def true_design_effect(self) -> float:
@@ -301,10 +298,6 @@ class _Study(Figure):
     @property
     def training(self) -> Training | None:
         return self.assumed
-
-    @property
-    def total_df(self) -> float:
-        return self._total_df
 
 
 OVER_TEXTS = ("accuracy", "exact_match", "token_f1")

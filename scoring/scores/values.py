@@ -13,7 +13,6 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.depth import LAMBDAS, DepthSlope, depth_slope, depth_weights, effective_size, least_deep
 from shiftbench.metrics.ledger import FlipLedger, flip_counts, flip_ledger
 from shiftbench.metrics.precision import (
-    MIN_GROUPS,
     class_df,
     class_size,
     effective_groups,
@@ -21,7 +20,7 @@ from shiftbench.metrics.precision import (
     group_influences,
     sum_by_group,
 )
-from shiftbench.scoring.scores.figures import UNKNOWN, Figure, Reason, Runs, Score, single
+from shiftbench.scoring.scores.figures import UNKNOWN, Figure, Runs, Score, refusal, single
 from shiftbench.scoring.scores.outcomes import Outcomes, TargetRuns, target_runs
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import source_parts
@@ -143,7 +142,11 @@ class TaskValues:
     def run_influences(self, cell: Cell) -> Floats:
         """Return what each group moves the primary score of each run by, shape (n_groups, n_runs)."""
         target = self.targets[cell[1]]
-        (score,) = sampled_scores(target, target.of_source(cell[0]), self.info.metric)
+        runs = target.of_source(cell[0])
+        if runs == self.runs_of(cell):
+            ((_, score, _),) = self.figure(self.info.metric, cell).parts
+        else:
+            (score,) = sampled_scores(target, runs, self.info.metric)
         assert score.runs is not None
         return score.runs.influences
 
@@ -235,11 +238,7 @@ class _TestSet:
         groups = float(effective_groups(sum_by_group(weights, self.groups)))
         by_class = effective_groups(sum_by_group(weights * self.gold, self.groups))
         runs, moved = Runs(recipe, seeds, values, influences), influences.mean(axis=1)
-        reason = None
-        if groups < MIN_GROUPS:
-            reason = Reason.FEW_GROUPS
-        elif by_class.min() < MIN_GROUPS:
-            reason = Reason.RARE_CLASS if by_class.size > 1 else Reason.FEW_GROUPS
+        reason = refusal(groups, by_class.tolist())
         if reason:
             return Score(value, 1.0, 1.0, name, moved, right, groups, reason, runs)
         score, variance = min(max(value, 0.0), 1.0), float((moved**2).sum())
