@@ -17,17 +17,65 @@ _Line = Annotated[str, pydantic.StringConstraints(pattern=r"^\S(.*\S)?$")]
 """Text of one line, not empty, without blanks at its ends."""
 
 
+_Place = Annotated[str, pydantic.StringConstraints(pattern=r"^[\w.-]+(/[\w. -]+)+$")]
+"""A file below RAW, the folder of upstream files, such as ``snli/snli_1.0/snli_1.0_train.jsonl``."""
+
+
+class Download(pydantic.BaseModel):
+    """What one request brings: a file that is kept as it is, or an archive of which members are kept.
+
+    Of several that bring the same place, the first that succeeds counts.
+
+    Attributes:
+        urls: addresses of the same bytes, tried in order: ``https://...``, or a file of a dataset repository on the
+            Hugging Face Hub, ``hub:<repository>@<revision>/<path>`` (without a revision: today's, which is recorded).
+        size: bytes; None where nobody has measured it.
+        sha256: of the bytes; None where nobody has measured it.
+        place: where the file is kept; None for an archive.
+        members: of an archive (zip, tar, tar.gz), the member that is kept at each place.
+        rows_as: name of the release's own form that the rows of a Parquet file are written in; None as they are.
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    urls: Annotated[tuple[_Line, ...], pydantic.Field(min_length=1)]
+    size: pydantic.PositiveInt | None = None
+    sha256: Annotated[str, pydantic.StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
+    place: _Place | None = None
+    members: dict[_Place, _Line] = {}
+    rows_as: _Line | None = None
+
+    @pydantic.model_validator(mode="after")
+    def _brings_one_or_many(self) -> "Download":
+        if (self.place is None) == (not self.members):
+            raise ValueError("give either 'place', where the file is kept, or 'members' of an archive")
+        return self
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Return the places below RAW that it fills."""
+        return tuple(self.members) if self.place is None else (self.place,)
+
+
 class SourceTable(pydantic.BaseModel):
-    """A table of ``sources.toml``: where a release comes from, on what terms, and how to fetch it by hand.
+    """A table of ``sources.toml``: where a release comes from, on what terms, and how to fetch it.
 
     Attributes:
         title: what people call it, with its version.
         url: where it is published.
         revision: the commit, version or year that the specs were written for.
         licence: the terms of its texts, in words.
+        spdx: the SPDX identifier of these terms; None where there is none.
+        licence_url: where the terms can be read; None where none are stated.
         open_licence: its rows may be published again; those of other sources are rebuilt by each user.
         cite: keys in ``citations.bib``.
         instructions: how to get the files and where to put them, as part of a sentence.
+        terms: what somebody who downloads it agrees to, in one or two sentences; None where nothing is asked of them
+            beyond an open licence.
+        harm: what in its texts may hurt a reader; empty where nothing is known.
+        personal_data: which data of persons its texts hold; empty where nothing is known.
+        annotators: who gave the labels, where that is known.
+        downloads: what ``data fetch`` requests; empty where a person must ask for the files or sign for them.
         recorded_from: where the row counts and checksums in ``upstream.json`` are from; None where none is recorded.
     """
 
@@ -41,6 +89,13 @@ class SourceTable(pydantic.BaseModel):
     cite: Annotated[tuple[_Line, ...], pydantic.Field(min_length=1)]
     instructions: _Line
     recorded_from: _Line | None = None
+    spdx: _Line | None = None
+    licence_url: _Line | None = None
+    terms: _Line | None = None
+    harm: str = ""
+    personal_data: str = ""
+    annotators: _Line | None = None
+    downloads: tuple[Download, ...] = ()
 
 
 class SourceSpec(SourceTable):
