@@ -79,10 +79,16 @@ def declare(monkeypatch: pytest.MonkeyPatch, **tables: str) -> dict[str, SourceS
     return found
 
 
-def one_file(url: str, slug: str = "letters", name: str = "post.csv", more: str = "", n_urls: int = 1) -> str:
-    """Return a download of one file in TOML; ``{url}/a``, ``{url}/b`` ... where there are several addresses."""
-    urls = ", ".join(f'"{url}"' for url in (url.split() if n_urls else ()))
-    return f'[[{slug}.downloads]]\nurls = [{urls}]\nplace = "{slug}/{name}"\n{more}\n'
+def download(*urls: str, place: str = "letters/post.csv", more: str = "") -> str:
+    """Return a download of one file, in TOML."""
+    return f'[[{place.split("/", maxsplit=1)[0]}.downloads]]\nurls = {list(urls)}\nplace = "{place}"\n{more}\n'
+
+
+def archive(url: str, members: dict[str, str], more: str = "") -> str:
+    """Return a download of an archive, in TOML; ``members`` by place."""
+    kept = ", ".join(f'"{place}" = "{member}"' for place, member in members.items())
+    slug = next(iter(members)).split("/")[0]
+    return f'[[{slug}.downloads]]\nurls = ["{url}"]\nmembers = {{ {kept} }}\n{more}\n'
 
 
 def whole_files(raw: Path) -> dict[str, bytes]:

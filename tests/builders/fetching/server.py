@@ -29,7 +29,7 @@ class Answer:
 
 @dataclass
 class Served:
-    """A file. ``faults`` are answers to the first requests; ``ranges``: parts can be asked for; ``rate``: bytes a second.
+    """A file. ``faults`` answer the first requests; ``ranges``: parts can be asked for; ``rate``: bytes a second.
 
     ``validators``: the headers that tell it from others; None for a strong ETag. ``length``: its size is sent; without
     it the body ends with the connection, or comes in chunks.
