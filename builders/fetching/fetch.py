@@ -202,7 +202,7 @@ def _choose(
     chosen: dict[int, list[str]] = {}
     left: list[str] = []
     for place in places:
-        number = next((n for n, download in enumerate(downloads) if _find_form(download, place)), None)
+        number = next((n for n, download in enumerate(downloads) if find_form(download, place)), None)
         if number is None:
             left.append(place)
         else:
@@ -210,7 +210,7 @@ def _choose(
     return [Request(source, downloads[number], tuple(chosen[number])) for number in chosen], tuple(left)
 
 
-def _find_form(download: Download, place: str) -> str | None:
+def find_form(download: Download, place: str) -> str | None:
     """Return the place that a download fills in the stead of one that a spec names: itself, or gzipped, or zipped."""
     forms = (place, f"{place}.gz", f"{place}.zip", str(PurePosixPath(place).with_suffix(".zip")))
     return next((form for form in forms if form in download.places), None)
@@ -319,7 +319,7 @@ class _Run:
 def _stage(request: Request, outs: Sequence[Path], staged: Path) -> dict[str, Path]:
     """Make what a request is for out of the files that came: by place, in the form that the download has there."""
     download = request.download
-    forms = [str(_find_form(download, place)) for place in request.places]
+    forms = [str(find_form(download, place)) for place in request.places]
     if download.rows_as is None and len(outs) != 1:
         raise RefusedError(f"{len(outs)} files where one is expected")
     if download.place is not None and download.rows_as is None:

@@ -224,9 +224,13 @@ def test_a_full_disk_is_no_fault_of_the_server(
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return super().write(data[:room])
 
+    usual: Any = Path.open
+
+    def opened(path: Path, mode: str = "r", *more: Any, **named: Any) -> Any:
+        return FullDisk(path, mode) if mode == "ab" else usual(path, mode, *more, **named)
+
     with monkeypatch.context() as patch:
-        usual: Any = Path.open
-        patch.setattr(Path, "open", lambda p, m="r", *a, **k: FullDisk(p, m) if m == "ab" else usual(p, m, *a, **k))
+        patch.setattr(Path, "open", opened)
         with pytest.raises(OSError, match="No space left"):
             fetch_file(client, release.url + PATH, out)
     assert out.with_name("post.csv.part").read_bytes() == BODY[:100_000]
