@@ -234,3 +234,9 @@ def test_lists_in_cells_of_a_csv_are_lists(write: Callable[[list[str]], str], tm
     predicted = [json.loads(row) if write is json.dumps else eval(row) for row in frame["tags"]]
     found = sb.check([" ".join(row) for row in predicted], tmp_path / "tags.csv", id="id", kind="tags")
     assert [each.score.value for each in found.found.domains] == [1.0, 1.0]
+
+
+def test_a_notebook_shows_a_refusal_in_one_line(rows: pl.DataFrame) -> None:
+    with pytest.raises(sb.InvalidInput) as refused:
+        sb.gate(["good"] * len(rows), rows, **COLUMNS)
+    assert refused.value._render_traceback_() == [f"InvalidInput: {refused.value}"]  # as IPython asks for it
