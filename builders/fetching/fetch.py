@@ -301,6 +301,9 @@ class _Run:
                 known = [file.revision for file in read_records(self.raw, source.slug).values() if file.revision]
                 address, revision, files, headers = find_on_hub(address, [*known, *self.revisions], self.api)
                 self.revisions.append(revision)
+            if len(files) == 1:  # what is recorded is of its bytes
+                (file,) = files
+                files = [file._replace(size=download.size or file.size, sha256=download.sha256 or file.sha256)]
         outs = [folder / f"{number}-{PurePosixPath(file.name).name}" for number, file in enumerate(files)]
         if len(files) == 1 and download.place is not None and download.rows_as is None:
             outs = [folder / PurePosixPath(download.place).name]  # its ending says what it must be
