@@ -73,8 +73,8 @@ class SourceTable(pydantic.BaseModel):
         instructions: how to get the files and where to put them, as part of a sentence.
         terms: what somebody who downloads it agrees to, in one or two sentences; None where nothing is asked of them
             beyond an open licence.
-        harm: what in its texts may hurt a reader more than news, encyclopedias and reviews do; ``none`` where nothing is
-            known.
+        harm: what in its texts may hurt a reader more than news, encyclopedias and reviews do; ``none`` where
+            nothing is known.
         personal_data: which data of persons its texts hold; ``none`` where nothing is known.
         annotators: who gave the labels, where that is known.
         downloads: what ``data fetch`` requests; empty where a person must ask for the files or sign for them.
