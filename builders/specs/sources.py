@@ -106,7 +106,7 @@ class SourceSpec(SourceTable):
     slug: str
 
     def __hash__(self) -> int:
-        """Return a hash of the slug, which no two sources share."""
+        """Hash the slug alone: downloads hold tables."""
         return hash(self.slug)
 
     @property
