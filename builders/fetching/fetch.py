@@ -282,6 +282,7 @@ class _Run:
                     fetched = self._bring_from(address, request, folder)
                 except RefusedError as error:
                     refusals.append(f"{address}: {error}")
+                    cause = cause or error.__cause__
                 except InvalidInput as error:
                     refusals += map(str, error.problems)
                     cause = cause or error.__cause__
