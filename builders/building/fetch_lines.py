@@ -1,0 +1,122 @@
+"""What ``data fetch`` prints: what it will download and on what terms, and what a person must get."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from shiftbench.builders.building.availability import check_command, find_readers, licence_word
+from shiftbench.builders.fetching.fetch import ALL, Plan, Request
+from shiftbench.builders.specs.sources import SourceSpec
+from shiftbench.builders.specs.spec import TaskSpec
+from shiftbench.validation.report import Problem, counted, format_size
+
+
+def plan_lines(plan: Plan, raw: Path, accepted: Collection[str]) -> Iterator[RenderableType]:
+    """List what will be downloaded, a source each, and the terms of those that have some.
+
+    Args:
+        plan: what is missing.
+        raw: the folder that it goes to.
+        accepted: sources whose terms are accepted, or ``all``.
+    """
+    if not plan.requests:
+        yield "nothing to download"
+        return
+    asks = refused_terms(plan, accepted)
+    yield f"to download into {raw}: {_format_sum([each for each in plan.requests if each.source not in asks])}"
+    table = Table(box=None, padding=(0, 2, 0, 2))
+    for column in ("source", "files", "size", "licence", "terms"):
+        table.add_column(column, justify="right" if column in ("files", "size") else "left")
+    for source in dict.fromkeys(request.source for request in plan.requests):
+        requests = [request for request in plan.requests if request.source == source]
+        accepting = ("not accepted" if source in asks else "accepted") if source.terms else ""
+        files, size = str(sum(len(each.places) for each in requests)), _format_size(requests)
+        table.add_row(source.slug, files, size, licence_word(source), accepting)
+    yield table
+    for source in plan.terms:
+        yield f"terms of {source.slug} ({source.title}): {source.terms} {source.licence_url or source.url}"
+    if asks:
+        options = " ".join(f"--accept-terms {source.slug}" for source in asks)
+        yield f"left out, as their terms are not accepted; if you do accept them, add: {options}"
+
+
+def refused_terms(plan: Plan, accepted: Collection[str]) -> list[SourceSpec]:
+    """List the sources of a plan whose terms nobody has accepted, now or before."""
+    return [source for source in plan.terms if not {ALL, source.slug} & set(accepted)]
+
+
+def outcome_lines(plan: Plan, left: Plan, failed: Iterable[Problem]) -> Iterator[str]:
+    """List what failed, and count what came.
+
+    Args:
+        plan: what was missing before.
+        left: what is missing now.
+        failed: why.
+    """
+    yield from (f"error: {problem}" for problem in failed)
+    if came := _places(plan) - _places(left):
+        yield f"fetched {counted(len(came), 'file')}"
+
+
+def plan_json(plan: Plan, left: Plan, failed: Iterable[Problem]) -> dict[str, Any]:
+    """Return for a program what was asked for, what is left, and what a person must get."""
+    lacking = _places(left)
+    requests = [
+        {
+            "source": request.source.slug,
+            "files": request.places,
+            "size": request.download.size,
+            "addresses": request.download.urls,
+            "licence": licence_word(request.source),
+            "terms": request.source.terms,
+            "is_there": not lacking & set(request.places),
+        }
+        for request in plan.requests
+    ]
+    by_hand = [
+        {"source": source.slug, "files": places, "address": source.url, "instructions": source.instructions}
+        for source, places in ((each.source, each.places) for each in left.by_hand)
+    ]
+    return {"requests": requests, "by_hand": by_hand, "problems": [str(problem) for problem in failed]}
+
+
+def hand_lines(plan: Plan, specs: Sequence[TaskSpec], raws: Sequence[Path]) -> Iterator[str]:
+    """List what a person must get, numbered: the address, what to do there, where files go, how to check them.
+
+    Args:
+        plan: what is missing.
+        specs: the tasks that it is for.
+        raws: folders of upstream files; the first gets what is missing.
+    """
+    if plan.by_hand:
+        n_files = sum(len(each.places) for each in plan.by_hand)
+        yield f"{counted(n_files, 'file')} of {counted(len(plan.by_hand), 'source')} must be got by a person:"
+    readers = find_readers(specs)
+    for number, (source, places) in enumerate(((each.source, each.places) for each in plan.by_hand), start=1):
+        yield f"{number}. {source.title}"
+        yield f"   address: {source.url}"
+        yield f"   do: {source.instructions.replace('RAW/', f'{raws[0]}/')}"
+        yield f"   files: {', '.join(places[:3])}{f' and {len(places) - 3} more' if len(places) > 3 else ''}"
+        yield f"   check: {check_command(readers[places[0]].tasks[0], raws)}"
+
+
+def _places(plan: Plan) -> set[str]:
+    return {place for request in plan.requests for place in request.places}
+
+
+def _format_sum(requests: Sequence[Request]) -> str:
+    n_files = sum(len(request.places) for request in requests)
+    n_sources = len({request.source.slug for request in requests})
+    return f"{counted(n_files, 'file')} of {counted(n_sources, 'source')}, {_format_size(requests)}"
+
+
+def _format_size(requests: Sequence[Request]) -> str:
+    """Format the bytes of downloads; those of unknown size are counted."""
+    sizes = [request.download.size for request in requests]
+    known, n_unknown = format_size(sum(filter(None, sizes))), sizes.count(None)
+    if n_unknown == len(sizes):
+        return "unmeasured"
+    return known + (f" and {counted(n_unknown, 'unmeasured download')}" if n_unknown else "")
