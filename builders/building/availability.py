@@ -1,7 +1,7 @@
 """What somebody who wants upstream files must know of each: is it there, how large, on what terms, what brings it."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -10,10 +10,11 @@ from rich.table import Table
 
 from shiftbench.builders.building.build import BENCHMARKS, choose_tasks
 from shiftbench.builders.building.check import CheckedFile, check_files
-from shiftbench.builders.fetching.fetch import plan_fetch
+from shiftbench.builders.fetching.fetch import find_form
+from shiftbench.builders.fetching.records import accepts_terms
 from shiftbench.builders.specs.sources import Download, SourceSpec
 from shiftbench.builders.specs.spec import TaskSpec
-from shiftbench.validation.report import format_size
+from shiftbench.validation.report import counted, format_size
 
 Way = Literal["automatic", "terms", "by hand"]
 """``data fetch`` brings it; it does once terms are accepted; a person must ask, sign or click."""
@@ -24,9 +25,10 @@ STATUSES = (*_PRESENT.values(), *(f"missing: {way}" for way in WAYS))
 
 
 class Readers(NamedTuple):
-    """The source of a file, and the ids of the tasks that read it, one for each time."""
+    """The source of a file, whether it holds the release in part alone, and the ids of the tasks that read it."""
 
     source: SourceSpec
+    partial: bool
     tasks: list[str]
 
 
@@ -36,6 +38,7 @@ class Available(NamedTuple):
     Attributes:
         checked: the file beside its records.
         source: the release that it is of.
+        partial: it holds rows of a release whose whole files are other ones; nobody needs it beside these.
         benchmarks: those that read it.
         way: how it is had.
         download: what brings it; None where nothing does by itself.
@@ -44,6 +47,7 @@ class Available(NamedTuple):
 
     checked: CheckedFile
     source: SourceSpec
+    partial: bool
     benchmarks: tuple[str, ...]
     way: Way
     download: Download | None
@@ -89,18 +93,15 @@ def available_files(benchmark: str | None, task: str | None, raws: Sequence[Path
     """
     specs = choose_tasks(benchmark, task)
     readers = find_readers(specs)
-    everything, missing = plan_fetch(specs, ()), plan_fetch(specs, raws)
-    downloads = {place: request.download for request in everything.requests for place in request.places}
-    unaccepted = {source.slug for source in missing.terms}
     found = []
     for checked in check_files(specs, raws):
-        source, tasks = readers[checked.path]
-        download = downloads.get(checked.path)
+        source, partial, tasks = readers[checked.path]
+        download = next((each for each in source.downloads if find_form(each, checked.path)), None)
         way: Way = "by hand" if download is None else "terms" if source.terms else "automatic"
         benchmarks = tuple(dict.fromkeys(name.partition("/")[0] for name in tasks))
-        of = [source.slug] if source.slug in unaccepted else []
+        of = [] if accepts_terms(raws, source) else [source.slug]
         brings = source.url if download is None else fetch_command(tasks[0], raws, of)
-        found.append(Available(checked, source, benchmarks, way, download, brings))
+        found.append(Available(checked, source, partial, benchmarks, way, download, brings))
     return found
 
 
@@ -133,6 +134,15 @@ def licence_word(source: SourceSpec) -> str:
     return next((word for words_of_it, word in words.items() if words_of_it in source.licence), "restricted")
 
 
+def format_sizes(sizes: Iterable[int | None]) -> str:
+    """Format the bytes of downloads together; those of unknown size are counted."""
+    sizes = list(sizes)
+    known, unknown = format_size(sum(filter(None, sizes))), sizes.count(None)
+    if unknown == len(sizes):
+        return "unmeasured" if unknown else ""
+    return known + (f" and {unknown} unmeasured" if unknown else "")
+
+
 def available_lines(files: Sequence[Available]) -> Iterator[RenderableType]:
     """List the files, a line each, below what brings those of a source, and then their sums by benchmark."""
     folders = {file.source.slug: _common_folder(files, file.source) for file in files}
@@ -141,14 +151,16 @@ def available_lines(files: Sequence[Available]) -> Iterator[RenderableType]:
     for slug, folder in folders.items():
         of_source = [file for file in files if file.source.slug == slug]
         for brings in dict.fromkeys(file.brings for file in of_source if not file.is_sound) or [""]:
-            yield f"{folder}  {brings}".rstrip()
+            yield f"{folder or slug}  {brings}".rstrip()
         for file in of_source:
             size = format_size(file.size) if file.size else ""
             yield f"  {names[file.checked.path]:<{longest}}  {file.status:<18} {size:>8}  {licence_word(file.source)}"
             if file.checked.found:
                 yield f"    {file.checked.found}"
     yield ""
-    yield _sums(files)
+    yield _sums([file for file in files if not file.partial])
+    if parts := sum(file.partial for file in files):
+        yield f"and {counted(parts, 'file')} with releases in part, which --partial reads where whole ones are missing"
 
 
 def find_readers(specs: Sequence[TaskSpec]) -> dict[str, Readers]:
@@ -159,15 +171,19 @@ def find_readers(specs: Sequence[TaskSpec]) -> dict[str, Readers]:
             for file in (file for split in domain.files.values() for file in split):
                 for name in (PurePath(file.path).name, *file.beside):
                     place = str(PurePath(file.path).with_name(name))
-                    readers.setdefault(place, Readers(file.source, [])).tasks.append(spec.id)
+                    # In one task a file may stand for the whole release, in another for a part of it.
+                    if place not in readers or (readers[place].partial and not file.partial):
+                        readers[place] = Readers(file.source, file.partial, [])
+                    if readers[place].partial == file.partial:
+                        readers[place].tasks.append(spec.id)
     return readers
 
 
 def _common_folder(files: Sequence[Available], source: SourceSpec) -> str:
-    """Return the folder that holds all files of a source, such as ``anli/anli_v1.0/``."""
+    """Return the folder that holds all files of a source, such as ``anli/anli_v1.0/``; empty where there is none."""
     parents = [PurePath(file.checked.path).parents for file in files if file.source.slug == source.slug]
     shared = next(folder for folder in parents[0] if all(folder in each for each in parents))
-    return f"{shared}/"
+    return f"{shared}/" if shared.name else ""
 
 
 def _sums(files: Sequence[Available]) -> Table:
@@ -180,9 +196,5 @@ def _sums(files: Sequence[Available]) -> Table:
         of = [file for file in files if name in file.benchmarks or name == "all"]
         counts = (sum(file.status == status for file in of) for status in STATUSES)
         downloads = {file.download.urls: file.download.size for file in of if file.is_missing and file.download}
-        n_unknown = sum(size is None for size in downloads.values())
-        size = format_size(sum(filter(None, downloads.values()))) + (
-            f" and {n_unknown} unmeasured" if n_unknown else ""
-        )
-        table.add_row(name, *(f"{n:,}" for n in (len(of), *counts)), size)
+        table.add_row(name, *(f"{n:,}" for n in (len(of), *counts)), format_sizes(downloads.values()))
     return table

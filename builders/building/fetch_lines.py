@@ -1,5 +1,6 @@
 """What ``data fetch`` prints: what it will download and on what terms, and what a person must get."""
 
+import textwrap
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,11 +8,11 @@ from typing import Any
 from rich.console import RenderableType
 from rich.table import Table
 
-from shiftbench.builders.building.availability import check_command, find_readers, licence_word
+from shiftbench.builders.building.availability import check_command, find_readers, format_sizes, licence_word
 from shiftbench.builders.fetching.fetch import ALL, Plan, Request
 from shiftbench.builders.specs.sources import SourceSpec
 from shiftbench.builders.specs.spec import TaskSpec
-from shiftbench.validation.report import Problem, counted, format_size
+from shiftbench.validation.report import Problem, counted
 
 
 def plan_lines(plan: Plan, raw: Path, accepted: Collection[str]) -> Iterator[RenderableType]:
@@ -33,7 +34,7 @@ def plan_lines(plan: Plan, raw: Path, accepted: Collection[str]) -> Iterator[Ren
     for source in dict.fromkeys(request.source for request in plan.requests):
         requests = [request for request in plan.requests if request.source == source]
         accepting = ("not accepted" if source in asks else "accepted") if source.terms else ""
-        files, size = str(sum(len(each.places) for each in requests)), _format_size(requests)
+        files, size = str(sum(len(each.places) for each in requests)), _format_sizes(requests)
         table.add_row(source.slug, files, size, licence_word(source), accepting)
     yield table
     for source in plan.terms:
@@ -98,9 +99,13 @@ def hand_lines(plan: Plan, specs: Sequence[TaskSpec], raws: Sequence[Path]) -> I
     for number, (source, places) in enumerate(((each.source, each.places) for each in plan.by_hand), start=1):
         yield f"{number}. {source.title}"
         yield f"   address: {source.url}"
-        yield f"   do: {source.instructions.replace('RAW/', f'{raws[0]}/')}"
+        yield _wrap(f"   do: {source.instructions.replace('RAW/', f'{raws[0]}/')}")
         yield f"   files: {', '.join(places[:3])}{f' and {len(places) - 3} more' if len(places) > 3 else ''}"
         yield f"   check: {check_command(readers[places[0]].tasks[0], raws)}"
+
+
+def _wrap(line: str) -> str:
+    return textwrap.fill(line, 100, subsequent_indent="      ", break_long_words=False, break_on_hyphens=False)
 
 
 def _places(plan: Plan) -> set[str]:
@@ -110,13 +115,8 @@ def _places(plan: Plan) -> set[str]:
 def _format_sum(requests: Sequence[Request]) -> str:
     n_files = sum(len(request.places) for request in requests)
     n_sources = len({request.source.slug for request in requests})
-    return f"{counted(n_files, 'file')} of {counted(n_sources, 'source')}, {_format_size(requests)}"
+    return f"{counted(n_files, 'file')} of {counted(n_sources, 'source')}, {_format_sizes(requests)}"
 
 
-def _format_size(requests: Sequence[Request]) -> str:
-    """Format the bytes of downloads; those of unknown size are counted."""
-    sizes = [request.download.size for request in requests]
-    known, n_unknown = format_size(sum(filter(None, sizes))), sizes.count(None)
-    if n_unknown == len(sizes):
-        return "unmeasured"
-    return known + (f" and {counted(n_unknown, 'unmeasured download')}" if n_unknown else "")
+def _format_sizes(requests: Sequence[Request]) -> str:
+    return format_sizes(request.download.size for request in requests)
