@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ from rich.table import Table
 
 from shiftbench.builders.building.availability import check_command, find_readers, format_sizes, licence_word
 from shiftbench.builders.fetching.fetch import ALL, Plan, Request
-from shiftbench.builders.specs.sources import SourceSpec
 from shiftbench.builders.specs.spec import TaskSpec
 from shiftbench.validation.report import Problem, counted
 
@@ -26,31 +26,30 @@ def plan_lines(plan: Plan, raw: Path, accepted: Collection[str]) -> Iterator[Ren
     if not plan.requests:
         yield "nothing to download"
         return
-    asks = refused_terms(plan, accepted)
-    yield f"to download into {raw}: {_format_sum([each for each in plan.requests if each.source not in asks])}"
+    agreed = leave_out_refused(plan, accepted).requests
+    yield f"to download into {raw}: {_format_sum(agreed)}"
     table = Table(box=None, padding=(0, 2, 0, 2))
     for column in ("source", "files", "size", "licence", "terms"):
         table.add_column(column, justify="right" if column in ("files", "size") else "left")
     for source in dict.fromkeys(request.source for request in plan.requests):
         requests = [request for request in plan.requests if request.source == source]
-        accepting = ("not accepted" if source in asks else "accepted") if source.terms else ""
+        accepting = ("accepted" if requests[0] in agreed else "not accepted") if source.terms else ""
         files, size = str(sum(len(each.places) for each in requests)), _format_sizes(requests)
         table.add_row(source.slug, files, size, licence_word(source), accepting)
     yield table
     for source in plan.terms:
         yield f"terms of {source.slug} ({source.title}): {source.terms} {source.licence_url or source.url}"
-    if asks:
-        options = " ".join(f"--accept-terms {source.slug}" for source in asks)
-        yield f"left out, as their terms are not accepted; if you do accept them, add: {options}"
 
 
-def refused_terms(plan: Plan, accepted: Collection[str]) -> list[SourceSpec]:
-    """List the sources of a plan whose terms nobody has accepted, now or before."""
-    return [source for source in plan.terms if not {ALL, source.slug} & set(accepted)]
+def leave_out_refused(plan: Plan, accepted: Collection[str]) -> Plan:
+    """Return a plan without the sources whose terms nobody has accepted, now or before."""
+    terms = tuple(source for source in plan.terms if {ALL, source.slug} & set(accepted))
+    requests = (each for each in plan.requests if each.source not in plan.terms or each.source in terms)
+    return replace(plan, requests=tuple(requests), terms=terms)
 
 
 def outcome_lines(plan: Plan, left: Plan, failed: Iterable[Problem]) -> Iterator[str]:
-    """List what failed, and count what came.
+    """List what failed, count what came, and say how what has terms comes.
 
     Args:
         plan: what was missing before.
@@ -60,6 +59,9 @@ def outcome_lines(plan: Plan, left: Plan, failed: Iterable[Problem]) -> Iterator
     yield from (f"error: {problem}" for problem in failed)
     if came := _places(plan) - _places(left):
         yield f"fetched {counted(len(came), 'file')}"
+    if left.terms:
+        options = " ".join(f"--accept-terms {source.slug}" for source in left.terms)
+        yield f"left out, as their terms are not accepted; if you do accept them, add: {options}"
 
 
 def plan_json(plan: Plan, left: Plan, failed: Iterable[Problem]) -> dict[str, Any]:

@@ -25,24 +25,25 @@ _ADDRESS = re.compile(r"hub:(?P<repository>[^/@]+/[^/@]+)(@(?P<revision>[^/]+))?
 _CURE = "try again, or fetch the release by hand"
 
 
-class HubFile(NamedTuple):
-    """A file of a repository: its address over HTTP, its bytes, and their checksum where the Hub has one."""
+class RemoteFile(NamedTuple):
+    """A file at an address over HTTP: its bytes and their checksum, where these are known."""
 
     name: str
     url: str
-    size: int
+    size: int | None
     sha256: str | None
 
 
 class HubFiles(NamedTuple):
-    """The files that an address names, at one commit: ``revision`` is ``<repository>@<commit>``.
+    """The files that an address names: the address with the commit, and ``<repository>@<commit>``.
 
     ``headers`` hold the token, if there is one.
     """
 
+    address: str
     revision: str
-    files: tuple[HubFile, ...]
-    headers: Mapping[str, str]
+    files: tuple[RemoteFile, ...]
+    headers: dict[str, str]
 
 
 def is_on_hub(address: str) -> bool:
@@ -60,8 +61,8 @@ def find_on_hub(address: str, known: Sequence[str], api: "HfApi | None" = None) 
         api: the Hub; by default the one of ``HF_ENDPOINT``.
     Raises: InvalidInput when the Hub cannot be reached, or has no such file: then it lists what is there.
     """
-    from huggingface_hub import HfApi, hf_hub_url
-    from huggingface_hub.utils import build_hf_headers
+    from huggingface_hub import HfApi, RepoFile, hf_hub_url
+    from huggingface_hub.utils._headers import build_hf_headers
 
     parts = _ADDRESS.fullmatch(address)
     if parts is None:
@@ -86,11 +87,11 @@ def find_on_hub(address: str, known: Sequence[str], api: "HfApi | None" = None) 
     with reaching_hub(name, _CURE):
         entries = retry(lambda _: api.get_paths_info(name, wanted, revision=commit, repo_type="dataset"))
     files = []
-    for entry in entries:
+    for entry in sorted((each for each in entries if isinstance(each, RepoFile)), key=lambda entry: entry.path):
         url = hf_hub_url(name, entry.path, repo_type="dataset", revision=commit, endpoint=api.endpoint)
-        lfs = getattr(entry, "lfs", None)
-        files.append(HubFile(entry.path, url, entry.size, lfs.sha256 if lfs else None))
-    return HubFiles(f"{name}@{commit}", tuple(files), build_hf_headers(token=api.token))
+        files.append(RemoteFile(entry.path, url, entry.size, entry.lfs.sha256 if entry.lfs else None))
+    at = f"{name}@{commit}"
+    return HubFiles(f"hub:{at}/{pattern}", at, tuple(files), build_hf_headers(token=api.token))
 
 
 Write = Callable[[Sequence[Path], Path], None]

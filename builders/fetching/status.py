@@ -86,7 +86,7 @@ def ask(client: "httpx2.Client", address: str) -> Answer:
             return answer
         with client.stream("GET", address, headers={"Range": "bytes=0-0"}) as response:
             return _read_answer(response)
-    except httpx2.ConnectError as error:
+    except (httpx2.ConnectError, httpx2.UnsupportedProtocol) as error:
         return Answer("gone", found=f"no connection ({first_line(error)})")
     except httpx2.TransportError as error:
         return Answer("no answer", found=first_line(error))

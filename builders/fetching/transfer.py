@@ -1,4 +1,4 @@
-"""One file over HTTP: resumed where a stopped transfer left it, retried, verified, and in its place whole or not at all.
+"""One file over HTTP: resumed where a stopped transfer ended, retried, verified, in its place whole or not at all.
 
 ``pooch`` is not used: it has no resume, no ``Retry-After`` and one address a file, brings ``requests`` beside our
 ``httpx2``, and unpacks archives whole. Nor does ``huggingface_hub`` download: its client begins a stopped file anew.
@@ -27,6 +27,8 @@ TRIES = 5
 """How often an address is asked again that brings nothing."""
 FIRST_WAIT, LONGEST_WAIT, LONGEST_ASKED = 1.0, 30.0, 300.0
 """Seconds before an address is asked again: the first time, at most, and at most where the server asks to wait."""
+PART, NOTES = ".part", ".notes"
+"""Endings of what is not whole yet, and of what identifies its bytes at the server."""
 TIMEOUT = 30.0
 """Seconds without a connection, or without a byte."""
 _WORTH = 1 << 20
@@ -69,11 +71,6 @@ def open_client() -> "httpx2.Client":
     return httpx2.Client(follow_redirects=True, timeout=TIMEOUT, headers=headers)
 
 
-def part_of(out: Path) -> Path:
-    """Return where the bytes of a file lie until it is whole."""
-    return out.with_name(f"{out.name}.part")
-
-
 def n_bytes(path: Path) -> int:
     """Return the size of a file; 0 where there is none."""
     return path.stat().st_size if path.is_file() else 0
@@ -91,7 +88,7 @@ def fetch_file(
 ) -> str:
     """Fetch a file, or the rest of it, into a folder of its own; one that is there is whole, and not asked for again.
 
-    Until it is whole, its bytes lie in ``<out>.part``, and what identifies them at the server in ``<out>.json``. The
+    Until it is whole, its bytes lie in ``<out>.part``, and what identifies them at the server in ``<out>.notes``. The
     rest is asked for alone where the server has the same file still, or the checksum will show that it has.
 
     Args:
@@ -136,11 +133,11 @@ class _Transfer:
 
     @property
     def part(self) -> Path:
-        return part_of(self.out)
+        return self.out.with_name(f"{self.out.name}{PART}")
 
     @property
     def _notes_file(self) -> Path:
-        return self.out.with_name(f"{self.out.name}.json")
+        return self.out.with_name(f"{self.out.name}{NOTES}")
 
     def announce(self, left: int) -> None:
         """Tell how many bytes are still to come, where that is known."""
@@ -221,9 +218,9 @@ class _Transfer:
         start, total = _find_span(response)
         if decode:
             total = None
-        elif total is None and "chunked" not in response.headers.get("Transfer-Encoding", ""):
-            if not (self.size or self.expected_sha256):
-                raise RefusedError("the server does not say how long the file is, so a part could be taken for it")
+        chunked = "chunked" in response.headers.get("Transfer-Encoding", "")
+        if total is None and not (decode or chunked or self.size or self.expected_sha256):
+            raise RefusedError("the server does not say how long the file is, so a part could be taken for it")
         if total is not None and self.size not in (None, total):
             raise RefusedError(f"{total:,} bytes, {self.size:,} are recorded: another revision?")
         if start and (start != n_bytes(self.part) or not self._is_same(response, total)):

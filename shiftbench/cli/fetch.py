@@ -51,7 +51,13 @@ def fetch_files(
     Returns: whether nothing is left missing that a command can bring.
     """
     from shiftbench.builders.building.build import choose_tasks
-    from shiftbench.builders.building.fetch_lines import hand_lines, outcome_lines, plan_json, plan_lines
+    from shiftbench.builders.building.fetch_lines import (
+        hand_lines,
+        leave_out_refused,
+        outcome_lines,
+        plan_json,
+        plan_lines,
+    )
     from shiftbench.builders.fetching.fetch import fetch as fetch_plan
     from shiftbench.builders.fetching.fetch import plan_fetch
     from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice
@@ -62,7 +68,7 @@ def fetch_files(
     failed: list[Problem] = []
     if plan.requests and not dry_run:
         try:
-            fetch_plan(plan, raws[0], accepted=accepted)
+            fetch_plan(leave_out_refused(plan, accepted), raws[0], accepted=accepted)
         except UnknownChoice:
             raise
         except InvalidInput as error:

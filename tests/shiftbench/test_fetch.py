@@ -11,16 +11,19 @@ from shiftbench.builders.specs.sources import Download, find_source, read_source
 from tests.builders.fetching.answers import running_upstream
 from tests.command_line import run
 
-TREES = "\n".join(f"({label} (2 {word}) (2 film))" for label in range(5) for word in ("good", "dull", "long")) + "\n"
 TRAIN, TEST = "sst/trees/train.txt", "sst/trees/test.txt"
+TREES = {
+    place: "".join(f"({label} (2 {noun}) (2 {word}))\n" for label in range(5) for word in ("good", "dull", "long"))
+    for place, noun in ((TRAIN, "film"), (TEST, "plot"))
+}
 TWEETS = tuple(f"semeval2017/twitter-2016{split}-A.txt" for split in ("train", "test"))
-SIZE = len(TREES)
+SIZE = len(TREES[TRAIN])
 
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, str]]]:
     """Have a server bring SST, and SemEval with terms; all other sources are by hand."""
-    with running_upstream({f"/whole/{place}": TREES.encode() for place in (TRAIN, TEST)}) as (url, heard):
+    with running_upstream({f"/whole/{place}": tree.encode() for place, tree in TREES.items()}) as (url, heard):
         downloads = {
             "sst": tuple(Download(urls=(f"{url}/whole/{each}",), size=SIZE, place=each) for each in (TRAIN, TEST)),
             "semeval2017": tuple(Download(urls=(f"{url}/whole/{each}",), place=each) for each in TWEETS),
@@ -42,7 +45,7 @@ def test_it_says_what_comes_brings_it_and_asks_once(asked: list[tuple[str, str]]
     assert lines[0] == f"to download into {raw}: 2 files of 1 source, {2 * SIZE} B"
     assert ["sst", "2", f"{2 * SIZE}", "B", "none"] in [line.split() for line in lines]
     assert lines[-1] == "fetched 2 files"
-    assert {(raw / place).read_text(encoding="utf-8") for place in (TRAIN, TEST)} == {TREES}
+    assert {place: (raw / place).read_text(encoding="utf-8") for place in TREES} == TREES
     n_asked = len(asked)
     again = run("data", "fetch", "boss", "sa.sst", "--raw", raw)
     assert (again.returncode, again.stderr) == (0, "nothing to download\n")
@@ -116,19 +119,9 @@ def test_a_failed_download_is_named_and_others_come(
 
 
 def test_build_fetches_first_where_it_is_asked_to(asked: list[tuple[str, str]], tmp_path: Path) -> None:
-    of = (
-        "build",
-        "boss",
-        "sa.sst",
-        "--raw",
-        tmp_path / "raw",
-        "--partial",
-        "--encoder",
-        "none",
-        "--out",
-        tmp_path / "o",
-    )
-    (tmp_path / "raw").mkdir()
+    raw, out = tmp_path / "raw", tmp_path / "out"
+    raw.mkdir()
+    of = ("build", "boss", "sa.sst", "--raw", raw, "--partial", "--encoder", "none", "--out", out)
     assert run(*of).returncode == 1
     assert asked == [], "without --fetch no build touches the network"
     done = run(*of, "--from-hub")
