@@ -71,8 +71,9 @@ class Available(NamedTuple):
     @property
     def size(self) -> int | None:
         """Return its bytes; of a missing file those that are recorded, None where none are or an archive holds it."""
-        alone = self.download is not None and self.download.place is not None
-        return self.checked.size if not self.is_missing or not alone else self.download.size
+        if self.is_missing:
+            return self.download.size if self.download is not None and self.download.place is not None else None
+        return self.checked.size
 
     @property
     def as_json(self) -> dict[str, Any]:

@@ -96,7 +96,8 @@ def ask(client: "httpx2.Client", address: str) -> Answer:
 
 def _ask_hub(address: str) -> Answer:
     try:
-        return Answer("alive", sum(file.size for file in find_on_hub(address, ()).files))
+        sizes = [file.size for file in find_on_hub(address, ()).files]
+        return Answer("alive", None if None in sizes else sum(filter(None, sizes)))
     except InvalidInput as error:
         if is_transient(error):
             return Answer("no answer", found=error.problems[0].found)
