@@ -1,7 +1,7 @@
 """What ``data fetch`` prints: what it will download and on what terms, and what a person must get."""
 
 import textwrap
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,9 @@ from rich.table import Table
 
 from shiftbench.builders.building.availability import check_command, find_readers, format_sizes, licence_word
 from shiftbench.builders.fetching.fetch import ALL, Plan, Request
+from shiftbench.builders.hub_access import cause
 from shiftbench.builders.specs.spec import TaskSpec
-from shiftbench.validation.report import Problem, counted
+from shiftbench.validation.report import InvalidInput, counted, first_line
 
 
 def plan_lines(plan: Plan, raw: Path, accepted: Collection[str]) -> Iterator[RenderableType]:
@@ -48,15 +49,16 @@ def leave_out_refused(plan: Plan, accepted: Collection[str]) -> Plan:
     return replace(plan, requests=tuple(requests), terms=terms)
 
 
-def outcome_lines(plan: Plan, left: Plan, failed: Iterable[Problem]) -> Iterator[str]:
+def outcome_lines(plan: Plan, left: Plan, failed: InvalidInput | None) -> Iterator[str]:
     """List what failed, count what came, and say how what has terms comes.
 
     Args:
         plan: what was missing before.
         left: what is missing now.
-        failed: why.
+        failed: why some did not come; None where all did.
     """
-    yield from (f"error: {problem}" for problem in failed)
+    if failed is not None:
+        yield from (f"error: {line}" for line in _list_failures(failed))
     if came := _places(plan) - _places(left):
         yield f"fetched {counted(len(came), 'file')}"
     if left.terms:
@@ -64,7 +66,7 @@ def outcome_lines(plan: Plan, left: Plan, failed: Iterable[Problem]) -> Iterator
         yield f"left out, as their terms are not accepted; if you do accept them, add: {options}"
 
 
-def plan_json(plan: Plan, left: Plan, failed: Iterable[Problem]) -> dict[str, Any]:
+def plan_json(plan: Plan, left: Plan, failed: InvalidInput | None) -> dict[str, Any]:
     """Return for a program what was asked for, what is left, and what a person must get."""
     lacking = _places(left)
     requests = [
@@ -83,7 +85,8 @@ def plan_json(plan: Plan, left: Plan, failed: Iterable[Problem]) -> dict[str, An
         {"source": source.slug, "files": places, "address": source.url, "instructions": source.instructions}
         for source, places in ((each.source, each.places) for each in left.by_hand)
     ]
-    return {"requests": requests, "by_hand": by_hand, "problems": [str(problem) for problem in failed]}
+    problems = [] if failed is None else [str(problem) for problem in failed.problems]
+    return {"requests": requests, "by_hand": by_hand, "problems": problems}
 
 
 def hand_lines(plan: Plan, specs: Sequence[TaskSpec], raws: Sequence[Path]) -> Iterator[str]:
@@ -104,6 +107,15 @@ def hand_lines(plan: Plan, specs: Sequence[TaskSpec], raws: Sequence[Path]) -> I
         yield _wrap(f"   do: {source.instructions.replace('RAW/', f'{raws[0]}/')}")
         yield f"   files: {', '.join(places[:3])}{f' and {len(places) - 3} more' if len(places) > 3 else ''}"
         yield f"   check: {check_command(readers[places[0]].tasks[0], raws)}"
+
+
+def _list_failures(failed: InvalidInput) -> list[str]:
+    """List why downloads failed: once where it is the same everywhere, as without a network, or else each."""
+    reason, problems = cause(failed), failed.problems
+    if reason is not None and len(problems) > 1 and all(first_line(reason) in each.found for each in problems):
+        said = f"{counted(len(problems), 'download')} failed, each with: {first_line(reason)}"
+        return [f"{said}; is there a network? run it again then, what came is kept"]
+    return [str(problem) for problem in problems]
 
 
 def _wrap(line: str) -> str:

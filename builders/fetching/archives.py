@@ -1,4 +1,4 @@
-"""Members of archives, kept at their places; an archive's own names never decide where a file is written."""
+"""Members of archives; the names in an archive never decide where outside a folder something is written."""
 
 import shutil
 import stat
@@ -6,13 +6,11 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 from shiftbench.builders.fetching.transfer import RefusedError
-from shiftbench.validation.output_files import replace_file
 from shiftbench.validation.report import first_line
 
 _SHOWN = 12
@@ -21,37 +19,31 @@ _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplem
 """What a damaged archive raises, one that is encrypted (RuntimeError), or packed in a way that Python cannot undo."""
 
 
-def keep_members(archive: Path, members: Mapping[str, str], raw: Path, scratch: Path) -> None:
-    """Write members of a zip or tar (also gz, bz2, xz) to their places, all of them or none.
+def unpack_members(archive: Path, members: Mapping[str, str], folder: Path) -> None:
+    """Write members of a zip or tar (also gz, bz2, xz) into a folder, which is of use only where all of them are there.
 
     Args:
-        members: by place below ``raw`` the member's name; one that ends in a slash is a folder with all that is in it.
-        scratch: an existing folder on the disk of ``raw``, for what is not whole yet.
+        members: by path below ``folder`` the member's name; one that ends in a slash is a folder with all that is in
+            it.
     Raises: RefusedError where the archive is none, is damaged, or lacks a member: then it lists what is there.
     """
     left = dict(members)
     names: list[str] = []
     try:
-        with ExitStack() as opened:
-            new = {place: opened.enter_context(_place(raw / place, scratch)) for place in members}
-            for name, content in _iterate_members(archive):
-                names.append(name)
-                for place, member in members.items():
-                    out = _find_out(new[place], member, name)
-                    if out is not None:
-                        out.parent.mkdir(parents=True, exist_ok=True)
-                        with out.open("wb") as file:
-                            shutil.copyfileobj(content(), file)
-                        left.pop(place, None)
-            if left:
-                wanted = ", ".join(f"'{member}'" for member in left.values())
-                raise RefusedError(f"an archive without {wanted}; in it: {_list_names(names)}")
+        for name, content in _iterate_members(archive):
+            names.append(name)
+            for place, member in members.items():
+                out = _find_out(folder / place, member, name)
+                if out is not None:
+                    out.parent.mkdir(parents=True, exist_ok=True)
+                    with content() as stream, out.open("wb") as file:
+                        shutil.copyfileobj(stream, file)
+                    left.pop(place, None)
     except _DAMAGE as error:
         raise RefusedError(f"a damaged archive ({first_line(error)})") from error
-
-
-def _place(path: Path, scratch: Path) -> AbstractContextManager[Path]:
-    return replace_file(path, durable=True, scratch=scratch)
+    if left:
+        wanted = ", ".join(f"'{member}'" for member in left.values())
+        raise RefusedError(f"an archive without {wanted}; in it: {_list_names(names)}")
 
 
 def _iterate_members(archive: Path) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:

@@ -1,5 +1,6 @@
 """What is missing under RAW, which download brings it, and fetching it: several at a time, each whole or not at all."""
 
+import errno
 import logging
 import shutil
 import threading
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from shiftbench.builders.checksums import file_sha256
-from shiftbench.builders.fetching.archives import keep_members
+from shiftbench.builders.fetching.archives import unpack_members
 from shiftbench.builders.fetching.hub import RemoteFile, count_rows, find_on_hub, find_writer, is_on_hub
 from shiftbench.builders.fetching.records import (
     Fetched,
@@ -25,6 +26,7 @@ from shiftbench.builders.fetching.records import (
 )
 from shiftbench.builders.fetching.transfer import (
     NOTES,
+    PART,
     Gauge,
     RefusedError,
     StoppedError,
@@ -166,6 +168,7 @@ def fetch(
     if requests:
         check_folder(raw, "nothing can be written to the folder of upstream files", str(raw), _OTHER_FOLDER)
         with _scratch(raw) as scratch, open_client() as client:
+            _remove_leftovers(requests, scratch)
             _check_space(requests, raw, scratch)
             for source in (source for source in plan.terms if source not in refused):
                 write_terms(raw, source)
@@ -273,6 +276,7 @@ class _Run:
                     fetched = self._bring_from(address, request, folder)
                 except RefusedError as error:
                     refusals.append(f"{address}: {error}")
+                    cause = cause or error.__cause__
                 except InvalidInput as error:
                     refusals += map(str, error.problems)
                     cause = cause or error.__cause__
@@ -299,46 +303,61 @@ class _Run:
         counts = [count_rows(out) for out in outs] if revision else [None]
         rows = None if None in counts else sum(filter(None, counts))
         try:
-            places = self._keep(request, outs)
+            new = _stage(request, outs, folder / _STAGED)
         except (RefusedError, InvalidInput):
             shutil.rmtree(folder)  # it is whole, and not what was looked for
             raise
-        fetched = tuple(_describe(self.raw, place, address, revision, rows) for place in places)
-        with self.recording:
+        fetched = tuple(_describe(place, path, address, revision, rows) for place, path in new.items())
+        with self.recording:  # before the file is in its place, so that none there is without a record
             write_records(self.raw, source.slug, fetched)
+        for place, path in new.items():
+            _put(path, self.raw / place)
         for one in fetched:
             log.info("%s", _format_outcome(one))
         return fetched
 
-    def _keep(self, request: Request, outs: Sequence[Path]) -> tuple[str, ...]:
-        """Put what came at the places of a request, in the form that the download has there; return these places."""
-        download = request.download
-        forms = tuple(str(find_form(download, place)) for place in request.places)
-        if download.place is None:
-            if len(outs) != 1:
-                raise RefusedError(f"{len(outs)} files where one archive is expected")
-            keep_members(outs[0], {form: download.members[form] for form in forms}, self.raw, self.scratch)
-            return forms
-        path = self.raw / download.place
-        if download.rows_as is not None:
-            with replace_file(path, durable=True, scratch=self.scratch) as new:
-                find_writer(download.rows_as)(outs, new)
-            return forms
-        if len(outs) != 1:
-            raise RefusedError(f"{len(outs)} files where one is expected")
+
+def _stage(request: Request, outs: Sequence[Path], staged: Path) -> dict[str, Path]:
+    """Make what a request is for out of the files that came: by place, in the form that the download has there."""
+    download = request.download
+    forms = [str(find_form(download, place)) for place in request.places]
+    if download.rows_as is None and len(outs) != 1:
+        raise RefusedError(f"{len(outs)} files where one is expected")
+    if download.place is not None and download.rows_as is None:
         check_form(outs[0])
-        path.parent.mkdir(parents=True, exist_ok=True)
-        outs[0].replace(path)
-        sync(path.parent)
-        return forms
+        return {download.place: outs[0]}
+    shutil.rmtree(staged, ignore_errors=True)  # a run that was killed left it
+    new = {form: staged / form for form in forms}
+    if download.rows_as is None:
+        unpack_members(outs[0], {form: download.members[form] for form in forms}, staged)
+    else:
+        (path,) = new.values()
+        path.parent.mkdir(parents=True)
+        find_writer(download.rows_as)(outs, path)
+    for path in new.values():
+        sync(path)
+    return new
+
+
+def _put(new: Path, path: Path) -> None:
+    """Put a file or folder in its place, where nothing is yet, at once: on another disk by a copy beside the place."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        new.replace(path)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        with replace_file(path, durable=True) as near:
+            shutil.move(new, near)
+    sync(path.parent)
 
 
 class _FailedError(Exception):
     """No address of a download brings what it is for; it says what each answered."""
 
 
-_SCRATCH = ".fetching"
-"""A folder under RAW: what is not whole yet, and a lock."""
+_SCRATCH, _STAGED = ".fetching", "staged"
+"""A folder under RAW with a lock and a folder for each download that is not in its place yet; and one inside that."""
 _OTHER_FOLDER = "give another folder first; run it again then: what came is kept"
 
 
@@ -351,12 +370,18 @@ def _scratch(raw: Path) -> Iterator[Path]:
     scratch.mkdir(exist_ok=True)
     try:
         with FileLock(scratch / "lock", blocking=False):
-            for killed in scratch.glob(".new-*"):
-                shutil.rmtree(killed)
             yield scratch
     except Timeout as error:
         cure = "wait until it has ended"
         raise InvalidInput(Problem("another fetch is writing to this folder", str(raw), cure=cure)) from error
+
+
+def _remove_leftovers(requests: Sequence[Request], scratch: Path) -> None:
+    """Remove what runs left that were killed after they had put everything in its place."""
+    wanted = {_key(request.download) for request in requests}
+    for folder in scratch.iterdir():
+        if folder.is_dir() and folder.name not in wanted and not list(folder.glob(f"*{PART}")):
+            shutil.rmtree(folder)
 
 
 def _check_space(requests: Sequence[Request], raw: Path, scratch: Path) -> None:
@@ -436,8 +461,7 @@ def _map_parallel(
     return [outcomes[number] for number in range(len(requests))]
 
 
-def _describe(raw: Path, place: str, address: str, revision: str | None, rows: int | None) -> Fetched:
-    path = raw / place
+def _describe(place: str, path: Path, address: str, revision: str | None, rows: int | None) -> Fetched:
     one = Fetched(place=place, address=address, revision=revision, rows=rows, date=today())
     return one.model_copy(update={"size": n_bytes(path), "sha256": file_sha256(path)}) if path.is_file() else one
 

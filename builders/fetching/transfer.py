@@ -218,9 +218,10 @@ class _Transfer:
         start, total = _find_span(response)
         if decode:
             total = None
-        chunked = "chunked" in response.headers.get("Transfer-Encoding", "")
-        if total is None and not (decode or chunked or self.size or self.expected_sha256):
-            raise RefusedError("the server does not say how long the file is, so a part could be taken for it")
+        elif total is None and "chunked" not in response.headers.get("Transfer-Encoding", ""):
+            total = self.size  # the body ends with the connection, however that ends
+            if total is None and self.expected_sha256 is None:
+                raise RefusedError("the server does not say how long the file is, so a part could be taken for it")
         if total is not None and self.size not in (None, total):
             raise RefusedError(f"{total:,} bytes, {self.size:,} are recorded: another revision?")
         if start and (start != n_bytes(self.part) or not self._is_same(response, total)):

@@ -60,19 +60,19 @@ def fetch_files(
     )
     from shiftbench.builders.fetching.fetch import fetch as fetch_plan
     from shiftbench.builders.fetching.fetch import plan_fetch
-    from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice
+    from shiftbench.validation.report import InvalidInput, UnknownChoice
 
     specs = choose_tasks(benchmark, task)
     plan = plan_fetch(specs, raws)
     show(plan_lines(plan, raws[0], accepted), stderr=True)
-    failed: list[Problem] = []
+    failed = None
     if plan.requests and not dry_run:
         try:
             fetch_plan(leave_out_refused(plan, accepted), raws[0], accepted=accepted)
         except UnknownChoice:
             raise
         except InvalidInput as error:
-            failed = error.problems
+            failed = error
     left = plan_fetch(specs, raws)
     show(outcome_lines(plan, left, failed), stderr=True)
     show(hand_lines(left, specs, raws), stderr=True)
