@@ -171,7 +171,7 @@ def fetch(
             _remove_leftovers(requests, scratch)
             _check_space(requests, raw, scratch)
             for source in (source for source in plan.terms if source not in refused):
-                write_terms(raw, source)
+                write_terms(raw, source, scratch)
             total = sum(_count_left(request, scratch) for request in requests)
             with progress(total=total, desc="downloading", unit="B", unit_scale=True) as bar:
                 run = _Run(raw, scratch, client, _open_gauge(bar), api)
@@ -309,7 +309,7 @@ class _Run:
             raise
         fetched = tuple(_describe(place, path, address, revision, rows) for place, path in new.items())
         with self.recording:  # before the file is in its place, so that none there is without a record
-            write_records(self.raw, source.slug, fetched)
+            write_records(self.raw, source.slug, fetched, self.scratch)
         for place, path in new.items():
             _put(path, self.raw / place)
         for one in fetched:
@@ -377,7 +377,7 @@ def _scratch(raw: Path) -> Iterator[Path]:
 
 
 def _remove_leftovers(requests: Sequence[Request], scratch: Path) -> None:
-    """Remove what runs left that were killed after they had put everything in its place."""
+    """Remove what runs left that were killed while they wrote a record, or had put everything in its place."""
     wanted = {_key(request.download) for request in requests}
     for folder in scratch.iterdir():
         if folder.is_dir() and folder.name not in wanted and not list(folder.glob(f"*{PART}")):

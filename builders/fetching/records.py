@@ -78,11 +78,15 @@ def read_records(raw: Path, slug: str) -> dict[str, Fetched]:
         raise _damaged(path, str(error.errors()[0]["msg"])) from error
 
 
-def write_records(raw: Path, slug: str, fetched: Iterable[Fetched]) -> None:
-    """Add files to the record of a source; one at a time may do so for a folder."""
+def write_records(raw: Path, slug: str, fetched: Iterable[Fetched], scratch: Path) -> None:
+    """Add files to the record of a source; one at a time may do so for a folder.
+
+    Args:
+        scratch: an existing folder on the same disk, for what is not whole yet.
+    """
     records = read_records(raw, slug) | {file.place: file for file in fetched}
     content = {place: file.model_dump(mode="json") for place, file in records.items()}
-    with replace_file(raw / slug / RECORD) as new:
+    with replace_file(raw / slug / RECORD, scratch=scratch) as new:
         new.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
@@ -101,10 +105,10 @@ def accepts_terms(raws: Iterable[Path], source: SourceSpec) -> bool:
     return source.terms is None or any(_read(raw / source.slug / TERMS).get("terms") == source.terms for raw in raws)
 
 
-def write_terms(raw: Path, source: SourceSpec) -> None:
-    """Keep beside a source's files which terms were accepted, where they can be read, and when."""
+def write_terms(raw: Path, source: SourceSpec, scratch: Path) -> None:
+    """Keep beside a source's files which terms were accepted, where to read them, and when; see ``write_records``."""
     content = {"terms": source.terms, "licence": source.licence, "url": source.licence_url, "accepted": today()}
-    with replace_file(raw / source.slug / TERMS) as new:
+    with replace_file(raw / source.slug / TERMS, scratch=scratch) as new:
         new.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -27,6 +27,8 @@ licence = "CC BY 4.0"
 open_licence = true
 cite = ["nobody"]
 instructions = "ask the clerk for {slug}"
+harm = "none"
+personal_data = "none"
 {more}
 """
 
