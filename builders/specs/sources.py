@@ -28,7 +28,8 @@ class Download(pydantic.BaseModel):
 
     Attributes:
         urls: addresses of the same bytes, tried in order: ``https://...``, or a file of a dataset repository on the
-            Hugging Face Hub, ``hub:<repository>@<revision>/<path>`` (without a revision: today's, which is recorded).
+            Hugging Face Hub, ``hub:<repository>@<revision>/<path>`` (without a revision: today's, which is recorded; a
+            star in the path stands for any part of a name).
         size: bytes; None where nobody has measured it.
         sha256: of the bytes; None where nobody has measured it.
         place: where the file is kept; None for an archive.
