@@ -10,7 +10,7 @@ from rich.table import Table
 
 from shiftbench.builders.building.build import BENCHMARKS, choose_tasks
 from shiftbench.builders.building.check import CheckedFile, check_files
-from shiftbench.builders.fetching.fetch import find_form
+from shiftbench.builders.fetching.fetch import ALL, find_form
 from shiftbench.builders.fetching.records import accepts_terms
 from shiftbench.builders.specs.sources import Download, SourceSpec
 from shiftbench.builders.specs.spec import TaskSpec
@@ -21,6 +21,7 @@ Way = Literal["automatic", "terms", "by hand"]
 
 WAYS = get_args(Way)
 _PRESENT = {"whole": "present and right", "there": "present and other", "unverified": "present, no record"}
+_MOST_NAMED = 3
 STATUSES = (*_PRESENT.values(), *(f"missing: {way}" for way in WAYS))
 
 
@@ -114,8 +115,14 @@ def fetch_command(task: str | None, raws: Sequence[Path], accept: Sequence[str] 
         raws: folders of upstream files.
         accept: sources whose terms it accepts.
     """
-    terms = [word for slug in accept for word in ("--accept-terms", slug)]
-    return shlex.join(["shiftbench", "data", "fetch", *(task.split("/") if task else ()), *_folders(raws), *terms])
+    of = task.split("/") if task else ()
+    return shlex.join(["shiftbench", "data", "fetch", *of, *_folders(raws), *terms_options(accept)])
+
+
+def terms_options(slugs: Sequence[str]) -> list[str]:
+    """Return the words that accept the terms of sources: each by its name or, of many, ``all``."""
+    names = slugs if len(slugs) <= _MOST_NAMED else (ALL,)
+    return [word for name in names for word in ("--accept-terms", name)]
 
 
 def check_command(task: str, raws: Sequence[Path]) -> str:

@@ -75,9 +75,9 @@ def test_terms_are_accepted_by_name(release: Release, tmp_path: Path) -> None:
     assert (tmp_path / TEST).is_file(), "what asks nothing comes"
     assert not (tmp_path / TWEETS[0]).exists()
     title = find_source("semeval2017").title
-    assert f"terms of semeval2017 ({title}): You pass on no tweet. " in done.stderr
+    assert f"terms of semeval2017 ({title}): You pass on no tweet. " in " ".join(done.stderr.split())
     assert done.stderr.count("You pass on no tweet.") == 1
-    assert "if you do accept them, add: --accept-terms semeval2017\n" in done.stderr
+    assert "not accepted: semeval2017\n  if you do accept them, add --accept-terms semeval2017\n" in done.stderr
     requests = {tuple(each["files"]): each for each in json.loads(done.stdout)["requests"]}
     assert {files[0]: each["is_there"] for files, each in requests.items()} == {
         TRAIN: True, TEST: True, **dict.fromkeys(TWEETS, False)
@@ -102,6 +102,10 @@ def test_a_dry_run_asks_nobody(release: Release, tmp_path: Path) -> None:
     done = run("data", "fetch", "boss", "sa", "--raw", tmp_path / "raw", "--dry-run")
     assert done.returncode == 0
     assert f"2 files of 1 source, {2 * SIZE} B" in done.stderr
+    assert "add --accept-terms semeval2017" in done.stderr
+    accepting = run("data", "fetch", "boss", "sa", "--raw", tmp_path / "raw", "--dry-run", "--accept-terms", "all")
+    assert "4 files of 2 sources" in accepting.stderr
+    assert "left out" not in accepting.stderr
     assert (release.log, list(tmp_path.iterdir())) == ([], [])
 
 
