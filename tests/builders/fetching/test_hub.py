@@ -1,6 +1,7 @@
 """Fetching original rows from a Hub on the loopback interface: their form, their revision, and what is told."""
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +17,8 @@ from shiftbench.builders.fetching import fetch as fetch_module
 from shiftbench.builders.fetching.fetch import fetch, find_form, plan_fetch
 from shiftbench.builders.fetching.hub import find_on_hub, find_writer, is_on_hub
 from shiftbench.builders.fetching.records import RECORD, Fetched, hub_revision, read_records
-from shiftbench.builders.specs.sources import read_sources
+from shiftbench.builders.specs import spec as spec_module
+from shiftbench.builders.specs.sources import find_source, read_sources
 from shiftbench.builders.specs.spec import FileFacts, Upstream
 from shiftbench.cli import demo
 from shiftbench.validation.report import InvalidInput
@@ -52,6 +54,21 @@ def api(hub: LoopbackHub, tmp_path: Path) -> HfApi:
 def put(api: HfApi, place: str, frame: pl.DataFrame, folder: Path) -> None:
     frame.write_parquet(folder / "upload.parquet")
     api.upload_file(path_or_fileobj=folder / "upload.parquet", path_in_repo=place, repo_id=REPO, repo_type="dataset")
+
+
+@pytest.fixture(autouse=True)
+def from_the_hub_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave of MultiNLI's downloads those of the Hub, at no commit: the invented repository has others."""
+
+    source = find_source("multinli_1.0")
+    downloads = tuple(
+        each.model_copy(update={"urls": tuple(re.sub("@[0-9a-f]{40}", "", url) for url in each.urls)})
+        for each in source.downloads
+        if each.rows_as
+    )
+    invented = source.model_copy(update={"downloads": downloads})
+    found = {**read_sources(), source.slug: invented}
+    monkeypatch.setattr(spec_module, "find_source", found.__getitem__)
 
 
 @pytest.fixture(autouse=True)
