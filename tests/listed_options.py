@@ -14,7 +14,7 @@ from typer.main import get_command
 from shiftbench.cli.command import app
 
 MOST_OPTIONS = 236
-"""Options over all commands but the train programs, as 0.3 began, and six for fetching: four of data fetch, and --accept-terms twice in build."""
+"""Options over all commands but the train programs: 230 as 0.3 began, and six that fetch upstream files."""
 
 
 class Listed(NamedTuple):
