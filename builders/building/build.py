@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shiftbench.builders import boss, df1, dr
-from shiftbench.builders.building.read_tasks import Reading, raise_if_any, read_tasks, select_domain
+from shiftbench.builders.building.read_tasks import Reading, describe_ways, raise_if_any, read_tasks, select_domain
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.builders.specs.spec import TaskSpec, upstream
@@ -103,7 +103,7 @@ def build(
         raise InvalidInput(Problem(what, "command line", benchmark, cure))
     check_out(out, overwrite=overwrite, withhold=withhold_labels)
     raws = (raw,) if isinstance(raw, Path) else tuple(raw)
-    cure = specs[0].domains[0].sources[0].instructions
+    cure = describe_ways(specs[0].domains[0].sources[0])
     raise_if_any(
         [Problem("there is no such folder of upstream files", str(p), cure=cure) for p in raws if not p.is_dir()]
     )
