@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shiftbench.builders import boss, df1, dr
-from shiftbench.builders.building.read_tasks import Reading, raise_if_any, read_tasks, select_domain
+from shiftbench.builders.building.read_tasks import Reading, describe_ways, raise_if_any, read_tasks, select_domain
 from shiftbench.builders.encoder import Encoder
-from shiftbench.builders.fetching.fetch import fetch, plan_fetch
 from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.builders.specs.spec import TaskSpec, upstream
 from shiftbench.builders.stored_rows import scratch_folder
@@ -44,14 +43,17 @@ def list_domains(benchmark: str | None = None) -> list[str]:
 
 
 def choose_tasks(benchmark: str | None, task: str | None) -> tuple[TaskSpec, ...]:
-    """Return the tasks that are built from upstream files: one, those of a benchmark, or all.
+    """Return the tasks that are built from upstream files: one, or one domain of it, those of a benchmark, or all.
 
     Raises: InvalidInput proposing near names where there is no such benchmark or task.
     """
     if benchmark is None:
         return tuple(spec for _, specs in BENCHMARKS.values() for spec in specs)
     _, specs = _with_files(benchmark)
-    return specs if task is None else _find_tasks(task, specs, benchmark)[0]
+    if task is None:
+        return specs
+    specs, only = _find_tasks(task, specs, benchmark)
+    return tuple(select_domain(spec, only) for spec in specs)
 
 
 def build(
@@ -68,7 +70,6 @@ def build(
     record: Path | None = None,
     withhold_labels: bool = False,
     other_revisions: bool = False,
-    from_hub: bool = False,
 ) -> Built:
     """Build a benchmark, or one task of it, into a dataset folder.
 
@@ -88,7 +89,6 @@ def build(
             withholds counts as one that could not be built.
         other_revisions: take files with other checksums than the recorded ones where their row counts agree, and mark
             the dataset unverified.
-        from_hub: first download missing files into the first folder, where ``sources.toml`` says how.
     Returns: the manifest of what was written, and the tasks that could not be built.
     Raises: InvalidInput naming every file that is missing, short or altered, and every split that is not as recorded,
         where nothing could be built; nothing is written then.
@@ -103,9 +103,7 @@ def build(
         raise InvalidInput(Problem(what, "command line", benchmark, cure))
     check_out(out, overwrite=overwrite, withhold=withhold_labels)
     raws = (raw,) if isinstance(raw, Path) else tuple(raw)
-    if from_hub:
-        fetch(plan_fetch([select_domain(spec, only) for spec in specs], raws), raws[0])
-    cure = specs[0].domains[0].sources[0].instructions
+    cure = describe_ways(specs[0].domains[0].sources[0])
     raise_if_any(
         [Problem("there is no such folder of upstream files", str(p), cure=cure) for p in raws if not p.is_dir()]
     )

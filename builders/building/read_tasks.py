@@ -386,12 +386,17 @@ def _missing_file_problems(spec: TaskSpec, files: Sequence[FileSpec], place: str
             f"upstream files of {spec.id} are missing",
             place,
             "no " + ", ".join(dict.fromkeys(file.path for file in files if file.source == source and not file.partial)),
-            f"give --partial to build from the files that are there; or {source.instructions}"
+            f"give --partial to build from the files that are there; or {describe_ways(source)}"
             if partly
-            else f"{source.instructions}; or give --partial to build what there is",
+            else f"{describe_ways(source)}; or give --partial to build what there is",
         )
         for source in sources
     ]
+
+
+def describe_ways(source: SourceSpec) -> str:
+    """Return how a source's files are had, as part of a sentence."""
+    return f"{'give --fetch to download them, or ' if source.downloads else ''}{source.instructions}"
 
 
 def raise_if_any(problems: Sequence[Problem]) -> None:

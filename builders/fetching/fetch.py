@@ -450,7 +450,8 @@ def _map_parallel(
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            while thread.is_alive():
+                thread.join(0.2)  # Ctrl-C does not end a wait without an end on every system
     finally:
         stop.set()
         for thread in threads:

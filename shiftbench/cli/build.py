@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shiftbench.cli.data_options import AcceptTermsOption, UpstreamOption
+from shiftbench.cli.fetch import fetch_files
 from shiftbench.cli.help import PLAIN, Command, Group, say_former
 from shiftbench.validation.command_line import (
     OUTPUT,
@@ -26,10 +28,6 @@ if TYPE_CHECKING:
 _BENCHMARKS = ("dr", "boss", "df1")
 _NO_ENCODER = "none"
 
-_Raw = Annotated[
-    list[Path],
-    typer.Option("--raw", metavar="DIR", help="Folder of upstream files; of several, they are searched in order."),
-]
 _OUT = typer.Option("--out", metavar="DIR", help="Dataset folder to write.", rich_help_panel=OUTPUT)
 _Overwrite = Annotated[
     bool,
@@ -58,7 +56,7 @@ _EncoderName = Annotated[
 class _FromUpstream:
     """Options of the benchmarks that are built from upstream files."""
 
-    raw: _Raw
+    raw: UpstreamOption
     out: Annotated[Path | None, _OUT] = None
     seed: Annotated[
         int,
@@ -73,10 +71,10 @@ class _FromUpstream:
     partial: Annotated[
         bool, typer.Option("--partial", help="Build from incomplete upstream files; marked partial.")
     ] = False
-    from_hub: Annotated[
-        bool,
-        typer.Option("--from-hub", help="Download missing files with open licences from the Hub into --raw."),
+    fetch: Annotated[
+        bool, typer.Option("--fetch", help="First download missing files, as 'shiftbench data fetch' does.")
     ] = False
+    accept_terms: AcceptTermsOption = None
     overwrite: _Overwrite = False
     encoder: _EncoderName = None
     no_placebo: Annotated[
@@ -269,7 +267,7 @@ def list_(
     typer.echo("\n".join(list_domains(benchmark)))
 
 
-def check(raw: _Raw, json_: JsonOption = None) -> None:
+def check(raw: UpstreamOption, json_: JsonOption = None) -> None:
     """Check the upstream files of all benchmarks, as ``build --check`` did in the former version.
 
     Example: shiftbench build dr --check --raw raw
@@ -284,13 +282,17 @@ def _build_from_upstream(benchmark: str, task: str | None, options: _FromUpstrea
 
     if options.check:
         unread = {"--out": options.out, "--partial": options.partial, "--record": options.record,
-                  "--other-revisions": options.other_revisions}  # fmt: skip
+                  "--other-revisions": options.other_revisions, "--fetch": options.fetch}  # fmt: skip
         if given := [name for name, value in unread.items() if value]:
             raise typer.BadParameter(f"these do not apply to --check: {', '.join(given)}")
         _check_files(benchmark, task, options.raw, options.json_)
         return
     if options.out is None:
         raise typer.BadParameter("give --out, the folder to write, or --check")
+    if options.accept_terms and not options.fetch:
+        raise typer.BadParameter("--accept-terms is for --fetch")
+    if options.fetch:
+        fetch_files(benchmark, task, options.raw, options.accept_terms or [])
     manifest, failed, without_files = build_benchmark(
         benchmark,
         task,
@@ -304,7 +306,6 @@ def _build_from_upstream(benchmark: str, task: str | None, options: _FromUpstrea
         record=options.record,
         withhold_labels=withhold_labels,
         other_revisions=options.other_revisions,
-        from_hub=options.from_hub,
     )
     _print_built(options.out, manifest, without_files, options.json_, withhold_labels=withhold_labels)
     if failed:
@@ -336,13 +337,18 @@ def _print_built(
 
 
 def _check_files(benchmark: str | None, task: str | None, raw: list[Path], json_: str | None) -> None:
-    """Print the table of upstream files; the exit status is 1 where one is there and not as recorded."""
-    from shiftbench.builders.building.check import check_files, checked_lines
+    """Print the table of upstream files; the exit status is 1 where one is missing, or there and not as recorded."""
+    from shiftbench.builders.building.availability import available_files, available_lines, fetch_command
 
-    files = check_files(benchmark, task, raw)
-    show(checked_lines(files), stderr=True)
-    write_json([file._asdict() for file in files], json_)
-    if any(file.state == "there" for file in files):
+    files = available_files(benchmark, task, raw)
+    show(available_lines(files), stderr=True)
+    missing = {file.source.slug: file.source for file in files if file.is_missing and file.download}
+    if missing:
+        asking = [slug for slug, source in missing.items() if source.terms]
+        named = f"{benchmark}/{task}" if task else benchmark
+        show(["", f"what a command can bring: {fetch_command(named, raw, asking)}"], stderr=True)
+    write_json([file.as_json for file in files], json_)
+    if not all(file.is_sound for file in files):
         raise typer.Exit(1)
 
 

@@ -23,6 +23,7 @@ from shiftbench.validation.report import InvalidInput
 GENRES = ("fiction", "government", "slate", "telephone", "travel")
 LABELS = ("entailment", "neutral", "contradiction")
 TRAIN, TEST = "multinli_1.0/multinli_1.0_train.jsonl", "multinli_1.0/multinli_1.0_dev_matched.jsonl"
+FETCH = "give --fetch to download them, or "
 ZIP = "download multinli_1.0.zip from https://cims.nyu.edu/~sbowman/multinli/ and unpack it"
 
 
@@ -254,13 +255,14 @@ def test_partial_builds_what_there_is_and_says_so(raw: Path, facts: Upstream, tm
 def test_missing_files_come_with_the_way_to_get_them(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as refused:
         build("dr", "nli", tmp_path / "raw", tmp_path / "out")
-    assert str(refused.value).startswith(f"{tmp_path}/raw: there is no such folder of upstream files; {ZIP}")
+    assert str(refused.value).startswith(f"{tmp_path}/raw: there is no such folder of upstream files; {FETCH}{ZIP}")
     (tmp_path / "raw").mkdir()
     with pytest.raises(InvalidInput) as refused:
         build("dr", "nli", tmp_path / "raw", tmp_path / "out")
     lines = str(refused.value).splitlines()
     assert len(lines) == 1
-    assert lines[0].startswith(f"{tmp_path}/raw: upstream files of dr/nli are missing; found no {TRAIN}, {TEST}; {ZIP}")
+    missing = f"{tmp_path}/raw: upstream files of dr/nli are missing; found no {TRAIN}, {TEST}; {FETCH}{ZIP}"
+    assert lines[0].startswith(missing)
     with pytest.raises(InvalidInput, match="upstream files of dr/nli are missing"):
         build("dr", "nli", tmp_path / "raw", tmp_path / "out", partial=True)
     assert not (tmp_path / "out").exists()

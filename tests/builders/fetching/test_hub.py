@@ -108,7 +108,8 @@ def test_the_manifest_names_the_revision_that_was_resolved(
     api: HfApi, hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.HfApi", lambda: api)
-    built = build("dr", "nli.travel", tmp_path / "raw", tmp_path / "out", from_hub=True, partial=True)
+    fetch_nli(tmp_path / "raw", api)
+    built = build("dr", "nli.travel", tmp_path / "raw", tmp_path / "out", partial=True)
     revision = hub.stored.by_name[REPO].branches["main"]
     assert built.manifest.sources["multinli_1.0"].revision == f"{REPO}@{revision}"
     record = json.loads((tmp_path / "raw/multinli_1.0" / RECORD).read_text())
