@@ -7,9 +7,10 @@ from typing import NamedTuple
 from shiftbench.builders import boss, df1, dr
 from shiftbench.builders.building.from_hub import fetch_from_hub
 from shiftbench.builders.building.read_tasks import Reading, raise_if_any, read_tasks, select_domain
+from shiftbench.builders.building.spec_tasks import OwnBenchmark
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import Manifest
-from shiftbench.builders.specs.spec import TaskSpec, upstream
+from shiftbench.builders.specs.spec import TaskSpec, Upstream, upstream
 from shiftbench.builders.stored_rows import scratch_folder
 from shiftbench.builders.writing.withhold import label_key, secret_seed
 from shiftbench.builders.writing.writer import check_out, write_folder
@@ -55,7 +56,7 @@ def choose_tasks(benchmark: str | None, task: str | None) -> tuple[TaskSpec, ...
 
 
 def build(
-    benchmark: str,
+    benchmark: str | OwnBenchmark,
     task_name: str | None,
     raw: Path | Sequence[Path],
     out: Path,
@@ -73,7 +74,7 @@ def build(
     """Build a benchmark, or one task of it, into a dataset folder.
 
     Args:
-        benchmark: ``dr``, ``boss`` or ``df1``.
+        benchmark: one of ``BENCHMARKS``, or one that a spec describes, whose files may lie beside the spec.
         task_name: one task (a pairing of ``df1`` also by its name in the paper), one domain as ``sa.sst``, which makes
             the build partial, or ``candidates`` for all tasks of candidate data sets; None builds every task whose
             files are there.
@@ -93,16 +94,21 @@ def build(
     Raises: InvalidInput naming every file that is missing, short or altered, and every split that is not as recorded,
         where nothing could be built; nothing is written then.
     """
-    title, specs = _with_files(benchmark)
+    is_own = isinstance(benchmark, OwnBenchmark)
+    title, specs = (benchmark.title, benchmark.tasks) if is_own else _with_files(benchmark)
     only = None
     if task_name is not None:
-        specs, only = _find_tasks(task_name, specs, benchmark)
+        specs, only = _find_tasks(task_name, specs, specs[0].benchmark)
     if withhold_labels and any(spec.pairing for spec in specs):
         cure = "leave --withhold-labels out"
         what = "labels of pairings cannot be withheld: test texts of one are training texts of another"
-        raise InvalidInput(Problem(what, "command line", benchmark, cure))
+        raise InvalidInput(Problem(what, "command line", specs[0].benchmark, cure))
     check_out(out, overwrite=overwrite, withhold=withhold_labels)
     raws = (raw,) if isinstance(raw, Path) else tuple(raw)
+    records = upstream()
+    if is_own:
+        # What is recorded anew is compared with nothing.
+        raws, records = (*raws, benchmark.path.parent), Upstream(files={}, rows={}) if record else benchmark.records()
     if from_hub:
         fetch_from_hub([select_domain(spec, only) for spec in specs], raws)
     cure = specs[0].domains[0].sources[0].instructions
@@ -112,7 +118,7 @@ def build(
     key = label_key(out) if withhold_labels else None
     draws = secret_seed(seed, key)
     with scratch_folder(out.resolve()) as store:
-        reading = Reading(raws, draws, store, upstream(), other_revisions)
+        reading = Reading(raws, draws, store, records, other_revisions)
         read = read_tasks(specs, reading, partial=partial, withhold=key is not None, placebo=placebo, only=only)
         if not read.tasks:
             reasons = read.failed or read.without_files

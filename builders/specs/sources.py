@@ -103,6 +103,10 @@ class SourceSpec(SourceTable):
 
     slug: str
 
+    def __hash__(self) -> int:
+        """Hash the slug alone: downloads hold tables."""
+        return hash(self.slug)
+
     @property
     def citation(self) -> str:
         """Return the BibTeX of what it cites."""
