@@ -7,9 +7,10 @@ from typing import NamedTuple
 from shiftbench.builders import boss, df1, dr
 from shiftbench.builders.building.from_hub import fetch_from_hub
 from shiftbench.builders.building.read_tasks import Reading, raise_if_any, read_tasks, select_domain
-from shiftbench.builders.building.spec_tasks import OwnBenchmark
+from shiftbench.builders.building.spec_tasks import OwnBenchmark, open_spec
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import Manifest
+from shiftbench.builders.specs.benchmarks import spec_files
 from shiftbench.builders.specs.spec import TaskSpec, Upstream, upstream
 from shiftbench.builders.stored_rows import scratch_folder
 from shiftbench.builders.writing.withhold import label_key, secret_seed
@@ -20,8 +21,9 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[TaskSpec, ...]]] = {
     "dr": (dr.TITLE, dr.TASKS),
     "boss": (boss.TITLE, boss.TASKS),
     "df1": (df1.TITLE, df1.TASKS),
+    **{path.stem: open_spec(path)[:2] for path in spec_files()},
 }
-"""Benchmarks that are built from upstream files."""
+"""Title and tasks of the benchmarks that are built from upstream files."""
 CANDIDATES = "candidates"
 """Names all tasks of data sets that a benchmark might have been made of."""
 
@@ -94,8 +96,8 @@ def build(
     Raises: InvalidInput naming every file that is missing, short or altered, and every split that is not as recorded,
         where nothing could be built; nothing is written then.
     """
-    is_own = isinstance(benchmark, OwnBenchmark)
-    title, specs = (benchmark.title, benchmark.tasks) if is_own else _with_files(benchmark)
+    own = benchmark if isinstance(benchmark, OwnBenchmark) else None
+    title, specs = (own.title, own.tasks) if own else _with_files(str(benchmark))
     only = None
     if task_name is not None:
         specs, only = _find_tasks(task_name, specs, specs[0].benchmark)
@@ -106,9 +108,9 @@ def build(
     check_out(out, overwrite=overwrite, withhold=withhold_labels)
     raws = (raw,) if isinstance(raw, Path) else tuple(raw)
     records = upstream()
-    if is_own:
+    if own:
         # What is recorded anew is compared with nothing.
-        raws, records = (*raws, benchmark.path.parent), Upstream(files={}, rows={}) if record else benchmark.records()
+        raws, records = (*raws, own.path.parent), Upstream(files={}, rows={}) if record else own.records()
     if from_hub:
         fetch_from_hub([select_domain(spec, only) for spec in specs], raws)
     cure = specs[0].domains[0].sources[0].instructions

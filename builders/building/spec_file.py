@@ -97,7 +97,8 @@ class TaskTable(DomainTable):
     @pydantic.field_validator("domains", mode="before")
     @classmethod
     def _names_alone(cls, value: Any) -> Any:
-        return dict.fromkeys(value, {}) if isinstance(value, list) and all(map(str.__instancecheck__, value)) else value
+        is_names = isinstance(value, list) and all(isinstance(each, str) for each in value)
+        return {name: {} for name in value} if is_names else value
 
 
 class BenchTable(_Table):
@@ -180,7 +181,9 @@ def _name_problems(table: BenchTable, file: str) -> Iterator[Problem]:
         for task, spec in table.tasks.items()
         for key, name in {f"tasks.{task}": task, **{f"tasks.{task}.domains.{d}": d for d in spec.domains}}.items()
     }
-    yield from (Problem("this cannot be a name", file, f"'{n}'", cure, key=key) for key, n in named.items() if not is_name(n))
+    yield from (
+        Problem("this cannot be a name", file, f"'{n}'", cure, key=key) for key, n in named.items() if not is_name(n)
+    )
     if table.name in _TAKEN:
         yield Problem("this name is taken", file, f"'{table.name}'", "choose another name", key="name")
 

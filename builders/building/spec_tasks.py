@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 import polars as pl
 import pydantic
@@ -58,22 +59,13 @@ _INPUTS: Mapping[TaskKind, tuple[tuple[str, ...], ...]] = {
 }
 """Our input columns: the first by default, else those of as many columns as are named for text."""
 _LEAST_LABELS = {TaskKind.CLASSIFICATION: 2, TaskKind.TAGGING: 1}
-_SHARES = {"train": 40_000_000, "validation": 4_000_000, "test": 11_000_000}
-"""In the ratio that rows are dealt to splits which no file names, and more than any domain has."""
+_SIZE = 4_000_000
+"""More validation rows than any domain has."""
 
 
-@dataclass(frozen=True)
-class OwnBenchmark:
-    """A benchmark that a spec describes, ready to be built.
+class OwnBenchmark(NamedTuple):
+    """A benchmark that a spec describes: its title, its tasks, and the spec, in whose folder files may lie."""
 
-    Attributes:
-        name: the prefix of its ids.
-        title: its title.
-        tasks: what it is made of.
-        path: the spec; files may lie in the same folder.
-    """
-
-    name: str
     title: str
     tasks: tuple[TaskSpec, ...]
     path: Path
@@ -91,7 +83,9 @@ class OwnBenchmark:
             return Upstream.model_validate_json(self.lock.read_bytes())
         except pydantic.ValidationError as error:
             cure = "delete it, and give --record with files that are right"
-            raise InvalidInput(Problem("this is no record of files", str(self.lock), first_line(error), cure)) from error
+            raise InvalidInput(
+                Problem("this is no record of files", str(self.lock), first_line(error), cure)
+            ) from error
 
 
 def open_spec(path: Path) -> OwnBenchmark:
@@ -104,7 +98,7 @@ def open_spec(path: Path) -> OwnBenchmark:
     tasks = tuple(compiling.task(table, name, task) for name, task in table.tasks.items())
     if compiling.problems:
         raise InvalidInput(compiling.problems)
-    return OwnBenchmark(table.name, table.title, tasks, path)
+    return OwnBenchmark(table.title, tasks, path)
 
 
 @dataclass(frozen=True)
@@ -153,26 +147,30 @@ class _Compiling:
             name=name,
             title=table.title,
             kind=kind,
-            inputs=self._inputs(kind, table, key),
+            inputs=self._inputs(kind, table, f"{key}.columns"),
             labels=tags if kind is TaskKind.TAGGING else table.labels,
             metric=table.metric or metrics[0],
-            **_SHARES,
+            # Ratios of the splits that no file names: no size is ever this large.
+            train=10 * _SIZE,
+            validation=_SIZE,
+            test=11 * _SIZE // 4,
             equal_sizes=False,
-            domains=tuple(self._domain(kind, table, domain, f"{key}.domains.{domain}") for domain in table.domains),
+            domains=tuple(self._domain(kind, table, domain, key) for domain in table.domains),
             min_texts=table.min_texts,
             notes=table.notes,
         )
 
-    def _domain(self, kind: TaskKind, task: TaskTable, name: str, key: str) -> DomainSpec:
-        own = task.domains[name]
-        table = DomainTable.model_construct(
-            **{each: getattr(own if each in own.model_fields_set else task, each) for each in DomainTable.model_fields}
-        )
-        inputs, gold = self._inputs(kind, table, key), GOLD[kind]
-        if len(inputs) != len(self._inputs(kind, task, key)):
-            self._add("all domains have the inputs of the task", f"{key}.columns.text", inputs, "name as many columns")
-        named = {role: self._one(columns, f"{key}.columns.{role}") for role, columns in table.columns.items()}
-        steps = [self._step(step, f"{key}.steps.{n}") for n, step in enumerate(table.steps, start=1)]
+    def _domain(self, kind: TaskKind, task: TaskTable, name: str, of_task: str) -> DomainSpec:
+        own, key = task.domains[name], f"{of_task}.domains.{name}"
+        # What a domain does not say itself, its task says, and is wrong there.
+        sayers = {each: own if each in own.model_fields_set else task for each in DomainTable.model_fields}
+        table = DomainTable.model_construct(**{each: getattr(sayer, each) for each, sayer in sayers.items()})
+        at = {each: f"{key if sayer is own else of_task}.{each}" for each, sayer in sayers.items()}
+        inputs, gold = self._inputs(kind, table, at["columns"]), GOLD[kind]
+        if inputs != self._inputs(kind, task, f"{of_task}.columns"):
+            self._add("all domains have the inputs of the task", at["columns"], inputs, "name as many text columns")
+        named = {role: self._one(columns, f"{at['columns']}.{role}") for role, columns in table.columns.items()}
+        steps = [self._step(step, f"{at['steps']}.{n}") for n, step in enumerate(table.steps, start=1)]
         makers = [step for step in table.steps if step.get("step") in _MAKE_LABELS and step.get("column") != "label"]
         ours = dict(zip(inputs, table.columns.get("text") or inputs, strict=False))
         ours |= {} if makers and "label" not in named else {gold: named.get("label", gold)}
@@ -186,7 +184,7 @@ class _Compiling:
         last = (*inputs, gold, *(["group"] if grouped else []))
         return DomainSpec(
             name=name,
-            files=self._files(kind, table, name, columns, split, key),
+            files=self._files(kind, table, name, columns, split, at | {"": key}),
             transforms=(
                 *(transforms.keep_in(column, values) for column, values in where.items()),
                 Transform("columns", partial(_name_columns, ours, kind)),
@@ -197,36 +195,48 @@ class _Compiling:
         )
 
     def _files(
-        self, kind: TaskKind, table: DomainTable, domain: str, columns: tuple[str, ...], split: str | None, key: str
+        self,
+        kind: TaskKind,
+        table: DomainTable,
+        domain: str,
+        columns: tuple[str, ...],
+        split: str | None,
+        at: Mapping[str, str],
     ) -> dict[str, tuple[FileSpec, ...]]:
         """Return the files of each split; where a column holds the splits, those of each are read from all files."""
         named = {each: places for each in SPLITS if (places := getattr(table, each))}
         if "train" not in named and ("test" not in named or split):
-            self._add("the domain has no files", key, list(named), "add 'train = ...' or 'test = ...'")
+            self._add("the domain has no files", at[""], list(named), "add 'train = ...' or 'test = ...'")
         if split and len(named) > 1:
-            self._add("a column holds the splits", key, list(named), "name the files under 'train' alone")
+            self._add("a column holds the splits", at["columns"], list(named), "name the files under 'train' alone")
         by_split = dict.fromkeys(SPLITS, named.get("train", ())) if split else named
         return {
             each: tuple(
-                self._file(kind, place.replace("{domain}", domain), columns, (split, each) if split else (), table, key)
-                for place in places
+                FileSpec(
+                    place := given.replace("{domain}", domain),
+                    SpecRows(
+                        self._reader(kind, place, columns, at["train" if split else each]),
+                        (split, each) if split else (),
+                        self.spec,
+                    ),
+                    release=self._source(place, table, at["source"]),
+                )
+                for given in places
             )
             for each, places in by_split.items()
         }
 
-    def _file(
-        self, kind: TaskKind, place: str, columns: tuple[str, ...], where: tuple[str, ...], table: DomainTable, key: str
-    ) -> FileSpec:
+    def _source(self, place: str, table: DomainTable, key: str) -> SpecSource | None:
+        """Return the source of a file: the one named, the one of its first folder, or the only one."""
         folder, slugs = place.partition("/")[0], tuple(self.sources)
         slug = table.source or (folder if folder in slugs or len(slugs) > 1 else slugs[0])
         if slug not in slugs:
-            self._add("the file's source is not among [sources]", f"{key}.source", slug, slugs)
-        if PurePosixPath(place).is_absolute() or ".." in PurePosixPath(place).parts:
-            self._add("a file lies below RAW or beside the spec", key, place, "give its place from there")
-        read = self._reader(kind, place, columns, key)
-        return FileSpec(place, SpecRows(read, where, self.spec), slug=slug, release=self.sources.get(slug))
+            self._add("the file's source is not among [sources]", key, slug, slugs)
+        return self.sources.get(slug)
 
     def _reader(self, kind: TaskKind, place: str, columns: tuple[str, ...], key: str) -> Reader:
+        if PurePosixPath(place).is_absolute() or ".." in PurePosixPath(place).parts:
+            self._add("a file lies below RAW or beside the spec", key, place, "give its place from there")
         ending = PurePosixPath(place.removesuffix(".gz").removesuffix(".zip")).suffix.lower()
         fixed: tuple[str, ...] = ()
         if kind is TaskKind.TAGGING and ending in _TOKEN_FILES:
@@ -242,7 +252,7 @@ class _Compiling:
             self._add("no reader reads this kind of file", key, place, f"give one that ends in {', '.join(known)}")
         for column in columns if fixed else ():
             if column not in fixed:
-                self._add("such files have no such column", f"{key}.columns", column, fixed)
+                self._add("a file of this kind has no such column", key, column, fixed)
         return read if fixed else squad.squad
 
     def _step(self, table: Mapping[str, object], key: str) -> Transform | None:
@@ -255,11 +265,13 @@ class _Compiling:
             return pydantic.validate_call(STEPS[name])(**arguments)
         except pydantic.ValidationError as error:
             for detail in error.errors(include_context=False, include_url=False):
-                at = ".".join(map(str, detail["loc"]))
-                known = tuple(inspect.signature(STEPS[name]).parameters)
-                unknown = detail["type"] == "unexpected_keyword_argument"
-                what = f"unknown key of {name}" if unknown else f"{name}: {detail['msg']}"
-                self._add(what, f"{key}.{at}", at if unknown else detail["input"], known if unknown else "mend it")
+                at, known = ".".join(map(str, detail["loc"])), tuple(inspect.signature(STEPS[name]).parameters)
+                if detail["type"] == "unexpected_keyword_argument":
+                    self._add(f"unknown key of {name}", f"{key}.{at}", at, known)
+                elif detail["type"].startswith("missing"):
+                    self._add(f"required key of {name} is missing", f"{key}.{at}", list(arguments), f"add '{at} = ...'")
+                else:
+                    self._add(f"{name}: {detail['msg']}", f"{key}.{at}", detail["input"], "mend it")
         return None
 
     def _inputs(self, kind: TaskKind, table: DomainTable, key: str) -> tuple[str, ...]:
@@ -268,7 +280,7 @@ class _Compiling:
             if not named or len(inputs) == len(named):
                 return inputs
         found, cure = list(named), " or ".join(" and ".join(inputs) for inputs in _INPUTS[kind])
-        self._add("the number of text columns is wrong", f"{key}.columns.text", found, f"name those of {cure}")
+        self._add("the number of text columns is wrong", f"{key}.text", found, f"name those of {cure}")
         return _INPUTS[kind][0]
 
     def _one(self, columns: tuple[str, ...], key: str) -> str:

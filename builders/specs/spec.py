@@ -10,6 +10,7 @@ import polars as pl
 import pydantic
 
 from shiftbench.builders.folder.manifest import Difference, Pairing, Provenance
+from shiftbench.builders.specs.benchmarks import spec_files
 from shiftbench.builders.specs.sources import SourceSpec, find_source
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.vocabulary import TaskKind
@@ -42,7 +43,7 @@ class FileSpec:
     The file may also lie there as ``<path>.gz``, or as a zip of the same name that holds it alone. Files marked
     ``partial`` hold the same rows in part: only builds with ``--partial`` read them, beside what else there is.
     ``beside`` names what else its reader reads: files, or folders of files, in the same folder. ``slug`` names the
-    source where it is not the first folder of the path; ``release`` is the source itself where ``sources.toml`` has none.
+    source where it is not the first folder of the path; ``release`` is the source where ``sources.toml`` has none.
     """
 
     path: str
@@ -262,6 +263,15 @@ class Upstream(pydantic.BaseModel):
 def upstream() -> Upstream:
     """Read the recorded facts of whole releases, ``upstream.json``, once.
 
-    Returns: row counts and checksums by file, rows by domain and split, and what tells these rows from others.
+    Returns: row counts and checksums by file, rows by domain and split, and what tells these rows from others; those of
+        the papers' benchmarks and of the ones in ``benchmarks/``.
     """
-    return Upstream.model_validate_json((Path(__file__).parent / "upstream.json").read_text(encoding="utf-8"))
+    locks = (path.with_suffix(".lock.json") for path in spec_files())
+    every = [Path(__file__).parent / "upstream.json", *(lock for lock in locks if lock.is_file())]
+    records = [Upstream.model_validate_json(path.read_text(encoding="utf-8")) for path in every]
+    return Upstream(
+        files={place: facts for each in records for place, facts in each.files.items()},
+        totals=tuple(total for each in records for total in each.totals),
+        rows={name: rows for each in records for name, rows in each.rows.items()},
+        domains={name: domain for each in records for name, domain in each.domains.items()},
+    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shiftbench.builders.specs.benchmarks import spec_files
 from shiftbench.cli.help import PLAIN, Command, Group, say_former
 from shiftbench.validation.command_line import (
     OUTPUT,
@@ -20,10 +21,12 @@ from shiftbench.validation.command_line import (
 )
 
 if TYPE_CHECKING:
+    from shiftbench.builders.building.build import Built
     from shiftbench.builders.encoder import Encoder
     from shiftbench.builders.folder.manifest import Manifest
 
-_BENCHMARKS = ("dr", "boss", "df1")
+_OURS = tuple(path.stem for path in spec_files())
+_BENCHMARKS = ("dr", "boss", "df1", *_OURS)
 _NO_ENCODER = "none"
 
 _Raw = Annotated[
@@ -50,6 +53,14 @@ _EncoderName = Annotated[
         metavar="NAME",
         help="Sentence encoder of the depths (how far texts lie from a source): Hub id, path, or 'wordllama'; 'none' "
         "computes no depths. Default: SHIFTBENCH_ENCODER, or else all-MiniLM-L6-v2, which takes a while.",
+    ),
+]
+_OtherRevisions = Annotated[
+    bool,
+    typer.Option(
+        "--other-revisions",
+        help="files with another checksum and the recorded row count are taken; the dataset is marked unverified",
+        hidden=True,
     ),
 ]
 
@@ -93,14 +104,7 @@ class _FromUpstream:
             hidden=True,
         ),
     ] = None
-    other_revisions: Annotated[
-        bool,
-        typer.Option(
-            "--other-revisions",
-            help="files with another checksum and the recorded row count are taken; the dataset is marked unverified",
-            hidden=True,
-        ),
-    ] = False
+    other_revisions: _OtherRevisions = False
     check: Annotated[
         bool,
         typer.Option(
@@ -187,31 +191,117 @@ def df1(
     _build_from_upstream("df1", pairing, options, withhold_labels=False)
 
 
+def _from_spec(name: str) -> Callable[..., None]:
+    """Return the command that builds a benchmark of ours which a spec describes."""
+
+    def command(
+        task: Annotated[
+            str | None, typer.Argument(metavar="TASK", help="One task, or one domain, as 'task.domain'; default all.")
+        ] = None,
+        *,
+        options: _Withholdable,
+    ) -> None:
+        _build_from_upstream(name, task, options, withhold_labels=options.withhold_labels)
+
+    command.__doc__ = f"""Build {name} from its upstream files.
+
+    Example: shiftbench build {name} --raw raw --out build/{name}
+    """
+    return with_options(command)
+
+
 def own(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What the task is to be called.")],
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="What the task is to be called; of --spec, the one task to build."),
+    ] = None,
     raw: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Option(
             "--raw",
             metavar="FILE_OR_DIR",
-            help="CSV, JSON lines, Parquet or lines of tokens; several, or a folder of them: a domain each.",
+            help="CSV, JSON lines, Parquet or lines of tokens; several, or a folder of them: a domain each. Of --spec, "
+            "a folder of the files that do not lie beside it.",
         ),
-    ],
-    out: Annotated[Path, _OUT],
+    ] = None,
+    out: Annotated[Path | None, _OUT] = None,
+    spec: Annotated[
+        Path | None,
+        typer.Option("--spec", metavar="FILE", help="TOML that describes a benchmark: tasks, domains, files, sources."),
+    ] = None,
+    record: Annotated[
+        bool,
+        typer.Option("--record", help="Write what the files of --spec hold beside it; later builds compare."),
+    ] = False,
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", help="Decides which groups go to which split.", min=0)
     ] = 0,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Build from those files of --spec that are there; marked partial.")
+    ] = False,
+    other_revisions: _OtherRevisions = False,
     overwrite: _Overwrite = False,
     encoder: _EncoderName = None,
     withhold_labels: _WithholdLabels = False,
     json_: JsonOption = None,
 ) -> None:
-    """Build a dataset folder from a file of your own.
+    """Build a dataset folder from a file of your own, or from a spec of a whole benchmark.
 
     Example: shiftbench build own tickets --raw tickets.csv --columns domain=site --out build/tickets
     """
+    if out is None:
+        raise typer.BadParameter("give --out, the folder to write")
+    if spec is None:
+        _refuse({"--record": record, "--partial": partial, "--other-revisions": other_revisions}, "without --spec")
+        if name is None or not raw:
+            raise typer.BadParameter("give NAME and --raw, or --spec")
+        _build_rows(
+            name, raw, out, columns, min_texts, seed, overwrite, encoder, json_, withhold_labels=withhold_labels
+        )
+        return
+    _refuse({"--columns": columns, "--min-texts": min_texts is not None, "NAME": record and name}, "to this --spec")
+    from shiftbench.builders.building.build import build as build_benchmark
+    from shiftbench.builders.building.spec_tasks import open_spec
+
+    bench = open_spec(spec)
+    built = build_benchmark(
+        bench,
+        name,
+        raw or (),
+        out,
+        seed=seed,
+        partial=partial,
+        overwrite=overwrite,
+        encoder=_open_encoder(encoder),
+        record=bench.lock if record else None,
+        withhold_labels=withhold_labels,
+        other_revisions=other_revisions,
+    )
+    _print_all(out, built, json_, withhold_labels=withhold_labels)
+
+
+def _refuse(given: dict[str, object], where: str) -> None:
+    """Refuse options that are given and not read."""
+    if names := [name for name, value in given.items() if value]:
+        raise typer.BadParameter(f"these do not apply {where}: {', '.join(names)}")
+
+
+def _build_rows(
+    name: str,
+    raw: list[Path],
+    out: Path,
+    columns: list[str] | None,
+    min_texts: int | None,
+    seed: int,
+    overwrite: bool,
+    encoder: str | None,
+    json_: str | None,
+    *,
+    withhold_labels: bool,
+) -> None:
+    """Build a task from files of one's own."""
     from shiftbench.builders.building.own import MIN_TEXTS, build_own
     from shiftbench.builders.building.own_columns import parse_columns
 
@@ -280,7 +370,6 @@ def check(raw: _Raw, json_: JsonOption = None) -> None:
 def _build_from_upstream(benchmark: str, task: str | None, options: _FromUpstream, *, withhold_labels: bool) -> None:
     """Build a benchmark, or check its files."""
     from shiftbench.builders.building.build import build as build_benchmark
-    from shiftbench.validation.report import InvalidInput
 
     if options.check:
         unread = {"--out": options.out, "--partial": options.partial, "--record": options.record,
@@ -291,7 +380,7 @@ def _build_from_upstream(benchmark: str, task: str | None, options: _FromUpstrea
         return
     if options.out is None:
         raise typer.BadParameter("give --out, the folder to write, or --check")
-    manifest, failed, without_files = build_benchmark(
+    built = build_benchmark(
         benchmark,
         task,
         options.raw,
@@ -306,7 +395,15 @@ def _build_from_upstream(benchmark: str, task: str | None, options: _FromUpstrea
         other_revisions=options.other_revisions,
         from_hub=options.from_hub,
     )
-    _print_built(options.out, manifest, without_files, options.json_, withhold_labels=withhold_labels)
+    _print_all(options.out, built, options.json_, withhold_labels=withhold_labels)
+
+
+def _print_all(out: Path, built: "Built", json_: str | None, *, withhold_labels: bool) -> None:
+    """Print what was built; InvalidInput says why the rest could not be."""
+    from shiftbench.validation.report import InvalidInput
+
+    manifest, failed, without_files = built
+    _print_built(out, manifest, without_files, json_, withhold_labels=withhold_labels)
     if failed:
         typer.echo(f"not built, or built without all rows: {', '.join(failed)}", err=True)
         raise InvalidInput(dict.fromkeys(problem for problems in failed.values() for problem in problems))
@@ -354,7 +451,8 @@ group = typer.Typer(
     **PLAIN,
 )
 _COMMANDS: dict[str, Callable[..., None]] = {
-    "dr": dr, "boss": boss, "df1": df1, "own": own, "synthetic": synthetic, "list": list_,
+    "dr": dr, "boss": boss, "df1": df1, **{name: _from_spec(name) for name in _OURS},
+    "own": own, "synthetic": synthetic, "list": list_,
 }  # fmt: skip
 for _name, _command in _COMMANDS.items():
     group.command(_name, cls=Command)(_command)
