@@ -145,7 +145,15 @@ def test_what_a_source_says_is_in_manifest_and_card(spec: Path, tmp_path: Path) 
     source = built(spec, tmp_path / "out").manifest.sources["tickets"]
     assert (source.title, source.licence, source.open_licence) == ("Tickets, invented", "CC BY 4.0", True)
     assert source.citation == BIB.strip()
-    assert "doe-2026-tickets" in (tmp_path / "out/README.md").read_text(encoding="utf-8")
+    card = (tmp_path / "out/README.md").read_text(encoding="utf-8")
+    assert "doe-2026-tickets" in card
+    assert "in the paper's tables" not in card
+
+
+def test_closed_domains_are_built_with_the_spec(spec: Path, tmp_path: Path) -> None:
+    change(spec, "open_licence = true", "open_licence = false")
+    manifest = built(spec, tmp_path / "out", "urgency").manifest
+    assert manifest.build_command("urgency") == "shiftbench build own urgency --spec SPEC --raw RAW --out DIR"
 
 
 def test_a_recorded_file_is_compared(spec: Path, tmp_path: Path) -> None:
