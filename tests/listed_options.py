@@ -14,7 +14,7 @@ from typer.main import get_command
 from shiftbench.cli.command import app
 
 MOST_OPTIONS = 233
-"""Options over all commands but the train programs: 230 as 0.3 began, and of ``build own`` --spec, --record, --partial."""
+"""Options over all commands but the train programs: 230 as 0.3 began; ``build own`` got --spec, --record, --partial."""
 
 
 class Listed(NamedTuple):
