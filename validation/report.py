@@ -143,3 +143,16 @@ def did_you_mean(word: str, choices: Sequence[str]) -> str:
         return f"did you mean '{by_folded[near[0]]}'?"
     shown = ", ".join(f"'{choice}'" for choice in list(choices)[:12])
     return f"use one of {shown}" + (f" ({len(choices) - 12} more)" if len(choices) > 12 else "")
+
+
+def format_size(n_bytes: int) -> str:
+    """Format a number of bytes in the unit that leaves two or three digits.
+
+    >>> format_size(912), format_size(1_500_000), format_size(312_000_000_000)
+    ('912 B', '1.5 MB', '312 GB')
+    """
+    size, units = float(n_bytes), iter(("B", "kB", "MB", "GB", "TB"))
+    unit = next(units)
+    while size >= 999.5:
+        size, unit = size / 1000, next(units, unit)
+    return f"{size:.{int(0 < size < 9.95 and unit != 'B')}f} {unit}"

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shiftbench.builders import boss, df1, dr
-from shiftbench.builders.building.from_hub import fetch_from_hub
 from shiftbench.builders.building.read_tasks import Reading, raise_if_any, read_tasks, select_domain
 from shiftbench.builders.building.spec_tasks import OwnBenchmark, open_spec
 from shiftbench.builders.encoder import Encoder
@@ -46,15 +45,18 @@ def list_domains(benchmark: str | None = None) -> list[str]:
     return [f"{task.id}.{domain.name}" for _, tasks in chosen for task in tasks for domain in task.domains]
 
 
-def choose_tasks(benchmark: str | None, task: str | None) -> tuple[TaskSpec, ...]:
-    """Return the tasks that are built from upstream files: one, those of a benchmark, or all.
+def choose_tasks(benchmark: str | OwnBenchmark | None, task: str | None) -> tuple[TaskSpec, ...]:
+    """Return the tasks that are built from upstream files: one, or one domain of it, those of a benchmark, or all.
 
     Raises: InvalidInput proposing near names where there is no such benchmark or task.
     """
     if benchmark is None:
         return tuple(spec for _, specs in BENCHMARKS.values() for spec in specs)
     _, specs = _with_files(benchmark)
-    return specs if task is None else _find_tasks(task, specs, benchmark)[0]
+    if task is None:
+        return specs
+    specs, only = _find_tasks(task, specs, specs[0].benchmark)
+    return tuple(select_domain(spec, only) for spec in specs)
 
 
 def build(
@@ -71,7 +73,6 @@ def build(
     record: Path | None = None,
     withhold_labels: bool = False,
     other_revisions: bool = False,
-    from_hub: bool = False,
 ) -> Built:
     """Build a benchmark, or one task of it, into a dataset folder.
 
@@ -91,13 +92,12 @@ def build(
             withholds counts as one that could not be built.
         other_revisions: take files with other checksums than the recorded ones where their row counts agree, and mark
             the dataset unverified.
-        from_hub: first download missing files into the first folder, where they are open and on the Hugging Face Hub.
     Returns: the manifest of what was written, and the tasks that could not be built.
     Raises: InvalidInput naming every file that is missing, short or altered, and every split that is not as recorded,
         where nothing could be built; nothing is written then.
     """
     own = benchmark if isinstance(benchmark, OwnBenchmark) else None
-    title, specs = (own.title, own.tasks) if own else _with_files(str(benchmark))
+    title, specs = _with_files(benchmark)
     only = None
     if task_name is not None:
         specs, only = _find_tasks(task_name, specs, specs[0].benchmark)
@@ -110,9 +110,7 @@ def build(
     records = upstream()
     if own:
         # What is recorded anew is compared with nothing.
-        raws, records = (*raws, own.path.parent), Upstream(files={}, rows={}) if record else own.records()
-    if from_hub:
-        fetch_from_hub([select_domain(spec, only) for spec in specs], raws)
+        raws, records = own.folders(raws), Upstream(files={}, rows={}) if record else own.records()
     cure = specs[0].domains[0].sources[0].instructions
     raise_if_any(
         [Problem("there is no such folder of upstream files", str(p), cure=cure) for p in raws if not p.is_dir()]
@@ -142,7 +140,9 @@ def build(
     return Built(manifest, read.failed | reading.malformed, tuple(read.without_files))
 
 
-def _with_files(benchmark: str) -> tuple[str, tuple[TaskSpec, ...]]:
+def _with_files(benchmark: str | OwnBenchmark) -> tuple[str, tuple[TaskSpec, ...]]:
+    if isinstance(benchmark, OwnBenchmark):
+        return benchmark.title, benchmark.tasks
     return BENCHMARKS[_find_known(benchmark, list(BENCHMARKS), "benchmark of upstream files")]
 
 

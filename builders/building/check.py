@@ -1,40 +1,29 @@
 """Checking upstream files against what is recorded of them, without building anything."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from rich.console import RenderableType
-from rich.table import Table
-
-from shiftbench.builders.building.build import choose_tasks
 from shiftbench.builders.building.records import facts_beside
 from shiftbench.builders.cache import cache_folder
 from shiftbench.builders.checksums import file_sha256
 from shiftbench.builders.reading.intake import read_file
 from shiftbench.builders.reading.places import find_file
 from shiftbench.builders.specs.sources import SourceSpec
-from shiftbench.builders.specs.spec import FileFacts, FileSpec, TotalFacts, Upstream, upstream
+from shiftbench.builders.specs.spec import FileFacts, FileSpec, TaskSpec, TotalFacts, Upstream, upstream
 from shiftbench.validation.report import InvalidInput
 
 State = Literal["whole", "there", "unverified", "missing", "closed"]
-"""``there``: it lies there, but is not the whole file that is recorded. ``closed``: it is missing, and its terms do
-not allow passing it on; its instructions say how to ask for it."""
-
-STATES: Mapping[State, str] = {
-    "whole": "as recorded",
-    "there": "there, but not as recorded",
-    "unverified": "there, but no row count or checksum is recorded to compare with",
-    "missing": "not there",
-    "closed": "not there, and its licence does not allow passing it on",
-}
+"""The file lies there as recorded, or not as recorded, or nothing is recorded to compare with; or it is missing, from a
+release that may be passed on (``missing``) or not (``closed``)."""
 
 
 class CheckedFile(NamedTuple):
     """An upstream file beside its records.
 
     ``recorded_rows`` counts its own rows, or those of all files of its total. ``verified`` names what agrees here:
-    ``checksum``, ``rows`` or ``total``; empty for none. ``found`` says what does not.
+    ``checksum``, ``rows`` or ``total``; empty for none. ``found`` says what does not. ``size`` is in bytes, as it lies
+    there; None of a missing file.
     """
 
     path: str
@@ -43,20 +32,22 @@ class CheckedFile(NamedTuple):
     recorded_sha256: str | None
     verified: str
     found: str = ""
+    size: int | None = None
 
 
-def check_files(benchmark: str | None, task: str | None, raws: Sequence[Path]) -> list[CheckedFile]:
+def check_files(specs: Iterable[TaskSpec], raws: Sequence[Path], records: Upstream | None = None) -> list[CheckedFile]:
     """Compare every file that tasks read with its records. Files whose checksum agrees are not parsed.
 
     Args:
-        benchmark: one benchmark; None checks those of all.
-        task: one of its tasks, as for ``build``; None checks all.
+        specs: the tasks.
+        raws: folders of upstream files, searched in order.
+        records: what is recorded of them; None for what is of ours.
     Returns: a row for each file and for what readers read beside it, in the order of the specs. Files that hold a
         release in part are in it where they are there.
     """
-    records = upstream()
+    records = upstream() if records is None else records
     files: dict[str, FileSpec] = {}
-    for spec in choose_tasks(benchmark, task):
+    for spec in specs:
         for domain in spec.domains:
             for file in (file for split in domain.files.values() for file in split):
                 # In one task a file may stand for the whole release, in another for a part of it.
@@ -68,31 +59,15 @@ def check_files(benchmark: str | None, task: str | None, raws: Sequence[Path]) -
         path = find_file(raws, file.path)
         if path is None:
             if not file.partial:
-                checked[file.path] = _missing_file(file.source, file.path, records)
+                places = (file.path, *(str(Path(file.path).with_name(name)) for name in file.beside))
+                checked |= {place: _missing_file(file.source, place, records) for place in places}
             continue
-        checked[file.path] = _check(file, path, records, n_rows)
+        checked[file.path] = _check(file, path, records, n_rows)._replace(size=path.stat().st_size)
         checked |= {row.path: row for row in _check_beside(file, path, records)}
     for total in records.totals:
         for place in (place for place in total.files if place in n_rows):
             checked[place] = _check_total(checked[place], total, n_rows)
     return list(checked.values())
-
-
-def checked_lines(files: Sequence[CheckedFile]) -> Iterator[RenderableType]:
-    """List the table of checked files, and how many there are of each state."""
-    table = Table()
-    for column in ("file", "state", "recorded rows", "recorded checksum", "verified here", "what differs"):
-        table.add_column(column, justify="right" if column == "recorded rows" else "left", overflow="fold")
-    for file in files:
-        rows = "" if file.recorded_rows is None else f"{file.recorded_rows:,}"
-        table.add_row(file.path, file.state, rows, (file.recorded_sha256 or "")[:16], file.verified, file.found)
-    yield table
-    for state, meaning in STATES.items():
-        n_files = sum(file.state == state for file in files)
-        yield f"{state}: {n_files} ({meaning})"
-    unknown = sum(file.recorded_rows is None and file.recorded_sha256 is None for file in files)
-    n_sums = sum(file.recorded_sha256 is not None for file in files)
-    yield f"{len(files)} files, {n_sums} with a recorded checksum, {unknown} with nothing recorded"
 
 
 def _missing_file(source: SourceSpec, path: str, records: Upstream) -> CheckedFile:
@@ -121,12 +96,15 @@ def _check_beside(file: FileSpec, path: Path, records: Upstream) -> Iterator[Che
         if not path.with_name(name).exists():
             yield _missing_file(file.source, place, records)
             continue
-        facts = facts_beside(path.with_name(name), place)
+        beside = path.with_name(name)
+        facts = facts_beside(beside, place)
         rows, sha256 = _find_records(place, place, records)
         if facts.sha256 == sha256:
-            yield CheckedFile(place, "whole", rows, sha256, "checksum")
+            checked = CheckedFile(place, "whole", rows, sha256, "checksum")
         else:
-            yield _compare_rows(place, facts.rows, rows, sha256)
+            checked = _compare_rows(place, facts.rows, rows, sha256)
+        parts = beside.iterdir() if beside.is_dir() else (beside,)
+        yield checked._replace(size=sum(part.stat().st_size for part in parts))
 
 
 def _compare_rows(path: str, n_rows: int, rows: int | None, sha256: str | None) -> CheckedFile:

@@ -2,7 +2,7 @@
 
 import hashlib
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -74,6 +74,10 @@ class OwnBenchmark(NamedTuple):
     def lock(self) -> Path:
         """Return the file with what was recorded of its files."""
         return self.path.with_suffix(".lock.json")
+
+    def folders(self, raws: Sequence[Path]) -> tuple[Path, ...]:
+        """Return the folders of its files: those given, and the spec's own."""
+        return (*raws, self.path.parent)
 
     def records(self) -> Upstream:
         """Read what was recorded of its files; nothing where ``--record`` was not given yet."""

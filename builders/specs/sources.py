@@ -17,7 +17,7 @@ _Line = Annotated[str, pydantic.StringConstraints(pattern=r"^\S(.*\S)?$")]
 """Text of one line, not empty, without blanks at its ends."""
 
 
-_Place = Annotated[str, pydantic.StringConstraints(pattern=r"^[\w.-]+(/[\w. -]+)+$")]
+_Place = Annotated[str, pydantic.StringConstraints(pattern=r"^\w[\w.-]*(/\w[\w. -]*)+$")]
 """A file below RAW, the folder of upstream files, such as ``snli/snli_1.0/snli_1.0_train.jsonl``."""
 
 

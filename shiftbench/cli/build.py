@@ -1,6 +1,6 @@
 """The commands ``build``. Everything heavier than typer is imported inside them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shiftbench.builders.specs.benchmarks import spec_files
+from shiftbench.cli.data_options import AcceptTermsOption, UpstreamOption
+from shiftbench.cli.fetch import fetch_files
 from shiftbench.cli.help import PLAIN, Command, Group, say_former
 from shiftbench.validation.command_line import (
     OUTPUT,
@@ -22,6 +24,7 @@ from shiftbench.validation.command_line import (
 
 if TYPE_CHECKING:
     from shiftbench.builders.building.build import Built
+    from shiftbench.builders.building.spec_tasks import OwnBenchmark
     from shiftbench.builders.encoder import Encoder
     from shiftbench.builders.folder.manifest import Manifest
 
@@ -29,10 +32,6 @@ _OURS = tuple(path.stem for path in spec_files())
 _BENCHMARKS = ("dr", "boss", "df1", *_OURS)
 _NO_ENCODER = "none"
 
-_Raw = Annotated[
-    list[Path],
-    typer.Option("--raw", metavar="DIR", help="Folder of upstream files; of several, they are searched in order."),
-]
 _OUT = typer.Option("--out", metavar="DIR", help="Dataset folder to write.", rich_help_panel=OUTPUT)
 _Overwrite = Annotated[
     bool,
@@ -69,7 +68,7 @@ _OtherRevisions = Annotated[
 class _FromUpstream:
     """Options of the benchmarks that are built from upstream files."""
 
-    raw: _Raw
+    raw: UpstreamOption
     out: Annotated[Path | None, _OUT] = None
     seed: Annotated[
         int,
@@ -84,10 +83,10 @@ class _FromUpstream:
     partial: Annotated[
         bool, typer.Option("--partial", help="Build from incomplete upstream files; marked partial.")
     ] = False
-    from_hub: Annotated[
-        bool,
-        typer.Option("--from-hub", help="Download missing files with open licences from the Hub into --raw."),
+    fetch: Annotated[
+        bool, typer.Option("--fetch", help="First download missing files, as 'shiftbench data fetch' does.")
     ] = False
+    accept_terms: AcceptTermsOption = None
     overwrite: _Overwrite = False
     encoder: _EncoderName = None
     no_placebo: Annotated[
@@ -242,6 +241,13 @@ def own(
         bool, typer.Option("--partial", help="Build from those files of --spec that are there; marked partial.")
     ] = False,
     other_revisions: _OtherRevisions = False,
+    fetch: Annotated[
+        bool, typer.Option("--fetch", help="First download missing files of --spec; without --out nothing else.")
+    ] = False,
+    accept_terms: AcceptTermsOption = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Build nothing: print for every file of --spec whether it is there.")
+    ] = False,
     overwrite: _Overwrite = False,
     encoder: _EncoderName = None,
     withhold_labels: _WithholdLabels = False,
@@ -251,38 +257,42 @@ def own(
 
     Example: shiftbench build own tickets --raw tickets.csv --columns domain=site --out build/tickets
     """
-    if out is None:
-        raise typer.BadParameter("give --out, the folder to write")
     if spec is None:
-        _refuse({"--record": record, "--partial": partial, "--other-revisions": other_revisions}, "without --spec")
-        if name is None or not raw:
-            raise typer.BadParameter("give NAME and --raw, or --spec")
+        of_spec = {"--record": record, "--partial": partial, "--other-revisions": other_revisions, "--fetch": fetch,
+                   "--accept-terms": accept_terms, "--check": check}  # fmt: skip
+        _refuse(of_spec, "without --spec")
+        if name is None or not raw or out is None:
+            raise typer.BadParameter("give NAME, --raw and --out; or --spec")
         _build_rows(
             name, raw, out, columns, min_texts, seed, overwrite, encoder, json_, withhold_labels=withhold_labels
         )
         return
-    _refuse({"--columns": columns, "--min-texts": min_texts is not None, "NAME": record and name}, "to this --spec")
-    from shiftbench.builders.building.build import build as build_benchmark
     from shiftbench.builders.building.spec_tasks import open_spec
 
+    _refuse({"--columns": columns, "--min-texts": min_texts is not None, "NAME": record and name}, "to this --spec")
     bench = open_spec(spec)
-    built = build_benchmark(
-        bench,
-        name,
-        raw or (),
-        out,
+    if fetch and out is None:
+        if not fetch_files(bench, name, raw or [], accept_terms or [], json_=json_):
+            raise typer.Exit(1)
+        return
+    options = _FromUpstream(
+        raw=raw or [],
+        out=out,
         seed=seed,
         partial=partial,
+        fetch=fetch,
+        accept_terms=accept_terms,
         overwrite=overwrite,
-        encoder=_open_encoder(encoder),
+        encoder=encoder,
         record=bench.lock if record else None,
-        withhold_labels=withhold_labels,
         other_revisions=other_revisions,
+        check=check,
+        json_=json_,
     )
-    _print_all(out, built, json_, withhold_labels=withhold_labels)
+    _build_from_upstream(bench, name, options, withhold_labels=withhold_labels)
 
 
-def _refuse(given: dict[str, object], where: str) -> None:
+def _refuse(given: Mapping[str, object], where: str) -> None:
     """Refuse options that are given and not read."""
     if names := [name for name, value in given.items() if value]:
         raise typer.BadParameter(f"these do not apply {where}: {', '.join(names)}")
@@ -359,7 +369,7 @@ def list_(
     typer.echo("\n".join(list_domains(benchmark)))
 
 
-def check(raw: _Raw, json_: JsonOption = None) -> None:
+def check(raw: UpstreamOption, json_: JsonOption = None) -> None:
     """Check the upstream files of all benchmarks, as ``build --check`` did in the former version.
 
     Example: shiftbench build dr --check --raw raw
@@ -367,19 +377,25 @@ def check(raw: _Raw, json_: JsonOption = None) -> None:
     _check_files(None, None, raw, json_)
 
 
-def _build_from_upstream(benchmark: str, task: str | None, options: _FromUpstream, *, withhold_labels: bool) -> None:
+def _build_from_upstream(
+    benchmark: "str | OwnBenchmark", task: str | None, options: _FromUpstream, *, withhold_labels: bool
+) -> None:
     """Build a benchmark, or check its files."""
     from shiftbench.builders.building.build import build as build_benchmark
 
     if options.check:
         unread = {"--out": options.out, "--partial": options.partial, "--record": options.record,
-                  "--other-revisions": options.other_revisions}  # fmt: skip
+                  "--other-revisions": options.other_revisions, "--fetch": options.fetch}  # fmt: skip
         if given := [name for name, value in unread.items() if value]:
             raise typer.BadParameter(f"these do not apply to --check: {', '.join(given)}")
         _check_files(benchmark, task, options.raw, options.json_)
         return
     if options.out is None:
         raise typer.BadParameter("give --out, the folder to write, or --check")
+    if options.accept_terms and not options.fetch:
+        raise typer.BadParameter("--accept-terms is for --fetch")
+    if options.fetch:
+        fetch_files(benchmark, task, options.raw, options.accept_terms or [])
     built = build_benchmark(
         benchmark,
         task,
@@ -393,7 +409,6 @@ def _build_from_upstream(benchmark: str, task: str | None, options: _FromUpstrea
         record=options.record,
         withhold_labels=withhold_labels,
         other_revisions=options.other_revisions,
-        from_hub=options.from_hub,
     )
     _print_all(options.out, built, options.json_, withhold_labels=withhold_labels)
 
@@ -432,14 +447,21 @@ def _print_built(
     write_json(manifest.model_dump(mode="json", exclude={"label_key"}), json_)
 
 
-def _check_files(benchmark: str | None, task: str | None, raw: list[Path], json_: str | None) -> None:
-    """Print the table of upstream files; the exit status is 1 where one is there and not as recorded."""
-    from shiftbench.builders.building.check import check_files, checked_lines
+def _check_files(benchmark: "str | OwnBenchmark | None", task: str | None, raw: list[Path], json_: str | None) -> None:
+    """Print the table of upstream files; the exit status is 1 where one is missing, or there and not as recorded."""
+    from shiftbench.builders.building.availability import available_files, available_lines, fetch_command
+    from shiftbench.builders.building.spec_tasks import OwnBenchmark
 
-    files = check_files(benchmark, task, raw)
-    show(checked_lines(files), stderr=True)
-    write_json([file._asdict() for file in files], json_)
-    if any(file.state == "there" for file in files):
+    files = available_files(benchmark, task, raw)
+    show(available_lines(files), stderr=True)
+    missing = {file.source.slug: file.source for file in files if file.is_missing and file.download}
+    if missing:
+        asking = [slug for slug, source in missing.items() if source.terms]
+        own = benchmark if isinstance(benchmark, OwnBenchmark) else None
+        named = f"{benchmark}/{task}" if task else str(benchmark)
+        show(["", f"what a command can bring: {fetch_command(named, raw, asking, own)}"], stderr=True)
+    write_json([file.as_json for file in files], json_)
+    if not all(file.is_sound for file in files):
         raise typer.Exit(1)
 
 

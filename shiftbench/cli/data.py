@@ -1,4 +1,4 @@
-"""The group ``data``: what is checked, published and exported. Everything heavier than typer is imported inside."""
+"""The group ``data``: fetch, check, publish and export data. Everything heavier than typer is imported inside."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shiftbench.cli.data_options import FormerSubsetOption
+from shiftbench.cli.fetch import fetch
 from shiftbench.cli.help import group_of
 from shiftbench.validation.command_line import (
     JsonOption,
@@ -202,4 +203,7 @@ def _build_prompted_task(folder: "DatasetFolder", name: str, subset: str) -> "Pr
     )
 
 
-group = group_of("Check, publish and export data.", {"validate": validate, "publish": publish, "export": export})
+group = group_of(
+    "Fetch, check, publish and export data.",
+    {"fetch": fetch, "validate": validate, "publish": publish, "export": export},
+)

@@ -16,6 +16,16 @@ if TYPE_CHECKING:
 FAILED = 3
 """Exit code of a gate or a claim that fails; 1 is refused input, 2 wrong usage."""
 
+UpstreamOption = Annotated[
+    list[Path],
+    typer.Option("--raw", metavar="DIR", help="Folder of upstream files; of several, they are searched in order."),
+]
+AcceptTermsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--accept-terms", metavar="SOURCE", help="Accept what this source asks; repeat for more, 'all' for every one."
+    ),
+]
 AnyDataOption = Annotated[
     Path, typer.Option("--data", metavar="DIR_OR_FILE", help="Dataset folder, or a file of your own.")
 ]

@@ -44,7 +44,7 @@ class Former(NamedTuple):
 
     Attributes:
         option: the option of today.
-        value: its value, with ``{}`` for the former one.
+        value: its value, with ``{}`` for the former one; empty where it takes none.
         has_value: whether the former option had a value.
         commands: the first word of the commands that had it; empty for all that have the option of today.
     """
@@ -64,6 +64,7 @@ OPTIONS = {
     "--split-column": Former("--columns", "split={}"),
     "--group-column": Former("--columns", "group={}"),
     "--kind": Former("--columns"),
+    "--from-hub": Former("--fetch", "", has_value=False, commands=("build",)),
     "--no-depth": Former("--encoder", "none", has_value=False, commands=("build",)),
     "--trust-pickle": Former("--model-arg", "trust_pickle=yes", has_value=False),
     "--revision": Former("--model-arg", "revision={}"),
@@ -163,7 +164,7 @@ def _replace_options(former: Sequence[tuple[str, str | None]]) -> list[str]:
         elif option == "--columns" and name not in merged:
             columns.append(template.replace("{}", value))
         elif name not in merged:
-            words += [option, template.replace("{}", value)]
+            words += [option, template.replace("{}", value)] if template else [option]
     if any("," in each for each in columns):
         return [*(word for each in columns for word in ("--columns", each)), *words]
     return ["--columns", ",".join(columns), *words] if columns else words

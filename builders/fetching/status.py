@@ -1,0 +1,164 @@
+"""What every address of every source answers today: ``python -m shiftbench.builders.fetching.status OUT``.
+
+For a machine with internet, once a week: it writes the table to OUT.md and OUT.json, and ends with exit code 1 where an
+address is gone. No file is downloaded: each address is asked for its size, or for one byte where it does not say it.
+"""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from shiftbench.builders.fetching.hub import find_on_hub, is_on_hub
+from shiftbench.builders.fetching.transfer import open_client
+from shiftbench.builders.hub_access import cause, is_transient
+from shiftbench.builders.specs.sources import SourceSpec, read_sources
+from shiftbench.validation.report import InvalidInput, first_line
+
+if TYPE_CHECKING:
+    import httpx2
+
+State = Literal["alive", "moved", "form", "gone", "no answer"]
+"""``moved``: it leads to another address for good; ``form``: a web page, or a sign-in, where the file was;
+``no answer``: the server failed for now, which says nothing of the file."""
+
+_AT_A_TIME = 8
+_FORMS, _FOR_NOW = (401, 403), (408, 425, 429, 500, 502, 503, 504)
+
+
+class Answer(NamedTuple):
+    """What an address answered: a state, the bytes of the file where it says them, and what more there is to say."""
+
+    state: State
+    size: int | None = None
+    found: str = ""
+
+
+class Asked(NamedTuple):
+    """A row of the table: an address of a source, the bytes that are recorded, and its answer on a day."""
+
+    day: date
+    source: str
+    address: str
+    recorded_size: int | None
+    answer: Answer
+
+    @property
+    def is_other_size(self) -> bool:
+        """Return whether it has another size than the recorded one."""
+        return None not in (self.recorded_size, self.answer.size) and self.recorded_size != self.answer.size
+
+
+def ask_addresses(sources: Iterable[SourceSpec], client: "httpx2.Client", day: date) -> list[Asked]:
+    """Ask every address of sources, several at a time, each once.
+
+    Args:
+        sources: the sources; those without downloads have no address.
+        client: see ``open_client``.
+        day: today.
+    Returns: a row for each address, in the order of the sources.
+    """
+    named = [(source.slug, url, each.size) for source in sources for each in source.downloads for url in each.urls]
+    with ThreadPoolExecutor(_AT_A_TIME) as pool:
+        answers = pool.map(lambda url: ask(client, url), [url for _, url, _ in named])
+        return [Asked(day, slug, url, size, found) for (slug, url, size), found in zip(named, answers, strict=True)]
+
+
+def ask(client: "httpx2.Client", address: str) -> Answer:
+    """Ask an address for its size: its headers or, where these do not say it, its first byte.
+
+    Args:
+        client: see ``open_client``.
+        address: as ``Download.urls`` has it.
+    """
+    import httpx2
+
+    if is_on_hub(address):
+        return _ask_hub(address)
+    try:
+        answer = _read_answer(client.head(address))
+        if answer.state in ("alive", "moved") and answer.size is not None:
+            return answer
+        with client.stream("GET", address, headers={"Range": "bytes=0-0"}) as response:
+            return _read_answer(response)
+    except (httpx2.ConnectError, httpx2.UnsupportedProtocol) as error:
+        return Answer("gone", found=f"no connection ({first_line(error)})")
+    except httpx2.TransportError as error:
+        return Answer("no answer", found=first_line(error))
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        return Answer("gone", found=first_line(error))
+
+
+def _ask_hub(address: str) -> Answer:
+    try:
+        sizes = [file.size for file in find_on_hub(address, ()).files]
+        return Answer("alive", None if None in sizes else sum(filter(None, sizes)))
+    except InvalidInput as error:
+        if is_transient(error):
+            return Answer("no answer", found=error.problems[0].found)
+        status = getattr(getattr(cause(error), "response", None), "status_code", None)
+        return Answer("form" if status in _FORMS else "gone", found=error.problems[0].found)
+
+
+def _read_answer(response: "httpx2.Response") -> Answer:
+    status, headers = response.status_code, response.headers
+    if status in _FOR_NOW:
+        return Answer("no answer", found=f"HTTP {status}")
+    if status in _FORMS:
+        return Answer("form", found=f"HTTP {status}")
+    if status >= 400:
+        return Answer("gone", found=f"HTTP {status}")
+    asked, last = response.history[0].url if response.history else response.url, response.url
+    if headers.get("Content-Type", "").startswith("text/html") and not last.path.endswith((".html", ".htm")):
+        return Answer("form", found="a web page")
+    ranged = headers.get("Content-Range", "").rpartition("/")[2]
+    length = ranged if status == 206 else headers.get("Content-Length", "")
+    size = int(length) if length.isdigit() else None
+    if asked != last and any(each.status_code in (301, 308) for each in response.history):
+        return Answer("moved", size, f"to {last}")
+    return Answer("alive", size)
+
+
+def table_lines(rows: Sequence[Asked]) -> list[str]:
+    """List the lines of the table in Markdown, those that need somebody first."""
+    counts = Counter(row.answer.state for row in rows)
+    others = sum(row.is_other_size for row in rows)
+    states = ", ".join(f"{n} {state}" for state, n in counts.most_common())
+    lines = [
+        f"{len(rows)} addresses: {states}; {others} of another size than recorded",
+        "",
+        "| date | source | address | state | bytes | recorded | found |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in sorted(rows, key=lambda row: (row.answer.state == "alive" and not row.is_other_size, row.source)):
+        sizes = ["" if size is None else f"{size:,}" for size in (row.answer.size, row.recorded_size)]
+        cells = (str(row.day), row.source, row.address, row.answer.state, *sizes, row.answer.found)
+        lines.append(f"| {' | '.join(cell.replace('|', '%7C') for cell in cells)} |")
+    return lines
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Ask all addresses, write the table, and return the exit code: 1 where an address is gone, or none answers."""
+    parser = argparse.ArgumentParser(prog="python -m shiftbench.builders.fetching.status", description=__doc__)
+    parser.add_argument("out", metavar="OUT", type=Path, help="the table is written to OUT.md and OUT.json")
+    out = parser.parse_args(arguments).out
+    with open_client() as client:
+        rows = ask_addresses(read_sources().values(), client, datetime.now(UTC).date())
+    if not any(row.answer.state in ("alive", "moved", "form") for row in rows):
+        print("error: no address answers, so nothing is written: is there a network?", file=sys.stderr)
+        return 1
+    lines = table_lines(rows)
+    out.with_name(f"{out.name}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    content = [row._asdict() | {"day": str(row.day), "answer": row.answer._asdict()} for row in rows]
+    out.with_name(f"{out.name}.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    print(lines[0])
+    return int(any(row.answer.state == "gone" for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

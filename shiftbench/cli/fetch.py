@@ -1,0 +1,86 @@
+"""The command ``data fetch``, which ``build --fetch`` runs first. Everything heavier than typer is imported inside."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shiftbench.cli.data_options import AcceptTermsOption, UpstreamOption
+from shiftbench.validation.command_line import JsonOption, show, write_json
+
+if TYPE_CHECKING:
+    from shiftbench.builders.building.spec_tasks import OwnBenchmark
+
+
+def fetch(
+    benchmark: Annotated[
+        str | None, typer.Argument(metavar="BENCHMARK", help="'dr', 'boss' or 'df1'; default all.")
+    ] = None,
+    task: Annotated[
+        str | None, typer.Argument(metavar="TASK", help="One task, such as 'nli', or one domain, as 'sa.books'.")
+    ] = None,
+    *,
+    raw: UpstreamOption,
+    accept_terms: AcceptTermsOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be downloaded, download nothing.")
+    ] = False,
+    json_: JsonOption = None,
+) -> None:
+    """Download upstream files that are missing.
+
+    Says what it will download, on what terms, and last what only a person can get. Stopped or failed, run it again:
+    what is there is not downloaded twice.
+
+    Example: shiftbench data fetch dr nli --raw raw
+    """
+    is_whole = fetch_files(benchmark, task, raw, accept_terms or [], dry_run=dry_run, json_=json_)
+    if not (is_whole or dry_run):
+        raise typer.Exit(1)
+
+
+def fetch_files(
+    benchmark: "str | OwnBenchmark | None",
+    task: str | None,
+    raws: Sequence[Path],
+    accepted: Sequence[str],
+    *,
+    dry_run: bool = False,
+    json_: str | None = None,
+) -> bool:
+    """Fetch what tasks lack into the first folder, and print what comes, what failed and what a person must get.
+
+    Returns: whether nothing is left missing that a command can bring.
+    """
+    from shiftbench.builders.building.build import choose_tasks
+    from shiftbench.builders.building.fetch_lines import (
+        hand_lines,
+        leave_out_refused,
+        outcome_lines,
+        plan_json,
+        plan_lines,
+    )
+    from shiftbench.builders.building.spec_tasks import OwnBenchmark
+    from shiftbench.builders.fetching.fetch import fetch as fetch_plan
+    from shiftbench.builders.fetching.fetch import plan_fetch
+    from shiftbench.validation.report import InvalidInput, UnknownChoice
+
+    own = benchmark if isinstance(benchmark, OwnBenchmark) else None
+    raws = own.folders(raws) if own else raws
+    specs = choose_tasks(benchmark, task)
+    plan = plan_fetch(specs, raws)
+    show(plan_lines(plan, raws[0], accepted), stderr=True)
+    failed = None
+    if plan.requests and not dry_run:
+        try:
+            fetch_plan(leave_out_refused(plan, accepted), raws[0], accepted=accepted)
+        except UnknownChoice:
+            raise
+        except InvalidInput as error:
+            failed = error
+    left = plan_fetch(specs, raws)
+    show(outcome_lines(plan, left, failed), stderr=True)
+    show(hand_lines(left, specs, raws, own), stderr=True)
+    write_json(plan_json(plan, left, failed), json_)
+    return not left.requests

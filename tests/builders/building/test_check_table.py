@@ -1,0 +1,158 @@
+"""The table of upstream files: what brings each, how large it is, on what terms, and the sums."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from shiftbench.builders.building import check as check_module
+from shiftbench.builders.building.availability import available_files, fetch_command, format_sizes, licence_word
+from shiftbench.builders.building.build import BENCHMARKS
+from shiftbench.builders.fetching.records import write_terms
+from shiftbench.builders.specs import sources
+from shiftbench.builders.specs.sources import Download, find_source, read_sources
+from shiftbench.builders.specs.spec import FileFacts, Upstream
+from tests.command_line import run
+
+TREES = "(2 (2 a) (2 film))\n(4 (2 good) (2 film))\n"
+TRAIN, TEST = "sst/trees/train.txt", "sst/trees/test.txt"
+TWEETS = tuple(f"semeval2017/twitter-2016{split}-A.txt" for split in ("train", "test"))
+DYNASENT = "dynasent/dynasent-v1.1/dynasent-v1.1-round01-yelp-test.jsonl"
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    (tmp_path / "raw/sst/trees").mkdir(parents=True)
+    (tmp_path / "raw" / TRAIN).write_text(TREES, encoding="utf-8")
+    return tmp_path / "raw"
+
+
+@pytest.fixture(autouse=True)
+def invented(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace what brings files: SST's by a command, SemEval's with terms in one archive, all others by hand."""
+    trees = tuple(Download(urls=(f"https://example.org/{place}",), size=900, place=place) for place in (TRAIN, TEST))
+    tweets = Download(urls=("https://example.org/tweets.zip",), size=5_000, members=dict.fromkeys(TWEETS, "a.txt"))
+    changes = {
+        "sst": {"downloads": trees, "terms": None, "spdx": "CC0-1.0"},
+        "semeval2017": {"downloads": (tweets,), "terms": "Only for research."},
+    }
+    none = {"downloads": (), "terms": None}
+    listed = {slug: each.model_copy(update=changes.get(slug, none)) for slug, each in read_sources().items()}
+    monkeypatch.setattr(sources, "read_sources", lambda: listed)
+    facts = {TRAIN: FileFacts(rows=2, sha256=hashlib.sha256(TREES.encode()).hexdigest())}
+    monkeypatch.setattr(check_module, "upstream", lambda: Upstream(files=facts, rows={}))
+
+
+def test_what_brings_each_file(raw: Path) -> None:
+    files = {file.checked.path: file for file in available_files("boss", "sa", [raw])}
+    statuses = {place: files[place].status for place in (TRAIN, TEST, *TWEETS, DYNASENT)}
+    assert statuses == {
+        TRAIN: "present and right",
+        TEST: "missing: automatic",
+        **dict.fromkeys(TWEETS, "missing: terms"),
+        DYNASENT: "missing: by hand",
+    }
+    assert files[TRAIN].way == files[TEST].way == "automatic"
+    assert (files[TRAIN].size, files[TEST].size, files[TWEETS[0]].size) == (len(TREES), 900, None)
+    assert files[TEST].brings == f"shiftbench data fetch boss sa --raw {raw}"
+    assert files[TWEETS[0]].brings == f"shiftbench data fetch boss sa --raw {raw} --accept-terms semeval2017"
+    assert files[DYNASENT].brings == find_source("dynasent").url
+
+
+def test_terms_accepted_before_are_not_asked_for_again(raw: Path) -> None:
+    (raw / "semeval2017").mkdir()
+    write_terms(raw, find_source("semeval2017"))
+    (file,) = [each for each in available_files("boss", "sa", [raw]) if each.checked.path == TWEETS[0]]
+    assert file.brings == f"shiftbench data fetch boss sa --raw {raw}"
+
+
+def test_a_file_that_two_benchmarks_read_is_of_both(raw: Path) -> None:
+    files = {file.checked.path: file for file in available_files(None, None, [raw])}
+    assert files["multinli_1.0/multinli_1.0_train.jsonl"].benchmarks == ("dr", "boss", "df1")
+    assert {name for file in files.values() for name in file.benchmarks} == set(BENCHMARKS)
+    squad = files["squad_v1/train-v1.1.json"]
+    assert (squad.source.slug, squad.benchmarks) == ("squad_v1", ("boss",)), "in dr it stands for a part of SQuAD 2.0"
+
+
+def test_the_command_prints_a_line_a_file_and_sums(raw: Path) -> None:
+    done = run("build", "boss", "sa", "--check", "--raw", raw, "--json", "-")
+    assert done.returncode == 1
+    assert f"sst/trees/  shiftbench data fetch boss sa --raw {raw}\n" in done.stderr
+    lines = [line.split() for line in done.stderr.splitlines()]
+    assert ["train.txt", "present", "and", "right", "41", "B", "CC0-1.0"] in lines
+    assert ["test.txt", "missing:", "automatic", "900", "B", "CC0-1.0"] in lines
+    assert ["twitter-2016test-A.txt", "missing:", "terms", "restricted"] in lines
+    assert ["boss", "37", "1", "0", "0", "1", "2", "33", "5.9", "kB"] in lines, "an archive counts once"
+    command = f"what a command can bring: shiftbench data fetch boss sa --raw {raw} --accept-terms semeval2017"
+    assert done.stderr.splitlines()[-1] == command
+    assert not {"closed", "unverified"} & set(done.stderr.split())
+    assert max(map(len, done.stderr.replace(str(raw), "RAW").splitlines())) <= 100
+    rows = {row["path"]: row for row in json.loads(done.stdout)}
+    assert len(rows) == 37
+    assert (rows[TRAIN]["status"], rows[TRAIN]["state"]) == ("present and right", "whole")
+    missing = rows[TWEETS[0]]
+    assert (missing["status"], missing["state"], missing["licence"]) == ("missing: terms", "closed", "restricted")
+    assert (missing["way"], missing["benchmarks"], missing["size"]) == ("terms", ["boss"], None)
+
+
+def test_what_differs_is_below_its_file(raw: Path) -> None:
+    (raw / TRAIN).write_text(TREES.splitlines()[0] + "\n", encoding="utf-8")
+    done = run("build", "boss", "sa", "--check", "--raw", raw)
+    assert done.returncode == 1
+    below = done.stderr.splitlines()[1 + done.stderr.splitlines().index(_line_of(done.stderr, "train.txt"))]
+    assert below == "    1 rows, 1 too few"
+
+
+def test_it_ends_with_0_where_every_file_is_there_and_right(
+    raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (raw / TEST).write_text(TREES, encoding="utf-8")
+    done = run("build", "boss", "sa.sst", "--check", "--raw", raw)
+    assert done.returncode == 0, done.stderr
+    assert ["boss", "2", "1", "0", "1", "0", "0", "0"] in [line.split() for line in done.stderr.splitlines()]
+    assert "data fetch" not in done.stderr
+    (raw / TEST).unlink()
+    assert run("build", "boss", "sa.sst", "--check", "--raw", raw).returncode == 1
+    assert run("build", "boss", "sa.sst", "--check", "--raw", tmp_path / "nowhere").returncode == 1
+
+
+def test_options_that_check_leaves_unread_are_refused(raw: Path) -> None:
+    done = run("build", "boss", "--check", "--raw", raw, "--partial", "--fetch", "--out", raw / "o")
+    assert done.returncode == 2
+    assert "--out, --partial, --fetch" in done.stderr
+    done = run("build", "boss", "saa", "--check", "--raw", raw)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "there is no such task of boss; found 'saa'; did you mean 'sa'?" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("licence", "is_open", "spdx", "word"),
+    [
+        ("CC BY 4.0", True, "CC-BY-4.0", "CC-BY-4.0"),
+        ("CC BY 4.0", True, None, "open"),
+        ("none stated", False, None, "none"),
+        ("for research; no redistribution", False, None, "research"),
+        ("stated in conflicting ways", False, None, "unclear"),
+        ("on request; no redistribution", False, None, "restricted"),
+    ],
+)
+def test_a_licence_in_one_word(licence: str, is_open: bool, spdx: str | None, word: str) -> None:
+    source = find_source("sst").model_copy(update={"licence": licence, "open_licence": is_open, "spdx": spdx})
+    assert licence_word(source) == word
+
+
+def test_no_licence_needs_two_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    words = {licence_word(source) for source in read_sources().values()}
+    assert [word for word in words if " " in word] == []
+
+
+def test_sizes_and_commands() -> None:
+    assert format_sizes([1_000_000, None, None]) == "1.0 MB and 2 unmeasured"
+    assert (format_sizes([]), format_sizes([None])) == ("", "unmeasured")
+    assert fetch_command(None, [Path("my files")]) == "shiftbench data fetch --raw 'my files'"
+
+
+def _line_of(text: str, name: str) -> str:
+    return next(line for line in text.splitlines() if line.split()[:1] == [name])

@@ -1,0 +1,153 @@
+"""``data fetch`` and ``build --fetch`` as typed: what is said before and after, what is left, and exit codes."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shiftbench.builders.specs import sources
+from shiftbench.builders.specs.sources import Download, find_source, read_sources
+from tests.builders.fetching.answers import running_upstream
+from tests.command_line import run
+
+TRAIN, TEST = "sst/trees/train.txt", "sst/trees/test.txt"
+TREES = {
+    place: "".join(f"({label} (2 {noun}) (2 {word}))\n" for label in range(5) for word in ("good", "dull", "long"))
+    for place, noun in ((TRAIN, "film"), (TEST, "plot"))
+}
+TWEETS = tuple(f"semeval2017/twitter-2016{split}-A.txt" for split in ("train", "test"))
+SIZE = len(TREES[TRAIN])
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, str]]]:
+    """Have a server bring SST, and SemEval with terms; all other sources are by hand."""
+    with running_upstream({f"/whole/{place}": tree.encode() for place, tree in TREES.items()}) as (url, heard):
+        downloads = {
+            "sst": tuple(Download(urls=(f"{url}/whole/{each}",), size=SIZE, place=each) for each in (TRAIN, TEST)),
+            "semeval2017": tuple(Download(urls=(f"{url}/whole/{each}",), place=each) for each in TWEETS),
+        }
+        terms = {"semeval2017": "You pass on no tweet."}
+        listed = {
+            slug: each.model_copy(update={"downloads": downloads.get(slug, ()), "terms": terms.get(slug)})
+            for slug, each in read_sources().items()
+        }
+        monkeypatch.setattr(sources, "read_sources", lambda: listed)
+        yield heard
+
+
+def test_it_says_what_comes_brings_it_and_asks_once(asked: list[tuple[str, str]], tmp_path: Path) -> None:
+    raw = tmp_path / "not yet there"
+    done = run("data", "fetch", "boss", "sa.sst", "--raw", raw)
+    assert done.returncode == 0, done.stderr
+    lines = done.stderr.splitlines()
+    assert lines[0] == f"to download into {raw}: 2 files of 1 source, {2 * SIZE} B"
+    assert ["sst", "2", f"{2 * SIZE}", "B", "none"] in [line.split() for line in lines]
+    assert lines[-1] == "fetched 2 files"
+    assert {place: (raw / place).read_text(encoding="utf-8") for place in TREES} == TREES
+    n_asked = len(asked)
+    again = run("data", "fetch", "boss", "sa.sst", "--raw", raw)
+    assert (again.returncode, again.stderr) == (0, "nothing to download\n")
+    assert len(asked) == n_asked
+
+
+def test_terms_are_accepted_by_name(asked: list[tuple[str, str]], tmp_path: Path) -> None:
+    done = run("data", "fetch", "boss", "sa", "--raw", tmp_path, "--json", "-")
+    assert done.returncode == 1
+    assert (tmp_path / TEST).is_file(), "what asks nothing comes"
+    assert not (tmp_path / TWEETS[0]).exists()
+    title = find_source("semeval2017").title
+    assert f"terms of semeval2017 ({title}): You pass on no tweet. " in done.stderr
+    assert done.stderr.count("You pass on no tweet.") == 1
+    assert "if you do accept them, add: --accept-terms semeval2017\n" in done.stderr
+    requests = {tuple(each["files"]): each for each in json.loads(done.stdout)["requests"]}
+    assert {files[0]: each["is_there"] for files, each in requests.items()} == {
+        TRAIN: True, TEST: True, **dict.fromkeys(TWEETS, False)
+    }  # fmt: skip
+    done = run("data", "fetch", "boss", "sa", "--raw", tmp_path, "--accept-terms", "semeval2017")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / TWEETS[1]).is_file()
+    (tmp_path / TWEETS[0]).unlink()
+    done = run("data", "fetch", "boss", "sa", "--raw", tmp_path)
+    assert done.returncode == 0, "accepted once is accepted"
+    assert ["semeval2017", "1", "unmeasured", "restricted", "accepted"] in [
+        line.split() for line in done.stderr.splitlines()
+    ]
+
+
+def test_all_accepts_the_terms_of_every_source(asked: list[tuple[str, str]], tmp_path: Path) -> None:
+    assert run("data", "fetch", "boss", "sa", "--raw", tmp_path, "--accept-terms", "all").returncode == 0
+    assert (tmp_path / TWEETS[0]).is_file()
+
+
+def test_a_dry_run_asks_nobody(asked: list[tuple[str, str]], tmp_path: Path) -> None:
+    done = run("data", "fetch", "boss", "sa", "--raw", tmp_path / "raw", "--dry-run")
+    assert done.returncode == 0
+    assert f"2 files of 1 source, {2 * SIZE} B" in done.stderr
+    assert (asked, list(tmp_path.iterdir())) == ([], [])
+
+
+def test_what_a_person_must_get_comes_last_and_numbered(asked: list[tuple[str, str]], tmp_path: Path) -> None:
+    done = run("data", "fetch", "boss", "sa", "--raw", tmp_path, "--accept-terms", "all")
+    _, _, last = done.stderr.partition("must be got by a person:\n")
+    items = [line for line in last.splitlines() if not line.startswith("   ")]
+    assert items == [f"1. {find_source('amazon_5core').title}", f"2. {find_source('dynasent').title}"]
+    words = " ".join(last.split())
+    assert f"address: {find_source('dynasent').url} do: " in words
+    assert find_source("dynasent").instructions.replace("RAW/", f"{tmp_path}/") in words
+    assert f"check: shiftbench build boss sa --check --raw {tmp_path}" in words
+    assert "files: amazon_5core/AMAZON_FASHION_5.json, " in words
+    assert "and 26 more" in words
+
+
+def test_a_failed_download_is_named_and_others_come(
+    asked: list[tuple[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sst = find_source("sst")
+    url = sst.downloads[0].urls[0].replace("/whole/", "/404/")
+    changed = sst.model_copy(update={"downloads": (Download(urls=(url,), place=TRAIN), sst.downloads[1])})
+    listed = dict(sources.read_sources()) | {"sst": changed}
+    monkeypatch.setattr(sources, "read_sources", lambda: listed)
+    done = run("data", "fetch", "boss", "sa.sst", "--raw", tmp_path, "--json", tmp_path / "out.json")
+    assert done.returncode == 1
+    (error,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert url in error
+    assert "404" in error
+    assert "fetched 1 file\n" in done.stderr
+    assert json.loads((tmp_path / "out.json").read_text())["problems"] == [error.removeprefix("error: ")]
+
+
+def test_build_fetches_first_where_it_is_asked_to(asked: list[tuple[str, str]], tmp_path: Path) -> None:
+    raw, out = tmp_path / "raw", tmp_path / "out"
+    raw.mkdir()
+    of = ("build", "boss", "sa.sst", "--raw", raw, "--partial", "--encoder", "none", "--out", out)
+    assert run(*of).returncode == 1
+    assert asked == [], "without --fetch no build touches the network"
+    done = run(*of, "--from-hub")
+    assert done.returncode == 0, done.stderr
+    assert "'--from-hub' is now '--fetch'" in done.stderr
+    assert "fetched 2 files" in done.stderr
+    assert len(asked) == 2
+    assert (out / "shiftbench.json").is_file()
+    assert run("build", "boss", "sa", "--raw", tmp_path, "--accept-terms", "all", "--out", "o").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "words"),
+    [
+        (("nli", "--raw", "raw"), 2, "found 'nli'; use one of 'dr', 'boss', 'df1'"),
+        (("dr", "nlo", "--raw", "raw"), 2, "found 'nlo'; did you mean 'nli'?"),
+        (("boss", "sa", "--raw", "raw", "--accept-terms", "semeval"), 2, "'semeval'; did you mean 'semeval2017'?"),
+        (("boss", "sa.sst", "--raw", "file/raw"), 1, "file"),
+    ],
+)
+def test_mistakes_are_told_in_a_line(
+    typed: tuple[str, ...], code: int, words: str, asked: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    done = run("data", "fetch", *typed, cwd=tmp_path)
+    assert done.returncode == code, done.stderr
+    (error,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert words in error
+    assert asked == []
