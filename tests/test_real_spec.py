@@ -25,6 +25,8 @@ revision = "2e7ba2a7798c961e3f29fbc51252c5a8d40224bf"
 licence = "MIT"
 spdx = "MIT"
 open_licence = true
+harm = "none"
+personal_data = "none"
 cite = ["liu-etal-2021-crossner"]
 
 [tasks.entities]

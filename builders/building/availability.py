@@ -11,7 +11,7 @@ from rich.table import Table
 from shiftbench.builders.building.build import BENCHMARKS, choose_tasks
 from shiftbench.builders.building.check import CheckedFile, check_files
 from shiftbench.builders.building.spec_tasks import OwnBenchmark
-from shiftbench.builders.fetching.fetch import find_form
+from shiftbench.builders.fetching.fetch import ALL, find_form
 from shiftbench.builders.fetching.records import accepts_terms
 from shiftbench.builders.specs.sources import Download, SourceSpec
 from shiftbench.builders.specs.spec import TaskSpec
@@ -22,6 +22,7 @@ Way = Literal["automatic", "terms", "by hand"]
 
 WAYS = get_args(Way)
 _PRESENT = {"whole": "present and right", "there": "present and other", "unverified": "present, no record"}
+_MOST_NAMED = 3
 STATUSES = (*_PRESENT.values(), *(f"missing: {way}" for way in WAYS))
 
 
@@ -120,11 +121,16 @@ def fetch_command(
         accept: sources whose terms it accepts.
         own: the benchmark that a spec describes, of which all is fetched.
     """
-    terms = [word for slug in accept for word in ("--accept-terms", slug)]
     what = ["data", "fetch", *(task.split("/") if task else ())]
     if own:
         what = ["build", "own", "--spec", str(own.path), "--fetch"]
-    return shlex.join(["shiftbench", *what, *_folders(raws), *terms])
+    return shlex.join(["shiftbench", *what, *_folders(raws), *terms_options(accept)])
+
+
+def terms_options(slugs: Sequence[str]) -> list[str]:
+    """Return the words that accept the terms of sources: each by its name or, of many, ``all``."""
+    names = slugs if len(slugs) <= _MOST_NAMED else (ALL,)
+    return [word for name in names for word in ("--accept-terms", name)]
 
 
 def check_command(task: str, raws: Sequence[Path], own: OwnBenchmark | None = None) -> str:

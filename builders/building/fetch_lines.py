@@ -1,5 +1,6 @@
 """What ``data fetch`` prints: what it will download and on what terms, and what a person must get."""
 
+import shlex
 import textwrap
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -9,7 +10,13 @@ from typing import Any
 from rich.console import RenderableType
 from rich.table import Table
 
-from shiftbench.builders.building.availability import check_command, find_readers, format_sizes, licence_word
+from shiftbench.builders.building.availability import (
+    check_command,
+    find_readers,
+    format_sizes,
+    licence_word,
+    terms_options,
+)
 from shiftbench.builders.building.spec_tasks import OwnBenchmark
 from shiftbench.builders.fetching.fetch import ALL, Plan, Request
 from shiftbench.builders.hub_access import cause
@@ -40,7 +47,7 @@ def plan_lines(plan: Plan, raw: Path, accepted: Collection[str]) -> Iterator[Ren
         table.add_row(source.slug, files, size, licence_word(source), accepting)
     yield table
     for source in plan.terms:
-        yield f"terms of {source.slug} ({source.title}): {source.terms} {source.licence_url or source.url}"
+        yield _wrap(f"terms of {source.slug} ({source.title}): {source.terms} {source.licence_url or source.url}")
 
 
 def leave_out_refused(plan: Plan, accepted: Collection[str]) -> Plan:
@@ -50,21 +57,22 @@ def leave_out_refused(plan: Plan, accepted: Collection[str]) -> Plan:
     return replace(plan, requests=tuple(requests), terms=terms)
 
 
-def outcome_lines(plan: Plan, left: Plan, failed: InvalidInput | None) -> Iterator[str]:
+def outcome_lines(plan: Plan, left: Plan, failed: InvalidInput | None, accepted: Collection[str]) -> Iterator[str]:
     """List what failed, count what came, and say how what has terms comes.
 
     Args:
         plan: what was missing before.
         left: what is missing now.
         failed: why some did not come; None where all did.
+        accepted: sources whose terms are accepted, or ``all``.
     """
     if failed is not None:
         yield from (f"error: {line}" for line in _list_failures(failed))
     if came := _places(plan) - _places(left):
         yield f"fetched {counted(len(came), 'file')}"
-    if left.terms:
-        options = " ".join(f"--accept-terms {source.slug}" for source in left.terms)
-        yield f"left out, as their terms are not accepted; if you do accept them, add: {options}"
+    if refused := [source.slug for source in left.terms if not {ALL, source.slug} & set(accepted)]:
+        yield _wrap(f"left out, as their terms are not accepted: {', '.join(refused)}")
+        yield f"  if you do accept them, add {shlex.join(terms_options(refused))}"
 
 
 def plan_json(plan: Plan, left: Plan, failed: InvalidInput | None) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """What is missing under RAW, which download brings it, and fetching it: several at a time, each whole or not at all."""
 
-import errno
 import logging
 import shutil
 import threading
@@ -33,11 +32,12 @@ from shiftbench.builders.fetching.transfer import (
     fetch_file,
     n_bytes,
     open_client,
+    put_in_place,
 )
 from shiftbench.builders.reading.places import check_form, find_file
 from shiftbench.builders.specs.sources import Download, SourceSpec, read_sources
 from shiftbench.builders.specs.spec import FileSpec, TaskSpec, upstream
-from shiftbench.validation.output_files import check_folder, refuse_unwritable, replace_file, sync
+from shiftbench.validation.output_files import check_folder, refuse_unwritable, sync
 from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 
@@ -160,7 +160,7 @@ def fetch(
         )
     refused = [source for source in plan.terms if not {ALL, source.slug} & set(accepted)]
     problems = [
-        Problem("its terms are not accepted", source.slug, str(source.terms), f"accept them: '{source.slug}'")
+        Problem("its terms are not accepted", source.slug, str(source.terms), f"give --accept-terms {source.slug}")
         for source in refused
     ]
     requests = [request for request in plan.requests if request.source not in refused]
@@ -234,6 +234,8 @@ class _Run:
     gauge: Gauge
     api: "HfApi | None"
     recording: threading.Lock = field(default_factory=threading.Lock)
+    asking: threading.Lock = field(default_factory=threading.Lock)
+    revisions: list[str] = field(default_factory=list)
     locks: dict[str, threading.Lock] = field(default_factory=dict)
 
     def start(self, request: Request) -> _Outcome:
@@ -241,8 +243,11 @@ class _Run:
         self.gauge.expect(-_count_left(request, self.scratch))
         return self._fetch(request)
 
-    def _fetch(self, request: Request) -> _Outcome:
-        """Fetch what a request is for; where that fails, by the later downloads of its source that bring it."""
+    def _fetch(self, request: Request, *before: str) -> _Outcome:
+        """Fetch what a request is for; where that fails, by the later downloads of its source that bring it.
+
+        ``before``: what failed before it.
+        """
         source = request.source
         try:
             with refuse_unwritable("what comes cannot be written", str(self.raw), f"make room, or {_OTHER_FOLDER}"):
@@ -254,9 +259,10 @@ class _Run:
             others, left = _choose(source, later, request.places)
             if others:
                 log.info("%s: %s; trying another download", ", ".join(request.places), error)
-            outcomes = [self._fetch(other) for other in others]
+            outcomes = [self._fetch(other, *before, str(error)) for other in others]
             cure = f"try again, or by hand: {source.instructions}"
-            problems = [Problem("the download failed", ", ".join(left), str(error), cure)] if left else []
+            found = "; ".join((*before, str(error)))
+            problems = [Problem("the download failed", ", ".join(left), found, cure)] if left else []
             return _Outcome(
                 tuple(file for outcome in outcomes for file in outcome.fetched),
                 (*problems, *(problem for outcome in outcomes for problem in outcome.problems)),
@@ -291,8 +297,10 @@ class _Run:
         files: Sequence[RemoteFile] = (RemoteFile(urlsplit(address).path, address, download.size, download.sha256),)
         revision, headers = None, dict[str, str]()
         if is_on_hub(address):
-            known = [file.revision for file in read_records(self.raw, source.slug).values() if file.revision]
-            address, revision, files, headers = find_on_hub(address, known, self.api)
+            with self.asking:  # files of one repository come from one revision
+                known = [file.revision for file in read_records(self.raw, source.slug).values() if file.revision]
+                address, revision, files, headers = find_on_hub(address, [*known, *self.revisions], self.api)
+                self.revisions.append(revision)
         outs = [folder / f"{number}-{PurePosixPath(file.name).name}" for number, file in enumerate(files)]
         if len(files) == 1 and download.place is not None and download.rows_as is None:
             outs = [folder / PurePosixPath(download.place).name]  # its ending says what it must be
@@ -311,7 +319,7 @@ class _Run:
         with self.recording:  # before the file is in its place, so that none there is without a record
             write_records(self.raw, source.slug, fetched, self.scratch)
         for place, path in new.items():
-            _put(path, self.raw / place)
+            put_in_place(path, self.raw / place)
         for one in fetched:
             log.info("%s", _format_outcome(one))
         return fetched
@@ -337,19 +345,6 @@ def _stage(request: Request, outs: Sequence[Path], staged: Path) -> dict[str, Pa
     for path in new.values():
         sync(path)
     return new
-
-
-def _put(new: Path, path: Path) -> None:
-    """Put a file or folder in its place, where nothing is yet, at once: on another disk by a copy beside the place."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        new.replace(path)
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise
-        with replace_file(path, durable=True) as near:
-            shutil.move(new, near)
-    sync(path.parent)
 
 
 class _FailedError(Exception):
@@ -387,7 +382,8 @@ def _remove_leftovers(requests: Sequence[Request], scratch: Path) -> None:
 def _check_space(requests: Sequence[Request], raw: Path, scratch: Path) -> None:
     """Refuse to begin where the disk cannot hold what is to come, and once more what is unpacked or rewritten of it."""
     left = sum(_count_left(request, scratch) for request in requests)
-    written = sum(request.download.size or 0 for request in requests if request.download.place is None)
+    downloads = [request.download for request in requests]
+    written = sum(each.size or 0 for each in downloads if each.place is None or each.rows_as is not None)
     free = shutil.disk_usage(raw).free
     if left + written > free:
         needed = f"{free / 1e9:,.2f} GB free, at least {(left + written) / 1e9:,.2f} GB needed"
@@ -451,7 +447,8 @@ def _map_parallel(
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            while thread.is_alive():
+                thread.join(0.2)  # Ctrl-C does not end a wait without an end on every system
     finally:
         stop.set()
         for thread in threads:

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import pydantic
 
+from shiftbench.builders.fetching.transfer import put_in_place
 from shiftbench.builders.specs.sources import SourceSpec
 from shiftbench.validation.json_text import parse_json
-from shiftbench.validation.output_files import replace_file
+from shiftbench.validation.output_files import sync
 from shiftbench.validation.report import InvalidInput, Problem
 
 RECORD, TERMS = "fetched.json", "terms.json"
@@ -79,15 +80,13 @@ def read_records(raw: Path, slug: str) -> dict[str, Fetched]:
 
 
 def write_records(raw: Path, slug: str, fetched: Iterable[Fetched], scratch: Path) -> None:
-    """Add files to the record of a source; one at a time may do so for a folder.
+    """Add files to the record of a source; one at a time may do so.
 
     Args:
-        scratch: an existing folder on the same disk, for what is not whole yet.
+        scratch: an existing folder for what is not whole yet.
     """
     records = read_records(raw, slug) | {file.place: file for file in fetched}
-    content = {place: file.model_dump(mode="json") for place, file in records.items()}
-    with replace_file(raw / slug / RECORD, scratch=scratch) as new:
-        new.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    _write(raw / slug / RECORD, {place: file.model_dump(mode="json") for place, file in records.items()}, scratch)
 
 
 def hub_revision(raws: Sequence[Path], slug: str, places: Iterable[str]) -> str | None:
@@ -108,8 +107,14 @@ def accepts_terms(raws: Iterable[Path], source: SourceSpec) -> bool:
 def write_terms(raw: Path, source: SourceSpec, scratch: Path) -> None:
     """Keep beside a source's files which terms were accepted, where to read them, and when; see ``write_records``."""
     content = {"terms": source.terms, "licence": source.licence, "url": source.licence_url, "accepted": today()}
-    with replace_file(raw / source.slug / TERMS, scratch=scratch) as new:
-        new.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    _write(raw / source.slug / TERMS, content, scratch)
+
+
+def _write(path: Path, content: dict[str, Any], scratch: Path) -> None:
+    new = scratch / path.name
+    new.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    sync(new)
+    put_in_place(new, path)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -6,6 +6,7 @@
 
 import errno
 import json
+import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -37,8 +38,7 @@ _LEAST_RATE = 500
 """Bytes a second, on average, below which a transfer is begun again."""
 _FOR_NOW = (408, 425, 429, 500, 502, 503, 504)
 _PAGES = (".html", ".htm")
-FULL = (errno.ENOSPC, errno.EDQUOT)
-"""What the operating system answers where a disk, or a user's share of it, is full."""
+_PAGE = "a web page in place of the file: a form to fill in, or a notice that it is gone?"
 
 
 class RefusedError(Exception):
@@ -74,6 +74,19 @@ def open_client() -> "httpx2.Client":
 def n_bytes(path: Path) -> int:
     """Return the size of a file; 0 where there is none."""
     return path.stat().st_size if path.is_file() else 0
+
+
+def put_in_place(new: Path, path: Path) -> None:
+    """Put a file, or a folder where nothing is yet, in its place at once; on another disk by a copy beside it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        new.replace(path)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        with replace_file(path, durable=True) as near:
+            shutil.move(new, near)
+    sync(path.parent)
 
 
 def fetch_file(
@@ -207,8 +220,8 @@ class _Transfer:
             if status not in (200, 206):
                 form = ", with a web page: a form to fill in, or to sign in?" if page else ""
                 raise RefusedError(f"{_format_status(response)}{form}")
-            if page and self.out.suffix.lower() not in _PAGES:
-                raise RefusedError("a web page in place of the file: a form to fill in, or a notice that it is gone?")
+            if page and self.expected_sha256 is None and self.out.suffix.lower() not in _PAGES:
+                raise RefusedError(_PAGE)
             self._take(response)
 
     def _take(self, response: "httpx2.Response") -> None:
@@ -271,7 +284,7 @@ class _Transfer:
         with self.part.open("rb") as file:
             head = file.read(256).lstrip().lower()
         if head.startswith((b"<!doctype html", b"<html")) and self.out.suffix.lower() not in _PAGES:
-            return "a web page in place of the file: a form to fill in, or a notice that it is gone?", ""
+            return _PAGE, ""
         if self.size not in (None, there):
             return f"{there:,} bytes, {self.size:,} are recorded: another revision?", ""
         found = file_sha256(self.part)

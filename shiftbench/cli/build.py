@@ -63,6 +63,13 @@ _OtherRevisions = Annotated[
     ),
 ]
 
+_Partial = Annotated[bool, typer.Option("--partial", help="Build from incomplete upstream files; marked partial.")]
+_Fetch = Annotated[bool, typer.Option("--fetch", help="First download missing files, as 'shiftbench data fetch' does.")]
+_Check = Annotated[
+    bool,
+    typer.Option("--check", help="Build nothing: print for every file whether it is there and agrees with its record."),
+]
+
 
 @dataclass(frozen=True)
 class _FromUpstream:
@@ -80,12 +87,8 @@ class _FromUpstream:
             hidden=True,
         ),
     ] = 0
-    partial: Annotated[
-        bool, typer.Option("--partial", help="Build from incomplete upstream files; marked partial.")
-    ] = False
-    fetch: Annotated[
-        bool, typer.Option("--fetch", help="First download missing files, as 'shiftbench data fetch' does.")
-    ] = False
+    partial: _Partial = False
+    fetch: _Fetch = False
     accept_terms: AcceptTermsOption = None
     overwrite: _Overwrite = False
     encoder: _EncoderName = None
@@ -104,12 +107,7 @@ class _FromUpstream:
         ),
     ] = None
     other_revisions: _OtherRevisions = False
-    check: Annotated[
-        bool,
-        typer.Option(
-            "--check", help="Build nothing: print for every file whether it is there and agrees with its record."
-        ),
-    ] = False
+    check: _Check = False
     json_: JsonOption = None
 
 
@@ -237,23 +235,17 @@ def own(
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", help="Decides which groups go to which split.", min=0)
     ] = 0,
-    partial: Annotated[
-        bool, typer.Option("--partial", help="Build from those files of --spec that are there; marked partial.")
-    ] = False,
+    partial: _Partial = False,
     other_revisions: _OtherRevisions = False,
-    fetch: Annotated[
-        bool, typer.Option("--fetch", help="First download missing files of --spec; without --out nothing else.")
-    ] = False,
+    fetch: _Fetch = False,
     accept_terms: AcceptTermsOption = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Build nothing: print for every file of --spec whether it is there.")
-    ] = False,
+    check: _Check = False,
     overwrite: _Overwrite = False,
     encoder: _EncoderName = None,
     withhold_labels: _WithholdLabels = False,
     json_: JsonOption = None,
 ) -> None:
-    """Build a dataset folder from a file of your own, or from a spec of a whole benchmark.
+    """Build data of your own: rows, or all that --spec describes.
 
     Example: shiftbench build own tickets --raw tickets.csv --columns domain=site --out build/tickets
     """

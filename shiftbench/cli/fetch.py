@@ -80,7 +80,7 @@ def fetch_files(
         except InvalidInput as error:
             failed = error
     left = plan_fetch(specs, raws)
-    show(outcome_lines(plan, left, failed), stderr=True)
+    show(outcome_lines(plan, left, failed, accepted), stderr=True)
     show(hand_lines(left, specs, raws, own), stderr=True)
     write_json(plan_json(plan, left, failed), json_)
     return not left.requests

@@ -17,6 +17,8 @@ title = "Support tickets"
 title = "Tickets, invented"
 licence = "CC0 1.0"
 open_licence = true
+harm = "none"
+personal_data = "none"
 terms = "You do not look for who wrote them."
 downloads = [{ urls = ["URL/tickets.zip"], members = { "tickets/tickets.csv" = "release/tickets.csv" } }]
 

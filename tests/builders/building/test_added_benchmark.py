@@ -21,6 +21,8 @@ title = "Tickets, invented"
 url = "https://example.org/tickets"
 licence = "CC0 1.0"
 open_licence = true
+harm = "none"
+personal_data = "none"
 cite = ["doe-2026-tickets"]
 
 [tasks.urgency]

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from shiftbench.builders.building import check as check_module
-from shiftbench.builders.building.availability import available_files, fetch_command, format_sizes, licence_word
+from shiftbench.builders.building.availability import (
+    available_files,
+    fetch_command,
+    format_sizes,
+    licence_word,
+    terms_options,
+)
 from shiftbench.builders.building.build import BENCHMARKS
 from shiftbench.builders.fetching.records import write_terms
 from shiftbench.builders.specs import sources
@@ -152,6 +158,8 @@ def test_sizes_and_commands() -> None:
     assert format_sizes([1_000_000, None, None]) == "1.0 MB and 2 unmeasured"
     assert (format_sizes([]), format_sizes([None])) == ("", "unmeasured")
     assert fetch_command(None, [Path("my files")]) == "shiftbench data fetch --raw 'my files'"
+    assert terms_options(["imdb", "yelp"]) == ["--accept-terms", "imdb", "--accept-terms", "yelp"]
+    assert terms_options(["amazon", "imdb", "olid", "yelp"]) == ["--accept-terms", "all"]
 
 
 def _line_of(text: str, name: str) -> str:

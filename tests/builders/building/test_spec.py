@@ -22,6 +22,8 @@ url = "https://example.org/tickets"
 licence = "CC BY 4.0"
 spdx = "CC-BY-4.0"
 open_licence = true
+harm = "none"
+personal_data = "none"
 cite = ["doe-2026-tickets"]
 
 [tasks.urgency]

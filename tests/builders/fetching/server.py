@@ -53,6 +53,7 @@ class Asked:
     range: str | None
     sent: int = 0
     status: int = 0
+    method: str = "GET"
 
 
 class Release:
@@ -80,7 +81,7 @@ class _Handler(BaseHTTPRequestHandler):
     release: Release
 
     def do_GET(self) -> None:
-        asked = Asked(self.path, self.headers.get("Range"))
+        asked = Asked(self.path, self.headers.get("Range"), method=self.command)
         with self.release.lock:
             self.release.log.append(asked)
             served = self.release.files.get(self.path)
@@ -94,9 +95,12 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 self._serve(asked, served, answer)
 
+    do_HEAD = do_GET  # noqa: N815 - the library's name
+
     def _answer(self, asked: Asked, status: int, body: bytes, headers: dict[str, str]) -> None:
         self._begin(asked, status, {"Content-Length": str(len(body)), **headers})
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def _begin(self, asked: Asked, status: int, headers: dict[str, str]) -> None:
         asked.status = status
@@ -110,20 +114,24 @@ class _Handler(BaseHTTPRequestHandler):
         tag = {"ETag": f'"{md5(served.body, usedforsecurity=False).hexdigest()}"'}
         validators = tag if served.validators is None else served.validators
         wanted = self.headers.get("If-Range")
-        start, status, headers = 0, 200, {"Content-Type": "application/octet-stream", **validators, **served.headers}
-        part = re.fullmatch(r"bytes=(\d+)-", asked.range or "")
+        start, last, status = 0, len(served.body) - 1, 200
+        headers = {"Content-Type": "application/octet-stream", **validators, **served.headers}
+        part = re.fullmatch(r"bytes=(\d+)-(\d*)", asked.range or "")
         if part and served.ranges and (wanted is None or wanted in validators.values()):
             start, status = int(part[1]), 206
             if start >= len(served.body):
                 self._answer(asked, 416, b"", {"Content-Range": f"bytes */{len(served.body)}"})
                 return
-            headers["Content-Range"] = f"bytes {start}-{len(served.body) - 1}/{len(served.body)}"
-        body = served.body[start:]
+            last = int(part[2] or len(served.body) - 1)
+            headers["Content-Range"] = f"bytes {start}-{last}/{len(served.body)}"
+        body = served.body[start : last + 1]
         if served.length:
             headers["Content-Length"] = str(len(body))
         elif served.chunked:
             headers["Transfer-Encoding"] = "chunked"
         self._begin(asked, status, headers)
+        if self.command == "HEAD":
+            return
         end = len(body) if answer.cut is None else answer.cut
         step = 8_192
         for at in range(0, end, step):

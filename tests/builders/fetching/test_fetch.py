@@ -169,7 +169,8 @@ def test_a_source_that_fails_stops_no_other_and_all_problems_come_at_once(
     declare(
         monkeypatch,
         forms=download(f"{url}/form", place="forms/a.csv"),
-        zips=archive(f"{url}/x.zip", {"zips/a.csv": "wanted.csv"}),
+        zips=archive(f"{url}/x.zip", {"zips/a.csv": "wanted.csv"})
+        + download("http://127.0.0.1:9/b", place="zips/a.csv"),
         pointers=download(f"{url}/lfs.csv", place="pointers/a.csv"),
         gone=download("http://127.0.0.1:9/a", place="gone/a.csv"),
         signed='terms = "Do not pass it on."\n' + download(f"{url}/good.csv", place="signed/a.csv"),
@@ -180,7 +181,7 @@ def test_a_source_that_fails_stops_no_other_and_all_problems_come_at_once(
         fetch(planned(raw, *places), raw)
     told = [str(problem) for problem in refused.value.problems]
     expected = [
-        "signed: its terms are not accepted; found Do not pass it on.; accept them: 'signed'",
+        "signed: its terms are not accepted; found Do not pass it on.; give --accept-terms signed",
         f"forms/a.csv: the download failed; found {url}/form: a web page in place of the file",
         f"zips/a.csv: the download failed; found {url}/x.zip: an archive without 'wanted.csv'; in it: 'other.csv'",
         "pointers/a.csv: the download failed; found",
@@ -189,6 +190,7 @@ def test_a_source_that_fails_stops_no_other_and_all_problems_come_at_once(
     assert [line[: len(start)] for line, start in zip(told, expected, strict=True)] == expected
     assert told[1].endswith("try again, or by hand: ask the clerk for forms")
     assert "this is a Git LFS pointer" in told[3]
+    assert "; http://127.0.0.1:9/b: no connection" in told[2]
     assert whole_files(raw) == {"letters/post.csv": BODY}
     assert not (raw / "signed/terms.json").exists()
 

@@ -10,12 +10,13 @@ import pytest
 from huggingface_hub import HfApi
 
 from shiftbench.builders.building import build as build_module
-from shiftbench.builders.building.build import build
+from shiftbench.builders.building.build import build, choose_tasks
 from shiftbench.builders.dr.inference import NLI
 from shiftbench.builders.fetching import fetch as fetch_module
-from shiftbench.builders.fetching.fetch import fetch, plan_fetch
-from shiftbench.builders.fetching.hub import find_on_hub, find_writer
+from shiftbench.builders.fetching.fetch import fetch, find_form, plan_fetch
+from shiftbench.builders.fetching.hub import find_on_hub, find_writer, is_on_hub
 from shiftbench.builders.fetching.records import RECORD, Fetched, hub_revision, read_records
+from shiftbench.builders.specs.sources import read_sources
 from shiftbench.builders.specs.spec import FileFacts, Upstream
 from shiftbench.cli import demo
 from shiftbench.validation.report import InvalidInput
@@ -181,3 +182,33 @@ def test_the_demo_takes_real_rows_where_it_can(
     monkeypatch.setattr("huggingface_hub.HfApi", lambda: HfApi(endpoint="http://127.0.0.1:9"))
     assert not demo._build_real(tmp_path / "dr", [], tmp_path / "none", None, whole=True)
     assert "building from synthetic texts instead" in capsys.readouterr().err
+
+
+def test_what_sources_say_of_the_hub_can_be_read() -> None:
+    downloads = [download for source in read_sources().values() for download in source.downloads]
+    asked = SimpleNamespace(sha="0" * 40, siblings=[])
+    api: Any = SimpleNamespace(dataset_info=lambda *_, **__: asked)
+    addresses = [url for download in downloads for url in download.urls if is_on_hub(url)]
+    assert len(addresses) >= 19
+    for address in addresses:
+        with pytest.raises(InvalidInput, match="the Hub's repository has no file"):
+            find_on_hub(address, [], api)
+    for rows_as in {download.rows_as for download in downloads} - {None}:
+        assert callable(find_writer(str(rows_as)))
+    with pytest.raises(InvalidInput, match="there is no such form of rows; found 'snil'; did you mean 'snli'"):
+        find_writer("snil")
+    with pytest.raises(InvalidInput, match="this is no address of the Hub"):
+        find_on_hub("hub:snli/train.jsonl", [], api)
+
+
+def test_every_download_brings_what_a_spec_reads() -> None:
+    """A place that nobody reads is a slip of the pen, or a download that costs time for nothing."""
+    specs = choose_tasks(None, None)
+    files = [file for spec in specs for domain in spec.domains for split in domain.files.values() for file in split]
+    wanted = {file.source.slug: set[str]() for file in files}
+    for file in files:
+        wanted[file.source.slug] |= {file.path, *(str(Path(file.path).with_name(name)) for name in file.beside)}
+    for source in read_sources().values():
+        for download in source.downloads:
+            brought = {find_form(download, place) for place in wanted[source.slug]}
+            assert set(download.places) <= brought, source.slug

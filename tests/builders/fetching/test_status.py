@@ -11,43 +11,45 @@ from shiftbench.builders.fetching import status
 from shiftbench.builders.fetching.status import Answer, Asked, ask, ask_addresses, main, table_lines
 from shiftbench.builders.fetching.transfer import open_client
 from shiftbench.builders.specs.sources import Download, find_source
-from tests.builders.fetching.answers import BODY, running_upstream
+from tests.builders.fetching.server import FORM, Release, Served
+from tests.builders.fetching.server import Answer as Sent
 from tests.hub.server import WRITE, LoopbackHub
 
+BODY = b"text\tlabel\nthe fan is broken\t1\n"
 DAY = date(2026, 11, 23)
 
 
+MOVED = {"Location": "/new/file.tsv"}
+
+
 @pytest.mark.parametrize(
-    ("path", "answer"),
+    ("served", "answer"),
     [
-        ("whole/file.tsv", Answer("alive", len(BODY))),
-        ("ranges/file.tsv", Answer("alive", len(BODY))),
-        ("unsaid/file.tsv", Answer("alive", None)),
-        ("302/file.tsv", Answer("alive", len(BODY))),
-        ("301/file.tsv", Answer("moved", len(BODY), "to {url}/whole/file.tsv")),
-        ("308/file.tsv", Answer("moved", len(BODY), "to {url}/whole/file.tsv")),
-        ("404/file.tsv", Answer("gone", None, "HTTP 404")),
-        ("410/file.tsv", Answer("gone", None, "HTTP 410")),
-        ("403/file.tsv", Answer("form", None, "HTTP 403")),
-        ("401/file.tsv", Answer("form", None, "HTTP 401")),
-        ("page/file.tsv", Answer("form", None, "a web page")),
-        ("page/index.html", Answer("alive", len(BODY))),
-        ("503/file.tsv", Answer("no answer", None, "HTTP 503")),
+        (Served(BODY), Answer("alive", len(BODY))),
+        (Served(BODY, faults=[Sent(405)]), Answer("alive", len(BODY))),
+        (Served(BODY, length=False, ranges=False), Answer("alive")),
+        (Served(BODY, faults=[Sent(302, headers=MOVED)]), Answer("alive", len(BODY))),
+        (Served(BODY, faults=[Sent(301, headers=MOVED)]), Answer("moved", len(BODY), "to {url}/new/file.tsv")),
+        (Served(BODY, faults=[Sent(308, headers=MOVED)]), Answer("moved", len(BODY), "to {url}/new/file.tsv")),
+        (Served(BODY, faults=[Sent(404)] * 2), Answer("gone", None, "HTTP 404")),
+        (Served(BODY, faults=[Sent(410)] * 2), Answer("gone", None, "HTTP 410")),
+        (Served(BODY, faults=[Sent(403, FORM)] * 2), Answer("form", None, "HTTP 403")),
+        (Served(BODY, faults=[Sent(401)] * 2), Answer("form", None, "HTTP 401")),
+        (Served(FORM, headers={"Content-Type": "text/html; charset=utf-8"}), Answer("form", None, "a web page")),
+        (Served(BODY, faults=[Sent(503)] * 2), Answer("no answer", None, "HTTP 503")),
     ],
 )
-def test_an_answer_is_told_by_headers_or_one_byte(path: str, answer: Answer) -> None:
-    with running_upstream() as (url, asked), open_client() as client:
-        assert ask(client, f"{url}/{path}") == answer._replace(found=answer.found.replace("{url}", url))
-        assert len(asked) <= 4, "no address is asked again and again"
-        if path.startswith("whole"):
-            assert asked == [("HEAD", f"/{path}")], "no file is downloaded"
+def test_an_answer_is_told_by_headers_or_one_byte(release: Release, served: Served, answer: Answer) -> None:
+    release.files = {"/file.tsv": served, "/new/file.tsv": Served(BODY)}
+    with open_client() as client:
+        assert ask(client, f"{release.url}/file.tsv") == answer._replace(found=answer.found.format(url=release.url))
+    assert [asked.method for asked in release.log if asked.path == "/file.tsv"] in (["HEAD"], ["HEAD", "GET"])
+    assert release.sent <= (1 if served.ranges else len(BODY)), "no file is downloaded"
 
 
 def test_an_address_without_a_server_is_gone() -> None:
-    with running_upstream() as (url, _):
-        pass
     with open_client() as client:
-        assert ask(client, f"{url}/whole/file.tsv").state == "gone"
+        assert ask(client, "http://127.0.0.1:9/file.tsv").state == "gone"
         assert ask(client, "ftp://127.0.0.1/file.tsv").state == "gone"
 
 
@@ -65,19 +67,19 @@ def test_files_of_the_hub(hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> 
         assert ask(client, "hub:acme/post/train.jsonl").state in ("gone", "form"), "the Hub answers 401 or 404"
 
 
-def test_the_table_is_written_with_the_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with running_upstream() as (url, _):
-        ask_of(monkeypatch, {f"{url}/whole/a|b.tsv": len(BODY), f"{url}/whole/c.tsv": 7})
-        assert main([str(tmp_path / "addresses")]) == 0
-        ask_of(monkeypatch, {f"{url}/whole/c.tsv": None, f"{url}/404/d.tsv": 9})
-        assert main([str(tmp_path / "later")]) == 1, "one is gone"
+def test_the_table_is_written_with_the_day(release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release.files = {"/a|b.tsv": Served(BODY), "/c.tsv": Served(BODY)}
+    ask_of(monkeypatch, {f"{release.url}/a|b.tsv": len(BODY), f"{release.url}/c.tsv": 7})
+    assert main([str(tmp_path / "addresses")]) == 0
+    ask_of(monkeypatch, {f"{release.url}/c.tsv": None, f"{release.url}/d.tsv": 9})
+    assert main([str(tmp_path / "later")]) == 1, "one is gone"
     text = (tmp_path / "addresses.md").read_text(encoding="utf-8").splitlines()
     assert text[0] == "2 addresses: 2 alive; 1 of another size than recorded"
     today = text[4].split(" | ")[0].removeprefix("| ")
     assert date.fromisoformat(today)
     assert text[4:] == [
-        f"| {today} | sst | {url}/whole/c.tsv | alive | {len(BODY)} | 7 |  |",
-        f"| {today} | sst | {url}/whole/a%7Cb.tsv | alive | {len(BODY)} | {len(BODY)} |  |",
+        f"| {today} | sst | {release.url}/c.tsv | alive | {len(BODY)} | 7 |  |",
+        f"| {today} | sst | {release.url}/a%7Cb.tsv | alive | {len(BODY)} | {len(BODY)} |  |",
     ], "what needs somebody comes first"
     rows = json.loads((tmp_path / "later.json").read_text(encoding="utf-8"))
     assert [(row["answer"]["state"], row["recorded_size"]) for row in rows] == [("alive", None), ("gone", 9)]
@@ -86,18 +88,17 @@ def test_the_table_is_written_with_the_day(tmp_path: Path, monkeypatch: pytest.M
 def test_without_a_network_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with running_upstream() as (url, _):
-        pass
-    ask_of(monkeypatch, {f"{url}/whole/a.tsv": 7})
+    ask_of(monkeypatch, {"http://127.0.0.1:9/a.tsv": 7})
     assert main([str(tmp_path / "addresses")]) == 1
     assert capsys.readouterr().err == "error: no address answers, so nothing is written: is there a network?\n"
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_address_of_a_source_has_a_row_and_sources_without_any_have_none() -> None:
-    with running_upstream() as (url, _), open_client() as client:
-        download = Download(urls=(f"{url}/404/a.tsv", f"{url}/whole/a.tsv"), size=len(BODY), place="sst/a.tsv")
-        some = find_source("sst").model_copy(update={"downloads": (download,)})
+def test_every_address_has_a_row(release: Release) -> None:
+    release.files = {"/a.tsv": Served(BODY)}
+    download = Download(urls=(f"{release.url}/b.tsv", f"{release.url}/a.tsv"), size=len(BODY), place="sst/a.tsv")
+    some = find_source("sst").model_copy(update={"downloads": (download,)})
+    with open_client() as client:
         rows = ask_addresses([find_source("yelp").model_copy(update={"downloads": ()}), some], client, DAY)
     assert [(row.source, row.answer.state, row.is_other_size) for row in rows] == [
         ("sst", "gone", False),

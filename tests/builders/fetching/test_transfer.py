@@ -236,3 +236,12 @@ def test_a_full_disk_is_no_fault_of_the_server(
     assert out.with_name("post.csv.part").read_bytes() == BODY[:100_000]
     assert fetched(client, release, out) == BODY, "with room again the rest comes"
     assert release.asked(PATH)[1] == ("bytes=100000-", 206)
+
+
+def test_a_checksum_decides_where_a_server_calls_every_file_a_page(
+    client: httpx2.Client, release: Release, out: Path
+) -> None:
+    release.files[PATH] = Served(BODY, headers={"Content-Type": "text/html; charset=utf-8"})
+    with pytest.raises(RefusedError, match="a web page"):
+        fetch_file(client, release.url + PATH, out)
+    assert fetched(client, release, out, sha256=SUM) == BODY

@@ -2,9 +2,11 @@
 
 import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+from tqdm import tqdm
 
 from shiftbench.builders.fetching.fetch import Plan, fetch, plan_fetch
 from shiftbench.builders.readers.delimited import quoted_csv
@@ -39,5 +41,6 @@ def plan_invented(raw: Path, url: str, sum_of_checked: str, patch: pytest.Monkey
 def fetch_invented(raw: Path, url: str, sum_of_checked: str) -> None:
     """Fetch the invented release; the traceback of Ctrl-C is not shown."""
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
+    tqdm.set_lock(threading.RLock())  # its own holds a semaphore, which a killed process leaves behind
     with pytest.MonkeyPatch.context() as patch:
         fetch(plan_invented(raw, url, sum_of_checked, patch), raw)
