@@ -10,6 +10,7 @@ from rich.table import Table
 
 from shiftbench.builders.building.build import BENCHMARKS, choose_tasks
 from shiftbench.builders.building.check import CheckedFile, check_files
+from shiftbench.builders.building.spec_tasks import OwnBenchmark
 from shiftbench.builders.fetching.fetch import ALL, find_form
 from shiftbench.builders.fetching.records import accepts_terms
 from shiftbench.builders.specs.sources import Download, SourceSpec
@@ -84,11 +85,11 @@ class Available(NamedTuple):
         return self.checked._asdict() | facts | of
 
 
-def available_files(benchmark: str | None, task: str | None, raws: Sequence[Path]) -> list[Available]:
+def available_files(benchmark: str | OwnBenchmark | None, task: str | None, raws: Sequence[Path]) -> list[Available]:
     """Check every file that tasks read, and find what brings it.
 
     Args:
-        benchmark: one benchmark; None checks those of all.
+        benchmark: one benchmark, or one that a spec describes; None checks those of all.
         task: one of its tasks, as for ``build``; None checks all.
         raws: folders of upstream files, searched in order.
     Returns: a row for each file, in the order of the specs.
@@ -96,27 +97,34 @@ def available_files(benchmark: str | None, task: str | None, raws: Sequence[Path
     specs = choose_tasks(benchmark, task)
     readers = find_readers(specs)
     found = []
-    for checked in check_files(specs, raws):
+    own = benchmark if isinstance(benchmark, OwnBenchmark) else None
+    raws = own.folders(raws) if own else raws
+    for checked in check_files(specs, raws, own.records() if own else None):
         source, partial, tasks = readers[checked.path]
         download = next((each for each in source.downloads if find_form(each, checked.path)), None)
         way: Way = "by hand" if download is None else "terms" if source.terms else "automatic"
         benchmarks = tuple(dict.fromkeys(name.partition("/")[0] for name in tasks))
         of = [] if accepts_terms(raws, source) else [source.slug]
-        brings = source.url if download is None else fetch_command(tasks[0], raws, of)
+        brings = source.url if download is None else fetch_command(tasks[0], raws, of, own)
         found.append(Available(checked, source, partial, benchmarks, way, download, brings))
     return found
 
 
-def fetch_command(task: str | None, raws: Sequence[Path], accept: Sequence[str] = ()) -> str:
+def fetch_command(
+    task: str | None, raws: Sequence[Path], accept: Sequence[str] = (), own: OwnBenchmark | None = None
+) -> str:
     """Return the command that fetches what a task lacks.
 
     Args:
         task: a benchmark, or a task as ``dr/nli``; None for those of all benchmarks.
         raws: folders of upstream files.
         accept: sources whose terms it accepts.
+        own: the benchmark that a spec describes, of which all is fetched.
     """
-    of = task.split("/") if task else ()
-    return shlex.join(["shiftbench", "data", "fetch", *of, *_folders(raws), *terms_options(accept)])
+    what = ["data", "fetch", *(task.split("/") if task else ())]
+    if own:
+        what = ["build", "own", "--spec", str(own.path), "--fetch"]
+    return shlex.join(["shiftbench", *what, *_folders(raws), *terms_options(accept)])
 
 
 def terms_options(slugs: Sequence[str]) -> list[str]:
@@ -125,9 +133,10 @@ def terms_options(slugs: Sequence[str]) -> list[str]:
     return [word for name in names for word in ("--accept-terms", name)]
 
 
-def check_command(task: str, raws: Sequence[Path]) -> str:
-    """Return the command that checks the files of a task, such as ``dr/nli``."""
-    return shlex.join(["shiftbench", "build", *task.split("/"), "--check", *_folders(raws)])
+def check_command(task: str, raws: Sequence[Path], own: OwnBenchmark | None = None) -> str:
+    """Return the command that checks the files of a task, such as ``dr/nli``, or of all that a spec describes."""
+    what = ["own", "--spec", str(own.path)] if own else task.split("/")
+    return shlex.join(["shiftbench", "build", *what, "--check", *_folders(raws)])
 
 
 def _folders(raws: Sequence[Path]) -> list[str]:

@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 from shiftbench.builders import boss, df1, dr
 from shiftbench.builders.building.read_tasks import Reading, describe_ways, raise_if_any, read_tasks, select_domain
+from shiftbench.builders.building.spec_tasks import OwnBenchmark, open_spec
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import Manifest
-from shiftbench.builders.specs.spec import TaskSpec, upstream
+from shiftbench.builders.specs.benchmarks import spec_files
+from shiftbench.builders.specs.spec import TaskSpec, Upstream, upstream
 from shiftbench.builders.stored_rows import scratch_folder
 from shiftbench.builders.writing.withhold import label_key, secret_seed
 from shiftbench.builders.writing.writer import check_out, write_folder
@@ -18,8 +20,9 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[TaskSpec, ...]]] = {
     "dr": (dr.TITLE, dr.TASKS),
     "boss": (boss.TITLE, boss.TASKS),
     "df1": (df1.TITLE, df1.TASKS),
+    **{path.stem: open_spec(path)[:2] for path in spec_files()},
 }
-"""Benchmarks that are built from upstream files."""
+"""Title and tasks of the benchmarks that are built from upstream files."""
 CANDIDATES = "candidates"
 """Names all tasks of data sets that a benchmark might have been made of."""
 
@@ -42,7 +45,7 @@ def list_domains(benchmark: str | None = None) -> list[str]:
     return [f"{task.id}.{domain.name}" for _, tasks in chosen for task in tasks for domain in task.domains]
 
 
-def choose_tasks(benchmark: str | None, task: str | None) -> tuple[TaskSpec, ...]:
+def choose_tasks(benchmark: str | OwnBenchmark | None, task: str | None) -> tuple[TaskSpec, ...]:
     """Return the tasks that are built from upstream files: one, or one domain of it, those of a benchmark, or all.
 
     Raises: InvalidInput proposing near names where there is no such benchmark or task.
@@ -52,12 +55,12 @@ def choose_tasks(benchmark: str | None, task: str | None) -> tuple[TaskSpec, ...
     _, specs = _with_files(benchmark)
     if task is None:
         return specs
-    specs, only = _find_tasks(task, specs, benchmark)
+    specs, only = _find_tasks(task, specs, specs[0].benchmark)
     return tuple(select_domain(spec, only) for spec in specs)
 
 
 def build(
-    benchmark: str,
+    benchmark: str | OwnBenchmark,
     task_name: str | None,
     raw: Path | Sequence[Path],
     out: Path,
@@ -74,7 +77,7 @@ def build(
     """Build a benchmark, or one task of it, into a dataset folder.
 
     Args:
-        benchmark: ``dr``, ``boss`` or ``df1``.
+        benchmark: one of ``BENCHMARKS``, or one that a spec describes, whose files may lie beside the spec.
         task_name: one task (a pairing of ``df1`` also by its name in the paper), one domain as ``sa.sst``, which makes
             the build partial, or ``candidates`` for all tasks of candidate data sets; None builds every task whose
             files are there.
@@ -93,16 +96,21 @@ def build(
     Raises: InvalidInput naming every file that is missing, short or altered, and every split that is not as recorded,
         where nothing could be built; nothing is written then.
     """
+    own = benchmark if isinstance(benchmark, OwnBenchmark) else None
     title, specs = _with_files(benchmark)
     only = None
     if task_name is not None:
-        specs, only = _find_tasks(task_name, specs, benchmark)
+        specs, only = _find_tasks(task_name, specs, specs[0].benchmark)
     if withhold_labels and any(spec.pairing for spec in specs):
         cure = "leave --withhold-labels out"
         what = "labels of pairings cannot be withheld: test texts of one are training texts of another"
-        raise InvalidInput(Problem(what, "command line", benchmark, cure))
+        raise InvalidInput(Problem(what, "command line", specs[0].benchmark, cure))
     check_out(out, overwrite=overwrite, withhold=withhold_labels)
     raws = (raw,) if isinstance(raw, Path) else tuple(raw)
+    records = upstream()
+    if own:
+        # What is recorded anew is compared with nothing.
+        raws, records = own.folders(raws), Upstream(files={}, rows={}) if record else own.records()
     cure = describe_ways(specs[0].domains[0].sources[0])
     raise_if_any(
         [Problem("there is no such folder of upstream files", str(p), cure=cure) for p in raws if not p.is_dir()]
@@ -110,7 +118,7 @@ def build(
     key = label_key(out) if withhold_labels else None
     draws = secret_seed(seed, key)
     with scratch_folder(out.resolve()) as store:
-        reading = Reading(raws, draws, store, upstream(), other_revisions)
+        reading = Reading(raws, draws, store, records, other_revisions)
         read = read_tasks(specs, reading, partial=partial, withhold=key is not None, placebo=placebo, only=only)
         if not read.tasks:
             reasons = read.failed or read.without_files
@@ -132,7 +140,9 @@ def build(
     return Built(manifest, read.failed | reading.malformed, tuple(read.without_files))
 
 
-def _with_files(benchmark: str) -> tuple[str, tuple[TaskSpec, ...]]:
+def _with_files(benchmark: str | OwnBenchmark) -> tuple[str, tuple[TaskSpec, ...]]:
+    if isinstance(benchmark, OwnBenchmark):
+        return benchmark.title, benchmark.tasks
     return BENCHMARKS[_find_known(benchmark, list(BENCHMARKS), "benchmark of upstream files")]
 
 

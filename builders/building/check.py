@@ -35,16 +35,17 @@ class CheckedFile(NamedTuple):
     size: int | None = None
 
 
-def check_files(specs: Iterable[TaskSpec], raws: Sequence[Path]) -> list[CheckedFile]:
+def check_files(specs: Iterable[TaskSpec], raws: Sequence[Path], records: Upstream | None = None) -> list[CheckedFile]:
     """Compare every file that tasks read with its records. Files whose checksum agrees are not parsed.
 
     Args:
         specs: the tasks.
         raws: folders of upstream files, searched in order.
+        records: what is recorded of them; None for what is of ours.
     Returns: a row for each file and for what readers read beside it, in the order of the specs. Files that hold a
         release in part are in it where they are there.
     """
-    records = upstream()
+    records = upstream() if records is None else records
     files: dict[str, FileSpec] = {}
     for spec in specs:
         for domain in spec.domains:

@@ -17,6 +17,7 @@ from shiftbench.builders.building.availability import (
     licence_word,
     terms_options,
 )
+from shiftbench.builders.building.spec_tasks import OwnBenchmark
 from shiftbench.builders.fetching.fetch import ALL, Plan, Request
 from shiftbench.builders.hub_access import cause
 from shiftbench.builders.specs.spec import TaskSpec
@@ -97,13 +98,16 @@ def plan_json(plan: Plan, left: Plan, failed: InvalidInput | None) -> dict[str, 
     return {"requests": requests, "by_hand": by_hand, "problems": problems}
 
 
-def hand_lines(plan: Plan, specs: Sequence[TaskSpec], raws: Sequence[Path]) -> Iterator[str]:
+def hand_lines(
+    plan: Plan, specs: Sequence[TaskSpec], raws: Sequence[Path], own: OwnBenchmark | None = None
+) -> Iterator[str]:
     """List what a person must get, numbered: the address, what to do there, where files go, how to check them.
 
     Args:
         plan: what is missing.
         specs: the tasks that it is for.
         raws: folders of upstream files; the first gets what is missing.
+        own: the benchmark that a spec describes, where they are of one.
     """
     if plan.by_hand:
         n_files = sum(len(each.places) for each in plan.by_hand)
@@ -114,7 +118,7 @@ def hand_lines(plan: Plan, specs: Sequence[TaskSpec], raws: Sequence[Path]) -> I
         yield f"   address: {source.url}"
         yield _wrap(f"   do: {source.instructions.replace('RAW/', f'{raws[0]}/')}")
         yield f"   files: {', '.join(places[:3])}{f' and {len(places) - 3} more' if len(places) > 3 else ''}"
-        yield f"   check: {check_command(readers[places[0]].tasks[0], raws)}"
+        yield f"   check: {check_command(readers[places[0]].tasks[0], raws, own)}"
 
 
 def _list_failures(failed: InvalidInput) -> list[str]:

@@ -13,7 +13,7 @@ import polars as pl
 
 from shiftbench.builders.assembling.assemble import AssembledTask, assemble
 from shiftbench.builders.assembling.cut import Splits
-from shiftbench.builders.building.own_columns import Columns
+from shiftbench.builders.building.own_columns import METRICS, Columns
 from shiftbench.builders.building.own_rows import OwnRows, name_domains, own_rows, tag_names
 from shiftbench.builders.building.own_tables import OwnTable, read_tables
 from shiftbench.builders.cache import cache_key
@@ -32,13 +32,6 @@ MIN_TEXTS = 30
 """Test texts below which a domain of own data is left out of means."""
 SPLIT_HERE = "the program split"
 """The beginning of the note that the program, not the file, chose the splits of rows."""
-
-_METRICS = {
-    TaskKind.CLASSIFICATION: "macro_f1",
-    TaskKind.TAGGING: "span_f1",
-    TaskKind.EXTRACTIVE_QA: "token_f1",
-    TaskKind.GENERATION: "rouge_l",  # BERTScore needs an encoder, which not everybody has
-}
 
 
 def build_own(
@@ -117,7 +110,7 @@ def build_rows(
         kind=rows.kind,
         inputs=rows.inputs,
         labels=_labels(rows),
-        metric=_METRICS[rows.kind],
+        metric=METRICS[rows.kind][0],
         # Ratios of the splits that the file does not name: no size is ever this large.
         train=10 * len(frame),
         validation=len(frame),

@@ -18,6 +18,13 @@ KINDS = {
     "texts": TaskKind.GENERATION,
 }
 """Kinds of own data, by the words that people type."""
+METRICS = {
+    TaskKind.CLASSIFICATION: ("macro_f1", "accuracy"),
+    TaskKind.TAGGING: ("span_f1",),
+    TaskKind.EXTRACTIVE_QA: ("token_f1",),
+    TaskKind.GENERATION: ("rouge_l",),  # BERTScore needs an encoder, which not everybody has
+}
+"""What models may be scored by in a task of one's own, the usual one first."""
 SPANS = ("month", "quarter", "year")
 """Spans of time that dates are grouped by where they are domains."""
 ROLES = ("domain", *SPANS, "text", "id", "split", "group", "label", *KINDS)

@@ -125,6 +125,15 @@ def _check_labels(frames: Sequence[pl.DataFrame], tables: Sequence[OwnTable], co
     yield Problem("the labels nearly all differ", tables[0].name, found, cure, column=columns.label or "label")
 
 
+def sound_rows(table: OwnTable, columns: Columns, kind: TaskKind) -> pl.DataFrame:
+    """Return the rows of one table under our columns' names; InvalidInput lists every value that is wrong."""
+    reading = _Reading(table, columns, kind)
+    frame = reading.rows()
+    if reading.problems or frame is None:
+        raise InvalidInput(reading.problems)
+    return frame
+
+
 class _Fault(NamedTuple):
     """Rows that are wrong in one way: what, the column (by use), which rows, and what to do."""
 
@@ -167,7 +176,7 @@ class _Reading:
         for fault in self._find_empty(frame):
             self._add(fault, frame)
         if self.kind is TaskKind.TAGGING:
-            frame = _split_lists(frame)
+            frame = split_lists(frame)
             self._check(frame, _tag_faults(frame))
         elif self.kind is TaskKind.EXTRACTIVE_QA:
             frame, faults = _locate_answers(frame)
@@ -211,7 +220,7 @@ class _Reading:
         self.problems.append(Problem(fault.what, self.table.name, found, fault.cure, column=column, row=rows[0]))
 
 
-def _split_lists(frame: pl.DataFrame) -> pl.DataFrame:
+def split_lists(frame: pl.DataFrame) -> pl.DataFrame:
     """Split tokens and tags that are texts at their blanks."""
     texts = [name for name in (TOKENS, "tags") if frame.schema[name] == pl.String]
     return frame.with_columns(

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from shiftbench.builders.readers.squad import squad
-from shiftbench.builders.readers.token_lines import token_lines
+from shiftbench.builders.readers.token_lines import any_token_lines
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.csv_text import csv_text, repeated_columns
 from shiftbench.validation.report import InvalidInput, Problem, and_more, first_line
@@ -175,13 +175,9 @@ def _read_json(path: Path) -> tuple[pl.DataFrame, TaskKind | None]:
 
 
 def _read_tokens(path: Path) -> pl.DataFrame:
-    """Read one token a line, its tag in the last field; tabs separate fields where the first line has one."""
+    """Read lines of tokens; documents are groups where there are any."""
     with UpstreamFile(path) as file:
-        first = next((line for _, line in file.lines() if line.strip()), "")
-    separator = "\t" if "\t" in first else " "
-    with UpstreamFile(path) as file:
-        read = token_lines(separator, tag=max(1, first.count(separator)))
-        rows = pl.concat(read(file))
+        rows = pl.concat(any_token_lines(file))
     documents = rows["document"].n_unique() < len(rows)
     return rows.rename({"document": "group"}) if documents else rows.drop("document")
 

@@ -253,7 +253,7 @@ def _read_task(
         raise InvalidInput(Problem(what, reading.place, cure="fetch more of the upstream files"))
     sources = {domain.name: tuple(source.slug for source in domain.sources) for domain in spec.domains}
     store = reading.store if spec.as_upstream else None
-    equal = not partial and only is None
+    equal = spec.equal_sizes and not partial and only is None
     try:
         task = assemble(
             whole, domains, sources, seed=reading.seed, equal=equal, counts=tally, withhold=withhold, store=store

@@ -362,7 +362,10 @@ class Manifest(_Facts):
 
     def build_command(self, task: str) -> str:
         """Return the command that builds a task; one made from another (``nli.placebo``) is built with that one."""
-        return f"shiftbench build {self.benchmark} {task.partition('.')[0]} --raw RAW --out DIR"
+        name = task.partition(".")[0]
+        is_own = self.benchmark != "own" and name in self.tasks and self.tasks[name].min_texts is not None
+        what = f"own {name} --spec SPEC" if is_own else f"{self.benchmark} {name}"
+        return f"shiftbench build {what} --raw RAW --out DIR"
 
     def write(self, folder: Path) -> None:
         """Write the manifest into a folder."""

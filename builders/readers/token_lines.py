@@ -33,6 +33,14 @@ def token_lines(separator: str = "\t", tag: int = 1) -> "TokenLines":
     return TokenLines(separator, tag)
 
 
+def any_token_lines(file: UpstreamFile) -> Iterator[pl.DataFrame]:
+    """Read one token a line, its tag in the last field; tabs separate fields where the first line has one."""
+    with UpstreamFile(file.path) as peek:
+        first = next((line for _, line in peek.lines() if line.strip()), "")
+    separator = "\t" if "\t" in first else " "
+    return token_lines(separator, tag=max(1, first.count(separator)))(file)
+
+
 @dataclass(frozen=True)
 class TokenLines:
     r"""A reader of one token a line: a row per sentence, a frame per 10,000 of them; see ``SCHEMA``.

@@ -10,6 +10,7 @@ import polars as pl
 import pydantic
 
 from shiftbench.builders.folder.manifest import Difference, Pairing, Provenance
+from shiftbench.builders.specs.benchmarks import spec_files
 from shiftbench.builders.specs.sources import SourceSpec, find_source
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.vocabulary import TaskKind
@@ -42,7 +43,7 @@ class FileSpec:
     The file may also lie there as ``<path>.gz``, or as a zip of the same name that holds it alone. Files marked
     ``partial`` hold the same rows in part: only builds with ``--partial`` read them, beside what else there is.
     ``beside`` names what else its reader reads: files, or folders of files, in the same folder. ``slug`` names the
-    source where it is not the first folder of the path.
+    source where it is not the first folder of the path; ``release`` is the source where ``sources.toml`` has none.
     """
 
     path: str
@@ -50,11 +51,12 @@ class FileSpec:
     partial: bool = False
     beside: tuple[str, ...] = ()
     slug: str = ""
+    release: SourceSpec | None = None
 
     @property
     def source(self) -> SourceSpec:
         """Return the release that it is a file of."""
-        return find_source(self.slug or self.path.partition("/")[0])
+        return self.release or find_source(self.slug or self.path.partition("/")[0])
 
 
 def files_of(read: Reader, **places: str | Sequence[str]) -> dict[str, tuple[FileSpec, ...]]:
@@ -141,7 +143,8 @@ class TaskSpec:
     on, where all others are out of distribution; ``candidates_for`` names the task whose data sets might have been
     chosen from this task's domains, which have its inputs. ``label_folds``: a prediction of the first label counts as
     the second one on a domain whose rows are never of the first.
-    Domains of own data with fewer test texts than ``min_texts`` are left out of means.
+    Domains of own data with fewer test texts than ``min_texts`` are left out of means. With ``equal_sizes`` all domains
+    are cut to the size of the smallest.
 
     Of a ``pairing``, source texts are drawn from the rows of all domains that have a train split, and target texts
     from those that have a test split: without regard to labels, each text once, no group of the target in the source.
@@ -168,6 +171,7 @@ class TaskSpec:
     label_folds: Mapping[str, str] = field(default_factory=dict, hash=False)
     pairing: Pairing | None = None
     min_texts: int | None = None
+    equal_sizes: bool = True
     fewshot_domains: tuple[str, ...] = ()
     fewshot_size: int = 200
     notes: tuple[str, ...] = field(default=())
@@ -259,6 +263,15 @@ class Upstream(pydantic.BaseModel):
 def upstream() -> Upstream:
     """Read the recorded facts of whole releases, ``upstream.json``, once.
 
-    Returns: row counts and checksums by file, rows by domain and split, and what tells these rows from others.
+    Returns: row counts and checksums by file, rows by domain and split, and what tells these rows from others; those of
+        the papers' benchmarks and of the ones in ``benchmarks/``.
     """
-    return Upstream.model_validate_json((Path(__file__).parent / "upstream.json").read_text(encoding="utf-8"))
+    locks = (path.with_suffix(".lock.json") for path in spec_files())
+    every = [Path(__file__).parent / "upstream.json", *(lock for lock in locks if lock.is_file())]
+    records = [Upstream.model_validate_json(path.read_text(encoding="utf-8")) for path in every]
+    return Upstream(
+        files={place: facts for each in records for place, facts in each.files.items()},
+        totals=tuple(total for each in records for total in each.totals),
+        rows={name: rows for each in records for name, rows in each.rows.items()},
+        domains={name: domain for each in records for name, domain in each.domains.items()},
+    )

@@ -376,7 +376,11 @@ def _task_info(task: AssembledTask, sources: Mapping[str, SourceFacts], label_ke
             for domain, splits in task.domains.items()
         },
         absent_domains=task.absent,
-        sizes={split: SizeFacts(**asdict(size)) for split, size in task.sizes.items() if task.spec.domains},
+        sizes={
+            split: SizeFacts(**asdict(size))
+            for split, size in task.sizes.items()
+            if task.spec.domains and task.spec.equal_sizes
+        },
         subsets={name: len(ids) for name, ids in task.subsets.items()},
         transforms=tuple(task.counts),
         notes=spec.notes,

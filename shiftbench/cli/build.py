@@ -1,12 +1,13 @@
 """The commands ``build``. Everything heavier than typer is imported inside them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shiftbench.builders.specs.benchmarks import spec_files
 from shiftbench.cli.data_options import AcceptTermsOption, UpstreamOption
 from shiftbench.cli.fetch import fetch_files
 from shiftbench.cli.help import PLAIN, Command, Group, say_former
@@ -22,10 +23,13 @@ from shiftbench.validation.command_line import (
 )
 
 if TYPE_CHECKING:
+    from shiftbench.builders.building.build import Built
+    from shiftbench.builders.building.spec_tasks import OwnBenchmark
     from shiftbench.builders.encoder import Encoder
     from shiftbench.builders.folder.manifest import Manifest
 
-_BENCHMARKS = ("dr", "boss", "df1")
+_OURS = tuple(path.stem for path in spec_files())
+_BENCHMARKS = ("dr", "boss", "df1", *_OURS)
 _NO_ENCODER = "none"
 
 _OUT = typer.Option("--out", metavar="DIR", help="Dataset folder to write.", rich_help_panel=OUTPUT)
@@ -50,6 +54,21 @@ _EncoderName = Annotated[
         "computes no depths. Default: SHIFTBENCH_ENCODER, or else all-MiniLM-L6-v2, which takes a while.",
     ),
 ]
+_OtherRevisions = Annotated[
+    bool,
+    typer.Option(
+        "--other-revisions",
+        help="files with another checksum and the recorded row count are taken; the dataset is marked unverified",
+        hidden=True,
+    ),
+]
+
+_Partial = Annotated[bool, typer.Option("--partial", help="Build from incomplete upstream files; marked partial.")]
+_Fetch = Annotated[bool, typer.Option("--fetch", help="First download missing files, as 'shiftbench data fetch' does.")]
+_Check = Annotated[
+    bool,
+    typer.Option("--check", help="Build nothing: print for every file whether it is there and agrees with its record."),
+]
 
 
 @dataclass(frozen=True)
@@ -68,12 +87,8 @@ class _FromUpstream:
             hidden=True,
         ),
     ] = 0
-    partial: Annotated[
-        bool, typer.Option("--partial", help="Build from incomplete upstream files; marked partial.")
-    ] = False
-    fetch: Annotated[
-        bool, typer.Option("--fetch", help="First download missing files, as 'shiftbench data fetch' does.")
-    ] = False
+    partial: _Partial = False
+    fetch: _Fetch = False
     accept_terms: AcceptTermsOption = None
     overwrite: _Overwrite = False
     encoder: _EncoderName = None
@@ -91,20 +106,8 @@ class _FromUpstream:
             hidden=True,
         ),
     ] = None
-    other_revisions: Annotated[
-        bool,
-        typer.Option(
-            "--other-revisions",
-            help="files with another checksum and the recorded row count are taken; the dataset is marked unverified",
-            hidden=True,
-        ),
-    ] = False
-    check: Annotated[
-        bool,
-        typer.Option(
-            "--check", help="Build nothing: print for every file whether it is there and agrees with its record."
-        ),
-    ] = False
+    other_revisions: _OtherRevisions = False
+    check: _Check = False
     json_: JsonOption = None
 
 
@@ -185,31 +188,122 @@ def df1(
     _build_from_upstream("df1", pairing, options, withhold_labels=False)
 
 
+def _from_spec(name: str) -> Callable[..., None]:
+    """Return the command that builds a benchmark of ours which a spec describes."""
+
+    def command(
+        task: Annotated[
+            str | None, typer.Argument(metavar="TASK", help="One task, or one domain, as 'task.domain'; default all.")
+        ] = None,
+        *,
+        options: _Withholdable,
+    ) -> None:
+        _build_from_upstream(name, task, options, withhold_labels=options.withhold_labels)
+
+    command.__doc__ = f"""Build {name} from its upstream files.
+
+    Example: shiftbench build {name} --raw raw --out build/{name}
+    """
+    return with_options(command)
+
+
 def own(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What the task is to be called.")],
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="What the task is to be called; of --spec, the one task to build."),
+    ] = None,
     raw: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Option(
             "--raw",
             metavar="FILE_OR_DIR",
-            help="CSV, JSON lines, Parquet or lines of tokens; several, or a folder of them: a domain each.",
+            help="CSV, JSON lines, Parquet or lines of tokens; several, or a folder of them: a domain each. Of --spec, "
+            "a folder of the files that do not lie beside it.",
         ),
-    ],
-    out: Annotated[Path, _OUT],
+    ] = None,
+    out: Annotated[Path | None, _OUT] = None,
+    spec: Annotated[
+        Path | None,
+        typer.Option("--spec", metavar="FILE", help="TOML that describes a benchmark: tasks, domains, files, sources."),
+    ] = None,
+    record: Annotated[
+        bool,
+        typer.Option("--record", help="Write what the files of --spec hold beside it; later builds compare."),
+    ] = False,
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", help="Decides which groups go to which split.", min=0)
     ] = 0,
+    partial: _Partial = False,
+    other_revisions: _OtherRevisions = False,
+    fetch: _Fetch = False,
+    accept_terms: AcceptTermsOption = None,
+    check: _Check = False,
     overwrite: _Overwrite = False,
     encoder: _EncoderName = None,
     withhold_labels: _WithholdLabels = False,
     json_: JsonOption = None,
 ) -> None:
-    """Build a dataset folder from a file of your own.
+    """Build data of your own: rows, or all that --spec describes.
 
     Example: shiftbench build own tickets --raw tickets.csv --columns domain=site --out build/tickets
     """
+    if spec is None:
+        of_spec = {"--record": record, "--partial": partial, "--other-revisions": other_revisions, "--fetch": fetch,
+                   "--accept-terms": accept_terms, "--check": check}  # fmt: skip
+        _refuse(of_spec, "without --spec")
+        if name is None or not raw or out is None:
+            raise typer.BadParameter("give NAME, --raw and --out; or --spec")
+        _build_rows(
+            name, raw, out, columns, min_texts, seed, overwrite, encoder, json_, withhold_labels=withhold_labels
+        )
+        return
+    from shiftbench.builders.building.spec_tasks import open_spec
+
+    _refuse({"--columns": columns, "--min-texts": min_texts is not None, "NAME": record and name}, "to this --spec")
+    bench = open_spec(spec)
+    if fetch and out is None:
+        if not fetch_files(bench, name, raw or [], accept_terms or [], json_=json_):
+            raise typer.Exit(1)
+        return
+    options = _FromUpstream(
+        raw=raw or [],
+        out=out,
+        seed=seed,
+        partial=partial,
+        fetch=fetch,
+        accept_terms=accept_terms,
+        overwrite=overwrite,
+        encoder=encoder,
+        record=bench.lock if record else None,
+        other_revisions=other_revisions,
+        check=check,
+        json_=json_,
+    )
+    _build_from_upstream(bench, name, options, withhold_labels=withhold_labels)
+
+
+def _refuse(given: Mapping[str, object], where: str) -> None:
+    """Refuse options that are given and not read."""
+    if names := [name for name, value in given.items() if value]:
+        raise typer.BadParameter(f"these do not apply {where}: {', '.join(names)}")
+
+
+def _build_rows(
+    name: str,
+    raw: list[Path],
+    out: Path,
+    columns: list[str] | None,
+    min_texts: int | None,
+    seed: int,
+    overwrite: bool,
+    encoder: str | None,
+    json_: str | None,
+    *,
+    withhold_labels: bool,
+) -> None:
+    """Build a task from files of one's own."""
     from shiftbench.builders.building.own import MIN_TEXTS, build_own
     from shiftbench.builders.building.own_columns import parse_columns
 
@@ -275,10 +369,11 @@ def check(raw: UpstreamOption, json_: JsonOption = None) -> None:
     _check_files(None, None, raw, json_)
 
 
-def _build_from_upstream(benchmark: str, task: str | None, options: _FromUpstream, *, withhold_labels: bool) -> None:
+def _build_from_upstream(
+    benchmark: "str | OwnBenchmark", task: str | None, options: _FromUpstream, *, withhold_labels: bool
+) -> None:
     """Build a benchmark, or check its files."""
     from shiftbench.builders.building.build import build as build_benchmark
-    from shiftbench.validation.report import InvalidInput
 
     if options.check:
         unread = {"--out": options.out, "--partial": options.partial, "--record": options.record,
@@ -293,7 +388,7 @@ def _build_from_upstream(benchmark: str, task: str | None, options: _FromUpstrea
         raise typer.BadParameter("--accept-terms is for --fetch")
     if options.fetch:
         fetch_files(benchmark, task, options.raw, options.accept_terms or [])
-    manifest, failed, without_files = build_benchmark(
+    built = build_benchmark(
         benchmark,
         task,
         options.raw,
@@ -307,7 +402,15 @@ def _build_from_upstream(benchmark: str, task: str | None, options: _FromUpstrea
         withhold_labels=withhold_labels,
         other_revisions=options.other_revisions,
     )
-    _print_built(options.out, manifest, without_files, options.json_, withhold_labels=withhold_labels)
+    _print_all(options.out, built, options.json_, withhold_labels=withhold_labels)
+
+
+def _print_all(out: Path, built: "Built", json_: str | None, *, withhold_labels: bool) -> None:
+    """Print what was built; InvalidInput says why the rest could not be."""
+    from shiftbench.validation.report import InvalidInput
+
+    manifest, failed, without_files = built
+    _print_built(out, manifest, without_files, json_, withhold_labels=withhold_labels)
     if failed:
         typer.echo(f"not built, or built without all rows: {', '.join(failed)}", err=True)
         raise InvalidInput(dict.fromkeys(problem for problems in failed.values() for problem in problems))
@@ -336,17 +439,19 @@ def _print_built(
     write_json(manifest.model_dump(mode="json", exclude={"label_key"}), json_)
 
 
-def _check_files(benchmark: str | None, task: str | None, raw: list[Path], json_: str | None) -> None:
+def _check_files(benchmark: "str | OwnBenchmark | None", task: str | None, raw: list[Path], json_: str | None) -> None:
     """Print the table of upstream files; the exit status is 1 where one is missing, or there and not as recorded."""
     from shiftbench.builders.building.availability import available_files, available_lines, fetch_command
+    from shiftbench.builders.building.spec_tasks import OwnBenchmark
 
     files = available_files(benchmark, task, raw)
     show(available_lines(files), stderr=True)
     missing = {file.source.slug: file.source for file in files if file.is_missing and file.download}
     if missing:
         asking = [slug for slug, source in missing.items() if source.terms]
-        named = f"{benchmark}/{task}" if task else benchmark
-        show(["", f"what a command can bring: {fetch_command(named, raw, asking)}"], stderr=True)
+        own = benchmark if isinstance(benchmark, OwnBenchmark) else None
+        named = f"{benchmark}/{task}" if task else str(benchmark)
+        show(["", f"what a command can bring: {fetch_command(named, raw, asking, own)}"], stderr=True)
     write_json([file.as_json for file in files], json_)
     if not all(file.is_sound for file in files):
         raise typer.Exit(1)
@@ -360,7 +465,8 @@ group = typer.Typer(
     **PLAIN,
 )
 _COMMANDS: dict[str, Callable[..., None]] = {
-    "dr": dr, "boss": boss, "df1": df1, "own": own, "synthetic": synthetic, "list": list_,
+    "dr": dr, "boss": boss, "df1": df1, **{name: _from_spec(name) for name in _OURS},
+    "own": own, "synthetic": synthetic, "list": list_,
 }  # fmt: skip
 for _name, _command in _COMMANDS.items():
     group.command(_name, cls=Command)(_command)

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shiftbench.cli.data_options import AcceptTermsOption, UpstreamOption
 from shiftbench.validation.command_line import JsonOption, show, write_json
+
+if TYPE_CHECKING:
+    from shiftbench.builders.building.spec_tasks import OwnBenchmark
 
 
 def fetch(
@@ -38,7 +41,7 @@ def fetch(
 
 
 def fetch_files(
-    benchmark: str | None,
+    benchmark: "str | OwnBenchmark | None",
     task: str | None,
     raws: Sequence[Path],
     accepted: Sequence[str],
@@ -58,10 +61,13 @@ def fetch_files(
         plan_json,
         plan_lines,
     )
+    from shiftbench.builders.building.spec_tasks import OwnBenchmark
     from shiftbench.builders.fetching.fetch import fetch as fetch_plan
     from shiftbench.builders.fetching.fetch import plan_fetch
     from shiftbench.validation.report import InvalidInput, UnknownChoice
 
+    own = benchmark if isinstance(benchmark, OwnBenchmark) else None
+    raws = own.folders(raws) if own else raws
     specs = choose_tasks(benchmark, task)
     plan = plan_fetch(specs, raws)
     show(plan_lines(plan, raws[0], accepted), stderr=True)
@@ -75,6 +81,6 @@ def fetch_files(
             failed = error
     left = plan_fetch(specs, raws)
     show(outcome_lines(plan, left, failed, accepted), stderr=True)
-    show(hand_lines(left, specs, raws), stderr=True)
+    show(hand_lines(left, specs, raws, own), stderr=True)
     write_json(plan_json(plan, left, failed), json_)
     return not left.requests

@@ -258,7 +258,7 @@ def test_help_says_what_to_put(words: str) -> None:
     [
         (("synthetic", "nli"), "unexpected extra argument(s) (nli)"),
         (("synthetic", "--partial"), "No such option: --partial"),
-        (("own", "tickets", "--raw", "x.csv", "--partial"), "No such option: --partial"),
+        (("own", "tickets", "--raw", "x.csv", "--partial"), "these do not apply without --spec: --partial"),
         (("df1", "--raw", "x", "--withhold-labels"), "No such option: --withhold-labels"),
         (("own", "tickets", "--raw", "x.csv", "--columns", "topic=site"), "found 'topic'"),
     ],

@@ -1,0 +1,195 @@
+"""What a file such as ``bench.toml`` says of a benchmark of one's own, in the words of ``sources.toml``.
+
+Beside it may lie ``bench.bib``, which it cites, and ``bench.lock.json``, what ``--record`` measured.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pydantic
+
+from shiftbench.builders.building.own_columns import KINDS
+from shiftbench.builders.folder.citations import parse_citations
+from shiftbench.builders.specs.sources import Download, SourceSpec, SourceTable
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.validation.toml_text import read_toml
+from shiftbench.validation.vocabulary import is_name
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+_Texts = Annotated[tuple[str, ...], pydantic.BeforeValidator(_listed)]
+"""A text, or a list of them."""
+_Role = Literal["domain", "text", "label", "group", "split"]
+
+
+class _Table(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+
+class SpecSourceTable(SourceTable):
+    """A source, as in ``sources.toml``; fewer keys are required."""
+
+    url: str = ""
+    revision: str = "unversioned"
+    cite: tuple[str, ...] = ()
+    instructions: str = ""
+
+
+class SpecSource(SourceSpec):
+    """A source of a spec, with the BibTeX entries of the file beside it."""
+
+    entries: tuple[str, ...] = ()
+
+    @property
+    def citation(self) -> str:
+        """Return the BibTeX of what it cites."""
+        return "\n".join(self.entries)
+
+
+class DomainTable(_Table):
+    """A domain of a task: its files by split, and what happens to their rows.
+
+    Attributes:
+        train, validation, test: places of files below RAW or beside the spec; ``{domain}`` stands for the domain's
+            name. Of ``train`` alone, the other splits are cut.
+        source: the source of the files; by default the one that their first folder is called after, or the only one.
+        columns: the files' column by what it holds, as in ``build own --columns``; of ``domain``, rows count whose
+            value is the domain's name; of ``split``, files need be named under ``train`` alone.
+        where: the values of columns whose rows count; the others leave.
+        steps: what happens then, in order: the name of a step as ``step``, and its arguments by name.
+    """
+
+    train: _Texts = ()
+    validation: _Texts = ()
+    test: _Texts = ()
+    source: str | None = None
+    columns: dict[_Role, _Texts] = {}
+    where: dict[str, _Texts] = {}
+    steps: tuple[dict[str, Any], ...] = ()
+
+
+class TaskTable(DomainTable):
+    """A task, and what its domains have unless they say otherwise.
+
+    Attributes:
+        title: in plain words, as it is shown.
+        kind: what is predicted: labels, tags, answers or texts.
+        labels: names of the labels; of tags the types, ``person`` for ``B-person`` and ``I-person``.
+        metric: what models are scored by; by default the kind's usual one.
+        domains: a table for each, or their names alone.
+        min_texts: domains with fewer test texts are left out of means.
+        notes: what readers of the card should know.
+    """
+
+    title: str
+    kind: Literal[tuple(KINDS)]  # type: ignore[valid-type]
+    labels: tuple[str, ...] = ()
+    metric: str | None = None
+    domains: dict[str, DomainTable]
+    min_texts: pydantic.NonNegativeInt = 30
+    notes: tuple[str, ...] = ()
+
+    @pydantic.field_validator("domains", mode="before")
+    @classmethod
+    def _names_alone(cls, value: Any) -> Any:
+        is_names = isinstance(value, list) and all(isinstance(each, str) for each in value)
+        return {name: {} for name in value} if is_names else value
+
+
+class BenchTable(_Table):
+    """A benchmark: its name, a prefix of ids; its title; its sources by folder; its tasks by name."""
+
+    name: str
+    title: str
+    sources: Annotated[dict[str, SpecSourceTable], pydantic.Field(min_length=1)]
+    tasks: Annotated[dict[str, TaskTable], pydantic.Field(min_length=1)]
+
+
+_TAKEN = ("dr", "boss", "df1", "own", "synthetic", "list", "check")
+
+
+def read_spec(path: Path) -> tuple[BenchTable, dict[str, SpecSource]]:
+    """Read a spec, and the citations beside it.
+
+    Returns: what it says, and its sources by folder.
+    Raises: InvalidInput naming every key that is wrong, missing or unknown, and every name that may not be one.
+    """
+    file = str(path)
+    try:
+        table = BenchTable.model_validate(read_toml(path))
+    except FileNotFoundError as error:
+        raise InvalidInput(Problem("there is no such file", file, cure="check the path")) from error
+    except pydantic.ValidationError as error:
+        raise InvalidInput(_key_problems(error, file)) from error
+    except (ValueError, OSError) as error:
+        raise InvalidInput(Problem("the spec is not TOML", file, str(error), "mend it there")) from error
+    beside = path.with_suffix(".bib")
+    entries = parse_citations(beside.read_text(encoding="utf-8"), str(beside)) if beside.is_file() else {}
+    if problems := [*_name_problems(table, file), *_citation_problems(table, beside, entries, file)]:
+        raise InvalidInput(problems)
+    sources = {}
+    for slug, source in table.sources.items():
+        where = f"put its files into RAW/{slug}/, or beside {path.name}"
+        words = source.instructions or (f"get {source.url} and {where}" if source.url else where)
+        facts = dict(source) | {"slug": slug, "instructions": words, "entries": tuple(map(entries.get, source.cite))}
+        sources[slug] = SpecSource.model_construct(**facts)
+    return table, sources
+
+
+def _key_problems(error: pydantic.ValidationError, file: str) -> Iterator[Problem]:
+    """List what is wrong with keys, near ones proposed."""
+    for detail in error.errors(include_context=False, include_url=False):
+        place, last = [str(part + 1) if isinstance(part, int) else part for part in detail["loc"]], detail["loc"][-1]
+        key = ".".join(place)
+        if detail["type"] == "extra_forbidden":
+            yield Problem("unknown key", file, f"'{last}'", did_you_mean(str(last), _known_keys(place)), key=key)
+        elif detail["type"] == "missing":
+            yield Problem("required key is missing", file, cure=f"add '{last} = ...'", key=key)
+        elif detail["type"] == "literal_error":
+            known = _ROLES if last == "[key]" else tuple(KINDS)
+            found = str(detail["input"])
+            yield Problem("unknown word", file, repr(found), did_you_mean(found, known), key=key.removesuffix(".[key]"))
+        else:
+            yield Problem(detail["msg"], file, repr(detail["input"])[:100], key=key)
+
+
+_ROLES: tuple[str, ...] = _Role.__args__  # type: ignore[attr-defined]
+
+
+def _known_keys(place: list[str]) -> list[str]:
+    """List the keys of the table that a key stands in."""
+    forms: Mapping[str, type[pydantic.BaseModel]] = {
+        r"sources\.[^.]+\.downloads\.\d+\.": Download,
+        r"sources\.[^.]+\.": SpecSourceTable,
+        r"tasks\.[^.]+\.domains\.[^.]+\.": DomainTable,
+        r"tasks\.[^.]+\.": TaskTable,
+    }
+    within = ".".join(place[:-1]) + "."
+    return list(next((m for form, m in forms.items() if re.fullmatch(form, within)), BenchTable).model_fields)
+
+
+def _name_problems(table: BenchTable, file: str) -> Iterator[Problem]:
+    """List names that cannot be part of an id."""
+    cure = "use lower case, digits, - and _"
+    named = {"name": table.name} | {
+        key: name
+        for task, spec in table.tasks.items()
+        for key, name in {f"tasks.{task}": task, **{f"tasks.{task}.domains.{d}": d for d in spec.domains}}.items()
+    }
+    yield from (
+        Problem("this cannot be a name", file, f"'{n}'", cure, key=key) for key, n in named.items() if not is_name(n)
+    )
+    if table.name in _TAKEN:
+        yield Problem("this name is taken", file, f"'{table.name}'", "choose another name", key="name")
+
+
+def _citation_problems(table: BenchTable, beside: Path, entries: Mapping[str, str], file: str) -> Iterator[Problem]:
+    for slug, source in table.sources.items():
+        for cited in (cited for cited in source.cite if cited not in entries):
+            cure = did_you_mean(cited, list(entries)) if entries else f"write it into {beside.name}, beside the spec"
+            yield Problem(f"{beside.name} has no such entry", file, f"'{cited}'", cure, key=f"sources.{slug}.cite")

@@ -1,0 +1,261 @@
+"""A benchmark that a TOML file describes: built as ours are, and refused by the name of each wrong key."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from shiftbench.builders.building.build import Built, build
+from shiftbench.builders.building.spec_tasks import open_spec
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.reading.checkpoint import checkpoint_key
+from shiftbench.validation.report import InvalidInput
+
+SPEC = """
+name = "support"
+title = "Three tasks on invented tickets"
+
+[sources.tickets]
+title = "Tickets, invented"
+url = "https://example.org/tickets"
+licence = "CC BY 4.0"
+spdx = "CC-BY-4.0"
+open_licence = true
+harm = "none"
+personal_data = "none"
+cite = ["doe-2026-tickets"]
+
+[tasks.urgency]
+title = "Urgency of tickets"
+kind = "labels"
+labels = ["urgent", "routine"]
+columns = { domain = "team", text = "body", group = "thread" }
+train = "tickets/tickets.csv"
+domains = ["hardware", "software"]
+steps = [
+    { step = "keep_filled", column = "text" },
+    { step = "label_from", column = "haste", labels = { yes = "urgent", no = "routine" }, others = ["?"] },
+]
+
+[tasks.names]
+title = "Names in tickets"
+kind = "tags"
+labels = ["person"]
+train = "tickets/{domain}.conll"
+domains = ["hardware", "software"]
+
+[tasks.questions]
+title = "Questions on tickets"
+kind = "answers"
+columns = { text = ["body", "asked"], label = "found", split = "part" }
+
+[tasks.questions.domains.hardware]
+train = "tickets/asked.csv"
+where = { team = ["hardware", "cables"] }
+
+[tasks.questions.domains.software]
+train = "tickets/asked.csv"
+where = { team = "software" }
+"""
+BIB = "@misc{doe-2026-tickets,\n  title = {Tickets},\n  author = {Doe, J.},\n  year = {2026}\n}\n"
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    """Return a spec with its citations and invented files beside it."""
+    path, folder = tmp_path / "bench.toml", tmp_path / "tickets"
+    folder.mkdir()
+    path.write_text(SPEC, encoding="utf-8")
+    path.with_suffix(".bib").write_text(BIB, encoding="utf-8")
+    teams = ["hardware", "software", "cables"]
+    numbers = range(240)
+    tickets = {
+        "team": [teams[n % 2] for n in numbers],
+        "body": ["" if n == 7 else f"ticket {n} on the {['fan', 'menu'][n % 2]}" for n in numbers],
+        "haste": ["?" if n == 8 else ["yes", "no"][n // 2 % 2] for n in numbers],
+        "thread": [f"thread {n // 4}" for n in numbers],
+    }
+    pl.DataFrame(tickets).write_csv(folder / "tickets.csv")
+    asked = {
+        "team": [teams[n % 3] for n in numbers],
+        "body": [f"room {n} has a fan" for n in numbers],
+        "asked": [f"which room is number {n}?" for n in numbers],
+        "found": [str(n) for n in numbers],
+        "part": [("train", "train", "test")[n // 3 % 3] for n in numbers],
+    }
+    pl.DataFrame(asked).write_csv(folder / "asked.csv")
+    for team in teams[:2]:
+        lines = [f"Ann{n}\tB-person\nwrote\tO\n{team}\tO\n" for n in range(60)]
+        (folder / f"{team}.conll").write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def built(spec: Path, out: Path, task: str | None = None, *, record: bool = False) -> Built:
+    bench = open_spec(spec)
+    return build(bench, task, (), out, record=bench.lock if record else None, placebo=False)
+
+
+def change(spec: Path, written: str, instead: str) -> None:
+    text = spec.read_text(encoding="utf-8")
+    assert written in text
+    spec.write_text(text.replace(written, instead), encoding="utf-8")
+
+
+def test_labels_tags_and_answers_are_built(spec: Path, tmp_path: Path) -> None:
+    manifest = built(spec, tmp_path / "out").manifest
+    folder = DatasetFolder.open(tmp_path / "out")
+    sizes = {
+        (task, domain): sum(facts.rows for facts in info.splits.values())
+        for task in manifest.tasks
+        for domain, info in manifest.tasks[task].domains.items()
+    }
+    assert manifest.benchmark == "support"
+    assert sizes == {
+        ("urgency", "hardware"): 119,
+        ("urgency", "software"): 119,
+        ("names", "hardware"): 60,
+        ("names", "software"): 60,
+        ("questions", "hardware"): 160,
+        ("questions", "software"): 80,
+    }
+    assert manifest.tasks["names"].labels == ("O", "B-person", "I-person")
+    urgency = manifest.tasks["urgency"]
+    assert (urgency.title, urgency.labels, urgency.min_texts) == ("Urgency of tickets", ("urgent", "routine"), 30)
+    dropped = {(step.name, step.before - step.after) for step in urgency.transforms if step.before > step.after}
+    assert {("keep_filled_text", 1), ("label_from_haste", 1)} <= dropped
+    rows = pl.concat(folder.split("urgency", "hardware", split) for split in ("train", "validation", "test"))
+    numbers = rows["text"].str.extract(r"(\d+)").cast(pl.Int64)
+    assert rows["label"].to_list() == (numbers // 2 % 2).to_list()
+    answers = folder.split("questions", "software", "test")
+    assert all(
+        context[start:].startswith(text)
+        for context, answer in answers.select("context", "answers").iter_rows()
+        for text, start in zip(answer["text"], answer["answer_start"], strict=True)
+    )
+    assert len(answers) == 26  # those whose part is 'test'
+
+
+def test_groups_are_not_split(spec: Path, tmp_path: Path) -> None:
+    built(spec, tmp_path / "out", "urgency")
+    folder = DatasetFolder.open(tmp_path / "out")
+    groups = [set(folder.split("urgency", "hardware", split)["group"]) for split in ("train", "validation", "test")]
+    assert sum(map(len, groups)) == len(set.union(*groups)) == 60
+
+
+def test_what_a_source_says_is_in_manifest_and_card(spec: Path, tmp_path: Path) -> None:
+    source = built(spec, tmp_path / "out").manifest.sources["tickets"]
+    assert (source.title, source.licence, source.open_licence) == ("Tickets, invented", "CC BY 4.0", True)
+    assert source.citation == BIB.strip()
+    card = (tmp_path / "out/README.md").read_text(encoding="utf-8")
+    assert "doe-2026-tickets" in card
+    assert "in the paper's tables" not in card
+
+
+def test_closed_domains_are_built_with_the_spec(spec: Path, tmp_path: Path) -> None:
+    change(spec, "open_licence = true", "open_licence = false")
+    manifest = built(spec, tmp_path / "out", "urgency").manifest
+    assert manifest.build_command("urgency") == "shiftbench build own urgency --spec SPEC --raw RAW --out DIR"
+
+
+def test_a_recorded_file_is_compared(spec: Path, tmp_path: Path) -> None:
+    assert built(spec, tmp_path / "first", record=True).manifest.unverified
+    lock = json.loads(spec.with_suffix(".lock.json").read_text(encoding="utf-8"))
+    assert lock["files"]["tickets/tickets.csv"]["rows"] == 240
+    again = built(spec, tmp_path / "second").manifest
+    assert not again.unverified
+    tickets = spec.parent / "tickets/tickets.csv"
+    tickets.write_text(tickets.read_text(encoding="utf-8").replace("fan", "pan"), encoding="utf-8")
+    altered = built(spec, tmp_path / "third")
+    assert list(altered.failed) == ["urgency"]
+    assert "the checksum differs from the recorded one, though its row count agrees" in str(
+        altered.failed["urgency"][0]
+    )
+
+
+def test_files_are_looked_for_under_raw_first(spec: Path, tmp_path: Path) -> None:
+    raw = tmp_path / "RAW"
+    (raw / "tickets").mkdir(parents=True)
+    for file in (spec.parent / "tickets").iterdir():
+        file.rename(raw / "tickets" / file.name)
+    assert build(open_spec(spec), "names", raw, tmp_path / "out").manifest.tasks["names"]
+
+
+def test_missing_files_are_named_with_their_source(spec: Path, tmp_path: Path) -> None:
+    (spec.parent / "tickets/software.conll").unlink()
+    with pytest.raises(InvalidInput) as refused:
+        built(spec, tmp_path / "out", "names")
+    assert "no tickets/software.conll" in str(refused.value)
+    assert "get https://example.org/tickets and put its files into RAW/tickets/, or beside bench.toml" in str(
+        refused.value
+    )
+
+
+def test_another_version_of_the_steps_reads_anew(spec: Path) -> None:
+    """The steps of a spec are no part of the program, whose checksum tells old rows from new ones elsewhere."""
+    file = spec.parent / "tickets/tickets.csv"
+    before = [file.read for task in open_spec(spec).tasks[:1] for file in task.domains[0].files["train"]]
+    change(spec, 'yes = "urgent", no = "routine"', 'no = "urgent", yes = "routine"')
+    after = [file.read for task in open_spec(spec).tasks[:1] for file in task.domains[0].files["train"]]
+    assert checkpoint_key(file, before) == checkpoint_key(file, before) != checkpoint_key(file, after)
+
+
+WRONG = [
+    ("title = \"Three", "titel = \"Three", "key 'titel': unknown key; found 'titel'; did you mean 'title'?"),
+    ("licence =", "license =", "key 'sources.tickets.license': unknown key; found 'license'; did you mean 'licence'?"),
+    ("licence =", "license =", "key 'sources.tickets.licence': required key is missing; add 'licence = ...'"),
+    ("kind = \"tags\"", "kind = \"tag\"", "key 'tasks.names.kind': unknown word; found 'tag'; did you mean 'tags'?"),
+    ("text = \"body\",", "texts = \"body\",", "key 'tasks.urgency.columns.texts': unknown word; found 'texts'"),
+    ("where = { team = \"s", "were = { team = \"s", "key 'tasks.questions.domains.software.were': unknown key; found"),
+    ("[\"doe-2026-tickets\"]", "[\"doe-2026-ticket\"]", "bench.bib has no such entry; found 'doe-2026-ticket'"),
+    ("name = \"support\"", "name = \"Support\"", "key 'name': this cannot be a name; found 'Support'; use lower case"),
+    ("name = \"support\"", "name = \"boss\"", "key 'name': this name is taken; found 'boss'"),
+    ("\"keep_filled\"", "\"keep_fill\"", "key 'tasks.urgency.steps.1.step': there is no such step; found 'keep_fill'"),
+    ("others = [", "other = [", "unknown key of label_from; found 'other'; did you mean 'others'?"),
+    ("column = \"haste\", ", "", "key 'tasks.urgency.steps.2.column': required key of label_from is missing"),
+    ("labels = [\"person\"]", "", "key 'tasks.names.labels': tags have too few labels; found (); list at least 1"),
+    ("[\"body\", \"asked\"]", "\"body\"", "the number of text columns is wrong; found ['body']; name those of context"),
+    ("tickets/tickets.csv", "tickets/tickets.xlsx", "no reader reads this kind of file; found 'tickets/tickets.xlsx'"),
+    ("tickets/tickets.csv", "../tickets.csv", "a file lies below RAW or beside the spec; found '../tickets.csv'"),
+    ("kind = \"answers\"", "kind = \"answers\"\nmetric = \"f1\"", "found 'f1'; use one of 'token_f1'"),
+    ("kind = \"answers\"", "kind = \"answers\"\nlabels = [\"a\"]", "answers have no labels; found ('a',); leave them"),
+    ("domains = [\"hardware\", \"software\"]\n\n", "domains = [\"hardware\"]\n\n", "a shift needs two domains; found"),
+    ("title = \"Names", "source = \"ticket\"\ntitle = \"Names", "not among [sources]; found 'ticket'; did"),
+    ("columns = { text = [", "test = \"a.csv\"\ncolumns = { text = [", "a column holds the splits; found ['train', 't"),
+    ("labels = [\"urgent\"", "labels = \"urgent\"#", "key 'tasks.urgency.labels': Input should be a valid tuple"),
+    ("name =", "name", "bench.toml: the spec is not TOML; found Expected '=' after a key"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "instead", "message"), WRONG)
+def test_a_wrong_key_is_named_with_its_cure(written: str, instead: str, message: str, spec: Path) -> None:
+    change(spec, written, instead)
+    with pytest.raises(InvalidInput) as refused:
+        open_spec(spec)
+    assert message in str(refused.value)
+    assert all(problem.file.startswith(str(spec.parent)) for problem in refused.value.problems)
+
+
+def test_problems_are_reported_all_at_once(spec: Path) -> None:
+    change(spec, '"keep_filled"', '"keep_fill"')
+    change(spec, 'labels = ["person"]', "")
+    change(spec, "asked.csv", "asked.xls")
+    with pytest.raises(InvalidInput) as refused:
+        open_spec(spec)
+    assert len(refused.value.problems) == 4  # the step and the labels of the task, the file of two domains
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("yes", "perhaps", "tickets.csv, column 'haste'"),
+        ("body", "boddy", "tickets.csv, column 'body': this column is missing"),
+    ],
+)
+def test_a_value_or_column_that_the_spec_does_not_know_is_refused(
+    old: str, new: str, message: str, spec: Path, tmp_path: Path
+) -> None:
+    tickets = spec.parent / "tickets/tickets.csv"
+    tickets.write_text(tickets.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(InvalidInput, match=message):
+        built(spec, tmp_path / "out", "urgency")
