@@ -13,6 +13,7 @@ import pydantic
 from shiftbench.builders.building.own_columns import KINDS
 from shiftbench.builders.folder.citations import parse_citations
 from shiftbench.builders.specs.sources import Download, SourceSpec, SourceTable
+from shiftbench.validation.outside import OutsideText
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.toml_text import read_toml
 from shiftbench.validation.vocabulary import is_name
@@ -24,6 +25,7 @@ def _listed(value: Any) -> Any:
 
 _Texts = Annotated[tuple[str, ...], pydantic.BeforeValidator(_listed)]
 """A text, or a list of them."""
+_Title = Annotated[OutsideText, pydantic.Field(min_length=1)]
 _Role = Literal["domain", "text", "label", "group", "split"]
 
 
@@ -86,18 +88,20 @@ class TaskTable(DomainTable):
         notes: what readers of the card should know.
     """
 
-    title: str
+    title: _Title
     kind: Literal[tuple(KINDS)]  # type: ignore[valid-type]
-    labels: tuple[str, ...] = ()
+    labels: tuple[OutsideText, ...] = ()
     metric: str | None = None
     domains: dict[str, DomainTable]
     min_texts: pydantic.NonNegativeInt = 30
-    notes: tuple[str, ...] = ()
+    notes: tuple[OutsideText, ...] = ()
 
     @pydantic.field_validator("domains", mode="before")
     @classmethod
     def _names_alone(cls, value: Any) -> Any:
         is_names = isinstance(value, list) and all(isinstance(each, str) for each in value)
+        if is_names and len({*value}) < len(value):
+            raise ValueError("a domain is listed twice")
         return {name: {} for name in value} if is_names else value
 
 
@@ -105,7 +109,7 @@ class BenchTable(_Table):
     """A benchmark: its name, a prefix of ids; its title; its sources by folder; its tasks by name."""
 
     name: str
-    title: str
+    title: _Title
     sources: Annotated[dict[str, SpecSourceTable], pydantic.Field(min_length=1)]
     tasks: Annotated[dict[str, TaskTable], pydantic.Field(min_length=1)]
 
@@ -155,7 +159,19 @@ def _key_problems(error: pydantic.ValidationError, file: str) -> Iterator[Proble
             found = str(detail["input"])
             yield Problem("unknown word", file, repr(found), did_you_mean(found, known), key=key.removesuffix(".[key]"))
         else:
-            yield Problem(detail["msg"], file, repr(detail["input"])[:100], key=key)
+            what, cure = _FORMS.get(detail["type"], (detail["msg"], "mend it there"))
+            yield Problem(what, file, repr(detail["input"])[:100], cure, key=key)
+
+
+_FORMS = {
+    "tuple_type": ("this is not a list", "write [ ... ]"),
+    "dict_type": ("this is not a table", "write { key = ... }"),
+    "model_type": ("this is not a table", "write { key = ... }"),
+    "string_type": ("this is not a text", "put it in quotes"),
+    "too_short": ("this is empty", "add one"),
+    "string_too_short": ("this is empty", "write some words"),
+}
+"""What is wrong with a value, and the cure, by pydantic's word for it."""
 
 
 _ROLES: tuple[str, ...] = _Role.__args__  # type: ignore[attr-defined]
@@ -184,6 +200,13 @@ def _name_problems(table: BenchTable, file: str) -> Iterator[Problem]:
     yield from (
         Problem("this cannot be a name", file, f"'{n}'", cure, key=key) for key, n in named.items() if not is_name(n)
     )
+    for slug in table.sources:
+        if not re.fullmatch(r"\w[\w.-]*", slug):
+            cure = "use letters, digits, ., - and _"
+            yield Problem("this cannot be the name of a folder", file, f"'{slug}'", cure, key=f"sources.{slug}")
+    for task, spec in table.tasks.items():
+        if twice := [label for label in dict.fromkeys(spec.labels) if spec.labels.count(label) > 1]:
+            yield Problem("a label is listed twice", file, repr(twice), "list it once", key=f"tasks.{task}.labels")
     if table.name in _TAKEN:
         yield Problem("this name is taken", file, f"'{table.name}'", "choose another name", key="name")
 

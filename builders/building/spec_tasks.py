@@ -269,7 +269,8 @@ class _Compiling:
             return pydantic.validate_call(STEPS[name])(**arguments)
         except pydantic.ValidationError as error:
             for detail in error.errors(include_context=False, include_url=False):
-                at, known = ".".join(map(str, detail["loc"])), tuple(inspect.signature(STEPS[name]).parameters)
+                at = ".".join(str(part + 1) if isinstance(part, int) else part for part in detail["loc"])
+                known = tuple(inspect.signature(STEPS[name]).parameters)
                 if detail["type"] == "unexpected_keyword_argument":
                     self._add(f"unknown key of {name}", f"{key}.{at}", at, known)
                 elif detail["type"].startswith("missing"):
