@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pydantic
 
@@ -226,6 +226,10 @@ class TaskInfo(_Facts):
         return tuple((source, target) for source in sources for target in self.domains if (target, "test") in rows)
 
 
+Agreement = Literal["", "checksum", "rows", "number of rows"]
+"""What of a file agrees with what is recorded of it; empty for nothing."""
+
+
 class SourceFile(_Facts):
     """One upstream file as it was read."""
 
@@ -235,6 +239,12 @@ class SourceFile(_Facts):
     recorded_rows: Count | None = pydantic.Field(description="The same as recorded for the whole upstream, where known")
     unverified: bool = pydantic.Field(
         default=False, description="Nothing is recorded to tell a whole file by, or it is of another revision"
+    )
+    agrees: Agreement = pydantic.Field(
+        default="", description="What agrees with the record: its bytes, inputs and gold of all rows, or their number"
+    )
+    lacks: tuple[OutsideText, ...] = pydantic.Field(
+        default=(), description="What the release has and this copy of it does not, such as annotators' votes"
     )
 
 

@@ -189,11 +189,14 @@ class FileFacts(pydantic.BaseModel):
 class Fingerprint(pydantic.BaseModel):
     """What tells the rows that a split takes from a file, after the named steps, from all others.
 
+    A row's hash covers its inputs and gold alone, so rows agree whatever carrier brought them.
+
     Attributes:
         rows: how many there are.
         labels: rows by label; of tags tokens by tag, of extractive answers rows with and without one, of texts nothing.
-        hashes: of ten rows, all columns: the smallest hashes, each once, ascending, 16 hex digits each.
+        hashes: of ten rows: the smallest hashes, each once, ascending, 16 hex digits each.
         total: the hashes of all rows, added up: 16 hex digits.
+        groups: the same, each times a number that the row's group decides.
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
@@ -202,6 +205,7 @@ class Fingerprint(pydantic.BaseModel):
     labels: dict[str, int] = {}
     hashes: tuple[str, ...] = ()
     total: str = "0" * 16
+    groups: str = "0" * 16
 
 
 class DomainRecord(pydantic.BaseModel):
