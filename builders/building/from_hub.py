@@ -2,7 +2,7 @@
 
 Where the Hub has a release as Parquet, its rows are written in the release's own form, which the specs read. A
 repository's revision is resolved when the first file of it is fetched, kept in ``<slug>/from_hub.json``, and used from
-then on; none is known beforehand. Rows count as those of the release where they, or their number, are recorded.
+then on; none is known beforehand. Rows count as those of the release only where their number is the recorded one.
 """
 
 import fnmatch
@@ -280,7 +280,7 @@ def _outcome(one: Fetched) -> str:
     return (
         f"{rows}, as recorded"
         if one.agrees
-        else f"{rows}, recorded {one.recorded_rows:,}: the build compares those that it takes"
+        else f"{rows}, recorded {one.recorded_rows:,}: not verified; give --partial"
     )
 
 

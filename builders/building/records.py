@@ -75,8 +75,7 @@ def rows_agree(path: str, taken: Taken, records: Upstream) -> bool | None:
         path: the file's path under RAW, as the spec has it.
     Returns: None where they were never measured.
     """
-    domains = {name: records.domains.get(name) or DomainRecord(splits={}) for name, _ in taken}
-    recorded = [domains[name].splits.get(split, {}).get(path) for name, split in taken]
+    recorded = [records.fingerprint(name, split, path) for name, split in taken]
     pairs = zip(taken.values(), recorded, strict=True)
     agree = [each is not None and (found.rows, found.total) == (each.rows, each.total) for found, each in pairs]
     return None if None in recorded else all(agree)
@@ -336,10 +335,9 @@ def find_deviations(
     """
     problems: list[Problem] = []
     for name, domain in measured.items():
-        record = records.domains.get(f"{spec.id}.{name}")
         for split, files in domain.splits.items():
             for file, found in files.items():
-                recorded = record.splits.get(split, {}).get(file.path) if record is not None else None
+                recorded = records.fingerprint(f"{spec.id}.{name}", split, file.path)
                 if recorded is not None and extents[file] != "other":
                     deviation = _deviation(found, recorded, whole=extents[file] == "whole")
                     if deviation is not None:

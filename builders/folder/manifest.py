@@ -247,6 +247,13 @@ class SourceFile(_Facts):
         default=(), description="What the release has and this copy of it does not, such as annotators' votes"
     )
 
+    @property
+    def recorded(self) -> str:
+        """Return the recorded rows as text, with what of the file agrees with its record."""
+        rows = "not known" if self.recorded_rows is None else f"{self.recorded_rows:,}"
+        agree = f"{self.agrees} {'agree' if self.agrees == 'rows' else 'agrees'}" if self.agrees else ""
+        return "; ".join(filter(None, (rows, agree, "unverified" if self.unverified else "")))
+
 
 class SourceFacts(_Facts):
     """Where rows come from, and on what terms: with an ``open_licence`` they may be published again."""
@@ -258,6 +265,12 @@ class SourceFacts(_Facts):
     open_licence: bool
     citation: OutsideLines
     files: tuple[SourceFile, ...] = ()
+
+    @property
+    def lacks(self) -> str:
+        """Return what the files read lack of the release, as a sentence; empty for nothing."""
+        lacking = [f"{file.path} lacks {' and '.join(file.lacks)}" for file in self.files if file.lacks]
+        return f"Beside the release, {'; '.join(lacking)}." if lacking else ""
 
     @property
     def terms(self) -> str:

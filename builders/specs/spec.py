@@ -247,6 +247,11 @@ class Upstream(pydantic.BaseModel):
         """Return the total that a file is a part of; None where it is of none."""
         return next((total for total in self.totals if path in total.files), None)
 
+    def fingerprint(self, domain: str, split: str, path: str) -> Fingerprint | None:
+        """Return what was measured of the rows that a domain's split takes from a file; None where nothing was."""
+        record = self.domains.get(domain)
+        return None if record is None else record.splits.get(split, {}).get(path)
+
     def is_recorded(self, path: str, form: str) -> bool:
         """Test whether there is anything to compare a whole file with.
 
