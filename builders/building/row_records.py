@@ -90,12 +90,12 @@ def file_record_lines(files: Sequence[FileRecords]) -> Iterator[RenderableType]:
         table.add_row(file.path, *kinds, file.recorded_from)
     yield table
     n_measured = sum(file.has_rows for file in files)
+    n_told = sum(not file.has_rows and (file.has_count or file.has_checksum) for file in files)
     n_sums = sum(file.has_checksum for file in files)
-    n_counts = sum(file.has_count for file in files)
-    n_none = sum(not (file.has_checksum or file.has_count or file.has_rows) for file in files)
     yield (
-        f"{len(files)} files: a checksum of {n_sums}, a number of rows of {n_counts}, a row hash measured on the file "
-        f"itself of {n_measured}, nothing of {n_none}"
+        f"{len(files)} files: rows of {n_measured} measured on the file itself; of {n_told} more a number of rows or a "
+        f"checksum from papers, release pages and libraries; nothing of {len(files) - n_measured - n_told}; a checksum of "
+        f"{n_sums} in all"
     )
 
 

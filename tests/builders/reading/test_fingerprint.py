@@ -6,7 +6,13 @@ import polars as pl
 import pytest
 from xxhash import xxh3_64_hexdigest
 
-from shiftbench.builders.reading.fingerprint import N_HASHES, count_overlap, measure_rows, merge_fingerprints, row_hashes
+from shiftbench.builders.reading.fingerprint import (
+    N_HASHES,
+    count_overlap,
+    measure_rows,
+    merge_fingerprints,
+    row_hashes,
+)
 from shiftbench.builders.specs.spec import Fingerprint
 from shiftbench.builders.stored_rows import StoredRows, write_part
 from shiftbench.validation.vocabulary import TaskKind
