@@ -93,9 +93,9 @@ def file_record_lines(files: Sequence[FileRecords]) -> Iterator[RenderableType]:
     n_told = sum(not file.has_rows and (file.has_count or file.has_checksum) for file in files)
     n_sums = sum(file.has_checksum for file in files)
     yield (
-        f"{len(files)} files: rows of {n_measured} measured on the file itself; of {n_told} more a number of rows or a "
-        f"checksum from papers, release pages and libraries; nothing of {len(files) - n_measured - n_told}; a checksum of "
-        f"{n_sums} in all"
+        f"{len(files)} files: rows of {n_measured} measured on the file itself; of {n_told} more a number of rows or "
+        "a checksum from papers, release pages and libraries; "
+        f"nothing of {len(files) - n_measured - n_told}; a checksum of {n_sums} in all"
     )
 
 
