@@ -68,17 +68,10 @@ def with_records(
     return facts.model_copy(update={"recorded_rows": own.rows, "unverified": unverified, "agrees": agrees})
 
 
-def rows_agree(path: str, taken: Taken, records: Upstream) -> bool | None:
-    """Test whether the inputs and gold of all rows that are taken from a file are the recorded ones.
-
-    Args:
-        path: the file's path under RAW, as the spec has it.
-    Returns: None where they were never measured.
-    """
-    recorded = [records.fingerprint(name, split, path) for name, split in taken]
-    pairs = zip(taken.values(), recorded, strict=True)
-    agree = [each is not None and (found.rows, found.total) == (each.rows, each.total) for found, each in pairs]
-    return None if None in recorded else all(agree)
+def rows_agree(path: str, taken: Taken, records: Upstream) -> bool:
+    """Test whether all rows taken from a file, named as in the spec, have the inputs and gold that were measured."""
+    pairs = [(found, records.fingerprint(name, split, path)) for (name, split), found in taken.items()]
+    return all(each is not None and (found.rows, found.total) == (each.rows, each.total) for found, each in pairs)
 
 
 def counts_agree(taken: Taken, records: Upstream) -> bool:

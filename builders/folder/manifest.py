@@ -270,7 +270,7 @@ class SourceFacts(_Facts):
     def lacks(self) -> str:
         """Return what the files read lack of the release, as a sentence; empty for nothing."""
         lacking = [f"{file.path} lacks {' and '.join(file.lacks)}" for file in self.files if file.lacks]
-        return f"Beside the release, {'; '.join(lacking)}." if lacking else ""
+        return f"{'; '.join(lacking)}, which the release has." if lacking else ""
 
     @property
     def terms(self) -> str:
