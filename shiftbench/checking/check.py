@@ -16,6 +16,7 @@ from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.checking.check_data import CheckData, check_data
 from shiftbench.checking.check_predictions import forecast_unlabelled, model_doubts, predict_rows, predict_unlabelled
+from shiftbench.checking.inputs import read_own_predictions
 from shiftbench.checking.opened_data import OwnFile
 from shiftbench.scoring.forecasting.shape import Forecasts
 from shiftbench.scoring.reports.check import CheckShown, check_html
@@ -24,7 +25,7 @@ from shiftbench.scoring.scores.by_domain import check_domains
 from shiftbench.scoring.scores.examples import WrongExample, wrong_examples
 from shiftbench.scoring.scores.score import score_predictions, token_encoder
 from shiftbench.scoring.scores.shape import DomainCheck, Scores
-from shiftbench.validation.prediction_files import PredictionInput, read_predictions
+from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import ELSEWHERE
 
@@ -95,7 +96,7 @@ def run_check(
     """
     given = None
     if isinstance(model, PredictionInput):
-        given, trained_on = _one_source(read_predictions(model), str(model), trained_on)
+        given, trained_on = _one_source(read_own_predictions(model), str(model), trained_on)
     has_depth = train_file is not None and trained_on not in (None, ELSEWHERE)
     with check_data(data, trained_on, task, own, train_file, encoder if has_depth else None) as rows:
         folder, titles = rows.folder, domain_titles(rows.folder)

@@ -12,14 +12,13 @@ import polars as pl
 from shiftbench.builders.building.own_tables import read_tables
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.encoders import text_encoder
-from shiftbench.checking.inputs import is_own, renamed_problems
+from shiftbench.checking.inputs import is_own, read_own_predictions, renamed_problems
 from shiftbench.checking.opened_data import OwnFile, opened_data
 from shiftbench.checking.unlabelled_rows import set_unlabelled_apart
 from shiftbench.scoring.forecasting.files import Unlabelled, forecast_predictions, read_validation_beside
 from shiftbench.scoring.forecasting.run import chosen_methods
 from shiftbench.scoring.forecasting.shape import Forecasts
 from shiftbench.scoring.reports.titles import with_forecast_titles
-from shiftbench.validation.prediction_files import read_predictions
 from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import SOURCE_JOINER
@@ -93,7 +92,7 @@ def forecast_data(predictions: Path, data: Path, own: OwnFile, subset: str | Non
     if own.columns.id is None:
         cure = "name the column of ids with --columns id=NAME, and give these ids in the prediction file"
         raise InvalidInput(Problem("rows without labels need a column of ids", str(data), cure=cure))
-    frame = read_predictions(predictions)
+    frame = read_own_predictions(predictions)
     is_unlabelled = frame["id"].is_in(unlabelled.frame["id"].implode())
     if not is_unlabelled.any():
         what, cure = "no row without a label has a prediction", "predict the texts of these domains, too"

@@ -22,12 +22,13 @@ from shiftbench.builders.building.own_tables import read_tables
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.specs.transforms import as_texts
+from shiftbench.checking.inputs import read_own_predictions
 from shiftbench.scoring.reports.report_page import report_html
 from shiftbench.scoring.scores.score import score_predictions
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card
 from shiftbench.validation.notices import DataWarning
-from shiftbench.validation.prediction_files import PredictionInput, read_predictions
+from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import InvalidInput, Problem, and_more
 from shiftbench.validation.vocabulary import GOLD, OUTSIDE_SOURCES, SOURCE_JOINER, TaskKind, is_name
@@ -65,7 +66,7 @@ class OwnData:
         Returns: rows with the dataset's ids, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
         Raises: InvalidInput when predictions do not fit the rows.
         """
-        frame = read_predictions(predictions)
+        frame = read_own_predictions(predictions)
         _check_ids(frame, predictions, self.columns)
         where = (PredictionInput.of(predictions), str(self.csv), self.columns.id)
         known = (self.folder, self.ids, self.own_ids, self.names)
@@ -116,7 +117,7 @@ def open_own_data(
     rows = own_rows(tables, columns, kind, min_domains)
     if columns.id is not None and "split" not in rows.frame.columns:
         rows = replace(rows, frame=rows.frame.with_columns(split=pl.lit("test")))
-    frame = read_predictions(predictions)
+    frame = read_own_predictions(predictions)
     _check_ids(frame, predictions, columns)
     names, _ = name_domains(rows.frame["domain"], str(csv))
     with TemporaryDirectory(prefix="shiftbench-own-") as place:

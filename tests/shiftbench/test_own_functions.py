@@ -201,3 +201,42 @@ def test_forecast_label_and_plan(rows: pl.DataFrame, tmp_path: Path) -> None:
     assert "smallest true drop" in repr(planned)
     answers = sb.predict(model, folder, source=folder.test("own")["domain"][0])
     assert sb.score(answers, folder).scores.tasks[0].shifts
+
+
+def test_columns_come_as_they_are(rows: pl.DataFrame, tmp_path: Path) -> None:
+    model = fitted(rows)
+    chances = model.predict_proba(rows["said"].to_list())
+    predicted = pl.DataFrame({"id": rows["key"], "source": "elsewhere", "prediction": model.predict(rows["said"])})
+    lists = predicted.with_columns(probabilities=pl.Series(chances.tolist()))
+    columns = {f"probability_{name}": chances[:, code] for code, name in enumerate(model.classes_)}
+    wide = predicted.with_columns(**dict(reversed(columns.items())), comment=pl.lit("checked twice"))
+    expected = sb.check(lists, rows, **COLUMNS).to_json()
+    wide.write_csv(tmp_path / "wide.csv")
+    wide.write_ndjson(tmp_path / "wide.jsonl")
+    for given in (wide, tmp_path / "wide.csv", tmp_path / "wide.jsonl"):
+        with pytest.warns(sb.DataWarning, match="comment") as said:
+            found = sb.check(given, rows, **COLUMNS)
+        assert len(said) == 1
+        assert_same(expected, found.to_json())
+    with pytest.raises(sb.InvalidInput, match="did you mean 'confidence'"):
+        sb.check(predicted.with_columns(confidense=pl.lit(0.5)), rows, **COLUMNS)
+
+
+@pytest.mark.parametrize("write", [json.dumps, repr])
+def test_lists_in_cells_of_a_csv_are_lists(write: Callable[[list[str]], str], tmp_path: Path) -> None:
+    rng, cells = np.random.default_rng(0), []
+    for number in range(160):
+        tokens = ["it's", f"w{number}", '"quoted"', "x, y"]
+        tags = [str(rng.choice(["O", "B-PER"])) for _ in tokens]
+        cells.append((f"k{number}", ("mail", "web")[number % 2], write(tokens), write(tags)))
+    frame = pl.DataFrame(cells, schema=["id", "domain", "tokens", "tags"], orient="row")
+    frame.write_csv(tmp_path / "tags.csv")
+    predicted = [json.loads(row) if write is json.dumps else eval(row) for row in frame["tags"]]
+    found = sb.check([" ".join(row) for row in predicted], tmp_path / "tags.csv", id="id", kind="tags")
+    assert [each.score.value for each in found.found.domains] == [1.0, 1.0]
+
+
+def test_a_notebook_shows_a_refusal_in_one_line(rows: pl.DataFrame) -> None:
+    with pytest.raises(sb.InvalidInput) as refused:
+        sb.gate(["good"] * len(rows), rows, **COLUMNS)
+    assert refused.value._render_traceback_() == [f"InvalidInput: {refused.value}"]  # as IPython asks for it
