@@ -8,7 +8,6 @@ import polars as pl
 from rich.console import RenderableType
 from rich.table import Table
 
-from shiftbench.builders.building.build import choose_tasks
 from shiftbench.builders.building.records import with_records
 from shiftbench.builders.cache import cache_folder
 from shiftbench.builders.folder.manifest import SourceFile
@@ -100,4 +99,6 @@ def file_record_lines(files: Sequence[FileRecords]) -> Iterator[RenderableType]:
 
 
 if __name__ == "__main__":
+    from shiftbench.builders.building.build import choose_tasks
+
     show(file_record_lines(list_file_records(choose_tasks(None, None), upstream())))

@@ -283,3 +283,19 @@ def test_the_table_of_records_counts_what_was_measured() -> None:
     assert found["tldr17/corpus-webis-tldr-17.json"][1:4] == (True, True, False)
     n_measured = sum(file.has_rows for file in files)
     assert str(last).startswith(f"{len(files)} files: rows of {n_measured} measured on the file itself; ")
+
+
+def test_every_task_on_multinli_knows_how_many_rows_have_a_label() -> None:
+    """Test that a copy without the other rows is whole for each of them."""
+    labelled: dict[str, dict[str, int]] = {}
+    for task in choose_tasks(None, None):
+        for domain in task.domains:
+            for split, files in domain.files.items():
+                name = f"{task.id}.{domain.name}"
+                if any(file.path.startswith("multinli_1.0/") for file in files):
+                    labelled.setdefault(split, {})[name] = upstream().rows[name][split]
+    for split, n_labelled in (("train", 392_702), ("test", 9_815)):
+        by_genre = {name.rpartition(".")[2]: n for name, n in labelled[split].items()}
+        assert by_genre.pop("mnli") == n_labelled
+        assert sum(by_genre.values()) == n_labelled
+        assert all(by_genre.get(name.rpartition(".")[2], n_labelled) == n for name, n in labelled[split].items())
