@@ -60,8 +60,9 @@ def with_records(
         agrees = "checksum"
     elif taken and rows_agree(path, taken, records):
         agrees = "rows"
-    elif not partial and checksum is None and (own.rows == facts.rows or (taken and counts_agree(taken, records))):
-        agrees = "number of rows"
+    elif not partial and checksum is None and own.rows is not None and facts.rows <= own.rows:
+        whole = facts.rows == own.rows or (taken and counts_agree(taken, records))
+        agrees = "number of rows" if whole else ""
     recorded = partial or agrees == "rows" or records.is_recorded(path, form)
     altered = checksum is not None and not agrees and own.rows in (None, facts.rows)
     unverified = altered or not recorded
