@@ -49,6 +49,7 @@ def build_lines(out: Path, manifest: Manifest, without_files: Sequence[str]) -> 
     yield f"wrote {out}: {rows:,} rows, content {manifest.content_hash[:12]}{marks}"
     if manifest.unverified:
         yield f"unverified, so perhaps incomplete: {', '.join(manifest.unverified_files)}"
+    yield from filter(None, (source.lacks for source in manifest.sources.values()))
     real = {name: task for name, task in manifest.tasks.items() if not name.endswith(PLACEBO)}
     absent = [f"{name}.{domain}" for name, task in real.items() for domain in task.absent_domains]
     if absent:

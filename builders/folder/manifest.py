@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pydantic
 
@@ -226,6 +226,10 @@ class TaskInfo(_Facts):
         return tuple((source, target) for source in sources for target in self.domains if (target, "test") in rows)
 
 
+Agreement = Literal["", "checksum", "rows", "number of rows"]
+"""What of a file agrees with what is recorded of it; empty for nothing."""
+
+
 class SourceFile(_Facts):
     """One upstream file as it was read."""
 
@@ -236,6 +240,19 @@ class SourceFile(_Facts):
     unverified: bool = pydantic.Field(
         default=False, description="Nothing is recorded to tell a whole file by, or it is of another revision"
     )
+    agrees: Agreement = pydantic.Field(
+        default="", description="What agrees with the record: its bytes, inputs and gold of all rows, or their number"
+    )
+    lacks: tuple[OutsideText, ...] = pydantic.Field(
+        default=(), description="What the release has and this copy of it does not, such as annotators' votes"
+    )
+
+    @property
+    def recorded(self) -> str:
+        """Return the recorded rows as text, with what of the file agrees with its record."""
+        rows = "not known" if self.recorded_rows is None else f"{self.recorded_rows:,}"
+        agree = f"{self.agrees} {'agree' if self.agrees == 'rows' else 'agrees'}" if self.agrees else ""
+        return "; ".join(filter(None, (rows, agree, "unverified" if self.unverified else "")))
 
 
 class SourceFacts(_Facts):
@@ -248,6 +265,12 @@ class SourceFacts(_Facts):
     open_licence: bool
     citation: OutsideLines
     files: tuple[SourceFile, ...] = ()
+
+    @property
+    def lacks(self) -> str:
+        """Return what the files read lack of the release, as a sentence; empty for nothing."""
+        lacking = [f"{file.path} lacks {' and '.join(file.lacks)}" for file in self.files if file.lacks]
+        return f"{'; '.join(lacking)}, which the release has." if lacking else ""
 
     @property
     def terms(self) -> str:

@@ -260,11 +260,11 @@ def _sources(manifest: Manifest) -> str:
         if source.files:
             parts.append("| file | rows read | recorded for the whole file | sha256 |\n|---|---:|---:|---|")
             for file in source.files:
-                recorded = "not known" if file.recorded_rows is None else f"{file.recorded_rows:,}"
-                recorded += "; unverified" * file.unverified
                 checksum = f"`{file.sha256[:16]}...`" if file.sha256 else "withheld, as it covers test labels"
-                parts.append(f"| {file.path} | {file.rows:,} | {recorded} | {checksum} |")
+                parts.append(f"| {file.path} | {file.rows:,} | {file.recorded} | {checksum} |")
             parts.append("")
+            if source.lacks:
+                parts.append(f"{source.lacks}\n")
         if source.citation:
             parts.append(f"```bibtex\n{source.citation}\n```\n")
     return "\n".join(parts)
