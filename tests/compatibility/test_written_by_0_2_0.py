@@ -182,7 +182,7 @@ def test_upstream_files_build_the_same_rows(written: Path) -> None:
         assert Path("again", file).read_bytes() == Path("data", file).read_bytes(), file
     again, data = (DatasetFolder.open(Path(place)) for place in ("again", "data"))
     assert again.content_hash == data.content_hash
-    assert read("data/shiftbench.json").keys() == read("again/shiftbench.json").keys()
+    assert read("data/shiftbench.json").keys() <= read("again/shiftbench.json").keys()
 
 
 @pytest.mark.parametrize(

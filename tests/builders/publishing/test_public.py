@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import yaml
 
+from shiftbench.builders.folder.hashes import settings_hash
 from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import read_statistics
@@ -188,7 +189,8 @@ def test_statistics_and_nothing_foreign_come_along(mixed: DatasetFolder, tmp_pat
 
 
 def test_a_folder_without_depth(mixed: DatasetFolder, tmp_path: Path) -> None:
-    mixed.manifest.model_copy(update={"encoder": None}).write(mixed.path)
+    without = {"encoder": None, "settings_hash": settings_hash(mixed.manifest.tasks, None)}
+    mixed.manifest.model_copy(update=without).write(mixed.path)
     public = public_copy(DatasetFolder.open(mixed.path), tmp_path / "public")
     public.check()
     assert not [name for name in files(public) if name.startswith("depth")]

@@ -22,7 +22,7 @@ from tests.leaderboard.conftest import Filled, predict
 
 def side(filled: Filled, name: str) -> ComparedEntry:
     entry = filled.entries[name]
-    return ComparedEntry(entry.id, entry.card.name, filled.files[name], entry.card.data, entry.card.subset)
+    return ComparedEntry(entry.id, entry.card.name, filled.files[name], entry.card.version, entry.card.subset)
 
 
 def sides(filled: Filled, *names: str) -> list[ComparedEntry]:
