@@ -1,6 +1,7 @@
 """The settings hash: every setting that changes scores changes it, names of groups and the order of rows do not."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from shiftbench.builders.building.own import build_own
 from shiftbench.builders.folder.hashes import groups_sha256, settings_hash
 from shiftbench.builders.folder.manifest import EncoderFacts, Pairing, TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.publishing.publish import publish_folders
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind
 from tests.changed_folders import open_changed
@@ -179,3 +181,18 @@ def test_public_and_gold_folders_have_one_settings_hash(tmp_path: Path) -> None:
     (file,) = public.files("data/reviews/fans/test-*.parquet")
     pl.read_parquet(file).with_columns(pl.col("group").reverse()).write_parquet(file)
     assert "other groups" in damage(public)
+
+
+def test_a_pair_of_two_settings_is_not_published(tmp_path: Path) -> None:
+    own_rows(10).write_csv(tmp_path / "rows.csv")
+    for min_texts, place in ((5, "first"), (1000, "second")):
+        options = {"min_texts": min_texts, "withhold_labels": True, "overwrite": True}
+        build_own("reviews", tmp_path / "rows.csv", tmp_path / "out", **options)  # type: ignore[arg-type]
+        shutil.copytree(tmp_path / "out" / "public", tmp_path / place)
+    shutil.rmtree(tmp_path / "out" / "public")
+    shutil.copytree(tmp_path / "first", tmp_path / "out" / "public")
+    first, second = (DatasetFolder.open(tmp_path / place) for place in ("first", "second"))
+    assert first.content_hash == second.content_hash
+    with pytest.raises(InvalidInput, match="'public' and 'gold' are from different builds") as refused:
+        publish_folders(tmp_path / "out", "org/reviews", dry_run=True)
+    assert f"found {first.version} and {second.version}" in str(refused.value)
