@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     Table: TypeAlias = pl.DataFrame | pd.DataFrame | pa.Table | Mapping[str, Sequence[Any]]
 
+PREDICTION_SUFFIXES = (".parquet", ".csv", ".jsonl")
+"""Endings of a file that is taken for predictions where a model may stand."""
 _TABLES = "a polars or pandas DataFrame, a pyarrow Table, or a dict of columns"
 
 
@@ -119,6 +121,12 @@ def find_subset(predictions: Path | PredictionInput, folder: DatasetFolder) -> s
     return "all"
 
 
+def given_predictions(model: str | Path) -> PredictionInput | None:
+    """Return the prediction file that is given in place of a model; None for what names a model."""
+    path = Path(model)
+    return PredictionInput(path) if path.suffix.lower() in PREDICTION_SUFFIXES and path.is_file() else None
+
+
 @contextmanager
 def prediction_file(predictions: Any, argument: str = "predictions") -> Iterator[Path]:
     """Return predictions as a file: the given one, or one written from a table, which is removed with the context.
@@ -130,10 +138,37 @@ def prediction_file(predictions: Any, argument: str = "predictions") -> Iterator
         return
     frame = as_frame(predictions, argument, f"a path as str or Path, {_TABLES}")
     with TemporaryDirectory(prefix="shiftbench-") as place:
-        path = Path(place) / "predictions.parquet"
+        path = Path(place) / (argument if argument.isidentifier() else "predictions")
         frame.write_parquet(path)
         with renamed_problems({str(path): argument}):
             yield path
+
+
+def is_own(data: Any) -> bool:
+    """Check whether data is rows of one's own, as a table or a file, and not a dataset folder or its name."""
+    if isinstance(data, str | Path):
+        return Path(data).is_file() or Path(data).suffix.lower() == ".csv"
+    return not isinstance(data, DatasetFolder)
+
+
+@contextmanager
+def data_place(data: Any, argument: str = "data") -> Iterator[Path]:
+    """Return where data lies: a dataset folder's path, a file's, or that of a file written from a table.
+
+    Problems that are found in the table's file name the argument, not the file.
+    """
+    if not is_own(data):
+        yield as_folder(data, argument).path
+    elif isinstance(data, str | Path):
+        yield Path(data)
+    else:
+        wanted = f"a dataset folder, a file, or {_TABLES}"
+        frame = table_of(as_frame(data, argument, wanted), argument).frame
+        with TemporaryDirectory(prefix="shiftbench-") as place:
+            path = Path(place) / f"{argument}.parquet"
+            frame.write_parquet(path)
+            with renamed_problems({str(path): argument}):
+                yield path
 
 
 @contextmanager

@@ -69,7 +69,7 @@ class OwnData:
         _check_ids(frame, predictions, self.columns)
         where = (PredictionInput.of(predictions), str(self.csv), self.columns.id)
         known = (self.folder, self.ids, self.own_ids, self.names)
-        return _check_own_predictions(frame, *known, *where)
+        return check_own_predictions(frame, *known, *where)
 
     def domain(self, name: str) -> str:
         """Return the dataset's name of a domain, or of several joined ones, that is written as in the file."""
@@ -229,7 +229,7 @@ def dataset_ids(rows: OwnRows, names: Mapping[str, str], folder: DatasetFolder) 
     return joined.select("id", "own_id", first=pl.col("id").is_first_distinct())
 
 
-def _check_own_predictions(
+def check_own_predictions(
     frame: pl.DataFrame,
     folder: DatasetFolder,
     ids: pl.DataFrame,
@@ -239,7 +239,19 @@ def _check_own_predictions(
     csv: str,
     id_column: str | None,
 ) -> pl.DataFrame:
-    """Check predictions as those of any dataset, in the CSV's own words."""
+    """Check predictions as those of any dataset, in the file's own words.
+
+    Args:
+        frame: as ``read_predictions`` returns it; sources and ids are those of the file.
+        folder: the dataset that the file became.
+        ids: the dataset's id of every test row, as ``dataset_ids`` returns them.
+        own_ids: the file's ids by the dataset's.
+        names: the dataset's names of domains, by those of the file.
+        file: the prediction file.
+        csv: the file with the rows.
+        id_column: its column of ids; None where ids are those of a build.
+    Returns: rows with the dataset's ids, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
+    """
     task = next(name for name in folder.manifest.tasks)
     facts = folder.prediction_task(task)
     if not facts.sources or id_column:  # rows that are all test rows do not say what models were trained on
