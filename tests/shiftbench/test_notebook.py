@@ -54,7 +54,9 @@ def test_the_notebook_runs(
         "a": given(good, "a"),
         "b": given(poor, "b"),
     }
-    Path("example.py").write_text("def classify(texts):\n    return [str(int(text[-1]) % 2) for text in texts]\n", encoding="utf-8")
+    Path("example.py").write_text(
+        "def classify(texts):\n    return [str(int(text[-1]) % 2) for text in texts]\n", encoding="utf-8"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "example", raising=False)
     for cell in CELLS:
