@@ -109,7 +109,7 @@ def test_scores_of_other_settings_are_not_shared(made: Made, other: DatasetFolde
     write_card(made.entries[0].card, card_path(scores))
     done = run("board", "share", scores, "--data", made.folder.path, "--to", "csv", "--out", tmp_path / "shared")
     assert done.returncode == 1
-    words = f"the scores are of another version of the data (settings differs); found {other.version}, not"
+    words = f"the scores are of another version of the data, with other settings; found {other.version}, not"
     assert words in " ".join(done.stderr.split())
 
 
