@@ -46,7 +46,7 @@ def build_lines(out: Path, manifest: Manifest, without_files: Sequence[str]) -> 
         for facts in domain.splits.values()
     )
     marks = (", partial" if manifest.partial else "") + (", unverified" if manifest.unverified else "")
-    yield f"wrote {out}: {rows:,} rows, content {manifest.content_hash[:12]}{marks}"
+    yield f"wrote {out}: {rows:,} rows, {manifest.version}{marks}"
     if manifest.unverified:
         yield f"unverified, so perhaps incomplete: {', '.join(manifest.unverified_files)}"
     yield from filter(None, (source.lacks for source in manifest.sources.values()))

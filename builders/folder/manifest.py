@@ -10,6 +10,7 @@ import pydantic
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.outside import ALL_SHOWS, Change, Count, OutsideLines, OutsideText, Seed
 from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.versions import DataVersion
 from shiftbench.validation.vocabulary import SOURCE_JOINER, TaskKind
 
 FORMAT_VERSION = 2
@@ -31,7 +32,8 @@ _Cell = Annotated[str, pydantic.StringConstraints(pattern=r"^[^|\s]([^|\n]*[^|\s
 class SplitFacts(_Facts):
     """Size and hashes of one split. Inputs and labels are hashed apart, so public and gold folders agree.
 
-    ``withheld_labels``: the rows' gold is null here; the gold folder has it.
+    ``withheld_labels``: the rows' gold is null here; the gold folder has it. ``groups_sha256``, of test rows: which of
+    them belong together (``shiftbench.builders.folder.hashes``); older folders do not have it.
     """
 
     rows: Count
@@ -39,6 +41,7 @@ class SplitFacts(_Facts):
     inputs_sha256: OutsideText
     labels_sha256: OutsideText
     withheld_labels: bool = False
+    groups_sha256: OutsideText | None = None
 
 
 class Provenance(_Facts):
@@ -172,7 +175,7 @@ class TaskInfo(_Facts):
     those from their authors' code; other benchmarks and older folders have none of these. Where there is an
     ``id_domain``, models are trained on it, and all other domains are out of distribution. ``candidates_for`` and
     ``label_folds`` are as in ``shiftbench.builders.specs.spec.TaskSpec``. Models of a ``pairing`` are trained on its
-    joined source.
+    joined source. ``subset_hashes`` are of the ids of each subset but ``all``, those that publishing left out too.
     """
 
     title: OutsideText
@@ -186,6 +189,7 @@ class TaskInfo(_Facts):
     sizes: dict[OutsideText, SizeFacts] = {}
     subsets: dict[OutsideText, Count]
     withheld_subsets: tuple[OutsideText, ...] = ()
+    subset_hashes: dict[OutsideText, OutsideText] = {}
     transforms: tuple[TransformCount, ...] = ()
     notes: tuple[OutsideText, ...] = ()
     differences: tuple[Difference, ...] = ()
@@ -304,6 +308,9 @@ class Manifest(_Facts):
     )
     synthetic: bool
     content_hash: OutsideText
+    settings_hash: OutsideText | None = pydantic.Field(
+        default=None, description="Of what changes scores beside the content; None in older folders"
+    )
     tasks: dict[OutsideText, TaskInfo]
     sources: dict[OutsideText, SourceFacts]
     encoder: EncoderFacts | None
@@ -353,6 +360,11 @@ class Manifest(_Facts):
         if self.withholds_labels and self.label_key is not None:
             raise ValueError("test labels are withheld, but the key to their hashes is here")
         return self
+
+    @property
+    def version(self) -> DataVersion:
+        """Return the hashes of content and settings."""
+        return DataVersion(self.content_hash, self.settings_hash)
 
     @property
     def withholds_labels(self) -> bool:

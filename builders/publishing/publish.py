@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from shiftbench.builders.folder.hashes import content_hash
+from shiftbench.builders.folder.hashes import content_hash, settings_hash
 from shiftbench.builders.folder.manifest import DATA_FOLDERS, GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER, Manifest
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import data_path, picture_path
@@ -208,7 +208,7 @@ def plan_publishing(
     if folder.manifest.label_key is not None and not target.private:
         cure = "give the folder of 'public' and 'gold', and --private-gold"
         raise InvalidInput(Problem("this folder holds test labels that are withheld", str(folder.path), cure=cure))
-    title = f"{folder.manifest.title}: content {folder.content_hash[:12]}"
+    title = f"{folder.manifest.title}: {folder.manifest.version}"
     local = dict(sorted({**check_folder(folder), **(more or {})}.items()))
     with writing_to_hub(target.repo_id):
         return retry(lambda _: _compare(local, title, target, api))
@@ -228,8 +228,9 @@ def check_folder(folder: DatasetFolder) -> dict[str, LocalFile]:
     with ThreadPoolExecutor(HASHING_THREADS) as pool:
         hashes = dict(pool.map(lambda item: (item[0], item[1].upload_info.sha256.hex()), files.items()))
     data = {path: sha256 for path, sha256 in hashes.items() if path.partition("/")[0] in DATA_FOLDERS}
-    same = data == manifest.files and folder.content_hash == content_hash(manifest.tasks, manifest.benchmark)
-    if not data or not same:
+    same = folder.content_hash == content_hash(manifest.tasks, manifest.benchmark)
+    same_settings = manifest.settings_hash in (None, settings_hash(manifest.tasks, manifest.encoder))
+    if not data or data != manifest.files or not same or not same_settings:
         folder.check()
     return files
 
@@ -392,8 +393,8 @@ def _refuse_other_pair(public: Path, gold: Path) -> None:
     cure = "build the two again with --withhold-labels"
     if not manifests[0].withholds_labels or manifests[1].label_key is None:
         raise InvalidInput(Problem("the public folder has test labels", str(public), cure=cure))
-    if manifests[0].content_hash != manifests[1].content_hash:
-        found = " and ".join(manifest.content_hash[:12] for manifest in manifests)
+    if manifests[0].version != manifests[1].version:
+        found = " and ".join(str(manifest.version) for manifest in manifests)
         raise InvalidInput(Problem("'public' and 'gold' are from different builds", str(public), found, cure))
 
 

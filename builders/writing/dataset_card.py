@@ -320,7 +320,8 @@ def _submitting(manifest: Manifest) -> str:
         + "shiftbench submit preds.parquet --card preds.card.yaml --to URL    # a leaderboard's page, or a store\n"
         "```\n\n"
         "DIR is a copy of this folder. The card `preds.card.yaml` needs `name`, `paradigm` (fine-tuned, few-shot, "
-        f"zero-shot, retrieval, other) and `data`, here `{manifest.content_hash}`.\n"
+        f"zero-shot, retrieval, other) and `data`, here `{manifest.content_hash}`"
+        + (f", and takes `settings`, here `{manifest.settings_hash}`.\n" if manifest.settings_hash else ".\n")
     )
 
 

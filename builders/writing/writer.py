@@ -17,7 +17,15 @@ from shiftbench.builders.assembling.depth import depth_tables
 from shiftbench.builders.cache import remember_folder
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.configs import depth_path, repeats_path, subset_path
-from shiftbench.builders.folder.hashes import content_hash, data_files_sha256, labels_sha256, rows_sha256
+from shiftbench.builders.folder.hashes import (
+    content_hash,
+    data_files_sha256,
+    groups_sha256,
+    ids_sha256,
+    labels_sha256,
+    rows_sha256,
+    settings_hash,
+)
 from shiftbench.builders.folder.manifest import (
     GOLD_FOLDER,
     MANIFEST,
@@ -130,6 +138,7 @@ def write_folder(
         tasks = [shuffle_gold_among_duplicates(task, label_key) for task in tasks]
     manifests = {task.spec.name: _task_info(task, sources, label_key) for task in tasks}
     benchmark = tasks[0].spec.benchmark
+    encoder_facts = encoder.facts() if encoder is not None else None
     manifest = Manifest(
         builder_version=BUILDER_VERSION,
         benchmark=benchmark,
@@ -139,9 +148,10 @@ def write_folder(
         unverified=any(file.unverified for source in sources.values() for file in source.files),
         synthetic=synthetic,
         content_hash=content_hash(manifests, benchmark),
+        settings_hash=settings_hash(manifests, encoder_facts),
         tasks=manifests,
         sources=dict(sources),
-        encoder=encoder.facts() if encoder is not None else None,
+        encoder=encoder_facts,
         target_train_depths=encoder is not None,
         lists_repeats=not rows_only,
         label_key=label_key,
@@ -153,7 +163,8 @@ def write_folder(
             _write_whole(folder / GOLD_FOLDER, tasks, manifest, encoder, store)
             _write_public(folder / GOLD_FOLDER, folder / PUBLIC_FOLDER, manifest)
             make_private(folder / GOLD_FOLDER)  # but for files without test labels that both folders share
-    remember_folder(manifest.content_hash, out if label_key is None else out / GOLD_FOLDER)
+    place = out if label_key is None else out / GOLD_FOLDER
+    remember_folder(manifest.version, place)
     return manifest
 
 
@@ -365,6 +376,7 @@ def _task_info(task: AssembledTask, sources: Mapping[str, SourceFacts], label_ke
                         groups=frame["group"].n_unique(),
                         inputs_sha256=rows_sha256(frame, spec.inputs),
                         labels_sha256=labels_sha256(frame, GOLD[spec.kind], keys.get(split)),
+                        groups_sha256=groups_sha256(frame, spec.inputs) if split == "test" else None,
                     )
                     for split, frame in splits.items()
                 },
@@ -382,6 +394,7 @@ def _task_info(task: AssembledTask, sources: Mapping[str, SourceFacts], label_ke
             if task.spec.domains and task.spec.equal_sizes
         },
         subsets={name: len(ids) for name, ids in task.subsets.items()},
+        subset_hashes={name: ids_sha256(ids["id"]) for name, ids in task.subsets.items() if name != "all"},
         transforms=tuple(task.counts),
         notes=spec.notes,
         differences=spec.differences,

@@ -14,6 +14,7 @@ from typing import Any
 
 import pydantic
 
+from shiftbench.validation.versions import DataVersion
 from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE
 
 
@@ -463,6 +464,7 @@ class Scores(Record):
 
     benchmark: str
     data: str = pydantic.Field(description="Content hash of the dataset folder")
+    settings: str | None = pydantic.Field(default=None, description="Its settings hash; null in older scores")
     partial_data: bool
     unverified_data: bool = pydantic.Field(
         default=False, description="Whether some upstream file of the data could not be verified"
@@ -474,6 +476,11 @@ class Scores(Record):
     token_encoder: str | None = pydantic.Field(description="Encoder of BERTScore's tokens; null where none was given")
     tasks: tuple[TaskScores, ...]
     missing: tuple[Missing, ...]
+
+    @property
+    def version(self) -> DataVersion:
+        """Return the version of the dataset that they are on."""
+        return DataVersion(self.data, self.settings)
 
 
 class Confusion(Record):

@@ -55,14 +55,16 @@ def validate(
     from shiftbench.scoring.scores.score import checked_predictions
     from shiftbench.validation.cards import read_card
     from shiftbench.validation.prediction_files import PredictionInput
+    from shiftbench.validation.versions import NO_SETTINGS
 
     if path.is_dir():
         folder = DatasetFolder.unchecked(path)
         folder.check()
-        typer.echo(f"{path}: a valid dataset folder, content {folder.content_hash[:12]}", err=True)
+        not_recorded = "" if folder.version.settings else f"; {NO_SETTINGS}"
+        typer.echo(f"{path}: a valid dataset folder, {folder.version}{not_recorded}", err=True)
         for line in (*folder_lines(folder), next_for_folder(folder, path)):
             typer.echo(line, err=True)
-        write_json({"ok": True, "data": folder.content_hash}, json_)
+        write_json({"ok": True, "data": folder.content_hash, "settings": folder.version.settings}, json_)
         return
     if data is None:
         raise typer.BadParameter("give --data, the dataset folder that the predictions are for")
@@ -70,6 +72,8 @@ def validate(
     if card is not None:
         checked = read_card(card)
         folder_of(checked, [folder])
+        if checked.settings is None:
+            typer.echo(f"{card}: {NO_SETTINGS}", err=True)
         subset = checked.subset
     subset = subset or find_subset(path, folder)
     frame = checked_predictions(PredictionInput(path, labels_by_index), folder, subset)

@@ -33,4 +33,4 @@ def tag_of(folder: DatasetFolder) -> str:
 
 
 def titles(hub: LoopbackHub, branch: str = "main") -> list[str]:
-    return [commit.title.rpartition(" ")[2] for commit in hub.stored.by_name[REPO].history(branch)][:-1]
+    return [commit.title.rpartition(": content ")[2][:12] for commit in hub.stored.by_name[REPO].history(branch)][:-1]

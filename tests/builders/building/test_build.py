@@ -225,7 +225,7 @@ def test_files_with_nothing_recorded_make_the_folder_unverified(
     assert f"| {TEST} | 60 | not known; unverified |" in card
     told = io.StringIO()
     print_parts(build_lines(tmp_path / "out", built.manifest, ()), Console(file=told, width=200))
-    assert f"content {again.content_hash[:12]}, unverified\n" in told.getvalue()
+    assert f"{again.version}, unverified\n" in told.getvalue()
     assert f"unverified, so perhaps incomplete: {TEST}\n" in told.getvalue()
     older = again.model_dump(mode="json")
     del older["unverified"]

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import yaml
 
+from shiftbench.builders.folder.hashes import settings_hash
 from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import read_statistics
@@ -82,7 +83,8 @@ def test_nothing_of_a_closed_domain_is_in_any_file(closed: tuple[str, ...], mix:
 def test_what_stays_is_as_it_was(mixed: DatasetFolder, tmp_path: Path) -> None:
     public = public_copy(mixed, tmp_path / "public")
     public.check()
-    assert public.content_hash == mixed.content_hash
+    assert public.version == mixed.version
+    assert public.version.settings is not None
     before, after = files(mixed), files(public)
     rewritten = {"README.md", "croissant.json", "shiftbench.json"}
     rewritten |= {
@@ -188,7 +190,8 @@ def test_statistics_and_nothing_foreign_come_along(mixed: DatasetFolder, tmp_pat
 
 
 def test_a_folder_without_depth(mixed: DatasetFolder, tmp_path: Path) -> None:
-    mixed.manifest.model_copy(update={"encoder": None}).write(mixed.path)
+    without = {"encoder": None, "settings_hash": settings_hash(mixed.manifest.tasks, None)}
+    mixed.manifest.model_copy(update=without).write(mixed.path)
     public = public_copy(DatasetFolder.open(mixed.path), tmp_path / "public")
     public.check()
     assert not [name for name in files(public) if name.startswith("depth")]
@@ -199,7 +202,7 @@ def test_every_shard_comes_along(mix: Mix, tmp_path: Path, monkeypatch: pytest.M
     full = mix(tmp_path / "full")
     public = public_copy(full, tmp_path / "public")
     public.check()
-    assert public.content_hash == full.content_hash
+    assert public.version == full.version
     shards = [name for name in files(public) if name.startswith("data/nli/kitchen/train-")]
     assert len(shards) > 1
     assert {name for name in files(full) if name.startswith("data/nli/kitchen/train-")} == set(shards)

@@ -61,7 +61,7 @@ def test_the_folder_holds_what_the_manifest_lists(tmp_path: Path) -> None:
     listed |= {f"repeats/{task}.parquet" for task in folder.manifest.tasks}
     listed |= {f"statistics/{task}.{suffix}" for task in folder.manifest.tasks for suffix in ("json", "png")}
     assert set(contents(folder.path)) == listed | {"README.md", "croissant.json", "shiftbench.json"}
-    assert recall_folder(folder.content_hash) == folder.path
+    assert recall_folder(folder.version) == folder.path
     assert [path.name for path in folder.path.parent.iterdir()] == ["out"]
 
 
