@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import pydantic
 
+from shiftbench.builders.folder.publication import Publication
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.outside import ALL_SHOWS, Change, Count, OutsideLines, OutsideText, Seed
 from shiftbench.validation.report import InvalidInput, Problem
@@ -238,8 +239,16 @@ class SourceFile(_Facts):
     )
 
 
+OWN_LICENCE = "yours"
+"""The licence of one's own data until its publisher states one."""
+
+
 class SourceFacts(_Facts):
-    """Where rows come from, and on what terms: with an ``open_licence`` they may be published again."""
+    """Where rows come from, and on what terms: with an ``open_licence`` they may be published again.
+
+    ``spdx``, ``licence_url``, ``harm``, ``personal_data`` and ``annotators`` are as in
+    ``shiftbench.builders.specs.sources``; older folders have none of these.
+    """
 
     title: OutsideText
     url: OutsideText
@@ -247,7 +256,17 @@ class SourceFacts(_Facts):
     licence: OutsideText
     open_licence: bool
     citation: OutsideLines
+    spdx: OutsideText | None = None
+    licence_url: OutsideText | None = None
+    harm: OutsideText = ""
+    personal_data: OutsideText = ""
+    annotators: OutsideText | None = None
     files: tuple[SourceFile, ...] = ()
+
+    @property
+    def may_hurt(self) -> bool:
+        """Return whether something in its texts may hurt a reader."""
+        return self.harm not in ("", "none")
 
     @property
     def terms(self) -> str:
@@ -295,6 +314,9 @@ class Manifest(_Facts):
         default={}, description="SHA-256 of each file of rows, depths and ids, by path"
     )
     label_key: OutsideText | None = None
+    publication: Publication | None = pydantic.Field(
+        default=None, description="What its publisher says of it; None until 'data publish --cite'"
+    )
 
     @pydantic.model_validator(mode="after")
     def _paths_are_inside(self) -> "Manifest":
@@ -351,6 +373,12 @@ class Manifest(_Facts):
         """Return whether the test labels are public: the folder is neither side of a build that withholds them."""
         return self.label_key is None and not self.withholds_labels
 
+    @property
+    def sources_here(self) -> tuple[SourceFacts, ...]:
+        """Return the sources of the rows that are here, in the order of tasks and domains."""
+        every = [facts for task in self.tasks.values() for facts in task.domains.values()]
+        return tuple(self.sources[slug] for slug in dict.fromkeys(slug for facts in every for slug in facts.sources))
+
     def closed_sources(self, facts: DomainFacts) -> tuple[SourceFacts, ...]:
         """Return the sources of a domain whose licence does not allow publishing its rows."""
         sources = (self.sources[source] for source in facts.sources)
@@ -364,10 +392,13 @@ class Manifest(_Facts):
         """Return the command that builds a task; one made from another (``nli.placebo``) is built with that one."""
         return f"shiftbench build {self.benchmark} {task.partition('.')[0]} --raw RAW --out DIR"
 
+    def as_text(self) -> str:
+        """Return the manifest as the text of its file."""
+        return json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
+
     def write(self, folder: Path) -> None:
         """Write the manifest into a folder."""
-        text = json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False)
-        (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
+        (folder / MANIFEST).write_text(self.as_text(), encoding="utf-8")
 
     @classmethod
     def read(cls, folder: Path) -> "Manifest":
