@@ -107,7 +107,8 @@ class Publication(_Keys):
     @property
     def bibtex(self) -> str:
         """Return the BibTeX entry of the dataset."""
-        from bibtexparser import Library, write_string
+        from bibtexparser.entrypoint import write_string
+        from bibtexparser.library import Library
         from bibtexparser.model import Entry, Field
 
         first = self.authors[0]

@@ -136,6 +136,9 @@ def _summary(manifest: Manifest) -> str:
         f"Texts of {counted(len(tasks), 'task')} in {counted(domains, 'domain')}, to measure how much of its score a "
         "model loses when the domain changes."
     ]
+    n_withheld = sum(len(task.withheld) for name, task in manifest.tasks.items() if not name.endswith(PLACEBO))
+    if n_withheld:
+        lines.append(f"{counted(n_withheld, 'more domain')} may not be published: how to build them is said last.")
     if (publication := manifest.publication) is not None:
         authors = ", ".join(filter(None, (author.called for author in publication.authors)))
         lines.append(f"By {authors}, {publication.date_released}.")

@@ -57,7 +57,9 @@ def _collection(manifest: Manifest, tasks: Mapping[str, TaskInfo]) -> str:
         if facts.provenance is not None
         for origin in facts.provenance.text_sources
     )
-    return f"Rows of these releases: {'; '.join(releases)}." + (f" Texts are from {', '.join(origins)}." * bool(origins))
+    return f"Rows of these releases: {'; '.join(releases)}." + (
+        f" Texts are from {', '.join(origins)}." * bool(origins)
+    )
 
 
 def _steps(name: str, task: TaskInfo) -> Iterator[str]:
@@ -90,7 +92,7 @@ def _limitations(
     if manifest.partial:
         yield "The upstream files were incomplete: scores are not comparable with scores on the full benchmark."
     if manifest.unverified:
-        yield f"Of {len(manifest.unverified_files)} upstream files nothing is recorded that tells whether they are whole."
+        yield f"Of {len(manifest.unverified_files)} upstream files nobody can tell here whether they are whole."
     for name in tasks:
         yield from (f"{name}: {note}" for note in tasks[name].notes)
         if name in statistics:
