@@ -162,6 +162,8 @@ def _problem(detail: Any, file: str) -> Problem:
         return Problem("required key is missing", file, cure=f"add '{last}: {_EXAMPLES[last]}'", key=key)
     cure = f"write '{last}: {_EXAMPLES[last]}'" if last in _EXAMPLES else ""
     said = detail["msg"].removeprefix("Value error, ").replace("tuple", "list")
+    if detail["type"] == "string_pattern_mismatch":
+        said = "this has another form"
     return Problem(said, file, repr(detail["input"])[:100], cure, key=key)
 
 
@@ -173,6 +175,7 @@ _EXAMPLES = {
     "doi": "10.5281/zenodo.123456",
     "license": "CC-BY-4.0",
     "license-url": "https://...",
+    "email": "data@example.org",
     "contact": "[{name: Data team, email: data@example.org}]",
 }
 

@@ -147,6 +147,9 @@ OWN_FOLDERS = tuple(f"{name}/" for name in (*DATA_FOLDERS, "statistics"))
 """Folders of the repository that hold nothing but what a build writes; stale files there are deleted."""
 
 
+_UNREACHED = "the Hub cannot be reached; every file is listed"
+
+
 @dataclass(frozen=True)
 class PublishPlan:
     """What publishing would do: files to add with their sizes in bytes, files to delete, and on which commit.
@@ -175,7 +178,7 @@ class PublishPlan:
         """Return what would be done, one action a line."""
         repo_id, kind = self.target.repo_id, "private repository" if self.target.private else "repository"
         return [
-            *([] if self.compared else [f"{repo_id} could not be asked what it holds: every file is listed as new"]),
+            *([] if self.compared else [f"leave out the comparison with {repo_id}: {_UNREACHED}"]),
             *([f"create {kind} {repo_id}"] if self.parent is None and self.compared else []),
             *([f"create branch {self.target.revision}"] if self.new_branch and self.target.revision != "main" else []),
             *(f"add {path} ({size:,} bytes)" for path, size in self.add.items()),
