@@ -4,9 +4,9 @@ A checksum is computed once and kept in the user's cache with the state of its f
 it is first opened, and again only where a file has changed.
 """
 
+import fnmatch
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from shiftbench.builders.cache import recall_files, remember_files
@@ -46,7 +46,7 @@ def find_changed_files(folder: Path, manifest: Manifest, patterns: Sequence[str]
         place: path
         for path in there
         if (place := path.relative_to(folder).as_posix()) in manifest.files
-        and any(fnmatchcase(place, pattern) for pattern in patterns)
+        and any(fnmatch.fnmatchcase(place, pattern) for pattern in patterns)
     }
     for place, sha256 in _checksums(folder, wanted).items():
         if sha256 != manifest.files[place]:
@@ -62,7 +62,7 @@ def find_missing_files(folder: Path, manifest: Manifest, pattern: str) -> Iterat
         pattern: a path inside the folder, or a glob over paths.
     Returns: a problem for each file.
     """
-    listed = {place for place in manifest.files if fnmatchcase(place, pattern)}
+    listed = set(fnmatch.filter(manifest.files, pattern))
     for place in sorted(listed):
         if not (folder / place).exists():
             yield Problem("a file of the dataset folder is missing", str(folder / place), cure=_CURE)

@@ -32,7 +32,8 @@ class Download(pydantic.BaseModel):
         size: bytes; None where nobody has measured it.
         sha256: of the bytes; None where nobody has measured it.
         place: where the file is kept; None for an archive.
-        members: of an archive (zip, tar, tar.gz), the member that is kept at each place.
+        members: of an archive (zip, tar, tar.gz), the member that is kept at each place; one that ends in a slash is a
+            folder with all that is in it.
         rows_as: name of the release's own form that the rows of a Parquet file are written in; None as they are.
     """
 
@@ -72,8 +73,9 @@ class SourceTable(pydantic.BaseModel):
         instructions: how to get the files and where to put them, as part of a sentence.
         terms: what somebody who downloads it agrees to, in one or two sentences; None where nothing is asked of them
             beyond an open licence.
-        harm: what in its texts may hurt a reader; empty where nothing is known.
-        personal_data: which data of persons its texts hold; empty where nothing is known.
+        harm: what in its texts may hurt a reader more than news, encyclopedias and reviews do; ``none`` where
+            nothing is known.
+        personal_data: which data of persons its texts hold; ``none`` where nothing is known.
         annotators: who gave the labels, where that is known.
         downloads: what ``data fetch`` requests; empty where a person must ask for the files or sign for them.
         recorded_from: where the row counts and checksums in ``upstream.json`` are from; None where none is recorded.
@@ -88,12 +90,12 @@ class SourceTable(pydantic.BaseModel):
     open_licence: pydantic.StrictBool
     cite: Annotated[tuple[_Line, ...], pydantic.Field(min_length=1)]
     instructions: _Line
+    harm: _Line
+    personal_data: _Line
     recorded_from: _Line | None = None
     spdx: _Line | None = None
     licence_url: _Line | None = None
     terms: _Line | None = None
-    harm: str = ""
-    personal_data: str = ""
     annotators: _Line | None = None
     downloads: tuple[Download, ...] = ()
 
@@ -102,6 +104,10 @@ class SourceSpec(SourceTable):
     """An upstream release. ``slug`` is its folder under RAW, and the name of its table."""
 
     slug: str
+
+    def __hash__(self) -> int:
+        """Return a hash of the slug, which no two sources share."""
+        return hash(self.slug)
 
     @property
     def citation(self) -> str:

@@ -215,13 +215,15 @@ class Figure:
     @cached_property
     def _paired(self) -> list[_Paired]:
         """List the test sets on which the figure is a difference of models."""
-        found = []
+        found: list[_Paired] = []
+        if self._is_scaled or not any(part.weight < 0 for part in self.parts):
+            return found
         test_sets = [part.score.test_set for part in self.parts]
         for test_set in dict.fromkeys(test_sets):
             rows = np.array([each == test_set for each in test_sets])
             weights = self._terms.weights[rows]
             above = float(weights[weights > 0].sum())
-            if above <= 0 or abs(weights.sum()) > 1e-9 or self._is_scaled:
+            if above <= 0 or abs(weights.sum()) > 1e-9:
                 continue
             scores = [part.score for part, row in zip(self.parts, rows, strict=True) if row]
             if any(not score.right.size for score in scores):

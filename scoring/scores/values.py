@@ -21,7 +21,7 @@ from shiftbench.metrics.precision import (
     sum_by_group,
 )
 from shiftbench.scoring.scores.figures import UNKNOWN, Figure, Runs, Score, refusal, single
-from shiftbench.scoring.scores.outcomes import Outcomes, TargetRuns, target_runs
+from shiftbench.scoring.scores.outcomes import TargetRuns, target_runs
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import source_parts
 
@@ -187,64 +187,46 @@ def sampled_scores(
     by_group = np.stack(
         [group_influences(each, groups, rows) for each in texts], axis=-1
     )  # (n_weights, n_groups, n_runs)
-    least = (np.mean(texts, axis=0) ** 2).sum(axis=1)
-    test_set = _TestSet(outcomes, groups, rows, metric)
     scores = outcomes.example_scores[list(runs)].mean(axis=0)
-    right, held = sum_by_group(rows * scores, groups) / rows.sum(axis=1)[:, None], test_set.holding(scores)
+    gold = None if metric == outcomes.example_metric else outcomes.gold
+    weighted_gold = rows[:, None] * (np.ones((1, groups.size)) if gold is None else gold)  # (n_weights, n_classes, n)
+    sizes = effective_groups(sum_by_group(rows, groups))
+    by_class = effective_groups(sum_by_group(weighted_gold, groups))
+    # Of the class where they are the fewest: groups that hold the errors, or the right answers.
+    holding = effective_groups(sum_by_group(weighted_gold[:, :, None] * np.stack([scores, 1 - scores]), groups))
+    means, moved = values.mean(axis=0), by_group.mean(axis=2)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of rows that get no interval below
+        n = effective_n(
+            np.clip(means, 0.0, 1.0),
+            (moved**2).sum(axis=1),
+            (np.mean(texts, axis=0) ** 2).sum(axis=1),
+            class_size(by_class),
+            holding.min(axis=(1, 2)),
+        )
+        df = np.minimum(sizes - 1, class_df(by_class))
+        right = sum_by_group(rows * scores, groups) / rows.sum(axis=1)[:, None]
     seeds = tuple(target.runs[run][1] for run in runs)
     name = (recipe, target.runs[runs[0]][0])
-    return [
-        test_set.score(
-            row, values[:, row], by_group[row], float(least[row]), right[row], held[row], target.target, name, seeds
-        )
-        for row in range(len(rows))
-    ]
-
-
-class _TestSet:
-    """The sizes of a test set under weights, for one metric."""
-
-    def __init__(self, outcomes: Outcomes, groups: NDArray[np.int64], weights: Floats, metric: str) -> None:
-        self.groups, self.weights = groups, weights
-        gold = None if metric == outcomes.example_metric else outcomes.gold
-        self.gold = np.ones((1, groups.size)) if gold is None else gold
-
-    def holding(self, scores: Floats) -> Floats:
-        """Compute how many groups hold the errors, or the right answers, of the class where they are the fewest.
-
-        Args:
-            scores: of the texts, averaged over runs, shape (n,).
-        Returns: effective numbers, one for each row of weights.
-        """
-        masses = (self.weights[:, None] * self.gold)[:, :, None] * np.stack([scores, 1 - scores])
-        return np.asarray(effective_groups(sum_by_group(masses, self.groups)).min(axis=(1, 2)))
-
-    def score(
-        self,
-        row: int,
-        values: Floats,
-        influences: Floats,
-        least: float,
-        right: Floats,
-        holding: float,
-        name: str,
-        recipe: object,
-        seeds: tuple[int, ...],
-    ) -> Score:
-        value = float(values.mean())
+    sampled = []
+    for row, value in enumerate(means.tolist()):
         if np.isnan(value):
-            return Score(value)
-        weights = self.weights[row]
-        groups = float(effective_groups(sum_by_group(weights, self.groups)))
-        by_class = effective_groups(sum_by_group(weights * self.gold, self.groups))
-        runs, moved = Runs(recipe, seeds, values, influences), influences.mean(axis=1)
-        reason = refusal(groups, by_class.tolist())
-        if reason:
-            return Score(value, 1.0, 1.0, name, moved, right, groups, reason, runs)
-        score, variance = min(max(value, 0.0), 1.0), float((moved**2).sum())
-        n = float(effective_n(score, variance, least, class_size(by_class), holding))
-        df = min(groups - 1, float(class_df(by_class)))
-        return Score(value, n, df, name, moved, right, groups, None, runs)
+            sampled.append(Score(value))
+            continue
+        reason = refusal(float(sizes[row]), by_class[row].tolist())
+        sampled.append(
+            Score(
+                value,
+                1.0 if reason else float(n[row]),
+                1.0 if reason else float(df[row]),
+                target.target,
+                moved[row],
+                right[row],
+                float(sizes[row]),
+                reason,
+                Runs(name, seeds, values[:, row], by_group[row]),
+            )
+        )
+    return sampled
 
 
 def task_values(

@@ -1,18 +1,21 @@
 """What a person typed about sources: a closed list, of which all is used, and of which a build measures nothing."""
 
 import json
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 import shiftbench.builders.specs
 from shiftbench.builders.building.build import BENCHMARKS
 from shiftbench.builders.folder.citations import DEPTH_F1, GENBENCH, PAPERS, read_citations
-from shiftbench.builders.specs.sources import find_source, parse_sources, read_sources
+from shiftbench.builders.specs.sources import Download, SourceSpec, find_source, parse_sources, read_sources
+from shiftbench.builders.specs.spec import upstream
 from shiftbench.validation.report import InvalidInput
 
 SPECS = Path(shiftbench.builders.specs.__file__).parent
@@ -25,6 +28,8 @@ licence = "MIT"
 open_licence = true
 cite = ["doe-2020-tickets", "roe-2021-more"]
 instructions = "put tickets.csv into RAW/tickets_1.0/"
+harm = "none"
+personal_data = "Names of customers."
 """
 
 
@@ -34,6 +39,32 @@ def keys(content: Any) -> Iterator[str]:
         for key, value in content.items():
             yield key
             yield from keys(value)
+
+
+def needed() -> dict[str, SourceSpec]:
+    """Return the source of each file and folder that whole builds read, by place."""
+    found: dict[str, SourceSpec] = {}
+    for _, tasks in BENCHMARKS.values():
+        for domain in (domain for task in tasks for domain in task.domains):
+            for file in (file for files in domain.files.values() for file in files if not file.partial):
+                folder = file.path.rpartition("/")[0]
+                found.update(dict.fromkeys([file.path, *(f"{folder}/{name}" for name in file.beside)], file.source))
+    return found
+
+
+def forms(place: str) -> set[str]:
+    """Return where a file may lie: at its place, gzipped, or in a zip of its name or stem."""
+    return {place, f"{place}.gz", f"{place}.zip", str(PurePath(place).with_suffix(".zip"))}
+
+
+def brought(source: SourceSpec) -> set[str]:
+    """Return the places that a source's downloads fill."""
+    return {place for download in source.downloads for place in download.places}
+
+
+def downloads() -> list[tuple[str, Download]]:
+    """Return all downloads, each with its source's slug."""
+    return [(source.slug, download) for source in read_sources().values() for download in source.downloads]
 
 
 def test_a_table_is_a_source_by_its_slug() -> None:
@@ -49,6 +80,9 @@ def test_a_table_is_a_source_by_its_slug() -> None:
     [
         ("licence =", "license =", "key 'tickets_1.0.license': unknown key; found 'license'; did you mean 'licence'?"),
         ("licence =", "license =", "key 'tickets_1.0.licence': required key is missing; add 'licence = ...'"),
+        ('harm = "none"', 'harm = ""', "key 'tickets_1.0.harm': String should match pattern"),
+        ('harm = "none"', "", "key 'tickets_1.0.harm': required key is missing; add 'harm = ...'"),
+        ('personal_data = "Names of customers."', "", "key 'tickets_1.0.personal_data': required key is missing"),
         ("= true", '= "yes"', "key 'tickets_1.0.open_licence': Input should be a valid boolean; found 'yes'"),
         ('"1.0"', "1.0", "key 'tickets_1.0.revision': Input should be a valid string; found 1.0"),
         ("put tickets", " put tickets", "key 'tickets_1.0.instructions': String should match pattern"),
@@ -88,6 +122,66 @@ def test_sources_stand_in_order_and_say_where_their_files_go() -> None:
     # MRQA's data sets share two folders.
     folders = {slug: "mrqa" if slug.startswith("mrqa_") else slug for slug in sources}
     assert [slug for slug, folder in folders.items() if f"RAW/{folder}/" not in sources[slug].instructions] == []
+
+
+def test_every_file_is_brought_or_its_instructions_say_how_a_person_gets_it() -> None:
+    by_hand = [source for place, source in needed().items() if not forms(place) & brought(source)]
+    assert {source.slug for source in by_hand} >= {"adv_civil", "conll2003", "das", "implicit_hate", "toxigen"}
+    for source in by_hand:
+        assert "https://" in source.instructions
+        assert f"RAW/{source.slug}/" in source.instructions
+
+
+def test_nothing_is_downloaded_that_no_spec_reads() -> None:
+    read = set().union(*map(forms, needed()))
+    assert [place for source in read_sources().values() for place in brought(source) - read] == []
+
+
+def test_downloads_of_one_file_agree_with_each_other_and_with_what_was_measured() -> None:
+    measured = upstream().files
+    checksums: dict[str, str] = {}
+    sizes: dict[str, int] = {}
+    addresses = Counter(url for _, download in downloads() for url in download.urls)
+    assert {url: times for url, times in addresses.items() if times > 1} == {}
+    for _, download in downloads():
+        if download.place is None or download.rows_as is not None:
+            continue
+        if download.size is not None:
+            assert sizes.setdefault(download.place, download.size) == download.size
+        if download.sha256 is not None:
+            assert checksums.setdefault(download.place, download.sha256) == download.sha256
+            assert measured[download.place].sha256 in (None, download.sha256)
+    assert set(sizes) >= set(checksums) != set()
+
+
+def test_addresses_are_whole_and_those_of_github_are_of_a_commit() -> None:
+    for slug, download in downloads():
+        for url in download.urls:
+            if url.startswith("hub:"):
+                assert re.fullmatch(r"hub:[\w.-]+/[\w.-]+(@[0-9a-f]{40})?(/[\w.*-]+)+", url), slug
+                continue
+            scheme, host, path, _, fragment = urlsplit(url)
+            assert (scheme, fragment, url.strip()) == ("https", "", url), slug
+            assert re.fullmatch(r"[\w-]+(\.[\w-]+)+", host), slug
+            assert len(path) > 1, slug
+            if host in ("raw.githubusercontent.com", "codeload.github.com"):
+                assert re.search(r"/[0-9a-f]{40}(/|$)", path), slug
+
+
+def test_what_is_asked_of_a_reader_is_said_where_texts_may_not_be_passed_on() -> None:
+    for source in read_sources().values():
+        assert source.open_licence or source.terms or not source.downloads, source.slug
+        assert source.licence_url is None or source.licence_url.startswith("https://"), source.slug
+        assert source.spdx is None or (source.open_licence and source.licence_url), source.slug
+    toxic = {
+        source.slug
+        for task in BENCHMARKS["boss"][1]
+        if task.name.startswith("td")
+        for domain in task.domains
+        for source in domain.sources
+    }
+    assert "toxigen" in toxic
+    assert [slug for slug in toxic if find_source(slug).harm == "none"] == []
 
 
 def test_every_citation_is_used_and_there() -> None:
