@@ -37,7 +37,7 @@ def licence_link(source: SourceFacts) -> str:
 def licence_links(sources: Iterable[SourceFacts]) -> str:
     """Format the licences of sources, each once, for a cell of a table; long words stand further down in the card."""
     links = (
-        "[own terms](#sources-and-licences)"
+        "[see below](#sources-and-licences)"
         if not source.spdx and len(source.licence) > _LONGEST_IN_CELL
         else licence_link(source)
         for source in sources

@@ -1,5 +1,7 @@
 """The section of a dataset card on one task: its configs, what its rows went through, its statistics."""
 
+from html import escape
+
 from shiftbench.builders.folder.citations import PAPERS
 from shiftbench.builders.folder.configs import config_name
 from shiftbench.builders.folder.manifest import Manifest, TaskInfo
@@ -29,7 +31,7 @@ def task_section(manifest: Manifest, name: str, statistics: TaskStatistics | Non
         f"## {name}: {task.title}\n",
         _domain_table(manifest, name),
         "".join(f"{line}.\n" for line in pairing_lines(task, statistics)),
-        f"{notes}:\n\n" + "".join(f"- {note}\n" for note in task.notes) if task.notes else "",
+        f"{notes}:\n\n" + "".join(f"- {escape(note, quote=False)}\n" for note in task.notes) if task.notes else "",
         _paper_sizes(manifest, name),
         _overlaps(task),
         "" if name.endswith(PLACEBO) else _row_counts(task),

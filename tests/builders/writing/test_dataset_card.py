@@ -115,7 +115,7 @@ def test_the_first_screen_loads_a_row_and_lists_the_configs(synthetic: DatasetFo
         for split in SPLITS
     ]
     assert f"| `nli` | {licence} | {' | '.join(f'{count:,}' for count in counts)} | {size} |\n" in first
-    assert "`nli.depth`, `sa.depth`: how deep" in first
+    assert "lies in each source domain: `nli.depth`, `sa.depth`.\n" in first
     assert len(first.splitlines()) <= 32
     assert dataset_card(synthetic.manifest, {}, repo="org/demo").count('load_dataset("org/demo", ') == 1
 
@@ -138,7 +138,8 @@ def test_what_may_hurt_is_said_first(synthetic: DatasetFolder) -> None:
     front, text = card_of(synthetic, partial=True, **harm)
     assert "not-for-all-audiences" in front["tags"]
     title = synthetic.manifest.sources["generated"].title
-    assert text.startswith(f"\n# {synthetic.manifest.title}\n\n> **Content warning.** {title}: Slurs.\n\n> **")
+    warning = f"> **Content warning.** Texts here may hurt a reader:\n>\n> - {title}: Slurs.\n"
+    assert text.startswith(f"\n# {synthetic.manifest.title}\n\n{warning}\n> **")
     assert "- May hurt: Slurs.\n- Personal data: Names.\n- Labels by: two experts\n" in text
     row = synthetic.split("nli", "harbour", "train").row(0, named=True)
     seen = Seen({config.name: 1 for config in configs(synthetic.manifest)}, row)
