@@ -15,7 +15,7 @@ from shiftbench.builders.folder.manifest import OWN_LICENCE, Manifest, SourceFac
 from shiftbench.builders.folder.publication import Party
 from shiftbench.builders.folder.statistics import TaskStatistics
 from shiftbench.builders.writing.front_matter import languages
-from shiftbench.builders.writing.licences import licence_address
+from shiftbench.builders.writing.licences import spdx_address
 from shiftbench.builders.writing.responsible_ai import RAI, responsible_ai
 from shiftbench.validation.vocabulary import SPLITS
 
@@ -107,7 +107,7 @@ def croissant(manifest: Manifest, statistics: Mapping[str, TaskStatistics], url:
 
 def _licence(source: SourceFacts) -> str:
     """Return the address of a source's licence; its words where there is none, empty where none is stated."""
-    return licence_address(source) or ("" if source.licence == OWN_LICENCE else source.terms)
+    return spdx_address(source) or source.licence_url or ("" if source.licence == OWN_LICENCE else source.terms)
 
 
 def _party(party: Party) -> dict[str, str]:

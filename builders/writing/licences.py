@@ -22,9 +22,12 @@ _UNKNOWN, _OTHER = "unknown", "other"
 
 def licence_address(source: SourceFacts) -> str | None:
     """Return where a source's licence can be read; None where that is nowhere stated."""
-    if source.licence_url or not source.spdx or " " in source.spdx:  # an expression of several has no page
-        return source.licence_url
-    return f"https://spdx.org/licenses/{source.spdx}.html"
+    return source.licence_url or spdx_address(source)
+
+
+def spdx_address(source: SourceFacts) -> str | None:
+    """Return the SPDX page of a source's licence; None where it has none, as an expression of several licences."""
+    return f"https://spdx.org/licenses/{source.spdx}.html" if source.spdx and " " not in source.spdx else None
 
 
 def licence_link(source: SourceFacts) -> str:

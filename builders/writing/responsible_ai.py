@@ -35,9 +35,9 @@ def responsible_ai(manifest: Manifest, statistics: Mapping[str, TaskStatistics])
             if facts.annotators is not None and domain in manifest.tasks[name].domains
         ),
         "rai:personalSensitiveInformation": [
-            f"{each.title}: {each.personal_data}" for each in sources if each.personal_data
+            f"{each.title}: {each.personal_data}" for each in sources if each.personal_data not in ("", "none")
         ],
-        "rai:dataSocialImpact": "; ".join(f"{each.title}: {each.harm}" for each in harmful_sources(manifest)),
+        "rai:dataSocialImpact": " ".join(f"{each.title}: {each.harm}" for each in harmful_sources(manifest)),
         "rai:dataBiases": [line for name in tasks if name in statistics for line in _shares(name, statistics[name])],
         "rai:dataLimitations": list(_limitations(manifest, tasks, statistics)),
         "rai:dataUseCases": ["Measuring how much of its score a model loses when the domain of texts changes."],
@@ -81,7 +81,8 @@ def _shares(name: str, statistics: TaskStatistics) -> Iterator[str]:
     trained = [facts.splits["train"].shares for facts in statistics.domains.values() if "train" in facts.splits]
     for label in dict.fromkeys(label for shares in trained for label in shares):
         found = [shares.get(label, 0.0) for shares in trained]
-        yield f"{name}: '{label}' is {min(found):.1%} to {max(found):.1%} of a domain's train rows"
+        if 0 < max(found) and min(found) < 1:
+            yield f"{name}: '{label}' is {min(found):.1%} to {max(found):.1%} of a domain's train rows"
 
 
 def _limitations(

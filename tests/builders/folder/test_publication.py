@@ -1,5 +1,6 @@
 """The file of ``publish --cite``: keys of the Citation File Format, every problem at once, and its BibTeX."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from shiftbench.builders.folder.citations import parse_citations
 from shiftbench.builders.folder.publication import Publication, read_publication
 from shiftbench.validation.report import InvalidInput
 
+HOME = Path(__file__).parents[3]
 WHOLE = """\
 cff-version: 1.2.0
 message: If you use these tickets, please cite them.
@@ -43,6 +45,13 @@ def test_a_citation_file_is_read(tmp_path: Path) -> None:
     assert found.address == "data@example.org"
     assert [author.called for author in found.authors] == ["Jané Doe", "Data Ltd"]
     assert Publication.model_validate_json(found.model_dump_json()) == found
+
+
+def test_a_cff_file_and_the_readmes_example_are_such_files(tmp_path: Path) -> None:
+    assert read_publication(HOME / "CITATION.cff").title
+    examples = re.findall(r"```yaml\n(.*?)```", (HOME / "builders/README.md").read_text(encoding="utf-8"), re.DOTALL)
+    (example,) = (each for each in examples if "date-released" in each)
+    assert read(example, tmp_path).license == "CC-BY-4.0"
 
 
 def test_its_bibtex_is_one_entry_that_latex_can_read(tmp_path: Path) -> None:
