@@ -22,8 +22,10 @@ def published_texts(
     """
     publication = publication or folder.manifest.publication
     _check(folder, publication)
-    manifest = folder.manifest if publication is None else _stated(folder.manifest, publication)
-    texts = descriptions(folder.path, manifest, repo_id, f"{endpoint}/datasets/{repo_id}")
+    manifest, page = folder.manifest, f"{endpoint}/datasets/{repo_id}"
+    if publication is not None:
+        manifest = _stated(manifest, publication.model_copy(update={"url": publication.url or page}))
+    texts = descriptions(folder.path, manifest, repo_id, page)
     return {MANIFEST: manifest.as_text(), **texts}
 
 

@@ -140,7 +140,9 @@ def _summary(manifest: Manifest) -> str:
     ]
     n_withheld = sum(len(task.withheld) for name, task in manifest.tasks.items() if not name.endswith(PLACEBO))
     if n_withheld:
-        lines.append(f"{counted(n_withheld, 'more domain')} may not be published: how to build them is said last.")
+        lines.append(
+            f"{counted(n_withheld, 'more domain')} may not be published; the last section says how to build them."
+        )
     if (publication := manifest.publication) is not None:
         authors = ", ".join(filter(None, (author.called for author in publication.authors)))
         lines.append(f"By {authors}, {publication.date_released}.")

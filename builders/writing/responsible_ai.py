@@ -81,7 +81,7 @@ def _shares(name: str, statistics: TaskStatistics) -> Iterator[str]:
     trained = [facts.splits["train"].shares for facts in statistics.domains.values() if "train" in facts.splits]
     for label in dict.fromkeys(label for shares in trained for label in shares):
         found = [shares.get(label, 0.0) for shares in trained]
-        if 0 < max(found) and min(found) < 1:
+        if max(found) > 0 and min(found) < 1:
             yield f"{name}: '{label}' is {min(found):.1%} to {max(found):.1%} of a domain's train rows"
 
 

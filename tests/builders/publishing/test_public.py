@@ -121,7 +121,7 @@ def test_the_card_says_what_is_missing_and_how_to_get_it(mixed: DatasetFolder, t
         *("sa", "sa.lamps", "sa.bicycles", "sa.tents", "sa.depth"),
     ]
     text = text_of_card(public)
-    assert "2 more domains may not be published: how to build them is said last." in text
+    assert "2 more domains may not be published; the last section says how to build them." in text
     *_, last = text.split("\n## ")
     assert last.startswith("What is not here\n")
     assert f"A whole build has the same content hash, `{mixed.content_hash}`" in last

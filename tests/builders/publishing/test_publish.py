@@ -156,6 +156,7 @@ def test_ones_own_data_has_the_licence_authors_and_contact_of_its_publisher(
     more = "license: CC-BY-4.0\ncontact: [{email: data@example.org}]\n"
     publication = read_publication(cite(tmp_path, more))
     texts = published_texts(DatasetFolder.open(own), publication, "org/demo", hub.endpoint)
+    publication = publication.model_copy(update={"url": f"{hub.endpoint}/datasets/org/demo"})
     _, front, text = texts["README.md"].split("---\n", 2)
     assert yaml.safe_load(front)["license"] == "cc-by-4.0"
     assert yaml.safe_load(front)["pretty_name"] == "Tickets"

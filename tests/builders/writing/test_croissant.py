@@ -166,7 +166,7 @@ def test_licences_are_addresses_where_there_are_any(synthetic: DatasetFolder) ->
     assert read(synthetic)["license"] == ["https://spdx.org/licenses/Apache-2.0.html"]
     source = synthetic.manifest.sources["generated"]
     for facts, licence in (
-        ({"licence_url": "https://example.org/terms"}, "https://example.org/terms"),
+        ({"spdx": None, "licence_url": "https://example.org/terms"}, "https://example.org/terms"),
         ({"spdx": "CC-BY-3.0 AND CC-BY-SA-3.0", "licence": "both"}, f"{source.title}, licence: both"),
     ):
         changed = synthetic.manifest.model_copy(update={"sources": {"generated": source.model_copy(update=facts)}})
@@ -211,5 +211,6 @@ def test_a_published_folder_is_valid_without_a_warning(mlcroissant: Any, mix: Mi
     assert dataset.metadata.cite_as.startswith("@misc{doe-2026-tickets,")
     assert "data@example.org" in dataset.metadata.data_release_maintenance_plan
     assert dataset.metadata.data_biases
-    assert published.manifest.publication == publication
+    page = {"url": "https://hub.example.org/datasets/org/demo"}
+    assert published.manifest.publication == publication.model_copy(update=page)
     assert len(records(mlcroissant, published, "nli", "test")) == 36
