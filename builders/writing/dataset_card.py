@@ -17,7 +17,7 @@ from shiftbench.validation.vocabulary import SPLITS
 
 
 def dataset_card(
-    manifest: Manifest, statistics: Mapping[str, TaskStatistics], seen: Seen | None = None, repo: str = "."
+    manifest: Manifest, statistics: Mapping[str, TaskStatistics], seen: Seen | None = None, repo: str | None = None
 ) -> str:
     """Build the card of a folder from its manifest. Withheld domains are listed with their sizes, without a config.
 
@@ -25,7 +25,7 @@ def dataset_card(
         manifest: what the folder holds.
         statistics: by task; placebo tasks, whose rows are those of the real ones, have none.
         seen: what the folder's files show: sizes and a row; None leaves both out.
-        repo: what ``load_dataset`` takes: the repository, or the folder as seen from inside.
+        repo: the repository that it is published to; None for a folder.
     """
     parts = [
         front_matter(manifest),

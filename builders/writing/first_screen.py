@@ -68,13 +68,13 @@ def _sources_of(manifest: Manifest, example: Example) -> list[SourceFacts]:
     return [manifest.sources[slug] for slug in manifest.tasks[example.task].domains[example.domain].sources]
 
 
-def first_screen(manifest: Manifest, seen: Seen | None, repo: str) -> Iterator[str]:
+def first_screen(manifest: Manifest, seen: Seen | None, repo: str | None) -> Iterator[str]:
     """Yield the paragraphs of the first screen.
 
     Args:
         manifest: what the folder holds.
         seen: what its files show; None leaves row and sizes out.
-        repo: what ``load_dataset`` takes: a repository, or a folder.
+        repo: the repository to load from; None for a folder.
     """
     yield f"# {manifest.title}\n"
     yield from _notes(manifest)
@@ -151,7 +151,7 @@ def _summary(manifest: Manifest) -> str:
     return " ".join(lines) + "\n"
 
 
-def _loading(manifest: Manifest, seen: Seen | None, repo: str) -> str:
+def _loading(manifest: Manifest, seen: Seen | None, repo: str | None) -> str:
     example = find_example(manifest)
     row = ""
     if seen is not None:
@@ -160,9 +160,10 @@ def _loading(manifest: Manifest, seen: Seen | None, repo: str) -> str:
         shown = {name: _HIDDEN if name in texts else _shorten(value) for name, value in seen.row.items()}
         cells = ",\n".join(f" {json.dumps(name)}: {json.dumps(shown[name], ensure_ascii=False)}" for name in shown)
         row = f"\n```json\n{{\n{cells}\n}}\n```\n"
+    place = "  # DIR: this folder's path" if repo is None else ""
     return (
         "```python\nfrom datasets import load_dataset\n\n"
-        f'load_dataset("{repo}", "{example.config}")["{example.split}"][0]\n```\n{row}'
+        f'load_dataset("{repo or "DIR"}", "{example.config}")["{example.split}"][0]{place}\n```\n{row}'
     )
 
 

@@ -229,13 +229,13 @@ def write_facts(folder: Path, manifest: Manifest) -> None:
     _write_manifest(folder, manifest)
 
 
-def descriptions(folder: Path, manifest: Manifest, repo: str = ".", url: str | None = None) -> dict[str, str]:
+def descriptions(folder: Path, manifest: Manifest, repo: str | None = None, url: str | None = None) -> dict[str, str]:
     """Return the texts of a folder's dataset card and Croissant metadata, by name.
 
     Args:
         folder: a dataset folder with its rows, depths, ids and statistics.
         manifest: what it holds.
-        repo: what ``load_dataset`` takes.
+        repo: the repository that it is published to; None for a folder.
         url: the dataset's page; None where it has none.
     """
     statistics = {name: read_statistics(folder, name) for name in manifest.tasks if not name.endswith(PLACEBO)}

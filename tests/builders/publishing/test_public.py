@@ -133,7 +133,7 @@ def test_the_card_says_what_is_missing_and_how_to_get_it(mixed: DatasetFolder, t
     assert "Subsets of nli that need these rows: early.\n" in last
     assert "for your own use" not in text
     assert text.count("Notes:\n\n- The texts of ") == 2
-    assert 'load_dataset(".", "nli.kitchen")["train"][0]' in text
+    assert 'load_dataset("DIR", "nli.kitchen")["train"][0]' in text
 
 
 def test_the_card_of_the_full_folder_marks_what_is_for_own_use(mixed: DatasetFolder) -> None:

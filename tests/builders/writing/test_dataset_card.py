@@ -1,6 +1,8 @@
 """The dataset card: what the Hub and people are told of a folder beside its rows."""
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -104,7 +106,7 @@ def with_source(folder: DatasetFolder, **facts: Any) -> dict[str, Any]:
 def test_the_first_screen_loads_a_row_and_lists_the_configs(synthetic: DatasetFolder) -> None:
     text = (synthetic.path / "README.md").read_text(encoding="utf-8").split("---\n", 2)[2]
     first = text.split("\n## ")[0]
-    assert 'load_dataset(".", "nli.harbour")["train"][0]\n```\n\n```json\n' in first
+    assert 'load_dataset("DIR", "nli.harbour")["train"][0]  # DIR: this folder\'s path\n```\n\n```json\n' in first
     row = json.loads(first.split("```json\n")[1].split("```")[0])
     assert row == synthetic.split("nli", "harbour", "train").row(0, named=True)
     megabytes = sum(file.stat().st_size for file in (synthetic.path / "data/nli").rglob("*.parquet")) / 1e6
@@ -118,6 +120,18 @@ def test_the_first_screen_loads_a_row_and_lists_the_configs(synthetic: DatasetFo
     assert "lies in each source domain: `nli.depth`, `sa.depth`.\n" in first
     assert len(first.splitlines()) <= 32
     assert dataset_card(synthetic.manifest, {}, repo="org/demo").count('load_dataset("org/demo", ') == 1
+
+
+def test_the_line_of_the_card_loads_its_row(
+    grid: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path)
+    text = (grid.path / "README.md").read_text(encoding="utf-8")
+    code, shown = (re.findall(f"```{name}\n(.*?)```", text, re.DOTALL)[0] for name in ("python", "json"))
+    *before, line = code.replace('"DIR"', repr(str(grid.path))).strip().splitlines()
+    names: dict[str, Any] = {}
+    exec("\n".join(before), names)
+    assert eval(line, names) == json.loads(shown)
 
 
 def test_long_texts_of_the_row_are_cut(grid: DatasetFolder) -> None:
