@@ -394,7 +394,8 @@ class Manifest(_Facts):
 
     def as_text(self) -> str:
         """Return the manifest as the text of its file."""
-        return json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
+        unsaid = {"publication"} if self.publication is None else set()
+        return json.dumps(self.model_dump(mode="json", exclude=unsaid), indent=2, ensure_ascii=False) + "\n"
 
     def write(self, folder: Path) -> None:
         """Write the manifest into a folder."""
