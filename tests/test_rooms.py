@@ -17,6 +17,7 @@ WRONG = {
     "shiftbench.metrics": "shiftbench.validation.report",
     "shiftbench.metrics.forecasts": "polars",
     "shiftbench.builders.specs": "shiftbench.builders.readers.squad",
+    "shiftbench.builders.fetching": "shiftbench.builders.building.build",
     "shiftbench.builders.folder": "shiftbench.builders.writing.writer",
     "shiftbench.builders.reading": "shiftbench.builders.building.build",
     "shiftbench.builders.statistics": "shiftbench.builders.writing.writer",

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shiftbench.builders import boss, df1, dr
-from shiftbench.builders.building.from_hub import fetch_from_hub
 from shiftbench.builders.building.read_tasks import Reading, raise_if_any, read_tasks, select_domain
 from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.fetching.fetch import fetch, plan_fetch
 from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.builders.specs.spec import TaskSpec, upstream
 from shiftbench.builders.stored_rows import scratch_folder
@@ -88,7 +88,7 @@ def build(
             withholds counts as one that could not be built.
         other_revisions: take files with other checksums than the recorded ones where their row counts agree, and mark
             the dataset unverified.
-        from_hub: first download missing files into the first folder, where they are open and on the Hugging Face Hub.
+        from_hub: first download missing files into the first folder, where ``sources.toml`` says how.
     Returns: the manifest of what was written, and the tasks that could not be built.
     Raises: InvalidInput naming every file that is missing, short or altered, and every split that is not as recorded,
         where nothing could be built; nothing is written then.
@@ -104,7 +104,7 @@ def build(
     check_out(out, overwrite=overwrite, withhold=withhold_labels)
     raws = (raw,) if isinstance(raw, Path) else tuple(raw)
     if from_hub:
-        fetch_from_hub([select_domain(spec, only) for spec in specs], raws)
+        fetch(plan_fetch([select_domain(spec, only) for spec in specs], raws), raws[0])
     cure = specs[0].domains[0].sources[0].instructions
     raise_if_any(
         [Problem("there is no such folder of upstream files", str(p), cure=cure) for p in raws if not p.is_dir()]

@@ -10,7 +10,6 @@ import polars as pl
 
 from shiftbench.builders.assembling.assemble import AssembledTask, assemble
 from shiftbench.builders.assembling.placebo import placebo_task
-from shiftbench.builders.building.from_hub import hub_revision
 from shiftbench.builders.building.records import (
     differences,
     facts_beside,
@@ -21,6 +20,7 @@ from shiftbench.builders.building.records import (
     with_records,
 )
 from shiftbench.builders.cache import cache_folder, cache_key
+from shiftbench.builders.fetching.records import hub_revision
 from shiftbench.builders.folder.manifest import SourceFacts, SourceFile, SplitOverlap, TransformCount
 from shiftbench.builders.reading.intake import Consumer, FileRead, Sample, StepCount, Taken, add_file_name, read_file
 from shiftbench.builders.reading.places import check_form, find_file

@@ -17,7 +17,7 @@ _Line = Annotated[str, pydantic.StringConstraints(pattern=r"^\S(.*\S)?$")]
 """Text of one line, not empty, without blanks at its ends."""
 
 
-_Place = Annotated[str, pydantic.StringConstraints(pattern=r"^[\w.-]+(/[\w. -]+)+$")]
+_Place = Annotated[str, pydantic.StringConstraints(pattern=r"^\w[\w.-]*(/\w[\w. -]*)+$")]
 """A file below RAW, the folder of upstream files, such as ``snli/snli_1.0/snli_1.0_train.jsonl``."""
 
 
@@ -28,12 +28,13 @@ class Download(pydantic.BaseModel):
 
     Attributes:
         urls: addresses of the same bytes, tried in order: ``https://...``, or a file of a dataset repository on the
-            Hugging Face Hub, ``hub:<repository>@<revision>/<path>`` (without a revision: today's, which is recorded).
+            Hugging Face Hub, ``hub:<repository>@<revision>/<path>`` (without a revision: today's, which is recorded; a
+            star in the path stands for any part of a name).
         size: bytes; None where nobody has measured it.
         sha256: of the bytes; None where nobody has measured it.
         place: where the file is kept; None for an archive.
         members: of an archive (zip, tar, tar.gz), the member that is kept at each place; one that ends in a slash is a
-            folder with all that is in it.
+            folder with all that is in it; with a star in its name, the members that it finds, joined.
         rows_as: name of the release's own form that the rows of a Parquet file are written in; None as they are.
     """
 
@@ -106,7 +107,7 @@ class SourceSpec(SourceTable):
     slug: str
 
     def __hash__(self) -> int:
-        """Return a hash of the slug, which no two sources share."""
+        """Hash the slug alone: downloads hold tables."""
         return hash(self.slug)
 
     @property

@@ -203,8 +203,8 @@ def _build_real(data: Path, raw: list[Path], fetched: Path, encoder: "Encoder | 
     Returns: False where there is no folder and the Hub cannot be reached, which is printed.
     """
     from shiftbench.builders.building.build import build as build_benchmark
-    from shiftbench.builders.building.from_hub import fetch_from_hub
     from shiftbench.builders.dr.inference import NLI
+    from shiftbench.builders.fetching.fetch import fetch, plan_fetch
     from shiftbench.builders.hub_access import cause, is_transient
     from shiftbench.cli.demo_rows import N_ROWS, sample_genres
     from shiftbench.validation.report import InvalidInput
@@ -219,7 +219,7 @@ def _build_real(data: Path, raw: list[Path], fetched: Path, encoder: "Encoder | 
             f"{step} no upstream files in {SHARED[-1]} (or give --raw): downloading MultiNLI's genres from the Hub"
         )
         try:
-            fetch_from_hub([NLI], [fetched])
+            fetch(plan_fetch([NLI], [fetched]), fetched)
         except InvalidInput as error:
             if cause(error) is None and not is_transient(error):
                 raise

@@ -1,7 +1,9 @@
 """Fetching original rows from a Hub on the loopback interface: their form, their revision, and what is told."""
 
 import json
+import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -9,10 +11,14 @@ import pytest
 from huggingface_hub import HfApi
 
 from shiftbench.builders.building import build as build_module
-from shiftbench.builders.building import from_hub
-from shiftbench.builders.building.build import build
-from shiftbench.builders.building.from_hub import RECORD, fetch_from_hub
+from shiftbench.builders.building.build import build, choose_tasks
 from shiftbench.builders.dr.inference import NLI
+from shiftbench.builders.fetching import fetch as fetch_module
+from shiftbench.builders.fetching.fetch import fetch, find_form, plan_fetch
+from shiftbench.builders.fetching.hub import find_on_hub, find_writer, is_on_hub
+from shiftbench.builders.fetching.records import RECORD, Fetched, hub_revision, read_records
+from shiftbench.builders.specs import spec as spec_module
+from shiftbench.builders.specs.sources import find_source, read_sources
 from shiftbench.builders.specs.spec import FileFacts, Upstream
 from shiftbench.cli import demo
 from shiftbench.validation.report import InvalidInput
@@ -51,30 +57,50 @@ def put(api: HfApi, place: str, frame: pl.DataFrame, folder: Path) -> None:
 
 
 @pytest.fixture(autouse=True)
+def from_the_hub_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave of MultiNLI's downloads those of the Hub, at no commit: the invented repository has others."""
+
+    source = find_source("multinli_1.0")
+    downloads = tuple(
+        each.model_copy(update={"urls": tuple(re.sub("@[0-9a-f]{40}", "", url) for url in each.urls)})
+        for each in source.downloads
+        if each.rows_as
+    )
+    invented = source.model_copy(update={"downloads": downloads})
+    found = {**read_sources(), source.slug: invented}
+    monkeypatch.setattr(spec_module, "find_source", found.__getitem__)
+
+
+@pytest.fixture(autouse=True)
 def recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     facts = Upstream(files={TRAIN: FileFacts(rows=150), DEV: FileFacts(rows=40)}, rows={})
-    monkeypatch.setattr(from_hub, "upstream", lambda: facts)
+    monkeypatch.setattr(fetch_module, "upstream", lambda: facts)
     monkeypatch.setattr(build_module, "upstream", lambda: facts)
+
+
+def fetch_nli(raw: Path, api: HfApi) -> tuple[Fetched, ...]:
+    return fetch(plan_fetch([NLI], [raw]), raw, api=api)
 
 
 def test_rows_come_in_the_releases_own_form_at_one_revision(api: HfApi, hub: LoopbackHub, tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     with heard() as told:
-        found = fetch_from_hub([NLI], [raw], api=api)
+        found = fetch_nli(raw, api)
     first = hub.stored.by_name[REPO].branches["main"]
-    assert [(one.place, one.rows, one.agrees) for one in found] == [(TRAIN, 150, True), (DEV, 30, False)]
-    assert {one.revision for one in found} == {first}
+    assert [(one.place, one.rows) for one in found] == [(TRAIN, 150), (DEV, 30)]
+    assert {one.revision for one in found} == {f"{REPO}@{first}"}
+    assert {one.place: one for one in found} == read_records(raw, "multinli_1.0")
     assert f"{TRAIN}: 150 rows, as recorded" in told
     assert f"{DEV}: 30 rows, recorded 40: not verified; give --partial" in told
     row = json.loads((raw / TRAIN).read_text(encoding="utf-8").splitlines()[1])
     assert row == {"gold_label": "neutral", "genre": "fiction", "sentence1": "Clerk 0 of the fiction office.",
                    "sentence2": "Somebody sealed 1 letters.", "pairID": "1n"}  # fmt: skip
-    assert fetch_from_hub([NLI], [raw], api=api) == (), "what is there is not fetched again"
+    assert fetch_nli(raw, api) == (), "what is there is not fetched again"
     put(api, "data/validation_matched-00000-of-00001.parquet", pairs(9, start=300), tmp_path)
     (raw / DEV).unlink()
-    (again,) = fetch_from_hub([NLI], [raw], api=api)
-    assert (again.revision, again.rows) == (first, 30), "the first revision is kept"
-    assert not list(raw.glob(".from-hub-*"))
+    (again,) = fetch_nli(raw, api)
+    assert (again.revision, again.rows) == (f"{REPO}@{first}", 30), "the first revision is kept"
+    assert [path.name for path in (raw / ".fetching").iterdir()] == ["lock"]
 
 
 def test_the_manifest_names_the_revision_that_was_resolved(
@@ -84,7 +110,9 @@ def test_the_manifest_names_the_revision_that_was_resolved(
     built = build("dr", "nli.travel", tmp_path / "raw", tmp_path / "out", from_hub=True, partial=True)
     revision = hub.stored.by_name[REPO].branches["main"]
     assert built.manifest.sources["multinli_1.0"].revision == f"{REPO}@{revision}"
-    assert json.loads((tmp_path / "raw/multinli_1.0" / RECORD).read_text())["revision"] == revision
+    record = json.loads((tmp_path / "raw/multinli_1.0" / RECORD).read_text())
+    assert record[DEV]["revision"] == f"{REPO}@{revision}"
+    assert record[DEV]["address"] == f"hub:{REPO}@{revision}/data/validation_matched-*.parquet"
     assert list(built.manifest.tasks["nli"].domains) == ["travel"]
     with pytest.raises(InvalidInput, match="the row count differs from the recorded one; found 30 rows, recorded 40"):
         build("dr", "nli", tmp_path / "raw", tmp_path / "out", overwrite=True)
@@ -93,33 +121,42 @@ def test_the_manifest_names_the_revision_that_was_resolved(
 def test_a_repository_with_other_files_is_told(api: HfApi, tmp_path: Path) -> None:
     api.delete_file("data/train-00000-of-00001.parquet", REPO, repo_type="dataset")
     with pytest.raises(InvalidInput, match=r"has no file 'data/train-\*\.parquet'; found data/validation_matched"):
-        fetch_from_hub([NLI], [tmp_path / "raw"], api=api)
+        fetch_nli(tmp_path / "raw", api)
     assert not (tmp_path / "raw" / TRAIN).exists()
+    assert (tmp_path / "raw" / DEV).is_file(), "one download that fails stops no other"
 
 
-def test_files_whose_names_lead_elsewhere_are_none(tmp_path: Path) -> None:
-    """Test names that once raised the client's ValueError as a traceback; an older client writes the file there."""
-    outside = "data/train-/../../../outside.parquet"
-    repository = from_hub._Repository(None, REPO, "0" * 40, (outside,))  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="the Hub's repository has no file 'data/train-\\*"):
-        repository.fetch("data/train-*.parquet", tmp_path)
+def test_files_whose_names_lead_elsewhere_are_none() -> None:
+    outside = SimpleNamespace(rfilename="data/train-/../../../outside.parquet")
+    info = SimpleNamespace(sha="0" * 40, siblings=[outside])
+    api: Any = SimpleNamespace(dataset_info=lambda *_, **__: info)
+    for pattern in ("data/train-*.parquet", "data/train-*/*/*/*/*.parquet"):
+        with pytest.raises(InvalidInput, match="the Hub's repository has no file 'data/train-\\*"):
+            find_on_hub(f"hub:{REPO}/{pattern}", [], api)
 
 
-def test_every_source_on_the_hub_is_open_and_in_a_spec() -> None:
-    from shiftbench.builders.building.build import BENCHMARKS
-    from shiftbench.builders.specs.sources import find_source
+def test_a_revision_is_the_pinned_one_or_the_first_one_or_todays(api: HfApi, tmp_path: Path) -> None:
+    pinned = api.dataset_info(REPO).sha
+    put(api, "data/train-00000-of-00001.parquet", pairs(3), tmp_path)
+    newest = api.dataset_info(REPO).sha
+    address = f"hub:{REPO}/data/train-*.parquet"
+    assert find_on_hub(address, [], api).revision == f"{REPO}@{newest}"
+    assert find_on_hub(address, ["other/one@1", f"{REPO}@{pinned}"], api).revision == f"{REPO}@{pinned}"
+    assert find_on_hub(f"hub:{REPO}@{newest}/data/train-*.parquet", [f"{REPO}@{pinned}"], api).revision.endswith(newest)
+    api.create_branch(REPO, branch="refs/convert/parquet", repo_type="dataset", revision=pinned)
+    found = find_on_hub(f"hub:{REPO}@refs%2Fconvert%2Fparquet/data/train-*.parquet", [], api)
+    assert found.revision == f"{REPO}@{pinned}"
 
-    places = {
-        file.path
-        for _, tasks in BENCHMARKS.values()
-        for task in tasks
-        for domain in task.domains
-        for files in domain.files.values()
-        for file in files
-    }
-    for slug, (_, files) in from_hub.ON_HUB.items():
-        assert find_source(slug).open_licence, slug
-        assert {file.place for file in files} <= places, slug
+
+def test_the_record_of_version_0_2_is_read(tmp_path: Path) -> None:
+    (tmp_path / "multinli_1.0").mkdir()
+    former = {"repository": REPO, "revision": "1" * 40, "files": {TRAIN: {"pattern": "p", "sha256": "s", "rows": 3}}}
+    (tmp_path / "multinli_1.0/from_hub.json").write_text(json.dumps(former))
+    assert hub_revision([tmp_path], "multinli_1.0", [TRAIN]) == f"{REPO}@{'1' * 40}"
+    assert hub_revision([tmp_path], "multinli_1.0", [DEV]) is None
+    (tmp_path / "multinli_1.0/from_hub.json").write_text("{")
+    with pytest.raises(InvalidInput, match="the record of what was fetched is not JSON"):
+        hub_revision([tmp_path], "multinli_1.0", [TRAIN])
 
 
 @pytest.mark.parametrize("version", ["v1.1", "v2.0"])
@@ -137,8 +174,7 @@ def test_squad_is_nested_again(version: str, tmp_path: Path) -> None:
     pl.DataFrame(
         rows, schema_overrides={"answers": pl.Struct({"text": pl.List(pl.String), "answer_start": pl.List(pl.Int32)})}
     ).write_parquet(tmp_path / "a.parquet")
-    (file, _) = from_hub._squad("squad", version)
-    file.write([tmp_path / "a.parquet"], tmp_path / "a.json")
+    find_writer(f"squad-{version[1:]}")([tmp_path / "a.parquet"], tmp_path / "a.json")
     with UpstreamFile(tmp_path / "a.json") as read:
         again = pl.concat(squad(read))
     assert sorted(again["question_id"]) == ["q0", "q1", "q2", "q3"]
@@ -162,3 +198,33 @@ def test_the_demo_takes_real_rows_where_it_can(
     monkeypatch.setattr("huggingface_hub.HfApi", lambda: HfApi(endpoint="http://127.0.0.1:9"))
     assert not demo._build_real(tmp_path / "dr", [], tmp_path / "none", None, whole=True)
     assert "building from synthetic texts instead" in capsys.readouterr().err
+
+
+def test_what_sources_say_of_the_hub_can_be_read() -> None:
+    downloads = [download for source in read_sources().values() for download in source.downloads]
+    asked = SimpleNamespace(sha="0" * 40, siblings=[])
+    api: Any = SimpleNamespace(dataset_info=lambda *_, **__: asked)
+    addresses = [url for download in downloads for url in download.urls if is_on_hub(url)]
+    assert len(addresses) >= 19
+    for address in addresses:
+        with pytest.raises(InvalidInput, match="the Hub's repository has no file"):
+            find_on_hub(address, [], api)
+    for rows_as in {download.rows_as for download in downloads} - {None}:
+        assert callable(find_writer(str(rows_as)))
+    with pytest.raises(InvalidInput, match="there is no such form of rows; found 'snil'; did you mean 'snli'"):
+        find_writer("snil")
+    with pytest.raises(InvalidInput, match="this is no address of the Hub"):
+        find_on_hub("hub:snli/train.jsonl", [], api)
+
+
+def test_every_download_brings_what_a_spec_reads() -> None:
+    """A place that nobody reads is a slip of the pen, or a download that costs time for nothing."""
+    specs = choose_tasks(None, None)
+    files = [file for spec in specs for domain in spec.domains for split in domain.files.values() for file in split]
+    wanted = {file.source.slug: set[str]() for file in files}
+    for file in files:
+        wanted[file.source.slug] |= {file.path, *(str(Path(file.path).with_name(name)) for name in file.beside)}
+    for source in read_sources().values():
+        for download in source.downloads:
+            brought = {find_form(download, place) for place in wanted[source.slug]}
+            assert set(download.places) <= brought, source.slug

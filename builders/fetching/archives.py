@@ -1,0 +1,86 @@
+"""Members of archives; the names in an archive never decide where outside a folder something is written."""
+
+import shutil
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from shiftbench.builders.fetching.transfer import RefusedError
+from shiftbench.validation.report import first_line
+
+_SHOWN = 12
+_BLOCK = 1 << 20
+_DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError)
+"""What a damaged archive raises, one that is encrypted (RuntimeError), or packed in a way that Python cannot undo."""
+
+
+def unpack_members(archive: Path, members: Mapping[str, str], folder: Path) -> None:
+    """Write members of a zip or tar (also gz, bz2, xz) into a folder, which is of use only where all of them are there.
+
+    Args:
+        members: by path below ``folder`` the member's name; one that ends in a slash is a folder with all that is in
+            it; a star stands for any part of a name, and the files that it finds are joined in the archive's order.
+    Raises: RefusedError where the archive is none, is damaged, or lacks a member: then it lists what is there.
+    """
+    left = dict(members)
+    names: list[str] = []
+    try:
+        for name, content in _iterate_members(archive):
+            names.append(name)
+            for place, member in members.items():
+                out = _find_out(folder / place, member, name)
+                if out is not None:
+                    out.parent.mkdir(parents=True, exist_ok=True)
+                    with content() as stream, out.open("ab" if "*" in member else "wb") as file:
+                        shutil.copyfileobj(stream, file)
+                    left.pop(place, None)
+    except _DAMAGE as error:
+        raise RefusedError(f"a damaged archive ({first_line(error)})") from error
+    if left:
+        wanted = ", ".join(f"'{member}'" for member in left.values())
+        raise RefusedError(f"an archive without {wanted}; in it: {_list_names(names)}")
+
+
+def _iterate_members(archive: Path) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
+    """Yield the name of each file in an archive, and what opens it, which must be used before the next one comes."""
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as opened:
+            for info in opened.infolist():
+                if not info.is_dir() and not stat.S_ISLNK(info.external_attr >> 16):
+                    yield info.filename, partial(opened.open, info)
+    elif tarfile.is_tarfile(archive):
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                if member.isreg():
+                    yield member.name.removeprefix("./"), partial(_open_member, tar, member)
+            while tar.fileobj is not None and tar.fileobj.read(_BLOCK):  # to the checksum of a .gz, at its end
+                pass
+    else:
+        raise RefusedError("neither a zip nor a tar")
+
+
+def _open_member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    stream = archive.extractfile(member)
+    if stream is None:
+        raise RefusedError(f"an archive whose '{member.name}' is no file")
+    return stream
+
+
+def _find_out(new: Path, member: str, name: str) -> Path | None:
+    """Return where a file of an archive is written: the place itself, or below it; None where it is not wanted."""
+    if name == member or (fnmatchcase(name, member) and name.count("/") == member.count("/")):
+        return new
+    inside = PurePosixPath(name.removeprefix(member))
+    below = member.endswith("/") and name.startswith(member) and not inside.is_absolute() and ".." not in inside.parts
+    return new / inside if below else None
+
+
+def _list_names(names: list[str]) -> str:
+    more = len(names) - _SHOWN
+    return ", ".join(f"'{name}'" for name in names[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "") or "nothing"

@@ -1,0 +1,343 @@
+"""One file over HTTP: resumed where a stopped transfer ended, retried, verified, in its place whole or not at all.
+
+``pooch`` is not used: it has no resume, no ``Retry-After`` and one address a file, brings ``requests`` beside our
+``httpx2``, and unpacks archives whole. Nor does ``huggingface_hub`` download: its client begins a stopped file anew.
+"""
+
+import errno
+import json
+import shutil
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shiftbench.builders.checksums import file_sha256
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.output_files import replace_file, sync
+from shiftbench.validation.report import first_line
+from shiftbench.validation.retries import draw_wait, read_retry_after
+
+if TYPE_CHECKING:
+    import httpx2
+
+TRIES = 5
+"""How often an address is asked again that brings nothing."""
+FIRST_WAIT, LONGEST_WAIT, LONGEST_ASKED = 1.0, 30.0, 300.0
+"""Seconds before an address is asked again: the first time, at most, and at most where the server asks to wait."""
+PART, NOTES = ".part", ".notes"
+"""Endings of what is not whole yet, and of what identifies its bytes at the server."""
+TIMEOUT = 30.0
+"""Seconds without a connection, or without a byte."""
+_WORTH = 1 << 20
+"""Bytes that make a try that failed none."""
+_LEAST_RATE = 500
+"""Bytes a second, on average, below which a transfer is begun again."""
+_FOR_NOW = (408, 425, 429, 500, 502, 503, 504)
+_PAGES = (".html", ".htm")
+_PAGE = "a web page in place of the file: a form to fill in, or a notice that it is gone?"
+
+
+class RefusedError(Exception):
+    """An address does not bring the file; what it says is a part of a sentence."""
+
+
+class StoppedError(Exception):
+    """The transfer was told to stop; what came is kept."""
+
+
+@dataclass
+class Gauge:
+    """What all transfers of a run have still to bring, and whether they are to stop; threads share it.
+
+    ``came`` and ``expect`` are told bytes: that came, and that are expected beside those expected before (fewer: < 0).
+    """
+
+    came: Callable[[int], object] = lambda _: None
+    expect: Callable[[int], object] = lambda _: None
+    stop: threading.Event = field(default_factory=threading.Event)
+
+
+def open_client() -> "httpx2.Client":
+    """Open a client that follows redirects, takes proxies from the environment, and waits ``TIMEOUT`` at most."""
+    import httpx2
+
+    from shiftbench.version import __version__
+
+    headers = {"User-Agent": f"shiftbench/{__version__}", "Accept-Encoding": "identity"}
+    return httpx2.Client(follow_redirects=True, timeout=TIMEOUT, headers=headers)
+
+
+def n_bytes(path: Path) -> int:
+    """Return the size of a file; 0 where there is none."""
+    return path.stat().st_size if path.is_file() else 0
+
+
+def put_in_place(new: Path, path: Path) -> None:
+    """Put a file, or a folder where nothing is yet, in its place at once; on another disk by a copy beside it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        new.replace(path)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        with replace_file(path, durable=True) as near:
+            shutil.move(new, near)
+    sync(path.parent)
+
+
+def fetch_file(
+    client: "httpx2.Client",
+    url: str,
+    out: Path,
+    *,
+    size: int | None = None,
+    sha256: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    gauge: Gauge | None = None,
+) -> str:
+    """Fetch a file, or the rest of it, into a folder of its own; one that is there is whole, and not asked for again.
+
+    Until it is whole, its bytes lie in ``<out>.part``, and what identifies them at the server in ``<out>.notes``. The
+    rest is asked for alone where the server has the same file still, or the checksum will show that it has.
+
+    Args:
+        client: see ``open_client``.
+        size: bytes; None where they are not known.
+        sha256: of the bytes; None where it is not known.
+        headers: sent beside the client's own, such as a token; not to other hosts that the address leads to.
+    Returns: the checksum of the file's bytes.
+    Raises: RefusedError saying what came instead, StoppedError, or the OSError of a disk.
+    """
+    if out.exists():
+        return file_sha256(out)
+    transfer = _Transfer(client, url, out, size, sha256, dict(headers or {}), gauge or Gauge())
+    transfer.announce(max(0, size - n_bytes(transfer.part)) if size else 0)
+    try:
+        return transfer.run()
+    finally:
+        transfer.announce(0)
+
+
+@dataclass
+class _AgainError(Exception):
+    """The server, or the way to it, failed for now; ``wait``: seconds, where the server names them."""
+
+    found: str
+    wait: float | None = None
+
+
+@dataclass
+class _Transfer:
+    """The bytes of one address on their way to one file."""
+
+    client: "httpx2.Client"
+    url: str
+    out: Path
+    size: int | None
+    expected_sha256: str | None
+    headers: dict[str, str]
+    gauge: Gauge
+    announced: int = 0
+    resumed: bool = False
+
+    @property
+    def part(self) -> Path:
+        return self.out.with_name(f"{self.out.name}{PART}")
+
+    @property
+    def _notes_file(self) -> Path:
+        return self.out.with_name(f"{self.out.name}{NOTES}")
+
+    def announce(self, left: int) -> None:
+        """Tell how many bytes are still to come, where that is known."""
+        self.gauge.expect(left - self.announced)
+        self.announced = left
+
+    def run(self) -> str:
+        """Ask until the file is whole and right, and put it in its place; return its checksum."""
+        while True:
+            self._ask_until_whole()
+            wrong, found = self._verify()
+            if not wrong:
+                break
+            self._discard()
+            if not self.resumed:
+                raise RefusedError(wrong)
+            self.resumed = False  # the two halves may be of two files: once more from the start
+        sync(self.part)
+        self.part.rename(self.out)
+        sync(self.out.parent)
+        self._notes_file.unlink(missing_ok=True)
+        return found
+
+    def _ask_until_whole(self) -> None:
+        import httpx2
+
+        tries = 0
+        came = False
+        while not self._is_whole():
+            before = n_bytes(self.part)
+            try:
+                self._ask()
+                return
+            except _AgainError as error:
+                found, wait = error.found, error.wait
+            except (
+                httpx2.UnsupportedProtocol,
+                httpx2.TooManyRedirects,
+                httpx2.DecodingError,
+                httpx2.InvalidURL,
+            ) as error:
+                raise RefusedError(first_line(error)) from error
+            except httpx2.TransportError as error:
+                if isinstance(error, httpx2.ConnectError) and not came:
+                    raise RefusedError(f"no connection ({first_line(error)})") from error
+                found, wait = first_line(error), None
+            brought = n_bytes(self.part) - before
+            came = came or brought > 0
+            tries = 1 if brought >= _WORTH else tries + 1
+            if tries >= TRIES or (wait or 0) > LONGEST_ASKED:
+                raise RefusedError(found if tries >= TRIES else f"{found}, and asks to wait {wait:,.0f} s")
+            wait = draw_wait(tries, first=FIRST_WAIT, longest=LONGEST_WAIT) if wait is None else wait
+            if self.gauge.stop.wait(wait):
+                raise StoppedError
+
+    def _ask(self) -> None:
+        """Ask for the file, or for the rest of it, and keep what comes."""
+        asked = {**self.headers, **self._range()}
+        with self.client.stream("GET", self.url, headers=asked) as response:
+            status = response.status_code
+            page = response.headers.get("Content-Type", "").startswith("text/html")
+            if status == 416:
+                self._discard()
+                raise _AgainError("the server has fewer bytes than came before", 0)
+            if status in _FOR_NOW:
+                raise _AgainError(_format_status(response), read_retry_after(response.headers))
+            if status not in (200, 206):
+                form = ", with a web page: a form to fill in, or to sign in?" if page else ""
+                raise RefusedError(f"{_format_status(response)}{form}")
+            if page and self.expected_sha256 is None and self.out.suffix.lower() not in _PAGES:
+                raise RefusedError(_PAGE)
+            self._take(response)
+
+    def _take(self, response: "httpx2.Response") -> None:
+        encoded = response.headers.get("Content-Encoding", "identity") != "identity"
+        # Some servers say of a .gz file that its bytes are the gzipped form of another.
+        decode = encoded and self.out.suffix.lower() not in (".gz", ".tgz")
+        start, total = _find_span(response)
+        if decode:
+            total = None
+        elif total is None and "chunked" not in response.headers.get("Transfer-Encoding", ""):
+            total = self.size  # the body ends with the connection, however that ends
+            if total is None and self.expected_sha256 is None:
+                raise RefusedError("the server does not say how long the file is, so a part could be taken for it")
+        if total is not None and self.size not in (None, total):
+            raise RefusedError(f"{total:,} bytes, {self.size:,} are recorded: another revision?")
+        if start and (start != n_bytes(self.part) or not self._is_same(response, total)):
+            self._discard()
+            raise _AgainError("the server sent another part than was asked for, or of another file", 0)
+        if start:
+            self.resumed = True
+        else:
+            self._discard()
+            self._write_notes(response, total)
+        self.announce(max(0, (total or self.size or 0) - start))
+        began, n = time.monotonic(), 0
+        with self.part.open("ab", buffering=0) as file:
+            for chunk in response.iter_bytes() if decode else response.iter_raw():
+                if self.gauge.stop.is_set():
+                    raise StoppedError
+                view = memoryview(chunk)
+                while view:  # a disk that is almost full takes less than it is given
+                    view = view[file.write(view) :]
+                n += len(chunk)
+                self.announced -= len(chunk)
+                self.gauge.came(len(chunk))
+                seconds = time.monotonic() - began
+                if seconds > 2 * TIMEOUT and n < _LEAST_RATE * seconds:
+                    raise _AgainError(f"{n:,} bytes in {seconds:.0f} seconds")
+        if total is not None and n_bytes(self.part) < total:
+            raise _AgainError(f"{n_bytes(self.part):,} of {total:,} bytes came")
+
+    def _range(self) -> dict[str, str]:
+        """Return the headers that ask for the rest alone; none where the bytes that came may be of another file."""
+        there, notes = n_bytes(self.part), self._read_notes()
+        same = notes.get("url") == self.url and notes.get("validator")
+        if not there or not (same or self.expected_sha256):
+            return {}
+        return {"Range": f"bytes={there}-", **({"If-Range": str(same)} if same else {})}
+
+    def _is_whole(self) -> bool:
+        """Check whether all bytes came already: a run may be killed before it says so."""
+        total = self._read_notes().get("total") or self.size
+        return total is not None and n_bytes(self.part) == total
+
+    def _verify(self) -> tuple[str, str]:
+        """Return what is wrong with the bytes that came, empty where nothing is, and their checksum."""
+        there = n_bytes(self.part)
+        if not there:
+            return "an empty file", ""
+        with self.part.open("rb") as file:
+            head = file.read(256).lstrip().lower()
+        if head.startswith((b"<!doctype html", b"<html")) and self.out.suffix.lower() not in _PAGES:
+            return _PAGE, ""
+        if self.size not in (None, there):
+            return f"{there:,} bytes, {self.size:,} are recorded: another revision?", ""
+        found = file_sha256(self.part)
+        if self.expected_sha256 not in (None, found):
+            return f"a file of SHA-256 {found[:12]}..., recorded {str(self.expected_sha256)[:12]}...", ""
+        return "", found
+
+    def _discard(self) -> None:
+        self.part.unlink(missing_ok=True)
+        self._notes_file.unlink(missing_ok=True)
+
+    def _write_notes(self, response: "httpx2.Response", total: int | None) -> None:
+        """Keep what identifies the bytes at the server, and their number."""
+        validator = _find_validator(response) if total is not None else None
+        notes = {"url": self.url, "validator": validator, "total": total}
+        with replace_file(self._notes_file) as new:
+            new.write_text(json.dumps(notes), encoding="utf-8")
+
+    def _is_same(self, response: "httpx2.Response", total: int | None) -> bool:
+        """Check that a rest is of the file whose beginning came, as far as the server can show it."""
+        notes = self._read_notes()
+        return notes.get("url") != self.url or (
+            _find_validator(response) in (None, notes.get("validator")) and notes.get("total") == total
+        )
+
+    def _read_notes(self) -> dict[str, Any]:
+        notes: dict[str, Any] = {}
+        with suppress(OSError, ValueError):
+            notes = parse_json(self._notes_file.read_text(encoding="utf-8"))
+        return notes
+
+
+def _find_span(response: "httpx2.Response") -> tuple[int, int | None]:
+    """Return at which byte of the file an answer begins, and how many bytes the file has, where it says so.
+
+    Raises: RefusedError where a part of the file comes that nobody could put in place.
+    """
+    if response.status_code == 200:
+        length = response.headers.get("Content-Length", "")
+        return 0, int(length) if length.isdigit() else None
+    unit, _, span = response.headers.get("Content-Range", "").partition(" ")
+    first, _, rest = span.partition("-")
+    total = rest.partition("/")[2]
+    if unit != "bytes" or not first.isdigit():
+        raise RefusedError("a part of the file, without saying which")
+    return int(first), int(total) if total.isdigit() else None
+
+
+def _find_validator(response: "httpx2.Response") -> str | None:
+    """Return what the server tells this file from others by: a strong ETag, or a date (RFC 9110, section 13.1.5)."""
+    tag: str = response.headers.get("ETag", "")
+    return tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified")
+
+
+def _format_status(response: "httpx2.Response") -> str:
+    return f"HTTP {response.status_code} {response.reason_phrase}".strip()
