@@ -18,7 +18,7 @@ from shiftbench.validation.vocabulary import GOLD, PLACEBO, SPLITS
 
 HARMS_SHOWN = 3
 """Sources whose harm the first screen names; the others are further down."""
-_LONGEST_TEXT, _LONGEST_LIST = 160, 12
+_LONGEST_TEXT, _LONGEST_LIST = 90, 12
 _HIDDEN = "(not shown here: see the content warning)"
 
 
