@@ -19,7 +19,7 @@ from shiftbench.builders.building.own_tables import OwnTable, read_tables
 from shiftbench.builders.cache import cache_key
 from shiftbench.builders.checksums import file_sha256
 from shiftbench.builders.encoder import Encoder
-from shiftbench.builders.folder.manifest import Manifest, SourceFacts, SourceFile
+from shiftbench.builders.folder.manifest import OWN_LICENCE, Manifest, SourceFacts, SourceFile
 from shiftbench.builders.reading.checkpoint import program_sha256
 from shiftbench.builders.specs.spec import TaskSpec
 from shiftbench.builders.specs.transforms import as_texts
@@ -129,7 +129,7 @@ def build_rows(
         title=title,
         url="",
         revision="",
-        licence="yours",
+        licence=OWN_LICENCE,
         open_licence=True,
         citation="",
         files=tuple(map(_source_file, tables)),

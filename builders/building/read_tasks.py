@@ -124,6 +124,11 @@ class Reading:
                 licence=owner.licence,
                 open_licence=owner.open_licence,
                 citation=owner.citation,
+                spdx=owner.spdx,
+                licence_url=owner.licence_url,
+                harm=owner.harm,
+                personal_data=owner.personal_data,
+                annotators=owner.annotators,
                 files=tuple(files.values()),
             )
             for owner, files in by_owner.items()

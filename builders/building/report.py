@@ -10,7 +10,7 @@ from shiftbench.builders.folder.manifest import Manifest, TaskInfo
 from shiftbench.builders.folder.paper_sizes import paper_sizes
 from shiftbench.builders.folder.statistics import read_statistics
 from shiftbench.builders.statistics.assumptions import assumption_lines, check_assumptions
-from shiftbench.builders.writing.dataset_card import OVERLAP_COLUMNS, OVERLAP_TITLE, overlap_cells, pairing_lines
+from shiftbench.builders.writing.task_section import OVERLAP_COLUMNS, OVERLAP_TITLE, overlap_cells, pairing_lines
 from shiftbench.validation.vocabulary import PLACEBO, SPLITS
 
 _WORDS = ("data set", "domain", "split", "step", "why", "rows of", "also in")

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 
+from shiftbench.builders.folder.publication import Publication
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.outside import ALL_SHOWS, Change, Count, OutsideLines, OutsideText, Seed
 from shiftbench.validation.report import InvalidInput, Problem
@@ -259,8 +260,16 @@ class SourceFile(_Facts):
         return "; ".join(filter(None, (rows, agree, "unverified" if self.unverified else "")))
 
 
+OWN_LICENCE = "yours"
+"""The licence of one's own data until its publisher states one."""
+
+
 class SourceFacts(_Facts):
-    """Where rows come from, and on what terms: with an ``open_licence`` they may be published again."""
+    """Where rows come from, and on what terms: with an ``open_licence`` they may be published again.
+
+    ``spdx``, ``licence_url``, ``harm``, ``personal_data`` and ``annotators`` are as in
+    ``shiftbench.builders.specs.sources``; older folders have none of these.
+    """
 
     title: OutsideText
     url: OutsideText
@@ -268,6 +277,11 @@ class SourceFacts(_Facts):
     licence: OutsideText
     open_licence: bool
     citation: OutsideLines
+    spdx: OutsideText | None = None
+    licence_url: OutsideText | None = None
+    harm: OutsideText = ""
+    personal_data: OutsideText = ""
+    annotators: OutsideText | None = None
     files: tuple[SourceFile, ...] = ()
 
     @property
@@ -275,6 +289,11 @@ class SourceFacts(_Facts):
         """Return what the files read lack of the release, as a sentence; empty for nothing."""
         lacking = [f"{file.path} lacks {' and '.join(file.lacks)}" for file in self.files if file.lacks]
         return f"{'; '.join(lacking)}, which the release has." if lacking else ""
+
+    @property
+    def may_hurt(self) -> bool:
+        """Return whether something in its texts may hurt a reader."""
+        return self.harm not in ("", "none")
 
     @property
     def terms(self) -> str:
@@ -325,6 +344,9 @@ class Manifest(_Facts):
         default={}, description="SHA-256 of each file of rows, depths and ids, by path"
     )
     label_key: OutsideText | None = None
+    publication: Publication | None = pydantic.Field(
+        default=None, description="What its publisher says of it; None until 'data publish --cite'"
+    )
 
     @pydantic.model_validator(mode="after")
     def _paths_are_inside(self) -> "Manifest":
@@ -386,6 +408,12 @@ class Manifest(_Facts):
         """Return whether the test labels are public: the folder is neither side of a build that withholds them."""
         return self.label_key is None and not self.withholds_labels
 
+    @property
+    def sources_here(self) -> tuple[SourceFacts, ...]:
+        """Return the sources of the rows that are here, in the order of tasks and domains."""
+        every = [facts for task in self.tasks.values() for facts in task.domains.values()]
+        return tuple(self.sources[slug] for slug in dict.fromkeys(slug for facts in every for slug in facts.sources))
+
     def closed_sources(self, facts: DomainFacts) -> tuple[SourceFacts, ...]:
         """Return the sources of a domain whose licence does not allow publishing its rows."""
         sources = (self.sources[source] for source in facts.sources)
@@ -402,10 +430,14 @@ class Manifest(_Facts):
         what = f"own {name} --spec SPEC" if is_own else f"{self.benchmark} {name}"
         return f"shiftbench build {what} --raw RAW --out DIR"
 
+    def as_text(self) -> str:
+        """Return the manifest as the text of its file."""
+        unsaid = {"publication"} if self.publication is None else set()
+        return json.dumps(self.model_dump(mode="json", exclude=unsaid), indent=2, ensure_ascii=False) + "\n"
+
     def write(self, folder: Path) -> None:
         """Write the manifest into a folder."""
-        text = json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False)
-        (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
+        (folder / MANIFEST).write_text(self.as_text(), encoding="utf-8")
 
     @classmethod
     def read(cls, folder: Path) -> "Manifest":

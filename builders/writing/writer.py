@@ -43,6 +43,7 @@ from shiftbench.builders.statistics.task_statistics import task_statistics
 from shiftbench.builders.stored_rows import Rows, slices_of
 from shiftbench.builders.writing.croissant import CROISSANT, croissant
 from shiftbench.builders.writing.dataset_card import dataset_card
+from shiftbench.builders.writing.first_screen import look_into
 from shiftbench.builders.writing.withhold import (
     public_manifest,
     public_statistics,
@@ -234,10 +235,23 @@ def write_facts(folder: Path, manifest: Manifest) -> None:
         folder: a dataset folder with its rows, depths, ids and statistics.
         manifest: what it holds; the checksums of its files are filled in.
     """
-    statistics = {name: read_statistics(folder, name) for name in manifest.tasks if not name.endswith(PLACEBO)}
-    (folder / README).write_text(dataset_card(manifest, statistics), encoding="utf-8")
-    (folder / CROISSANT).write_text(croissant(manifest), encoding="utf-8")
+    for name, text in descriptions(folder, manifest).items():
+        (folder / name).write_text(text, encoding="utf-8")
     _write_manifest(folder, manifest)
+
+
+def descriptions(folder: Path, manifest: Manifest, repo: str | None = None, url: str | None = None) -> dict[str, str]:
+    """Return the texts of a folder's dataset card and Croissant metadata, by name.
+
+    Args:
+        folder: a dataset folder with its rows, depths, ids and statistics.
+        manifest: what it holds.
+        repo: the repository that it is published to; None for a folder.
+        url: the dataset's page; None where it has none.
+    """
+    statistics = {name: read_statistics(folder, name) for name in manifest.tasks if not name.endswith(PLACEBO)}
+    card = dataset_card(manifest, statistics, look_into(folder, manifest), repo)
+    return {README: card, CROISSANT: croissant(manifest, statistics, url)}
 
 
 def _write_manifest(folder: Path, manifest: Manifest) -> None:

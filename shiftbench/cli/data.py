@@ -103,6 +103,10 @@ def publish(
         str | None,
         typer.Option("--private-gold", metavar="ORG/NAME", help="Private repository for the withheld labels."),
     ] = None,
+    cite: Annotated[
+        Path | None,
+        typer.Option("--cite", metavar="FILE", help="YAML with title, authors, date-released, license, contact."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent, send nothing.")] = False,
     json_: JsonOption = None,
 ) -> None:
@@ -110,10 +114,12 @@ def publish(
 
     It is sent in one commit; nothing is sent when nothing changed. Domains whose licence does not allow publishing
     their rows are left out and named. Tasks with labels get an eval.yaml, by which the Hub knows a benchmark. Run
-    again after a stop or an error, the command continues; visitors of the Hub never see half a version.
+    again after a stop or an error, the command continues; visitors of the Hub never see half a version. The file of
+    --cite has the keys of CITATION.cff; where texts may hurt, it must name a contact.
 
     Example: shiftbench data publish build/dr --repo-id ORG/domain-robustness --dry-run
     """
+    from shiftbench.builders.folder.publication import read_publication
     from shiftbench.builders.publishing.publish import publish_folders
 
     content = publish_folders(
@@ -123,6 +129,7 @@ def publish(
         tag=tag,
         private_gold=private_gold,
         dry_run=dry_run,
+        publication=None if cite is None else read_publication(cite),
         describe=benchmark_file,
     )
     write_json(content, json_)

@@ -250,7 +250,7 @@ def test_partial_builds_what_there_is_and_says_so(raw: Path, facts: Upstream, tm
     assert task.subsets == {"all": 18}
     readme = (tmp_path / "out/README.md").read_text()
     assert "**Partial build.**" in readme
-    assert "| fiction | absent: no files, or no rows in them |" in readme
+    assert "No files were there, or no rows in them: nli.fiction" in readme.split("## What is not here")[1]
     DatasetFolder.open(tmp_path / "out").check()
 
 

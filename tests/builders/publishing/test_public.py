@@ -123,28 +123,29 @@ def test_the_card_says_what_is_missing_and_how_to_get_it(mixed: DatasetFolder, t
         *("sa", "sa.lamps", "sa.bicycles", "sa.tents", "sa.depth"),
     ]
     text = text_of_card(public)
-    assert "**Some rows are not here.**" in text
-    assert f"content hash as this folder, `{mixed.content_hash}`" in text
+    assert "2 more domains may not be published; the last section says how to build them." in text
+    *_, last = text.split("\n## ")
+    assert last.startswith("What is not here\n")
+    assert f"A whole build has the same content hash, `{mixed.content_hash}`" in last
     assert (
-        "Not in this folder; build it with `shiftbench build synthetic nli --raw RAW --out DIR`:\n\n"
-        "- harbour: rebuild only: Closed texts, licence: research use only\n"
-    ) in text
-    assert "the subsets early.\n" in text
-    assert "| harbour, rebuild only | 20 rows in " in text
+        "build them with `shiftbench build synthetic nli --raw RAW --out DIR`:\n\n"
+        "| domain | train | validation | test | licence |\n| --- | ---: | ---: | ---: | --- |\n"
+        "| nli.harbour | 20 | 6 | 9 | Closed texts: research use only |\n"
+    ) in last
+    assert "Subsets of nli that need these rows: early.\n" in last
     assert "for your own use" not in text
-    assert text.count("Known differences from the paper:\n\n- The texts of ") == 2
-    assert '"nli.kitchen")  # one domain' in text
+    assert text.count("Notes:\n\n- The texts of ") == 2
+    assert 'load_dataset("DIR", "nli.kitchen")["train"][0]' in text
 
 
 def test_the_card_of_the_full_folder_marks_what_is_for_own_use(mixed: DatasetFolder) -> None:
     assert "nli.harbour" in configs(mixed)
     text = text_of_card(mixed)
-    assert (
-        "In this folder for your own use; `shiftbench data publish` leaves it out:\n\n"
-        "- harbour: rebuild only: Closed texts, licence: research use only\n"
-    ) in text
-    assert "Not in this folder" not in text
-    assert "**Some rows are not here.**" not in text
+    assert "| `nli.harbour` | research use only, own use | 20 (" in text
+    *_, last = text.split("\n## ")
+    named = "Here for your own use, and left out by `shiftbench data publish`: nli.harbour, sa.kettles.\n"
+    assert last == f"What is not here\n\n{named}"
+    assert "may not be published" not in text
 
 
 def test_a_task_that_is_all_closed_keeps_a_section_without_configs(mix: Mix, tmp_path: Path) -> None:
