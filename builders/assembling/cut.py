@@ -43,7 +43,7 @@ def fill(pool: pl.DataFrame, n_rows: int, key: str, *, at_least: int = 0) -> tup
     keys = pl.Series("_key", [_keyed(key, group) for group in sizes["group"]], dtype=pl.Binary)
     order = sizes.with_columns(keys).sort("_key")
     room, fits = n_rows, []
-    for size in order["size"]:
+    for size in order["size"].to_list():
         fits.append(size <= room)
         room -= size if fits[-1] else 0
     fitting = pl.Series(fits, dtype=pl.Boolean)

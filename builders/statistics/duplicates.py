@@ -22,6 +22,7 @@ from shiftbench.builders.folder.reader import REPEATED_TESTS
 from shiftbench.builders.folder.statistics import N_EXAMPLES, DuplicateCounts, Examples, Repeats, SplitRepeats
 from shiftbench.builders.statistics.near_pairs import near_pairs
 from shiftbench.builders.stored_rows import Rows, Sorter, compact, frame_bytes, slices_of
+from shiftbench.validation.progress import progress
 from shiftbench.validation.vocabulary import SPLITS, TOKENS
 
 _MATCHED_AT_ONCE = 1_000_000
@@ -206,11 +207,13 @@ def _distinct(texts: Iterable[pl.DataFrame], sorter: Sorter, numbers: NDArray[np
     for frame in texts:
         sorter.add(frame.select("text", row=pl.int_range(start, start + pl.len())))
         start += len(frame)
-    for part in sorter.frames():
-        number = part["text"].rle_id() + n_texts
-        numbers[part["row"].to_numpy()] = number.to_numpy()
-        n_texts = int(number[-1]) + 1
-        yield part["text"].unique(maintain_order=True)
+    with progress(total=len(numbers), desc="looking for duplicates", unit="row", leave=False) as bar:
+        for part in sorter.frames():
+            number = part["text"].rle_id() + n_texts
+            numbers[part["row"].to_numpy()] = number.to_numpy()
+            n_texts = int(number[-1]) + 1
+            yield part["text"].unique(maintain_order=True)
+            bar.update(len(part))
 
 
 def _matches(rows: pl.DataFrame, pairs: pl.DataFrame, *, exact: bool) -> pl.DataFrame:
