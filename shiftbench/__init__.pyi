@@ -9,7 +9,23 @@ from .notebook.api import (
     submit as submit,
     validate as validate,
 )
-from .notebook.results import ComparisonResult as ComparisonResult, ScoreResult as ScoreResult
+from .notebook.own import (
+    check as check,
+    forecast as forecast,
+    gate as gate,
+    label as label,
+    plan as plan,
+    predict as predict,
+)
+from .notebook.results import (
+    CheckResult as CheckResult,
+    ComparisonResult as ComparisonResult,
+    ForecastResult as ForecastResult,
+    GateResult as GateResult,
+    LabelResult as LabelResult,
+    PlanResult as PlanResult,
+    ScoreResult as ScoreResult,
+)
 from .scoring.scores.score import score_file as score_file
 from .validation.cards import Card as Card
 from .validation.notices import (

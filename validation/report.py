@@ -51,6 +51,10 @@ class InvalidInput(Exception):  # noqa: N818 - it names what was given, as users
         self.problems = [problems] if isinstance(problems, Problem) else list(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what a notebook shows (IPython's protocol): a line for each problem, and no traceback of ours."""
+        return [f"{type(self).__name__}: {problem}" for problem in self.problems]
+
 
 class UnknownChoice(InvalidInput):
     """A word that an option or argument does not take; commands end with exit code 2, as for all wrong usage."""

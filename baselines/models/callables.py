@@ -218,12 +218,17 @@ def load_callable(request: "LoadRequest") -> CallableModel:
     if not callable(target) or isinstance(target, type):
         found, cure = type(target).__name__, "name a function, or a method of an object, that takes a list of texts"
         raise InvalidInput(Problem("this cannot be called with texts", request.spec, found, cure))
+    return callable_of(target, request, _source_state(module_name))
+
+
+def callable_of(function: Callable[[list[Any]], Any], request: "LoadRequest", version: Any = None) -> CallableModel:
+    """Return a function that takes a list of inputs as a model; labels that it declares must be those of the task."""
     for name, label in request.label_map.items():
         if request.kind is TaskKind.CLASSIFICATION:
             match_labels([name], request.labels, place=request.spec, label_map={name: label})
     return CallableModel(
-        name=request.spec, inputs=request.inputs, part_rows=CALL_ROWS, function=target, kind=request.kind,
-        labels=request.labels, label_map=request.label_map, version=_source_state(module_name),
+        name=request.spec, inputs=request.inputs, part_rows=CALL_ROWS, function=function, kind=request.kind,
+        labels=request.labels, label_map=request.label_map, version=version,
     )  # fmt: skip
 
 

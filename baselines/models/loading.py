@@ -1,11 +1,11 @@
 """Which kind of model a ``spec`` names, and loading it."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from shiftbench.baselines.models.loaded import LoadedModel
 from shiftbench.baselines.models.settings import OPTION, LoadRequest, ModelSettings
@@ -14,6 +14,16 @@ from shiftbench.validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
     from shiftbench.baselines.prompting.task_prompt import TaskPrompt
+
+
+class Classifier(Protocol):
+    """A fitted classifier of scikit-learn's form: ``classes_`` and ``predict``, and ``predict_proba`` if it has it."""
+
+    classes_: Any
+
+    def predict(self, texts: Any) -> Any:
+        """Predict a label for each text."""
+
 
 PICKLES = (".pkl", ".pickle", ".joblib")
 _CALLABLE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
@@ -25,7 +35,7 @@ FORMS = (
 
 
 def load_model(
-    spec: str,
+    spec: "str | Path | Classifier | Callable[[list[Any]], Any]",
     *,
     kind: TaskKind,
     inputs: Sequence[str],
@@ -39,7 +49,8 @@ def load_model(
 
     Args:
         spec: a Hub id or folder (transformers: sequence classifier, tagger, extractive QA, encoder-decoder; a SetFit
-            folder), ``module:callable``, a ``.skops`` file, a pickle, or the URL of an OpenAI-compatible server.
+            folder), ``module:callable``, a ``.skops`` file, a pickle, or the URL of an OpenAI-compatible server; or the
+            model itself: a fitted classifier of scikit-learn's form, or a function that takes a list of inputs.
         kind: the task's kind.
         inputs: its input columns.
         labels: its labels or tags; none of other kinds.
@@ -51,13 +62,14 @@ def load_model(
     Raises: InvalidInput when there is no such model, it does something else than the task, its labels are others, or it
         does not read a setting.
     """
+    name = str(spec) if isinstance(spec, str | Path) else getattr(spec, "__name__", type(spec).__name__)
     request = LoadRequest(
-        spec, kind, tuple(inputs), tuple(labels), dict(label_map or {}), served_model, prompt,
+        name, kind, tuple(inputs), tuple(labels), dict(label_map or {}), served_model, prompt,
         settings or ModelSettings(),
     )  # fmt: skip
     _check_options(request)
-    with _name_model_in_problems(spec):
-        model = _load(request)
+    with _name_model_in_problems(name):
+        model = _load(request) if isinstance(spec, str | Path) else _wrap(spec, request)
     model.version = [model.version, served_model, dict(request.label_map), asdict(request.settings)]
     return model
 
@@ -91,6 +103,18 @@ def _load(request: LoadRequest) -> LoadedModel:
     from shiftbench.baselines.models.pretrained import load_pretrained
 
     return load_pretrained(request)
+
+
+def _wrap(model: Any, request: LoadRequest) -> LoadedModel:
+    """Return a model that is in memory already."""
+    from shiftbench.baselines.models.callables import callable_of
+    from shiftbench.baselines.models.classes import classes_of
+    from shiftbench.baselines.models.pipelines import pipeline_of
+
+    request.settings.refuse_unread(request.spec)
+    if classes_of(model) is not None or not callable(model):
+        return pipeline_of(model, request, request.spec)
+    return callable_of(model, request)
 
 
 def _load_folder(request: LoadRequest, folder: Path) -> LoadedModel:

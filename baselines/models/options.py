@@ -1,7 +1,7 @@
 """The options of commands that take any model. Light, so that ``--help`` is."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -58,7 +58,7 @@ class ModelOptions:
         self.labels = parse_label_map(self.label_map or ())
         self.settings = parse_model_args(self.model_arg or ())
 
-    def load(self, spec: str, task: "TaskInfo", prompt: "TaskPrompt | None" = None) -> "LoadedModel":
+    def load(self, spec: Any, task: "TaskInfo", prompt: "TaskPrompt | None" = None) -> "LoadedModel":
         """Load the model that a spec names for a task; see ``load_model``."""
         from shiftbench.baselines.models.loading import load_model
 

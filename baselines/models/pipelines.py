@@ -46,11 +46,16 @@ class Pipeline(LoadedModel):
 def load_pipeline_file(request: "LoadRequest", path: Path) -> Pipeline:
     """Load a pipeline from a skops file or a trusted pickle; see ``load_model``."""
     request.settings.refuse_unread(request.spec, PICKLES)
+    estimator = load_estimator(path, trust_pickle=request.settings.trust_pickle)
+    return pipeline_of(estimator, request, path.stem, file_state(path))
+
+
+def pipeline_of(estimator: Any, request: "LoadRequest", name: str, version: Any = None) -> Pipeline:
+    """Return a fitted classifier as a model; InvalidInput for what is none, or has other labels than the task."""
     if request.kind is not TaskKind.CLASSIFICATION:
-        cure = "give a 'module:callable' that calls it"
+        cure = "give a function that calls it; on the command line as 'module:callable'"
         found = f"a task of kind '{request.kind.value}'"
         raise InvalidInput(Problem("a pipeline predicts labels only", request.spec, found, cure))
-    estimator = load_estimator(path, trust_pickle=request.settings.trust_pickle)
     classes = classes_of(estimator)
     if classes is None:
         found = getattr(estimator, "type_name", type(estimator).__name__)
@@ -58,8 +63,8 @@ def load_pipeline_file(request: "LoadRequest", path: Path) -> Pipeline:
         raise InvalidInput(Problem("this is no fitted classifier", request.spec, found, cure))
     match = match_labels(class_names(classes), request.labels, place=request.spec, label_map=request.label_map)
     return Pipeline(
-        name=path.stem, inputs=request.inputs, notes=(*match.notes, *getattr(estimator, "notes", ())),
-        estimator=estimator, match=match, part_rows=8192, version=file_state(path), libraries=("scikit-learn",),
+        name=name, inputs=request.inputs, notes=(*match.notes, *getattr(estimator, "notes", ())),
+        estimator=estimator, match=match, part_rows=8192, version=version, libraries=("scikit-learn",),
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ Text files may be gzipped: ``books.csv.gz``.
 Values stay as written: ``1`` is ``1``, ``1.0`` is ``1.0``, true is ``true``, and ``NA`` is a text.
 """
 
+import ast
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -115,7 +116,36 @@ def _read_csv(path: Path) -> pl.DataFrame:
         if problems := repeated_columns(columns, str(path)):
             raise InvalidInput(problems)
 
-    return csv_text(path, check, nothing)
+    return pl.DataFrame([_with_lists(column, path) for column in csv_text(path, check, nothing)])
+
+
+def _with_lists(column: pl.Series, path: Path) -> pl.Series:
+    """Read a column whose cells are all lists of texts, as JSON or as Python writes them; any other is as it was."""
+    cells = column.str.strip_chars()
+    filled = cells.is_not_null() & (cells != "")
+    if not filled.any() or not (cells.str.starts_with("[") & cells.str.ends_with("]")).filter(filled).all():
+        return column
+    lists = [_list_of(cell) if cell else None for cell in cells]
+    odd = [row for row, (cell, found) in enumerate(zip(cells, lists, strict=True), 1) if cell and found is None]
+    if len(odd) == filled.sum():  # texts that begin and end with brackets
+        return column
+    if odd:
+        what = "this cell is no list, though others of the column are" + and_more(len(odd) - 1)
+        cure = """write lists as JSON, such as ["O", "B-PER"]"""
+        raise InvalidInput(Problem(what, str(path), repr(cells[odd[0] - 1])[:80], cure, column.name, odd[0]))
+    return pl.Series(column.name, lists, pl.List(pl.String))
+
+
+def _list_of(cell: str) -> list[str] | None:
+    """Parse a list of texts or numbers; None for anything else."""
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            found = parse(cell)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        if isinstance(found, list) and all(isinstance(item, str | int | float) for item in found):
+            return [item if isinstance(item, str) else str(item) for item in found]
+    return None
 
 
 def _read_parquet(path: Path) -> pl.DataFrame:

@@ -19,9 +19,11 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.statistics.duplicates import input_text
 from shiftbench.builders.statistics.near_pairs import find_leaks
 from shiftbench.checking.opened_data import OwnFile
-from shiftbench.checking.own_data import TASK, dataset_ids
+from shiftbench.checking.own_data import TASK, check_own_predictions, dataset_ids
 from shiftbench.checking.unlabelled_rows import UnlabelledRows, set_unlabelled_apart
 from shiftbench.scoring.scores.shape import Leaks
+from shiftbench.validation.prediction_files import PredictionInput
+from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import ELSEWHERE, GOLD, TaskKind
 
@@ -38,6 +40,7 @@ class CheckData:
         leaks: what was left out because the training texts hold it; None without training texts.
         notes: what is odd about the rows, a sentence each.
         unlabelled: rows of domains without labels, which are forecast; None where all have some.
+        own: the file that the rows are of; None of a dataset folder.
     """
 
     folder: DatasetFolder
@@ -47,11 +50,59 @@ class CheckData:
     leaks: Leaks | None = None
     notes: tuple[str, ...] = ()
     unlabelled: UnlabelledRows | None = None
+    own: "OwnIds | None" = None
 
     @property
     def info(self) -> TaskInfo:
         """Return the task's part of the manifest."""
         return self.folder.task(self.task)
+
+    def checked(self, predictions: pl.DataFrame, file: PredictionInput) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+        """Check one model's predictions, which are given.
+
+        Args:
+            predictions: as ``read_predictions`` returns them; their source is taken to be the home domain.
+            file: where they were read.
+        Returns: those on rows with labels, and those on rows without; None where there are none of the latter.
+        Raises: InvalidInput when they do not fit the rows.
+        """
+        frame = predictions.with_columns(source=pl.lit(self.home or ELSEWHERE))
+        if self.own is None:
+            facts = replace(self.folder.prediction_task(self.task), sources=tuple(self.info.domains))
+            return check_predictions(frame, [facts], file), None
+        if self.own.column is None:
+            cure = "name the column of ids (--columns id=NAME), and give these ids in the predictions"
+            raise InvalidInput(Problem("predictions are matched to rows by a column of ids", self.own.file, cure=cure))
+        frame = frame.filter(~pl.col("id").is_in(self.own.left_out.implode()))
+        away = None
+        if self.unlabelled is not None:
+            is_away = pl.col("id").is_in(self.unlabelled.frame["id"].implode())
+            facts = self.unlabelled.prediction_task(self.folder)
+            away = (
+                check_predictions(frame.filter(is_away), [facts], file) if frame.select(is_away.any()).item() else None
+            )
+            frame = frame.filter(~is_away)
+        known = (self.folder, self.own.ids, self.own_ids, self.own.names)
+        return check_own_predictions(frame, *known, file, self.own.file, self.own.column), away
+
+
+@dataclass(frozen=True)
+class OwnIds:
+    """The rows of a file of one's own by the ids that the file has.
+
+    Attributes:
+        file: the file.
+        column: its column of ids; None without one.
+        names: the dataset's names of domains, by those of the file.
+        ids: the dataset's id of every test row, as ``dataset_ids`` returns them; empty without a column of ids.
+        left_out: the file's ids of the rows that stand in the training texts.
+    """
+
+    file: str
+    column: str | None
+    names: Mapping[str, str]
+    ids: pl.DataFrame
+    left_out: pl.Series
 
 
 @contextmanager
@@ -143,9 +194,13 @@ def _open_file(
     build_rows(TASK, every, tables, out, min_texts=own.min_texts, encoder=depths, rows_only=True)
     folder = DatasetFolder.open(out)
     own_ids: Mapping[str, str] = {}
+    ids, left_out = pl.DataFrame(), pl.Series(dtype=pl.String)
     if "own_id" in every.frame.columns:
-        own_ids = dict(dataset_ids(every, names, folder).filter("first").select("id", "own_id").iter_rows())
-    return CheckData(folder, TASK, home, own_ids, leaks, tuple(notes), unlabelled)
+        ids = dataset_ids(every, names, folder)
+        own_ids = dict(ids.filter("first").select("id", "own_id").iter_rows())
+        left_out = rows.frame["own_id"].filter(~rows.frame["own_id"].is_in(every.frame["own_id"].implode()))
+    known = OwnIds(str(data), own.columns.id, names, ids, left_out)
+    return CheckData(folder, TASK, home, own_ids, leaks, tuple(notes), unlabelled, known)
 
 
 def _resolve_home(trained_on: str | None, names: Mapping[str, str]) -> str | None:

@@ -82,26 +82,38 @@ def _read_saved(place: Path, settings: str, model: LoadedModel) -> pl.DataFrame 
     return pl.read_parquet(place)
 
 
-def forecast_unlabelled(model: LoadedModel, rows: CheckData, predictions: pl.DataFrame, place: Path) -> Forecasts:
-    """Predict the rows without labels and forecast the model's accuracy on them.
+def predict_unlabelled(model: LoadedModel, rows: CheckData, place: Path) -> pl.DataFrame:
+    """Predict the rows without labels, of which there are some.
 
     Args:
         model: the model.
-        rows: what it is checked on; it has rows without labels, and a home domain.
-        predictions: its checked predictions on the rows with labels.
-        place: where the predictions on the others are kept.
-    Returns: forecasts of the domains without labels, by what the file calls them.
+        rows: what it is checked on.
+        place: where the predictions are kept.
+    Returns: checked predictions.
     """
     assert rows.unlabelled is not None
     texts = sha256(rows.unlabelled.frame.write_json().encode()).hexdigest()
     settings = _settings_key(model, rows, unlabelled=texts)
     facts = rows.unlabelled.prediction_task(rows.folder)
-    checked = _predict_or_reuse(model, settings, rows.unlabelled.frame, facts, rows, place)
+    return _predict_or_reuse(model, settings, rows.unlabelled.frame, facts, rows, place)
+
+
+def forecast_unlabelled(name: str, rows: CheckData, predictions: pl.DataFrame, away: pl.DataFrame) -> Forecasts:
+    """Forecast a model's accuracy on the rows without labels.
+
+    Args:
+        name: what the model is called.
+        rows: what it is checked on; it has rows without labels, and a home domain.
+        predictions: its checked predictions on the rows with labels.
+        away: those on the others.
+    Returns: forecasts of the domains without labels, by what the file calls them.
+    """
+    assert rows.unlabelled is not None
     forecasts = forecast_predictions(
-        model.name,
+        name,
         predictions,
         rows.folder,
-        unlabelled=rows.unlabelled.samples(checked, facts.labels),
+        unlabelled=rows.unlabelled.samples(away, rows.unlabelled.prediction_task(rows.folder).labels),
         targets=list(rows.unlabelled.titles),
     )
     return with_forecast_titles(forecasts, {**domain_titles(rows.folder), **rows.unlabelled.titles})

@@ -1,7 +1,7 @@
 """What ``shiftbench forecast`` reads: predictions on a dataset folder, or on a file of one's own."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,11 +11,14 @@ import polars as pl
 
 from shiftbench.builders.building.own_tables import read_tables
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.checking.inputs import renamed_problems
-from shiftbench.checking.opened_data import OwnFile, is_own_file, opened_data
+from shiftbench.checking.encoders import text_encoder
+from shiftbench.checking.inputs import is_own, read_own_predictions, renamed_problems
+from shiftbench.checking.opened_data import OwnFile, opened_data
 from shiftbench.checking.unlabelled_rows import set_unlabelled_apart
-from shiftbench.scoring.forecasting.files import Unlabelled, read_validation_beside
-from shiftbench.validation.prediction_files import read_predictions
+from shiftbench.scoring.forecasting.files import Unlabelled, forecast_predictions, read_validation_beside
+from shiftbench.scoring.forecasting.run import chosen_methods
+from shiftbench.scoring.forecasting.shape import Forecasts
+from shiftbench.scoring.reports.titles import with_forecast_titles
 from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import SOURCE_JOINER
@@ -74,7 +77,7 @@ def forecast_data(predictions: Path, data: Path, own: OwnFile, subset: str | Non
         subset: the subset of a folder that predictions cover; None finds it from their ids.
     Raises: InvalidInput with everything that is wrong with the rows or the predictions.
     """
-    if not is_own_file(data):
+    if not is_own(data):
         with opened_data(data, own, predictions, subset) as opened:
             frame = opened.checked(predictions)
             validation = read_validation_beside(predictions, opened.folder)
@@ -89,7 +92,7 @@ def forecast_data(predictions: Path, data: Path, own: OwnFile, subset: str | Non
     if own.columns.id is None:
         cure = "name the column of ids with --columns id=NAME, and give these ids in the prediction file"
         raise InvalidInput(Problem("rows without labels need a column of ids", str(data), cure=cure))
-    frame = read_predictions(predictions)
+    frame = read_own_predictions(predictions)
     is_unlabelled = frame["id"].is_in(unlabelled.frame["id"].implode())
     if not is_unlabelled.any():
         what, cure = "no row without a label has a prediction", "predict the texts of these domains, too"
@@ -113,3 +116,43 @@ def forecast_data(predictions: Path, data: Path, own: OwnFile, subset: str | Non
             facts = unlabelled.prediction_task(opened.folder)
             more = unlabelled.samples(check_predictions(away, [facts], str(predictions)), facts.labels)
             yield ForecastData(opened.folder, checked, None, more, {**opened.titles, **unlabelled.titles})
+
+
+def run_forecast(
+    predictions: Path,
+    data: Path,
+    own: OwnFile,
+    *,
+    methods: Sequence[str] | None = None,
+    targets: Sequence[str] = (),
+    encoder: str | None = None,
+    subset: str | None = None,
+) -> Forecasts:
+    """Forecast a model's accuracy on domains without labels.
+
+    Args:
+        predictions: the prediction file.
+        data: a dataset folder, or a file of one's own.
+        own: how the file is read; refused for a folder.
+        methods: names; None for all that need no encoder, and with one those that do.
+        targets: domains to forecast, as the file writes them; empty for all.
+        encoder: embeds texts for the methods that need it, Hub id or path; by default the machine's, where one is set
+            or a method needs it.
+        subset: the subset of a folder that predictions cover; None finds it from their ids.
+    Returns: forecasts; domains are called as the file does.
+    Raises: InvalidInput with everything that is wrong with the rows, the predictions or the names.
+    """
+    chosen_methods(methods)  # before any work
+    vectors = text_encoder(encoder, methods)
+    with forecast_data(predictions, data, own, subset) as given, titled_problems(given.titles):
+        found = forecast_predictions(
+            predictions.name,
+            given.predictions,
+            given.folder,
+            validation=given.validation,
+            methods=methods,
+            encoder=vectors,
+            unlabelled=given.unlabelled,
+            targets=[given.domain(name) for name in targets],
+        )
+        return with_forecast_titles(found, given.titles)

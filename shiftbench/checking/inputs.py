@@ -1,7 +1,10 @@
 """Inputs of the front door: paths or tables, folders or their names, cards or their files."""
 
+import csv
 import json
+import re
 import sys
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,8 +18,13 @@ from shiftbench.builders.building.own_tables import OwnTable, read_tables, table
 from shiftbench.builders.folder.hub_folder import download_folder, names_repository
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.cards import Card, parse_card, read_card
-from shiftbench.validation.prediction_files import PredictionFile, PredictionInput
-from shiftbench.validation.report import InvalidInput, Problem, first_line
+from shiftbench.validation.csv_text import csv_text
+from shiftbench.validation.notices import DataWarning
+from shiftbench.validation.parquet_file import MAGIC
+from shiftbench.validation.prediction_files import PredictionFile, PredictionInput, read_predictions
+from shiftbench.validation.prediction_values import OPTIONAL, REQUIRED
+from shiftbench.validation.probabilities import PROBABILITIES
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean, first_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +32,8 @@ if TYPE_CHECKING:
 
     Table: TypeAlias = pl.DataFrame | pd.DataFrame | pa.Table | Mapping[str, Sequence[Any]]
 
+PREDICTION_SUFFIXES = (".parquet", ".csv", ".jsonl")
+"""Endings of a file that is taken for predictions where a model may stand."""
 _TABLES = "a polars or pandas DataFrame, a pyarrow Table, or a dict of columns"
 
 
@@ -119,6 +129,73 @@ def find_subset(predictions: Path | PredictionInput, folder: DatasetFolder) -> s
     return "all"
 
 
+def given_predictions(model: str | Path) -> PredictionInput | None:
+    """Return the prediction file that is given in place of a model; None for what names a model."""
+    path = Path(model)
+    return PredictionInput(path) if path.suffix.lower() in PREDICTION_SUFFIXES and path.is_file() else None
+
+
+_CHANCE = re.compile(r"prob(?:ability|abilities|s)?[_ ](?P<label>.+)", flags=re.IGNORECASE)
+"""A column of one label's probability, such as ``probability_positive``."""
+
+
+def read_own_predictions(file: Path | PredictionInput) -> pl.DataFrame:
+    """Read predictions on rows of one's own, whose file may have more columns than predictions need.
+
+    ``probability_<label>`` columns become ``probabilities``, in the order of the labels' names, which is that of the
+    rows' labels. Other columns are named once and left alone, unless they look like a slip of the pen.
+
+    Args:
+        file: as ``read_predictions`` takes it.
+    Returns: as ``read_predictions`` returns it.
+    Raises: InvalidInput with every problem of its columns and values.
+    """
+    path = PredictionInput.of(file).path
+    known = REQUIRED + OPTIONAL
+    extra = [name for name in _column_names(path) if name not in known]
+    chances = {match["label"]: name for name in extra if (match := _CHANCE.fullmatch(name))}
+    others = [name for name in extra if name not in chances.values()]
+    if not extra or any(not name or did_you_mean(name, known).endswith("?") for name in others):
+        return read_predictions(file)
+    if others:
+        text = f"{path}: columns that are no part of predictions are not read: {', '.join(others)}"
+        warnings.warn(text, DataWarning, stacklevel=3)
+    frame = _read_all(path)
+    if chances and PROBABILITIES not in frame.columns:
+        numbers = [pl.col(chances[label]).cast(pl.Float64, strict=False) for label in sorted(chances)]
+        frame = frame.with_columns(pl.concat_list(numbers).alias(PROBABILITIES))
+    with TemporaryDirectory(prefix="shiftbench-") as place:
+        kept = Path(place) / path.name
+        frame.select(name for name in known if name in frame.columns).write_parquet(kept)
+        with renamed_problems({str(kept): str(path)}):
+            return read_predictions(PredictionInput(kept, PredictionInput.of(file).labels_by_index))
+
+
+def _read_all(path: Path) -> pl.DataFrame:
+    if _is_parquet(path):
+        return pl.read_parquet(path)
+    if path.suffix.lower() == ".jsonl":
+        return pl.read_ndjson(path)
+    return csv_text(path, lambda _: None, Problem("the file holds no predictions", str(path)))
+
+
+def _is_parquet(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return stream.read(len(MAGIC)) == MAGIC
+
+
+def _column_names(path: Path) -> list[str]:
+    """Return the names of a prediction file's columns; none of what cannot be read, which its reader will refuse."""
+    try:
+        if _is_parquet(path):
+            return list(pl.read_parquet_schema(path))
+        with path.open(encoding="utf-8-sig") as stream:
+            first = stream.readline(1_000_000)
+        return list(json.loads(first)) if path.suffix.lower() == ".jsonl" else next(csv.reader([first]), [])
+    except (OSError, ValueError, TypeError, csv.Error, pl.exceptions.PolarsError):
+        return []
+
+
 @contextmanager
 def prediction_file(predictions: Any, argument: str = "predictions") -> Iterator[Path]:
     """Return predictions as a file: the given one, or one written from a table, which is removed with the context.
@@ -130,10 +207,37 @@ def prediction_file(predictions: Any, argument: str = "predictions") -> Iterator
         return
     frame = as_frame(predictions, argument, f"a path as str or Path, {_TABLES}")
     with TemporaryDirectory(prefix="shiftbench-") as place:
-        path = Path(place) / "predictions.parquet"
+        path = Path(place) / (argument if argument.isidentifier() else "predictions")  # results call it so
         frame.write_parquet(path)
         with renamed_problems({str(path): argument}):
             yield path
+
+
+def is_own(data: Any) -> bool:
+    """Check whether data is rows of one's own, as a table or a file, and not a dataset folder or its name."""
+    if isinstance(data, str | Path):
+        return Path(data).is_file() or Path(data).suffix.lower() == ".csv"
+    return not isinstance(data, DatasetFolder)
+
+
+@contextmanager
+def data_place(data: Any, argument: str = "data") -> Iterator[Path]:
+    """Return where data lies: a dataset folder's path, a file's, or that of a file written from a table.
+
+    Problems that are found in the table's file name the argument, not the file.
+    """
+    if not is_own(data):
+        yield as_folder(data, argument).path
+    elif isinstance(data, str | Path):
+        yield Path(data)
+    else:
+        wanted = f"a dataset folder, a file, or {_TABLES}"
+        frame = table_of(as_frame(data, argument, wanted), argument).frame
+        with TemporaryDirectory(prefix="shiftbench-") as place:
+            path = Path(place) / f"{argument}.parquet"
+            frame.write_parquet(path)
+            with renamed_problems({str(path): argument}):
+                yield path
 
 
 @contextmanager

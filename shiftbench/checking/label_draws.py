@@ -1,6 +1,6 @@
 """Texts drawn for labelling: the file that people fill in, and beside it what was drawn and how likely that was."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from shiftbench.builders.building.own_tables import read_tables
-from shiftbench.checking.label_rows import LabelRows
+from shiftbench.checking.label_rows import LabelRows, join_predictions, read_rows
+from shiftbench.checking.opened_data import OwnFile
 from shiftbench.metrics.label_sampling import (
+    ENOUGH,
     UNIFORM_SHARE,
     confidence_correlation,
     draw_groups,
@@ -121,10 +123,78 @@ def draw_file(labelled: Path) -> Path:
     return labelled.with_name(f"{labelled.stem}.draw.json")
 
 
+def draw_unlabelled(
+    predictions: Path, data: Path, own: OwnFile, budget: int, domains: Sequence[str] = (), seed: int = 0
+) -> tuple[Draw, LabelRows]:
+    """Draw from the rows of a file that have no label.
+
+    Args:
+        predictions: of one model, with confidences.
+        data: the file.
+        own: how it is read.
+        budget: texts to label, in all.
+        domains: those to draw from; empty for all, evenly.
+        seed: of the draw.
+    Returns: what was drawn, and the rows.
+    Raises: InvalidInput when every row has a label, the budget does not fit, or predictions do not fit the rows.
+    """
+    (table,) = read_tables([data])
+    rows = read_rows(table, own.columns, own.kind)
+    frame = _select_unlabelled(join_predictions(rows, predictions), domains, data)
+    n_domains = frame["domain"].n_unique()
+    if not n_domains <= budget <= len(frame):
+        what = "the budget does not fit the texts"
+        cure = f"give {n_domains:,} (one a domain) to {len(frame):,} (all texts without a label)"
+        raise InvalidInput(Problem(what, "--budget", f"{budget:,}", cure))
+    return draw_texts(frame, budget, seed, own.columns.group), rows
+
+
+def _select_unlabelled(frame: pl.DataFrame, domains: Sequence[str], data: Path) -> pl.DataFrame:
+    """Return the rows without a label, of some domains or of all; InvalidInput where there are none."""
+    frame = frame.filter(pl.col("label").is_null())
+    if frame.is_empty():
+        cure = "give the file whose rows to be labelled have an empty label"
+        raise InvalidInput(Problem("every row has a label", str(data), cure=cure))
+    here = frame["domain"].unique(maintain_order=True).to_list()
+    for name in domains:
+        if name not in here:
+            what = "no domain of this name has texts without a label"
+            raise InvalidInput(Problem(what, "--domain", repr(name), did_you_mean(name, here)))
+    return frame.filter(pl.col("domain").is_in(list(domains))) if domains else frame
+
+
+def draw_lines(draw: Draw) -> Iterator[str]:
+    """List how each domain's texts are drawn, and how narrow an interval to expect."""
+    for each in draw.domains:
+        start = f"{each.domain}: {each.budget:,} of {each.n_texts:,} texts"
+        if each.method == "wilson":
+            yield f"{start}, at random (Wilson's interval): fewer than {ENOUGH} errors or hits are to be expected"
+            continue
+        by_confidence = 100 * (1 - (1 - each.rho**2) ** 0.5)
+        yield (
+            f"{start}, by confidence (PPI++): expect an interval {100 * (1 - each.expected_width):.0f}% narrower than "
+            f"from as many at random, if confidences are calibrated ({by_confidence:.0f}% from the correlation alone, "
+            f"sqrt(1 - rho^2) with rho {each.rho:.2f})"
+        )
+
+
 def write_draw(draw: Draw, rows: LabelRows, out: Path) -> None:
     """Write the texts to be labelled, in the order of the data, and the record of the draw.
 
     What the model predicts is not in the file: whoever sees it labels more like it.
+
+    Raises: InvalidInput when a column of the data has the name that the probabilities have.
+    """
+    table = drawn_table(draw, rows)
+    with replace_file(draw_file(out)) as new:
+        new.write_text(draw.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    with replace_file(out) as new:
+        text = guarded_csv(table.columns, table.rows())
+        new.write_text(text, encoding="utf-8", newline="")
+
+
+def drawn_table(draw: Draw, rows: LabelRows) -> pl.DataFrame:
+    """Build the table of the texts to be labelled, under the data's own names of columns, in the order of the data.
 
     Raises: InvalidInput when a column of the data has the name that the probabilities have.
     """
@@ -136,14 +206,9 @@ def write_draw(draw: Draw, rows: LabelRows, out: Path) -> None:
         )
         raise InvalidInput(Problem(what, rows.file, cure=cure, column=PROBABILITY))
     drawn = rows.frame.filter(pl.col("id").is_in(list(draw.probabilities)))
-    columns = ("id", "domain", *rows.inputs, "label")
     chance = drawn["id"].replace_strict(draw.probabilities, return_dtype=pl.Float64).round(6)
-    header = [*(names[name] for name in columns), PROBABILITY]
-    with replace_file(draw_file(out)) as new:
-        new.write_text(draw.model_dump_json(indent=1) + "\n", encoding="utf-8")
-    with replace_file(out) as new:
-        text = guarded_csv(header, drawn.select(columns).with_columns(chance.alias(PROBABILITY)).rows())
-        new.write_text(text, encoding="utf-8", newline="")
+    columns = [pl.col(name).alias(names[name]) for name in ("id", "domain", *rows.inputs, "label")]
+    return drawn.select(*columns, chance.alias(PROBABILITY))
 
 
 def read_draw(labelled: Path) -> Draw:

@@ -11,9 +11,9 @@ from shiftbench.builders.building.own_columns import Columns, FoundColumns, infe
 from shiftbench.builders.building.own_dates import group_dates
 from shiftbench.builders.building.own_tables import OwnTable
 from shiftbench.builders.specs.transforms import as_texts
+from shiftbench.checking.inputs import read_own_predictions
 from shiftbench.checking.unlabelled_rows import is_blank
 from shiftbench.metrics.priors import adjust_to_prior, fit_temperature
-from shiftbench.validation.prediction_files import read_predictions
 from shiftbench.validation.prediction_task import PredictionTask
 from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import InvalidInput, Problem, and_more
@@ -131,7 +131,7 @@ def join_predictions(rows: LabelRows, path: Path) -> pl.DataFrame:
     Raises: InvalidInput when predictions do not fit the rows, there are several sources or seeds, or a confidence is
         missing.
     """
-    frame = read_predictions(path)
+    frame = read_own_predictions(path)
     unknown = ~frame["id"].is_in(rows.frame["id"].implode())
     if unknown.any():
         row = int(unknown.arg_true()[0])

@@ -5,22 +5,50 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypedDict
 
 import polars as pl
 
 from shiftbench.builders.building.own import MIN_TEXTS
-from shiftbench.builders.building.own_columns import Columns, parse_columns
+from shiftbench.builders.building.own_columns import SPANS, Columns, find_kind, parse_columns
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.checking.inputs import find_subset
+from shiftbench.checking.inputs import find_subset, is_own
 from shiftbench.checking.own_data import OwnData, open_own_data
 from shiftbench.scoring.reports.titles import domain_titles, untitled
 from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.validation.prediction_files import PredictionInput
-from shiftbench.validation.report import Problem, UnknownChoice
+from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 from shiftbench.validation.vocabulary import TaskKind
 
 log = logging.getLogger(__name__)
+
+
+class OwnColumns(TypedDict, total=False):
+    """How a table of one's own is read, as arguments of the notebook's functions; those of a dataset folder take none.
+
+    Attributes:
+        domain: the column of domains; by default ``domain``.
+        label: the column that is to be predicted; by default ``label``, ``tags``, ``answers`` or ``target_text``.
+        text: the column of texts, or the two of premises and hypotheses, or of contexts and questions; by default those
+            of the usual names.
+        id: the column of ids, which predictions name.
+        split: the column of train, validation and test; without it all rows are test rows.
+        group: the column of what makes rows belong together, such as a document; by default ``group``, or equal texts.
+        by: ``month``, ``quarter`` or ``year``, where ``domain`` is a column of dates.
+        kind: ``labels``, ``tags``, ``answers`` or ``texts``; by default from the columns.
+        min_texts: test texts below which a domain is left out of means; 30.
+    """
+
+    domain: str
+    label: str
+    text: str | Sequence[str]
+    id: str
+    split: str
+    group: str
+    by: str
+    kind: str
+    min_texts: int
 
 
 @dataclass(frozen=True)
@@ -45,17 +73,35 @@ class OwnFile:
         """
         return cls(*parse_columns(columns or ()), min_texts=MIN_TEXTS if min_texts is None else min_texts)
 
+    @classmethod
+    def of_names(
+        cls,
+        *,
+        domain: str | None = None,
+        label: str | None = None,
+        text: str | Sequence[str] | None = None,
+        id: str | None = None,
+        split: str | None = None,
+        group: str | None = None,
+        by: str | None = None,
+        kind: str | None = None,
+        min_texts: int = MIN_TEXTS,
+    ) -> "OwnFile":
+        """Return what the arguments of a function of the notebook say (``OwnColumns``).
+
+        Raises: InvalidInput for an unknown kind or span of time.
+        """
+        if by is not None and by not in SPANS:
+            raise InvalidInput(Problem("dates are not grouped by this", "by", repr(by), did_you_mean(by, SPANS)))
+        texts = () if text is None else (text,) if isinstance(text, str) else tuple(text)
+        return cls(Columns(domain, label, texts, id, split, group, by), find_kind(kind), min_texts)
+
     def with_defaults(self, other: "OwnFile") -> "OwnFile":
         """Return how the file is read where ``other`` says what this one leaves open."""
         columns = {name: value or getattr(other.columns, name) for name, value in vars(self.columns).items()}
         if self.columns.domain:
             columns["domain_by"] = self.columns.domain_by
         return replace(self, columns=Columns(**columns), kind=self.kind or other.kind)
-
-
-def is_own_file(data: Path) -> bool:
-    """Check whether ``--data`` names a file of one's own."""
-    return data.is_file() or data.suffix.lower() == ".csv"
 
 
 def refuse_own(own: OwnFile) -> None:
@@ -117,7 +163,7 @@ def opened_data(
         min_domains: fewest domains of a file.
     Raises: InvalidInput when it cannot be read; UnknownChoice for what does not fit.
     """
-    if not is_own_file(data):
+    if not is_own(data):
         refuse_own(own)
         folder = DatasetFolder.open(data)
         yield OpenedData(folder, subset or find_subset(predictions, folder), domain_titles(folder))

@@ -22,12 +22,13 @@ from shiftbench.builders.building.own_tables import read_tables
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.specs.transforms import as_texts
+from shiftbench.checking.inputs import read_own_predictions
 from shiftbench.scoring.reports.report_page import report_html
 from shiftbench.scoring.scores.score import score_predictions
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card
 from shiftbench.validation.notices import DataWarning
-from shiftbench.validation.prediction_files import PredictionInput, read_predictions
+from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import InvalidInput, Problem, and_more
 from shiftbench.validation.vocabulary import GOLD, OUTSIDE_SOURCES, SOURCE_JOINER, TaskKind, is_name
@@ -65,11 +66,11 @@ class OwnData:
         Returns: rows with the dataset's ids, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
         Raises: InvalidInput when predictions do not fit the rows.
         """
-        frame = read_predictions(predictions)
+        frame = read_own_predictions(predictions)
         _check_ids(frame, predictions, self.columns)
         where = (PredictionInput.of(predictions), str(self.csv), self.columns.id)
         known = (self.folder, self.ids, self.own_ids, self.names)
-        return _check_own_predictions(frame, *known, *where)
+        return check_own_predictions(frame, *known, *where)
 
     def domain(self, name: str) -> str:
         """Return the dataset's name of a domain, or of several joined ones, that is written as in the file."""
@@ -116,7 +117,7 @@ def open_own_data(
     rows = own_rows(tables, columns, kind, min_domains)
     if columns.id is not None and "split" not in rows.frame.columns:
         rows = replace(rows, frame=rows.frame.with_columns(split=pl.lit("test")))
-    frame = read_predictions(predictions)
+    frame = read_own_predictions(predictions)
     _check_ids(frame, predictions, columns)
     names, _ = name_domains(rows.frame["domain"], str(csv))
     with TemporaryDirectory(prefix="shiftbench-own-") as place:
@@ -229,7 +230,7 @@ def dataset_ids(rows: OwnRows, names: Mapping[str, str], folder: DatasetFolder) 
     return joined.select("id", "own_id", first=pl.col("id").is_first_distinct())
 
 
-def _check_own_predictions(
+def check_own_predictions(
     frame: pl.DataFrame,
     folder: DatasetFolder,
     ids: pl.DataFrame,
@@ -239,7 +240,19 @@ def _check_own_predictions(
     csv: str,
     id_column: str | None,
 ) -> pl.DataFrame:
-    """Check predictions as those of any dataset, in the CSV's own words."""
+    """Check predictions as those of any dataset, in the file's own words.
+
+    Args:
+        frame: as ``read_predictions`` returns it; sources and ids are those of the file.
+        folder: the dataset that the file became.
+        ids: the dataset's id of every test row, as ``dataset_ids`` returns them.
+        own_ids: the file's ids by the dataset's.
+        names: the dataset's names of domains, by those of the file.
+        file: the prediction file.
+        csv: the file with the rows.
+        id_column: its column of ids; None where ids are those of a build.
+    Returns: rows with the dataset's ids, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
+    """
     task = next(name for name in folder.manifest.tasks)
     facts = folder.prediction_task(task)
     if not facts.sources or id_column:  # rows that are all test rows do not say what models were trained on

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.validation.command_line import OUTPUT, TableFormat, require
+from shiftbench.validation.command_line import OUTPUT, TableFormat
 from shiftbench.validation.report import InvalidInput, Problem, counted
 
 if TYPE_CHECKING:
-    from shiftbench.builders.encoder import Encoder
     from shiftbench.checking.opened_data import OwnFile
 
 FAILED = 3
@@ -149,23 +148,3 @@ def own_file(columns: Sequence[str] | None, min_texts: int | None) -> "OwnFile":
     from shiftbench.checking.opened_data import OwnFile
 
     return OwnFile.of(columns, min_texts)
-
-
-def load_encoder(name: str | None = None) -> "Encoder":
-    """Load a sentence encoder, the machine's without a name; its model is loaded when it is first used.
-
-    Raises: InvalidInput when the extra 'encoder' is not installed, or the weights cannot be read or fetched.
-    """
-    from shiftbench.builders.encoder import Encoder
-
-    require("sentence_transformers", "encoder")
-    return Encoder(name)
-
-
-def text_encoder(name: str | None, methods: list[str] | None) -> "Encoder | None":
-    """Load what embeds texts, where an encoder was named or set, or a method that needs it was; None otherwise."""
-    from shiftbench.builders.encoder import machine_encoder
-    from shiftbench.scoring.forecasting.methods import OF_TEXTS
-
-    is_wanted = name or (machine_encoder() if methods is None else set(OF_TEXTS) & set(methods))
-    return load_encoder(name) if is_wanted else None

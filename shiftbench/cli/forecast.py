@@ -10,7 +10,6 @@ from shiftbench.cli.data_options import (
     FormerSubsetOption,
     MethodOption,
     own_file,
-    text_encoder,
 )
 from shiftbench.validation.command_line import (
     ColumnsOption,
@@ -51,29 +50,15 @@ def forecast(
 
     Predictions on validation rows of the source (NAME.validation.parquet, train --validation) are read beside the file.
     """
-    from shiftbench.checking.forecast_data import forecast_data, titled_problems
-    from shiftbench.scoring.forecasting.files import forecast_predictions
-    from shiftbench.scoring.forecasting.run import chosen_methods
+    from shiftbench.checking.forecast_data import run_forecast
     from shiftbench.scoring.reports.forecast_words import forecast_html, forecast_lines
-    from shiftbench.scoring.reports.titles import with_forecast_titles
 
-    chosen_methods(method)  # before any work
-    vectors = text_encoder(encoder, method)
-    own = own_file(columns, min_texts)
-    with forecast_data(predictions, data, own, subset) as given, titled_problems(given.titles):
-        found = forecast_predictions(
-            predictions.name,
-            given.predictions,
-            given.folder,
-            validation=given.validation,
-            methods=method,
-            encoder=vectors,
-            unlabelled=given.unlabelled,
-            targets=[given.domain(name) for name in target or ()],
-        )
-        shown = with_forecast_titles(found, given.titles)
+    found = run_forecast(
+        predictions, data, own_file(columns, min_texts), methods=method, targets=target or (),
+        encoder=encoder, subset=subset,
+    )  # fmt: skip
     main = method[0] if method else None
     if json_ != "-":
-        show(forecast_lines(shown, main))
-    write_report(report, lambda: forecast_html(shown, data.name, main))
-    write_json(shown.model_dump(mode="json"), json_)
+        show(forecast_lines(found, main))
+    write_report(report, lambda: forecast_html(found, data.name, main))
+    write_json(found.model_dump(mode="json"), json_)

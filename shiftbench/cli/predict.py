@@ -3,20 +3,15 @@
 import logging
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from shiftbench.baselines.models.options import ModelArgument, ModelOptions
 from shiftbench.validation.command_line import DataOption, PredictionOut, SubsetOption, with_options
 from shiftbench.validation.notices import ModelWarning
-from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, counted, did_you_mean
+from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE, SPLITS, TaskKind
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from shiftbench.builders.folder.reader import DatasetFolder
 
 log = logging.getLogger(__name__)
 
@@ -75,73 +70,36 @@ def predict(
 
     Example: shiftbench predict ./my-model --data build/dr --task nli --source fiction --out preds.parquet
     """
-    import polars as pl
-
-    from shiftbench.baselines.models import list_doubts, predict_in_parts
+    from shiftbench.baselines.models import list_doubts
     from shiftbench.baselines.program import check_out_path, make_card, open_work_folder, write_outputs
     from shiftbench.baselines.prompting.task_prompt import TaskPrompt
-    from shiftbench.baselines.runs import choose_sources
     from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.checking.predicted import RowsToPredict
 
     check_out_path(out)
     folder = DatasetFolder.open(data)
-    task = task or _only_task(folder)
-    info = folder.task(task)
-    source = source if source in (NO_SOURCE, ELSEWHERE) else choose_sources(folder, task, [source])[0]
-    rows = _rows_to_predict(folder, task, split, subset, target)
-    prompt = TaskPrompt.of(folder, task, None, options.settings.instruction)
+    chosen = RowsToPredict.of(folder, task, source, split, subset, target)
+    rows, info = chosen.rows, chosen.info
+    prompt = TaskPrompt.of(folder, chosen.task, None, options.settings.instruction)
     loaded = options.load(model, info, prompt)
     _warn(loaded.notes)
     work = open_work_folder(
-        out, "predict", folder, loaded.libraries, rows=[task, split, subset, target], model=[model, loaded.version]
-    )
+        out, "predict", folder, loaded.libraries, rows=[chosen.task, split, subset, target],
+        model=[model, loaded.version],
+    )  # fmt: skip
     resumed = f"; continuing from the work saved in {work.path}" if work.path.is_dir() else ""
-    log.info("predicting %s of task '%s' with %s%s", counted(len(rows), "row"), task, loaded.name, resumed)
-    predictions = predict_in_parts(loaded, rows, info.inputs, work=work)
+    log.info("predicting %s of task '%s' with %s%s", counted(len(rows), "row"), chosen.task, loaded.name, resumed)
+    predictions = chosen.predict(loaded, seed, work)
     gold = rows["label"] if info.kind is TaskKind.CLASSIFICATION else None
     _warn(list_doubts(loaded, gold, predictions["prediction"], info.labels))
     facts: dict[str, Any] = {"paradigm": "other", **loaded.facts}
     card = make_card(folder, libraries=loaded.libraries, name=name or loaded.name, subset=subset, **facts)
     if not probabilities:
         predictions = predictions.drop("probabilities", strict=False)
-    run = pl.lit(source).alias("source"), rows["id"], "prediction", pl.lit(seed, pl.Int64).alias("seed")
-    write_outputs(predictions.select(*run, pl.exclude("prediction")), card, out)
+    write_outputs(predictions, card, out)
     work.clear()
 
 
 def _warn(doubts: Sequence[str]) -> None:
     for doubt in doubts:
         warnings.warn(doubt, ModelWarning, stacklevel=3)
-
-
-def _only_task(folder: "DatasetFolder") -> str:
-    names = list(folder.manifest.tasks)
-    if len(names) > 1:
-        what, cure = "the folder has several tasks", f"choose one with --task: {', '.join(names)}"
-        raise InvalidInput(Problem(what, str(folder.path), cure=cure))
-    return names[0]
-
-
-def _rows_to_predict(
-    folder: "DatasetFolder", task: str, split: str, subset: str, targets: list[str] | None
-) -> "pl.DataFrame":
-    """Read the rows to predict."""
-    import polars as pl
-
-    if split not in SPLITS:
-        raise UnknownChoice(Problem("there is no such split", "--split", f"'{split}'", did_you_mean(split, SPLITS)))
-    if split != "test" and subset != "all":
-        what, cure = "subsets have test rows only", "leave --subset out, or give --split test"
-        raise InvalidInput(Problem(what, "--subset", f"'{subset}'", cure))
-    there = [domain for domain, facts in folder.task(task).domains.items() if split in facts.splits]
-    if unknown := [target for target in targets or () if target not in there]:
-        what = f"no domain of this name has {split} rows"
-        raise InvalidInput(
-            Problem(what, "--target", f"'{name}'", did_you_mean(name, there) if there else "") for name in unknown
-        )
-    chosen = targets or there
-    if not chosen:
-        raise InvalidInput(Problem(f"no domain of task '{task}' has {split} rows", str(folder.path)))
-    if split != "test":
-        return pl.concat([folder.split(task, domain, split) for domain in chosen])
-    return folder.test(task, subset).filter(pl.col("domain").is_in(chosen))

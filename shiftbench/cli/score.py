@@ -12,7 +12,6 @@ from shiftbench.cli.data_options import (
     FormerEncoderOption,
     FormerSubsetOption,
     NamesOption,
-    load_encoder,
     own_file,
     parse_names,
 )
@@ -115,17 +114,18 @@ def score(
     With --sampled: accuracy by domain from the few texts that were labelled, beside what a random sample of the same
     size would give.
     """
-    from shiftbench.checking.opened_data import is_own_file, refuse_own
+    from shiftbench.checking.inputs import is_own
+    from shiftbench.checking.opened_data import refuse_own
     from shiftbench.scoring.reports.terminal import score_lines
     from shiftbench.scoring.reports.titles import with_titles
 
-    own, is_own, is_table = own_file(columns, min_texts), is_own_file(data), format_ is not TableFormat.TABLE
+    own, of_file, is_table = own_file(columns, min_texts), is_own(data), format_ is not TableFormat.TABLE
     is_table = is_table or len(predictions) > 1 or names is not None
     given = {
         "--subset": subset not in (None, "all"), "--reference": reference, "--encoder": encoder, "--depth": depth,
         "--sampled": sampled, "--margin": margin is not None, "--labels-by-index": labels_by_index, "--report": report,
         "--min-texts": min_texts is not None,
-        _TABLE: is_table, _FOLDER: not is_own, _FILE: is_own,
+        _TABLE: is_table, _FOLDER: not of_file, _FILE: of_file,
     }  # fmt: skip
     for what, others in _EXCLUDED.items():
         for other in others:
@@ -133,7 +133,7 @@ def score(
                 raise typer.BadParameter(f"{other} does not go with {what}")
     if labels is not None and sampled is None:
         raise typer.BadParameter("--labels needs --sampled")
-    if not is_own:
+    if not of_file:
         refuse_own(own)
     if sampled is not None:
         _score_sampled(predictions[0], data, own, sampled, labels, json_)
@@ -145,7 +145,9 @@ def score(
     if is_table:
         _score_several(files, parse_names(names, predictions), data, own, subset, share, format_, json_)
         return
-    if is_own:
+    if of_file:
+        from shiftbench.checking.encoders import load_encoder
+
         vectors = load_encoder(encoder) if encoder or depth else None
         scores, titles = _score_file(files[0], data, own, vectors, share, report)
     else:

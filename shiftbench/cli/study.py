@@ -10,9 +10,7 @@ from shiftbench.cli.data_options import (
     FAILED,
     FormerEncoderOption,
     MethodOption,
-    load_encoder,
     own_file,
-    text_encoder,
 )
 from shiftbench.cli.help import group_of
 from shiftbench.validation.command_line import (
@@ -80,6 +78,7 @@ def protocol(
     else:
         from shiftbench.builders.encoder import machine_encoder
         from shiftbench.builders.folder.reader import DatasetFolder
+        from shiftbench.checking.encoders import load_encoder
 
         is_embedded = encoder or machine_encoder() or (picture and not predictions)
         folder, sentences = DatasetFolder.open(data), load_encoder(encoder) if is_embedded else None
@@ -276,6 +275,7 @@ def score_forecasts(
     if forecasts is not None and (len(predictions or ()) != 1 or store is not None):
         raise typer.BadParameter("your own forecasts are of one prediction file: give one --predictions, no --store")
     from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.checking.encoders import text_encoder
     from shiftbench.checking.forecast_entries import forecast_entrants, read_files, read_store
     from shiftbench.leaderboard.store import open_store
     from shiftbench.scoring.forecasting.comparison import compare_methods

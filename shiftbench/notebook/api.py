@@ -4,17 +4,31 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
 
 from shiftbench.builders.cache import cache_folder
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.checking.inputs import as_card, as_folder, as_path, find_subset, own_tables, prediction_file
+from shiftbench.checking.claims import claim_of_files, read_named_file
+from shiftbench.checking.inputs import (
+    as_card,
+    as_folder,
+    as_path,
+    data_place,
+    find_subset,
+    is_own,
+    own_tables,
+    prediction_file,
+)
+from shiftbench.checking.opened_data import OwnColumns, OwnFile, opened_data
+from shiftbench.checking.own_data import score_own_data
+from shiftbench.checking.predicted import in_order
 from shiftbench.leaderboard.store import folder_of
 from shiftbench.notebook.results import ComparisonResult, ScoreResult
 from shiftbench.scoring.comparing.files import Entrant, compare_first
+from shiftbench.scoring.reports.titles import domain_titles, with_comparison_titles, with_titles
 from shiftbench.scoring.scores.score import checked_predictions, score_file, token_encoder
 from shiftbench.validation.cards import Card, card_beside
 from shiftbench.validation.notices import FormerName
@@ -24,6 +38,7 @@ from shiftbench.validation.vocabulary import UNPARSED
 
 if TYPE_CHECKING:
     from shiftbench.checking.inputs import Table
+    from shiftbench.notebook.own import Data, Predictions
 
 _OWN_TASK = "own"
 
@@ -41,8 +56,8 @@ def open_dataset(place: str | Path, *, revision: str = "main") -> DatasetFolder:
 
 
 def score(
-    predictions: "str | Path | Table",
-    data: str | Path | DatasetFolder,
+    predictions: "Predictions",
+    data: "Data",
     subset: str | None = None,
     *,
     reference: "str | Path | Table | None" = None,
@@ -50,6 +65,8 @@ def score(
     n_draws: int | None = None,
     margin: float | None = None,
     labels_by_index: bool = False,
+    trained_on: str | None = None,
+    **columns: Unpack[OwnColumns],
 ) -> ScoreResult:
     """Check and score predictions.
 
@@ -57,8 +74,10 @@ def score(
         predictions: path of a parquet, JSON lines or CSV file, a polars or pandas DataFrame, a pyarrow Table, or a dict
             of columns: ``source`` (training domain), ``id`` (test id), ``prediction`` and, optional, ``seed`` (whole
             number, one a run), ``confidence`` (0 to 1) and ``probabilities`` (a list, one for each label). For each
-            source, target and seed all test ids must be there.
-        data: the dataset: what ``open_dataset`` returned, a folder's path, or ``ORG/NAME`` on the Hub.
+            source, target and seed all test ids must be there. On rows of your own also a list, one for each row.
+        data: the dataset: what ``open_dataset`` returned, a folder's path, or ``ORG/NAME`` on the Hub; or rows of your
+            own, as a table or a file: nothing is built or split, and all rows are scored that no column ``split`` calls
+            otherwise.
         subset: the subset of test ids that the predictions cover; by default it is found from their ids.
         reference: predictions whose TT stands in where these have none.
         encoder: encoder of BERTScore's tokens, Hub id or path, by default the machine's (``SHIFTBENCH_ENCODER``); other
@@ -66,6 +85,8 @@ def score(
         n_draws: decides nothing from metric version 7 on, and ends with 0.4: intervals are computed, not drawn.
         margin: test whether no drop is above this fraction (0.02 is 2 points), fixed before the scores were seen.
         labels_by_index: whole numbers stand for labels: their place, from 0, in the task's list.
+        trained_on: of a list, the domain that the model was trained on; by default elsewhere.
+        **columns: how rows of your own are read (``OwnColumns``): ``domain``, ``label``, ``text``, ``id`` ...
     Returns: the scores, as fractions: scores in [0, 1], drops in [-1, 1].
     Raises: InvalidInput with every problem found in the predictions, or when the folder withholds its test labels;
         TypeError for an argument of a wrong type.
@@ -82,7 +103,9 @@ def score(
     """
     if n_draws is not None:
         warnings.warn("score's n_draws decides nothing now; it ends with 0.4", FormerName, stacklevel=2)
-    folder = as_folder(data)
+    if is_own(data):
+        return _score_own(predictions, data, columns, trained_on, encoder, margin, labels_by_index=labels_by_index)
+    folder = _folder_alone(data, columns)
     tokens = token_encoder(folder, encoder)
     with ExitStack() as stack:
         path = stack.enter_context(prediction_file(predictions))
@@ -98,15 +121,46 @@ def score(
         return ScoreResult(scores)
 
 
+def _score_own(
+    predictions: Any,
+    data: Any,
+    columns: OwnColumns,
+    trained_on: str | None,
+    encoder: str | None,
+    margin: float | None,
+    *,
+    labels_by_index: bool,
+) -> ScoreResult:
+    """Score predictions on rows of one's own."""
+    predictions, data, columns = in_order(predictions, data, trained_on, columns)
+    own, vectors = OwnFile.of_names(**columns), Encoder(encoder) if encoder else None
+    with ExitStack() as stack:
+        file = PredictionInput(stack.enter_context(prediction_file(predictions)), labels_by_index)
+        place = stack.enter_context(data_place(data))
+        more: dict[str, Any] = {"kind": own.kind, "min_texts": own.min_texts, "encoder": vectors, "margin": margin}
+        scored = stack.enter_context(score_own_data(file, place, own.columns, **more))
+        return ScoreResult(with_titles(scored.scores, domain_titles(scored.folder)))
+
+
+def _folder_alone(data: Any, columns: OwnColumns) -> DatasetFolder:
+    """Open a dataset folder; InvalidInput where columns are named, which it says itself."""
+    if columns:
+        what, cure = "these name columns of a table, but data is a dataset folder", "leave them out"
+        raise InvalidInput(Problem(what, ", ".join(columns), cure=cure))
+    return as_folder(data)
+
+
 def compare(
-    entries: "Mapping[str, str | Path | Table]",
-    data: str | Path | DatasetFolder,
+    entries: "Mapping[str, Predictions]",
+    data: "Data",
     subset: str | None = None,
     *,
     task: str | None = None,
     margin: float | None = None,
     n_swaps: int | None = None,
     seed: int | None = None,
+    trained_on: str | None = None,
+    **columns: Unpack[OwnColumns],
 ) -> ComparisonResult:
     """Test whether the first of some entries differs from the others, on every shift that both have.
 
@@ -119,6 +173,8 @@ def compare(
         margin: test, too, whether entries differ by less than this fraction, fixed before the scores were seen.
         n_swaps: goes in 0.4: nothing is drawn.
         seed: goes in 0.4: nothing is drawn.
+        trained_on: of lists, the domain that the models were trained on; by default elsewhere.
+        **columns: how rows of your own are read (``OwnColumns``).
     Returns: differences (the first minus the other, as fractions), each with its 95% interval and p, two-sided, and p
         corrected over all tests of the call.
     Raises: InvalidInput when predictions are not sound or share no shift; TypeError for a wrong type.
@@ -132,7 +188,9 @@ def compare(
         )
     if n_swaps is not None or seed is not None:
         warnings.warn("n_swaps and seed of a comparison end with 0.4: nothing is drawn", FormerName, stacklevel=2)
-    folder = as_folder(data)
+    if is_own(data):
+        return _compare_own(entries, data, columns, trained_on, task, margin)
+    folder = _folder_alone(data, columns)
     encoder = token_encoder(folder)
     with ExitStack() as stack:
         entrants = []
@@ -143,6 +201,28 @@ def compare(
             subset = subset or find_subset(file, folder)
             entrants.append(Entrant(file, folder, subset, encoder, str(name), tuning_trials=trials))
         return ComparisonResult(compare_first(entrants, task=task, margin=margin))
+
+
+def _compare_own(
+    entries: Mapping[str, Any],
+    data: Any,
+    columns: OwnColumns,
+    trained_on: str | None,
+    task: str | None,
+    margin: float | None,
+) -> ComparisonResult:
+    """Compare predictions on rows of one's own."""
+    given, rows, read = [], data, columns
+    for each in entries.values():
+        ordered, rows, read = in_order(each, data, trained_on, columns)
+        given.append(ordered)
+    with ExitStack() as stack:
+        files = [stack.enter_context(prediction_file(each, name)) for name, each in zip(entries, given, strict=True)]
+        place, own = stack.enter_context(data_place(rows)), OwnFile.of_names(**read)
+        opened = stack.enter_context(opened_data(place, own, files[0]))
+        named = [read_named_file(str(name), file) for name, file in zip(entries, files, strict=True)]
+        claim = claim_of_files(opened, named, place, task=task, margin=margin)
+        return ComparisonResult([with_comparison_titles(pair, opened.titles) for pair in claim.comparisons])
 
 
 def validate(

@@ -1,24 +1,37 @@
 """Results of scoring and comparing: tables, LaTeX and pictures; they show as HTML in Jupyter and as text elsewhere."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
+from rich.console import RenderableType
 
 from shiftbench.notebook.tables import COMPARISON_TABLES, SCORE_TABLES, Rows, Schema
 from shiftbench.scoring.comparing.shape import Comparison
+from shiftbench.scoring.forecasting.shape import Forecasts
 from shiftbench.scoring.reports import exports
+from shiftbench.scoring.reports.check import check_lines
+from shiftbench.scoring.reports.exports import markdown_text
+from shiftbench.scoring.reports.forecast_words import forecast_html, forecast_lines
+from shiftbench.scoring.reports.frame.html import join, tag
+from shiftbench.scoring.reports.gate import gate_lines, junit_xml
 from shiftbench.scoring.reports.plain_tables import (
     PlainTable,
     comparison_table,
     html,
+    html_table,
     latex,
+    markdown,
     means_table,
     shifts_table,
     summary_table,
 )
+from shiftbench.scoring.reports.plan_tables import plan_lines
 from shiftbench.scoring.reports.terminal import comparison_lines, score_lines, warnings
+from shiftbench.scoring.scores.limits import GateReport
+from shiftbench.scoring.scores.plan import DetectionPlan
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.plain_console import printed_text
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
@@ -26,6 +39,10 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+    from shiftbench.checking.check import Checked
+    from shiftbench.checking.label_draws import Draw
+    from shiftbench.checking.label_rows import LabelRows
 
 T = TypeVar("T")
 
@@ -118,6 +135,173 @@ class ComparisonResult(_Result):
     def __repr__(self) -> str:
         """Return what ``shiftbench compare`` prints."""
         return printed_text(comparison_lines(self.comparisons))
+
+
+class _Words:
+    """A result that is sentences and tables, of which every face is made: text, HTML, Markdown, LaTeX.
+
+    A sub-class lists them, as its command prints them.
+    """
+
+    def _parts(self) -> Iterable[RenderableType]:
+        raise NotImplementedError
+
+    def _lines_and_tables(self) -> Iterator[str | PlainTable]:
+        for part in self._parts():
+            yield part if isinstance(part, str | PlainTable) else str(part)
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Return the tables by title, as they are shown: texts, in points."""
+        shown = [part for part in self._lines_and_tables() if isinstance(part, PlainTable)]
+        return {table.title: pl.DataFrame(list(table.rows), schema=list(table.head), orient="row") for table in shown}
+
+    def to_markdown(self) -> str:
+        """Write all of it as Markdown."""
+        shown = (
+            markdown(part) if isinstance(part, PlainTable) else f"{markdown_text(part)}\n"
+            for part in self._lines_and_tables()
+        )
+        return "\n".join(shown)
+
+    def to_latex(self) -> str:
+        """Write the tables for the LaTeX package booktabs; sentences follow as comments."""
+        parts = list(self._lines_and_tables())
+        tables = [part for part in parts if isinstance(part, PlainTable)]
+        notes = [part for part in parts if isinstance(part, str)]
+        return "\n".join(latex(table, notes if table is tables[-1] else ()) for table in tables)
+
+    def _repr_html_(self) -> str:
+        return join(
+            html_table(part) if isinstance(part, PlainTable) else tag("p", part) for part in self._lines_and_tables()
+        )
+
+    def __repr__(self) -> str:
+        """Return what the command prints."""
+        return printed_text(self._parts())
+
+
+class CheckResult(_Words):
+    """One model's scores by domain, as ``check`` returns them.
+
+    Attributes:
+        found: scores by domain, differences and verdicts, as ``shiftbench check --json`` holds them (fractions).
+        scores: the scores of the predictions.
+        forecasts: of the domains without labels; None where all have some.
+        doubts: what to know of the model before reading on, a sentence each.
+        predictions: the checked predictions, by the ids of the dataset that the rows became.
+    """
+
+    def __init__(self, checked: "Checked") -> None:
+        self._checked = checked
+        self.found, self.scores, self.forecasts = checked.found, checked.scores, checked.forecasts
+        self.doubts, self.predictions = checked.doubts, checked.predictions
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``shiftbench check --json`` writes."""
+        return self._checked.as_json()
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Return the report, one page that needs no other file, and write it where a path is given."""
+        return _written(self._checked.html, path)
+
+    def _parts(self) -> Iterable[RenderableType]:
+        yield from self.doubts
+        yield from check_lines(self.found, self.forecasts)
+
+
+class GateResult(_Words):
+    """A gate's decision, as ``gate`` returns it: ``assert result.passed, result``.
+
+    Attributes:
+        passed: whether no limit is broken, and in a strict gate all are shown to be kept.
+        report: a verdict for each limit and domain (fractions).
+    """
+
+    def __init__(self, report: GateReport) -> None:
+        self.report, self.passed = report, report.passed
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``shiftbench gate --json`` writes."""
+        return {"passed": self.passed, **self.report.model_dump(mode="json")}
+
+    def to_junit(self) -> str:
+        """Write the decision as JUnit XML."""
+        return junit_xml(self.report)
+
+    def _parts(self) -> Iterable[RenderableType]:
+        return gate_lines(self.report)
+
+
+class ForecastResult(_Words):
+    """Forecasts of a model's accuracy, as ``forecast`` returns them.
+
+    Attributes:
+        forecasts: all methods' forecasts, with intervals, as ``shiftbench forecast --json`` writes them (fractions).
+    """
+
+    def __init__(self, forecasts: Forecasts, data: str, method: str | None) -> None:
+        self.forecasts, self._data, self._method = forecasts, data, method
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``shiftbench forecast --json`` writes."""
+        return self.forecasts.model_dump(mode="json")
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Return the page, which needs no other file, and write it where a path is given."""
+        return _written(forecast_html(self.forecasts, self._data, self._method), path)
+
+    def _parts(self) -> Iterable[RenderableType]:
+        return forecast_lines(self.forecasts, self._method)
+
+
+class LabelResult(_Words):
+    """Texts to label, as ``label`` returns them.
+
+    Attributes:
+        draw: how they were drawn.
+        table: the texts with an empty label and each one's probability of being drawn.
+    """
+
+    def __init__(self, draw: "Draw", rows: "LabelRows") -> None:
+        from shiftbench.checking.label_draws import drawn_table
+
+        self.draw, self._rows, self.table = draw, rows, drawn_table(draw, rows)
+
+    def write(self, path: str | Path) -> None:
+        """Write the CSV to fill in and, beside it, the record of the draw that ``score --sampled`` reads."""
+        from shiftbench.checking.label_draws import write_draw
+
+        write_draw(self.draw, self._rows, Path(path))
+
+    def _parts(self) -> Iterable[RenderableType]:
+        from shiftbench.checking.label_draws import draw_lines
+
+        return draw_lines(self.draw)
+
+
+class PlanResult(_Words):
+    """What can be detected, as ``plan`` returns it.
+
+    Attributes:
+        plan: the smallest drops that are found, and what it takes to find 1, 2 and 5 points (fractions).
+    """
+
+    def __init__(self, plan: DetectionPlan) -> None:
+        self.plan = plan
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``shiftbench plan --json`` writes."""
+        return self.plan.model_dump(mode="json")
+
+    def _parts(self) -> Iterable[RenderableType]:
+        return plan_lines(self.plan)
+
+
+def _written(page: str, path: str | Path | None) -> str:
+    if path is not None:
+        Path(path).write_text(page, encoding="utf-8")
+    return page
 
 
 def _choose(choices: Mapping[str, T], name: str, what: str) -> T:

@@ -158,7 +158,7 @@ def test_probes_are_trained_at_equal_sizes_and_part_the_drop(place: Path, word_e
 
 
 def test_probes_part_the_drop(place: Path, word_encoder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shiftbench.cli.check.load_encoder", lambda _: word_encoder)
+    monkeypatch.setattr("shiftbench.checking.encoders.load_encoder", lambda _: word_encoder)
     content = found(place, "--trained-on", "Sci Fi", "--probes")
     for each in content["explained"]:
         drop, difficulty, rest = (each[name]["value"] for name in ("drop", "difficulty", "rest"))

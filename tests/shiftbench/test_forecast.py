@@ -372,7 +372,7 @@ def test_texts_are_embedded_where_a_method_or_the_machine_says_so(
     monkeypatch.delenv("SHIFTBENCH_ENCODER", raising=False)
     asked: list[str | None] = []
     monkeypatch.setattr(
-        "shiftbench.cli.data_options.load_encoder", lambda name=None: asked.append(name) or word_encoder
+        "shiftbench.checking.encoders.load_encoder", lambda name=None: asked.append(name) or word_encoder
     )
 
     def by_importance(*options: str) -> set[str | None]:

@@ -1,0 +1,158 @@
+"""A check of one model, domain by domain, on rows of one's own: what ``shiftbench check`` and ``shiftbench.check`` run.
+
+A model is asked for its predictions, or they are given as a file.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+
+from shiftbench.baselines.models.loaded import LoadedModel
+from shiftbench.builders.encoder import Encoder
+from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.checking.check_data import CheckData, check_data
+from shiftbench.checking.check_predictions import forecast_unlabelled, model_doubts, predict_rows, predict_unlabelled
+from shiftbench.checking.inputs import read_own_predictions
+from shiftbench.checking.opened_data import OwnFile
+from shiftbench.scoring.forecasting.shape import Forecasts
+from shiftbench.scoring.reports.check import CheckShown, check_html
+from shiftbench.scoring.reports.titles import domain_titles, with_titles
+from shiftbench.scoring.scores.by_domain import check_domains
+from shiftbench.scoring.scores.examples import WrongExample, wrong_examples
+from shiftbench.scoring.scores.score import score_predictions, token_encoder
+from shiftbench.scoring.scores.shape import DomainCheck, Scores
+from shiftbench.validation.prediction_files import PredictionInput
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import ELSEWHERE
+
+Loader = Callable[[TaskInfo], LoadedModel]
+"""Loads a model for a task."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the predictions are kept, so that a stopped check goes on: on rows with labels, and on those without."""
+
+    predictions: Path
+    unlabelled: Path
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check found.
+
+    Attributes:
+        found: scores by domain, differences, verdicts.
+        scores: the scores of the predictions.
+        predictions: on rows with labels, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
+        forecasts: of the domains without labels; None where all have some.
+        doubts: what the user must know of the model before reading on, a sentence each.
+        html: the report, one page that needs no other file.
+    """
+
+    found: DomainCheck
+    scores: Scores
+    predictions: pl.DataFrame
+    forecasts: Forecasts | None
+    doubts: tuple[str, ...]
+    html: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what ``--json`` writes: what was found, scores and forecasts, as fractions."""
+        parts = {"scores": self.scores, "forecasts": self.forecasts}
+        more = {name: part and part.model_dump(mode="json") for name, part in parts.items()}
+        return self.found.model_dump(mode="json") | more
+
+
+def run_check(
+    model: Loader | PredictionInput,
+    data: Path,
+    own: OwnFile,
+    places: Places,
+    *,
+    trained_on: str | None = None,
+    task: str | None = None,
+    train_file: Path | None = None,
+    probes: bool = False,
+    encoder: Encoder | None = None,
+) -> Checked:
+    """Score one model on each domain of some rows.
+
+    Args:
+        model: loads the model for the task; or a prediction file, whose one source is the home domain by default.
+        data: a dataset folder, or a file of one's own.
+        own: how a file is read.
+        places: where the model's predictions are kept.
+        trained_on: the model's home domain as the file writes it; ``elsewhere`` or None without one.
+        task: the folder's task; None where it has one alone.
+        train_file: the texts that the model was trained on.
+        probes: whether cheap models are trained on each domain, to tell a harder domain from a shift.
+        encoder: embeds texts for probes, and for depths, which need training texts and a home.
+    Raises: InvalidInput with everything that is wrong with the rows, the options, the model or the predictions.
+    """
+    given = None
+    if isinstance(model, PredictionInput):
+        given, trained_on = _one_source(read_own_predictions(model), str(model), trained_on)
+    has_depth = train_file is not None and trained_on not in (None, ELSEWHERE)
+    with check_data(data, trained_on, task, own, train_file, encoder if has_depth else None) as rows:
+        folder, titles = rows.folder, domain_titles(rows.folder)
+        forecasts, away = None, None
+        doubts: tuple[str, ...] = ()
+        if isinstance(model, PredictionInput):
+            assert given is not None
+            name, (frame, away) = model.path.name, rows.checked(given, model)
+        else:
+            loaded = model(rows.info)
+            name, frame = loaded.name, predict_rows(loaded, rows, places.predictions)
+            doubts = model_doubts(loaded, rows, frame)
+            away = predict_unlabelled(loaded, rows, places.unlabelled) if rows.unlabelled else None
+        scores = score_predictions(frame, folder, encoder=token_encoder(folder)).scores
+        trained = None
+        if probes and encoder is not None:
+            from shiftbench.checking.check_probes import run_probes  # scikit-learn takes a second
+
+            trained = run_probes(rows, encoder)
+        found = check_domains(name, scores, frame, folder, rows.home, trained, titles)
+        found = found.model_copy(update={"leaks": rows.leaks, "notes": (*rows.notes, *found.notes)})
+        if away is not None:
+            forecasts = forecast_unlabelled(name, rows, frame, away)
+        shown = CheckShown(
+            found,
+            data.name,
+            folder,
+            with_titles(scores, titles).tasks[0],
+            _wrong_examples(rows, scores, frame, titles),
+            warnings=doubts,
+            forecasts=forecasts,
+        )
+        return Checked(found, scores, frame, forecasts, doubts, check_html(shown))
+
+
+def _one_source(frame: pl.DataFrame, file: str, trained_on: str | None) -> tuple[pl.DataFrame, str | None]:
+    """Return the predictions of one model, and the domain that it was trained on."""
+    sources = frame["source"].unique().sort().to_list()
+    if trained_on in sources:
+        return frame.filter(source=trained_on), trained_on
+    if len(sources) > 1:
+        what, cure = "one model is checked at a time", "choose one with --trained-on"
+        raise InvalidInput(Problem(what, file, f"models trained on {', '.join(sources)}", cure, column="source"))
+    return frame, trained_on or sources[0]
+
+
+def _wrong_examples(
+    rows: CheckData, scores: Scores, predictions: pl.DataFrame, titles: Mapping[str, str]
+) -> dict[str, Sequence[WrongExample]]:
+    """Return texts that were predicted wrong, by the file's names of their domains."""
+    examples: dict[str, Sequence[WrongExample]] = {}
+    with TemporaryDirectory(prefix="shiftbench-check-") as place:
+        file = Path(place) / "predictions.parquet"
+        predictions.drop("task", "target").write_parquet(file)
+        for domain in scores.tasks[0].domains:
+            wrong = wrong_examples(file, rows.folder, rows.task, rows.home or ELSEWHERE, domain)
+            own = [replace(each, id=rows.own_ids.get(each.id, each.id)) for each in wrong]
+            examples[titles.get(domain, domain)] = own
+    return examples

@@ -1,0 +1,23 @@
+"""Opening of sentence encoders by name; their models are loaded when they are first used."""
+
+from collections.abc import Sequence
+
+from shiftbench.builders.encoder import Encoder, machine_encoder
+from shiftbench.validation.command_line import require
+
+
+def load_encoder(name: str | None = None) -> Encoder:
+    """Open a sentence encoder, the machine's without a name.
+
+    Raises: InvalidInput when the extra 'encoder' is not installed, or the weights cannot be read or fetched.
+    """
+    require("sentence_transformers", "encoder")
+    return Encoder(name)
+
+
+def text_encoder(name: str | None, methods: Sequence[str] | None) -> Encoder | None:
+    """Open what embeds texts, where an encoder was named or set, or a method that needs it was; None otherwise."""
+    from shiftbench.scoring.forecasting.methods import OF_TEXTS
+
+    is_wanted = name or (machine_encoder() if methods is None else set(OF_TEXTS) & set(methods))
+    return load_encoder(name) if is_wanted else None
