@@ -52,6 +52,7 @@ from shiftbench.builders.writing.withhold import (
     without_gold,
 )
 from shiftbench.validation.output_files import check_place, make_private, replace_folder
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import GOLD, PLACEBO
 
@@ -288,7 +289,7 @@ def write_ids(path: Path, ids: pl.DataFrame) -> None:
 
 
 def _write_rows(folder: Path, task: AssembledTask) -> None:
-    for domain, splits in task.domains.items():
+    for domain, splits in progress(task.domains.items(), desc=f"writing {task.spec.name}", unit="domain", leave=False):
         for split, rows in splits.items():
             features = _features(rows.schema, task.spec.labels)
             bounds = _shard_bounds(rows)
