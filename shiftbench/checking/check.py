@@ -79,6 +79,7 @@ def run_check(
     train_file: Path | None = None,
     probes: bool = False,
     encoder: Encoder | None = None,
+    called: str | None = None,
 ) -> Checked:
     """Score one model on each domain of some rows.
 
@@ -92,6 +93,7 @@ def run_check(
         train_file: the texts that the model was trained on.
         probes: whether cheap models are trained on each domain, to tell a harder domain from a shift.
         encoder: embeds texts for probes, and for depths, which need training texts and a home.
+        called: what the report calls the data; by default the name of the file or folder.
     Raises: InvalidInput with everything that is wrong with the rows, the options, the model or the predictions.
     """
     given = None
@@ -122,7 +124,7 @@ def run_check(
             forecasts = forecast_unlabelled(name, rows, frame, away)
         shown = CheckShown(
             found,
-            data.name,
+            called or data.name,
             folder,
             with_titles(scores, titles).tasks[0],
             _wrong_examples(rows, scores, frame, titles),

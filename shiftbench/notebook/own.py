@@ -106,6 +106,7 @@ def check(
                 train_file=read,
                 probes=probes,
                 encoder=load_encoder(encoder) if needs_encoder else None,
+                called=_name(data, place),
             )
         )
 
@@ -182,7 +183,7 @@ def forecast(
     with prediction_file(predictions) as file, data_place(data) as place:
         own = OwnFile.of_names(**columns)
         found = run_forecast(file, place, own, methods=methods, targets=targets, encoder=encoder)
-    return ForecastResult(found, place.name, methods[0] if methods else None)
+    return ForecastResult(found, _name(data, place), methods[0] if methods else None)
 
 
 def label(
@@ -284,6 +285,11 @@ def predict(
         model, kind=info.kind, inputs=info.inputs, labels=info.labels, label_map=label_map, settings=_settings(settings)
     )
     return rows.predict(loaded, seed)
+
+
+def _name(data: Any, place: Path) -> str:
+    """Return what pages call the data."""
+    return place.name if isinstance(data, str | Path | DatasetFolder) else "a table in memory"
 
 
 def _settings(given: Mapping[str, Any] | None) -> ModelSettings:
