@@ -19,6 +19,7 @@ from shiftbench.checking.inputs import as_folder, data_place, given_predictions,
 from shiftbench.checking.opened_data import OwnColumns, OwnFile
 from shiftbench.checking.predicted import in_order
 from shiftbench.notebook.results import CheckResult, ForecastResult, GateResult, LabelResult, PlanResult
+from shiftbench.scoring.scores.next_steps import MARGIN
 from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import ELSEWHERE
@@ -40,6 +41,7 @@ def check(
     train: "str | Path | Table | None" = None,
     task: str | None = None,
     probes: bool = False,
+    margin: float = MARGIN,
     label_map: Mapping[str, str] | None = None,
     settings: Mapping[str, Any] | None = None,
     encoder: str | None = None,
@@ -56,6 +58,7 @@ def check(
         train: texts that it was trained on, as a table or file: test texts among them are left out.
         task: the folder's task, where it has several.
         probes: train cheap models on each domain, to tell a harder domain from a shift.
+        margin: loss below which a domain is accepted, a fraction that was fixed before the scores were seen.
         label_map: the data's label by the model's name of it, where names differ.
         settings: how the model is loaded and asked, such as ``{"max_length": 64}``.
         encoder: sentence encoder of probes and depths, Hub id or path; by default the machine's.
@@ -107,6 +110,7 @@ def check(
                 probes=probes,
                 encoder=load_encoder(encoder) if needs_encoder else None,
                 called=_name(data, place),
+                margin=margin,
             )
         )
 
