@@ -571,6 +571,19 @@ class Leaks(Record):
     near: dict[str, int]
 
 
+class NextStep(Record):
+    """What to do about a domain: accept it, label more of it, look at its labels, retrain with it, or bear that it is
+    harder for any model (``scoring.scores.next_steps``).
+    """
+
+    domain: str
+    step: str
+    texts: int | None = pydantic.Field(
+        default=None, description="Texts to label beside those that are labelled; null where none or not known"
+    )
+    p: float | None = pydantic.Field(default=None, description="Of the test that decides, corrected over the domains")
+
+
 class DomainCheck(Record):
     """The findings on one model's predictions on all domains.
 
@@ -595,3 +608,7 @@ class DomainCheck(Record):
     without_probe: dict[str, str] = pydantic.Field(default={}, description="Domains that no probe was trained on: why")
     leaks: Leaks | None = None
     notes: tuple[str, ...] = ()
+    margin: float | None = pydantic.Field(
+        default=None, description="Loss below which a domain is accepted, fixed beforehand"
+    )
+    steps: tuple[NextStep, ...] = pydantic.Field(default=(), description="What to do about each domain but home")
