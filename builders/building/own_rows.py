@@ -431,12 +431,14 @@ def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> It
     """
     gold = GOLD[kind]
     # Hashes of 64 bits stand for texts, which may be long, and are many.
-    numbered = pl.DataFrame({
-        "domain": frame["domain"].hash(),
-        "_inputs": as_texts(frame.select("domain", *inputs)).hash(),
-        "_text": as_texts(frame.select(inputs[0])).hash(),
-        "_gold": as_texts(frame.select(gold)).hash(),
-    }).with_row_index("_row", 1)
+    numbered = pl.DataFrame(
+        {
+            "domain": frame["domain"].hash(),
+            "_inputs": as_texts(frame.select("domain", *inputs)).hash(),
+            "_text": as_texts(frame.select(inputs[0])).hash(),
+            "_gold": as_texts(frame.select(gold)).hash(),
+        }
+    ).with_row_index("_row", 1)
     again = numbered.filter(~pl.struct("_inputs", "_gold").is_first_distinct())["_row"].to_list()
     if again:
         yield f"dropped, because they repeat a row of their domain word for word: {row_list(again)}"

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-
 from shiftbench.builders.building.from_hub import ON_HUB
+
 from shiftbench.builders.dr.questions import DOMAINS
 from shiftbench.builders.tables import squad_titles
 

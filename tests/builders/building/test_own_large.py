@@ -33,7 +33,11 @@ def write_tickets(path: Path, n_rows: int, *, groups: bool = False) -> Path:
     lengths = rng.integers(12, 34, n_rows)
     chosen = words.gather(rng.integers(0, len(words), lengths.sum()))
     row = np.repeat(np.arange(n_rows), lengths)
-    texts = pl.DataFrame({"row": row, "word": chosen}).group_by("row", maintain_order=True).agg(pl.col("word").str.join(" "))
+    texts = (
+        pl.DataFrame({"row": row, "word": chosen})
+        .group_by("row", maintain_order=True)
+        .agg(pl.col("word").str.join(" "))
+    )
     place = np.where(rng.random(n_rows) < 0.02, rng.integers(0, n_rows, n_rows), np.arange(n_rows))
     frame = pl.DataFrame(
         {
