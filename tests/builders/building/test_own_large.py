@@ -17,12 +17,13 @@ FEW, MANY = 3_000, 13_000
 CALLS = 20
 """Python functions that may be entered for a row: its hashes, each twice, as numbers of rows come through iterators."""
 MILLION = """
-import resource, sys, time
+import sys, time
 from pathlib import Path
 from shiftbench.builders.building.own import build_own
+from shiftbench.validation.operating_system import peak_memory
 manifest = build_own("tickets", Path(sys.argv[1]), Path(sys.argv[2]))
 rows = sum(split.rows for facts in manifest.tasks["tickets"].domains.values() for split in facts.splits.values())
-print(rows, time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+print(rows, time.process_time(), peak_memory() / 2**30)
 """
 
 
