@@ -292,7 +292,7 @@ class _Run:
         raise _FailedError("; ".join(refusals)) from cause
 
     def _bring_from(self, address: str, request: Request, folder: Path) -> tuple[Fetched, ...]:
-        """Bring a download's places from one address, and record them."""
+        """Fetch a download's places from one address, and record them."""
         source, download = request.source, request.download
         files: Sequence[RemoteFile] = (RemoteFile(urlsplit(address).path, address, download.size, download.sha256),)
         revision, headers = None, dict[str, str]()

@@ -31,7 +31,8 @@ class Answer:
 class Served:
     """A file. ``faults`` answer the first requests; ``ranges``: parts can be asked for; ``rate``: bytes a second.
 
-    ``validators``: the headers that tell it from others; None for a strong ETag. ``length``: its size is sent; without
+    ``validators``: the headers that tell it from others; None for a strong ETag. ``conditions``: If-Range is heeded.
+    ``length``: its size is sent; without
     it the body ends with the connection, or comes in chunks.
     """
 
@@ -40,6 +41,7 @@ class Served:
     ranges: bool = True
     rate: int | None = None
     validators: dict[str, str] | None = None
+    conditions: bool = True
     length: bool = True
     chunked: bool = False
     headers: dict[str, str] = field(default_factory=dict)
@@ -117,7 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
         start, last, status = 0, len(served.body) - 1, 200
         headers = {"Content-Type": "application/octet-stream", **validators, **served.headers}
         part = re.fullmatch(r"bytes=(\d+)-(\d*)", asked.range or "")
-        if part and served.ranges and (wanted is None or wanted in validators.values()):
+        if part and served.ranges and (wanted is None or not served.conditions or wanted in validators.values()):
             start, status = int(part[1]), 206
             if start >= len(served.body):
                 self._answer(asked, 416, b"", {"Content-Range": f"bytes */{len(served.body)}"})
