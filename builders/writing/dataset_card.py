@@ -151,7 +151,7 @@ def _source_lines(source: SourceFacts) -> Iterator[str]:
 
 
 def _absent(manifest: Manifest) -> str:
-    """Say what the folder lacks, and what publishing leaves out; empty where that is nothing."""
+    """Format what the folder lacks, and what publishing leaves out; empty where that is nothing."""
     parts = []
     if manifest.withholds_labels:
         parts.append("Test labels: no statistic here is computed from them.\n")

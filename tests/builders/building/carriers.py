@@ -1,7 +1,7 @@
 """One release in several carriers: packed, written again as JSON of another form, and in the Hub's shape.
 
 The Hub's shape is what the README of each repository says of its Parquet files: columns, labels as numbers, no votes of
-annotators, of MultiNLI no unlabelled rows. Their rows are written in the release's form by what ``--from-hub`` uses.
+annotators, of MultiNLI no unlabelled rows. Their rows are written in the release's form by what fetching uses.
 """
 
 import gzip
@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-from shiftbench.builders.building.from_hub import ON_HUB
 
 from shiftbench.builders.dr.questions import DOMAINS
+from shiftbench.builders.fetching.hub import find_writer
+from shiftbench.builders.specs.sources import find_source
 from shiftbench.builders.tables import squad_titles
 
 Row = dict[str, Any]
@@ -188,7 +189,8 @@ def _as_hub(release: Release, place: str, rows: list[Row], raw: Path) -> None:
     (raw / place).parent.mkdir(parents=True, exist_ok=True)
     parquet = raw / "hub.parquet"
     hub_frame(release, rows).write_parquet(parquet)
-    write = next(file.write for file in ON_HUB[release.slug][1] if file.place == place)
+    rows_as = {each.place: each.rows_as for each in find_source(release.slug).downloads if each.rows_as}
+    write = find_writer(str(rows_as[place]))
     write([parquet], raw / place)
     parquet.unlink()
 

@@ -226,7 +226,7 @@ WRONG = [
     ('"urgent", "routine"]', '"urgent", "urgent"]', "a label is listed twice; found ['urgent']; list it once"),
     ('"hardware", "software"]\n\n', '"hardware", "hardware"]\n\n', "a domain is listed twice"),
     ("[sources.tickets]", '[sources."../tickets"]', "this cannot be the name of a folder; found '../tickets'"),
-    ('title = "Names in tickets"', 'title = ""', "key 'tasks.names.title': this is empty; found ''; write some words"),
+    ('title = "Names in tickets"', 'title = ""', "key 'tasks.names.title': this is empty; found ''; add one"),
     ('"Names in tickets"', '"Names\\u202e"', "key 'tasks.names.title': "),
     ('column = "text"', "column = 1", "key 'tasks.urgency.steps.1.column': keep_filled: Input should be"),
     ("name =", "name", "bench.toml: the spec is not TOML; found Expected '=' after a key"),

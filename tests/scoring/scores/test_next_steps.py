@@ -1,4 +1,4 @@
-"""What to do about a domain: which step follows from which figures, and how often one is accepted that should not be."""
+"""What to do about a domain: which step follows from which figures, and how often one is accepted wrongly."""
 
 import numpy as np
 import pytest
