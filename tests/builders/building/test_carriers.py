@@ -1,6 +1,7 @@
 """One release in several carriers: builds have one hash of inputs and gold, files count as right, mutations do not."""
 
 import random
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +12,11 @@ from huggingface_hub import HfApi
 from shiftbench.builders.building import build as build_module
 from shiftbench.builders.building.build import build, choose_tasks
 from shiftbench.builders.building.row_records import check_rows, file_record_lines, list_file_records
+from shiftbench.builders.fetching.fetch import fetch, plan_fetch
 from shiftbench.builders.folder.manifest import Manifest, SourceFile
 from shiftbench.builders.reading.places import find_file
+from shiftbench.builders.specs import spec as spec_module
+from shiftbench.builders.specs.sources import find_source, read_sources
 from shiftbench.builders.specs.spec import FileFacts, FileSpec, Upstream, upstream
 from shiftbench.validation.report import InvalidInput
 from tests.builders.building.carriers import (
@@ -210,6 +214,14 @@ def hub_of_multinli(hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.Monkey
         )
         assert place in RELEASES["mnli"].files["train" if name == "train" else "test"]
     monkeypatch.setattr("huggingface_hub.HfApi", lambda: api)
+    source = find_source("multinli_1.0")  # of its downloads those of the Hub, at no commit: this Hub has others
+    at_no_commit = tuple(
+        each.model_copy(update={"urls": tuple(re.sub("@[0-9a-f]{40}", "", url) for url in each.urls)})
+        for each in source.downloads
+        if each.rows_as
+    )
+    found = {**read_sources(), source.slug: source.model_copy(update={"downloads": at_no_commit})}
+    monkeypatch.setattr(spec_module, "find_source", found.__getitem__)
     return files
 
 
@@ -226,7 +238,9 @@ def test_multinli_is_whole_without_its_unlabelled_rows(known_by: str, hub_of_mul
         counts = {place: FileFacts(rows=facts.rows) for place, facts in records.files.items()}
         records = Upstream(files=counts, rows=records.rows)
     with known(records):
-        manifest = build_release(release, tmp_path / "hub", tmp_path / "out", from_hub=True)
+        tasks = choose_tasks(release.benchmark, release.task)
+        fetch(plan_fetch(tasks, [tmp_path / "hub"]), tmp_path / "hub")
+        manifest = build_release(release, tmp_path / "hub", tmp_path / "out")
         assert manifest.content_hash == own.content_hash
         assert {file.agrees for file in source_files(manifest, release)} == {known_by}
         assert not manifest.unverified
