@@ -195,7 +195,7 @@ def check_out_path(out: Path) -> None:
 
 
 def make_card(folder: DatasetFolder, *, libraries: Sequence[str] = (), **facts: Any) -> Card:
-    """Build a card with what every card says: the exact command, library versions and the data's content hash.
+    """Build a card with what every card says: the exact command, library versions and the data's version.
 
     Args:
         folder: the dataset.
@@ -204,7 +204,9 @@ def make_card(folder: DatasetFolder, *, libraries: Sequence[str] = (), **facts: 
     Returns: the card.
     """
     versions = {name: version(name) for name in ("shiftbench", "numpy", "polars", *libraries)}
-    return Card(command=typed_command(), versions=versions, data=folder.content_hash, **facts)
+    return Card(
+        command=typed_command(), versions=versions, data=folder.content_hash, settings=folder.version.settings, **facts
+    )
 
 
 def typed_command() -> str:

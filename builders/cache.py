@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shiftbench.validation.output_files import check_folder
+from shiftbench.validation.versions import DataVersion
 
 
 def cache_folder() -> Path:
@@ -51,25 +52,30 @@ def check_cache() -> None:
     check_folder(folder, "the cache folder cannot be written", str(folder), cure)
 
 
-def remember_folder(content_hash: str, folder: Path) -> None:
-    """Record where the dataset with a content hash lies, so that a card alone leads to it.
+def remember_folder(version: DataVersion, folder: Path) -> None:
+    """Record where a version of a dataset lies, so that a card alone leads to it.
 
     Args:
         folder: where it lies; noted as an absolute path.
     """
-    note = cache_folder() / "folders" / content_hash
-    note.parent.mkdir(parents=True, exist_ok=True)
-    note.write_text(str(folder.resolve()), encoding="utf-8")
+    for note in _folder_notes(version):
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(str(folder.resolve()), encoding="utf-8")
 
 
-def recall_folder(content_hash: str) -> Path | None:
-    """Find where a dataset was built.
+def recall_folder(version: DataVersion) -> Path | None:
+    """Find where a dataset was built: the one of these settings, or else the last one of this content.
 
     Returns: the folder; None when that is not known or it is no longer there.
     """
-    note = cache_folder() / "folders" / content_hash
-    folder = Path(note.read_text(encoding="utf-8")) if note.is_file() else None
-    return folder if folder is not None and folder.is_dir() else None
+    notes = (note for note in _folder_notes(version) if note.is_file())
+    folders = (Path(note.read_text(encoding="utf-8")) for note in notes)
+    return next((folder for folder in folders if folder.is_dir()), None)
+
+
+def _folder_notes(version: DataVersion) -> list[Path]:
+    names = [f"{version.content}-{version.settings}"] if version.settings else []
+    return [cache_folder() / "folders" / name for name in (*names, version.content)]
 
 
 def remember_model(folder: Path, state: str, digest: str) -> None:

@@ -32,6 +32,8 @@ SETTING = "SHIFTBENCH_ENCODER"
 BATCH_ROWS = 32
 LENGTH_STEP = 16
 MAX_WINDOW = 256
+_CHUNK_TEXTS = 128
+"""Texts that are encoded before they are cached, and progress is shown: some seconds of long texts."""
 
 Vectors = NDArray[np.float32]
 ChunkEncoder = Callable[[list[str]], Sequence[Vectors] | Vectors]
@@ -180,22 +182,24 @@ class Encoder:
         with _VectorStore(self._cache / file) as store:
             cached = store.get(list(keys.values()))
             lacking = [text for text in distinct if keys[text] not in cached]
-            for chunk, vectors in self._batches(lacking, description, encode):
+            known = len(distinct) - len(lacking)
+            for chunk, vectors in self._batches(lacking, description, encode, known):
                 fresh = dict(zip((keys[text] for text in chunk), vectors, strict=True))
                 store.put(fresh)
                 cached.update(fresh)
         return {text: cached[key] for text, key in keys.items()}
 
     def _batches(
-        self, texts: list[str], description: str, encode: ChunkEncoder
+        self, texts: list[str], description: str, encode: ChunkEncoder, n_known: int = 0
     ) -> Iterator[tuple[list[str], Sequence[Vectors] | Vectors]]:
+        """Encode texts, some at a time, beside so many whose vectors are known."""
         if not texts:
             return
         # Similar lengths side by side waste little on padding; long ones first show the slowest part first.
         ordered = sorted(texts, key=lambda text: (-len(text), text))
-        with progress(total=len(ordered), desc=description, unit="text") as bar:
-            for start in range(0, len(ordered), 512):
-                chunk = ordered[start : start + 512]
+        with progress(total=n_known + len(ordered), initial=n_known, desc=description, unit="text") as bar:
+            for start in range(0, len(ordered), _CHUNK_TEXTS):
+                chunk = ordered[start : start + _CHUNK_TEXTS]
                 yield chunk, encode(chunk)
                 bar.update(len(chunk))
 

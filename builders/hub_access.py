@@ -110,6 +110,14 @@ def is_transient(error: BaseException) -> bool:
     return _status(failed) in (None, *_FOR_NOW)
 
 
+def is_unreachable(error: BaseException | None) -> bool:
+    """Check whether an error says that the Hub could not be asked at all: no network, or access switched off."""
+    import httpx2
+    from huggingface_hub.errors import OfflineModeIsEnabled
+
+    return isinstance(error, OfflineModeIsEnabled) or isinstance(cause(error), httpx2.TransportError)
+
+
 def retry(attempt: Callable[[int], T], *, overtaken_tries: int = TRIES) -> T:
     """Retry an attempt while its errors are transient, each retry with a log line, then raise the last one.
 

@@ -11,6 +11,7 @@ import yaml
 from shiftbench.validation.outside import ALL_LINES_SHOW, ALL_SHOWS, MAX_NAME, Count
 from shiftbench.validation.plain_text import refuse_deceptive_host, refuse_invisible
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.validation.versions import DataVersion
 from shiftbench.validation.yaml_text import MAX_BYTES, parse_mapping
 
 MAX_CARD_BYTES = MAX_BYTES
@@ -26,6 +27,7 @@ LongText = Annotated[
     pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=5000),
     ALL_LINES_SHOW,
 ]
+Sha256 = Annotated[str, pydantic.StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Url = Annotated[
     str,
     pydantic.StringConstraints(pattern=r"^https://[^\s<>\"'\\]+$", max_length=500),
@@ -76,10 +78,16 @@ class Card(pydantic.BaseModel):
     )
     contact: Text | None = None
     licence: Text | None = pydantic.Field(None, description="Licence of the model")
-    data: Annotated[str, pydantic.StringConstraints(pattern=r"^[0-9a-f]{64}$")] = pydantic.Field(
-        description="Content hash of the dataset folder, from its shiftbench.json"
+    data: Sha256 = pydantic.Field(description="Content hash of the dataset folder, from its shiftbench.json")
+    settings: Sha256 | None = pydantic.Field(
+        None, description="Settings hash of the dataset folder, from its shiftbench.json"
     )
     subset: Text = "all"
+
+    @property
+    def version(self) -> DataVersion:
+        """Return the version of the dataset that the predictions are for."""
+        return DataVersion(self.data, self.settings)
 
     @property
     def allows_download(self) -> bool:
@@ -201,9 +209,10 @@ def _problem(detail: Any, file: str) -> Problem:
             cure=f"add '{key}: ...'" + (f" ({description})" if description else ""),
             key=key,
         )
-    if key == "data":
-        cure = "copy all 64 characters of 'content_hash' in shiftbench.json; 'shiftbench board card' does that"
-        return Problem("this is not the content hash of a dataset", file, _SHORT.repr(detail["input"]), cure, key=key)
+    if key in ("data", "settings"):
+        name = "content" if key == "data" else key
+        cure = f"copy all 64 characters of '{name}_hash' in shiftbench.json; 'shiftbench board card' does that"
+        return Problem(f"this is not the {name} hash of a dataset", file, _SHORT.repr(detail["input"]), cure, key=key)
     return Problem(detail["msg"], file, _SHORT.repr(detail["input"]), key=key)
 
 

@@ -1,11 +1,14 @@
 """Reading a CSV file as text, with errors that name the row; nothing a spreadsheet has mangled is guessed."""
 
 import csv
+import gzip
 import io
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -38,13 +41,22 @@ def csv_text(path: Path, check_columns: Callable[[list[str]], None], nothing: Pr
     """Read a CSV file with a header, every column as text and nothing taken for missing.
 
     Args:
-        path: the file.
+        path: the file, which may be gzipped (``.gz``).
         check_columns: is given the header's names before any row is read, and raises InvalidInput where they are wrong.
         nothing: the problem to report when there is not even a header.
     Returns: the rows in file order, columns as the header has them, all String without nulls.
-    Raises: InvalidInput when the file is in another encoding or form, or a row is empty, too short or too long.
+    Raises: InvalidInput when the file is in another encoding or form, is damaged, or a row is empty, too short or too
+        long.
     """
-    return pl.concat(list(csv_batches(path, check_columns, nothing, _WIDE)))
+    try:
+        return pl.concat(list(csv_batches(path, check_columns, nothing, _WIDE)))
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        what, cure = "the compressed file is cut off or damaged", "compress it again"
+        raise InvalidInput(Problem(what, str(path), str(error), cure)) from error
+
+
+def _open(path: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
 
 
 def csv_batches(
@@ -70,7 +82,7 @@ def _header(
 ) -> tuple[list[str], bytes]:
     """Read and check the first line; returns the names in it, and its bytes."""
     file = str(path)
-    with path.open("rb") as stream:
+    with _open(path) as stream:
         line = stream.readline(caps.row_bytes + 1)
         blank = not line.removeprefix(_BOM).strip()
         while blank and (block := stream.read(BLOCK_BYTES)):
@@ -102,7 +114,7 @@ def _header(
 def _blocks(path: Path, caps: CsvCaps) -> Iterator[bytes]:
     """Read whole rows, some megabytes at a time; the first block begins with the header."""
     rest, row = b"", 0
-    with path.open("rb") as stream:
+    with _open(path) as stream:
         if stream.read(len(_BOM)) != _BOM:
             stream.seek(0)
         while block := stream.read(BLOCK_BYTES):

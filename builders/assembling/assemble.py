@@ -27,6 +27,7 @@ from shiftbench.builders.specs.transforms import (
 from shiftbench.builders.stored_rows import Rows, RowWriter, Sorter, StoredRows, frame_bytes, in_memory, slices_of
 from shiftbench.metrics.agreement import annotator_tables
 from shiftbench.metrics.classification import accuracy, macro_f1
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.schemas import check_examples
 from shiftbench.validation.vocabulary import GOLD, SPLITS, TaskKind
@@ -100,7 +101,7 @@ def assemble(
         return _complete_task(task, seed, votes)
     split_rows = {
         domain: _split_groups(task, domain, dict(upstream), seed, withhold=withhold)
-        for domain, upstream in frames.items()
+        for domain, upstream in progress(frames.items(), desc=f"splitting {spec.name}", unit="domain", leave=False)
     }
     # A test split that upstream has is never cut, its validation split only where all domains are to be of one size.
     ours = {
@@ -108,7 +109,7 @@ def assemble(
         for domain, upstream in frames.items()
     }
     filled, task.sizes = fill_to_sizes(spec, split_rows, ours, seed, equal=equal)
-    for domain, splits in filled.items():
+    for domain, splits in progress(filled.items(), desc=f"finishing {spec.name}", unit="domain", leave=False):
         for split in (split for split in ours[domain] if split in splits):
             _count(task, domain, split, "fill_to_size", split_rows[domain][split], splits[split])
         if any(map(len, splits.values())):

@@ -40,16 +40,16 @@ def fill(pool: pl.DataFrame, n_rows: int, key: str, *, at_least: int = 0) -> tup
     Returns: the rows taken and the rows left, both in their former order.
     """
     sizes = pool.group_by("group").agg(size=pl.len())
-    order = sorted(sizes.iter_rows(), key=lambda row: _keyed(key, row[0]))
-    taken: list[str] = []
-    room = n_rows
-    for group, size in order:
-        if size <= room:
-            taken.append(group)
-            room -= size
-    passed = sorted((row for row in order if row[0] not in set(taken)), key=lambda row: row[1])
-    taken += [group for group, _ in passed[: max(0, at_least - len(taken))]]
-    chosen = pool["group"].is_in(taken)
+    keys = pl.Series("_key", [_keyed(key, group) for group in sizes["group"]], dtype=pl.Binary)
+    order = sizes.with_columns(keys).sort("_key")
+    room, fits = n_rows, []
+    for size in order["size"].to_list():
+        fits.append(size <= room)
+        room -= size if fits[-1] else 0
+    fitting = pl.Series(fits, dtype=pl.Boolean)
+    taken = order.filter(fitting)["group"]
+    passed = order.filter(~fitting).sort("size", maintain_order=True)["group"]
+    chosen = pool["group"].is_in(pl.concat([taken, passed.head(max(0, at_least - len(taken)))]).implode())
     return pool.filter(chosen), pool.filter(~chosen)
 
 

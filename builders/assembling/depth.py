@@ -29,11 +29,11 @@ def depth_tables(task: AssembledTask, encoder: Encoder) -> Iterator[tuple[str, s
         lies no further out than the deepest source text.
     """
     vectors: dict[tuple[str, str], Vectors] = {}
-    for domain, splits in task.domains.items():
-        for split in ("train", "test"):
-            if split in splits:
-                texts = encoder_texts(in_memory(splits[split]), task.spec.inputs)
-                vectors[domain, split] = encoder.encode(texts, f"encoding {task.spec.name}.{domain} {split}")
+    parts_of = {(domain, split) for domain, splits in task.domains.items() for split in splits if split != "validation"}
+    for number, (domain, split) in enumerate(sorted(parts_of), start=1):
+        texts = encoder_texts(in_memory(task.domains[domain][split]), task.spec.inputs)
+        what = f"encoding {task.spec.name}.{domain} {split} ({number} of {len(parts_of)})"
+        vectors[domain, split] = encoder.encode(texts, what)
     for source, parts in _sources(task).items():
         train = np.concatenate([vectors[part, "train"] for part in parts])
         if len(train) < 2:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shiftbench.builders import boss, df1, dr
-from shiftbench.builders.building.read_tasks import Reading, raise_if_any, read_tasks, select_domain
+from shiftbench.builders.building.read_tasks import Reading, describe_ways, raise_if_any, read_tasks, select_domain
 from shiftbench.builders.building.spec_tasks import OwnBenchmark, open_spec
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import Manifest
@@ -111,7 +111,7 @@ def build(
     if own:
         # What is recorded anew is compared with nothing.
         raws, records = own.folders(raws), Upstream(files={}, rows={}) if record else own.records()
-    cure = specs[0].domains[0].sources[0].instructions
+    cure = describe_ways(specs[0].domains[0].sources[0])
     raise_if_any(
         [Problem("there is no such folder of upstream files", str(p), cure=cure) for p in raws if not p.is_dir()]
     )

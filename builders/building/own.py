@@ -19,7 +19,7 @@ from shiftbench.builders.building.own_tables import OwnTable, read_tables
 from shiftbench.builders.cache import cache_key
 from shiftbench.builders.checksums import file_sha256
 from shiftbench.builders.encoder import Encoder
-from shiftbench.builders.folder.manifest import Manifest, SourceFacts, SourceFile
+from shiftbench.builders.folder.manifest import OWN_LICENCE, Manifest, SourceFacts, SourceFile
 from shiftbench.builders.reading.checkpoint import program_sha256
 from shiftbench.builders.specs.spec import TaskSpec
 from shiftbench.builders.specs.transforms import as_texts
@@ -69,10 +69,14 @@ def build_own(
                 "this cannot be the name of a task", "command line", repr(task_name), "use lower case, digits, - and _"
             )
         )
-    tables = read_tables([raw] if isinstance(raw, Path) else raw)
-    rows = own_rows(tables, columns or Columns(), kind)
-    options = {"min_texts": min_texts, "seed": seed, "encoder": encoder, "withhold_labels": withhold_labels}
-    return build_rows(task_name, rows, tables, out, **options)  # type: ignore[arg-type]
+    key = label_key(out) if withhold_labels else None
+
+    def assembled() -> tuple[AssembledTask, SourceFacts]:
+        tables = read_tables([raw] if isinstance(raw, Path) else raw)
+        rows = own_rows(tables, columns or Columns(), kind)
+        return _assemble_rows(task_name, rows, tables, min_texts, seed, key)
+
+    return _write_task(out, *assembled(), seed=seed, encoder=encoder, key=key)  # the rows as read are let go of
 
 
 def build_rows(
@@ -99,6 +103,15 @@ def build_rows(
         rows_only: leave out what scoring does not need, which takes longer than the rows (see ``write_folder``).
     Returns: the manifest of what was written; with withheld labels the one with the labels.
     """
+    key = label_key(out) if withhold_labels else None
+    task, source = _assemble_rows(task_name, rows, tables, min_texts, seed, key)
+    return _write_task(out, task, source, seed=seed, encoder=encoder, key=key, rows_only=rows_only)
+
+
+def _assemble_rows(
+    task_name: str, rows: OwnRows, tables: Sequence[OwnTable], min_texts: int, seed: int, key: str | None
+) -> tuple[AssembledTask, SourceFacts]:
+    """Cut rows into splits; also return what the manifest says of their files."""
     names, _ = name_domains(rows.frame["domain"], tables[0].name)
     frame = rows.frame.with_columns(pl.col("domain").replace_strict(names))
     parts = {str(domain): _splits(part, rows) for (domain,), part in frame.group_by("domain", maintain_order=True)}
@@ -118,9 +131,8 @@ def build_rows(
         domains=(),
         min_texts=min_texts,
     )
-    key = label_key(out) if withhold_labels else None
     draws, sources = secret_seed(seed, key), dict.fromkeys(parts, ("own",))
-    task = assemble(spec, dict(sorted(parts.items())), sources, seed=draws, equal=False, withhold=withhold_labels)
+    task = assemble(spec, dict(sorted(parts.items())), sources, seed=draws, equal=False, withhold=key is not None)
     task.titles = {name: text for text, name in names.items() if text != name}
     note = split_note(task, parts if "split" in frame.columns else {})
     notes = (*([note] if note else []), *rows.notes, *_small_domains(task, min_texts))
@@ -129,16 +141,29 @@ def build_rows(
         title=title,
         url="",
         revision="",
-        licence="yours",
+        licence=OWN_LICENCE,
         open_licence=True,
         citation="",
         files=tuple(map(_source_file, tables)),
     )
+    return task, source
+
+
+def _write_task(
+    out: Path,
+    task: AssembledTask,
+    source: SourceFacts,
+    *,
+    seed: int,
+    encoder: Encoder | None,
+    key: str | None,
+    rows_only: bool = False,
+) -> Manifest:
     return write_folder(
         out,
         [task],
         {"own": source},
-        title=f"{task_name} (own data)",
+        title=f"{task.spec.name} (own data)",
         seed=seed,
         partial=False,
         synthetic=False,

@@ -430,11 +430,15 @@ def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> It
         frame: rows as ``shiftbench.builders.building.own_rows.OwnRows`` has them.
     """
     gold = GOLD[kind]
-    numbered = frame.with_columns(
-        pl.int_range(1, pl.len() + 1).alias("_row"),
-        _inputs=as_texts(frame.select("domain", *inputs)),
-        _gold=as_texts(frame.select(gold)),
-    )
+    # Hashes of 64 bits stand for texts, which may be long, and are many.
+    numbered = pl.DataFrame(
+        {
+            "domain": frame["domain"].hash(),
+            "_inputs": as_texts(frame.select("domain", *inputs)).hash(),
+            "_text": as_texts(frame.select(inputs[0])).hash(),
+            "_gold": as_texts(frame.select(gold)).hash(),
+        }
+    ).with_row_index("_row", 1)
     again = numbered.filter(~pl.struct("_inputs", "_gold").is_first_distinct())["_row"].to_list()
     if again:
         yield f"dropped, because they repeat a row of their domain word for word: {row_list(again)}"
@@ -442,8 +446,7 @@ def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> It
     if torn and kind is not TaskKind.GENERATION:
         word = "labels" if kind is TaskKind.CLASSIFICATION else gold
         yield f"equal texts of a domain have different {word}: {row_list(torn)}"
-    texts = as_texts(frame.select(inputs[0]))
-    away = numbered.with_columns(_text=texts).filter(pl.col("domain").n_unique().over("_text") > 1)["_row"].to_list()
+    away = numbered.filter(pl.col("domain").n_unique().over("_text") > 1)["_row"].to_list()
     if away and kind is not TaskKind.EXTRACTIVE_QA:
         yield f"texts that are in more than one domain: {row_list(away)}"
     if cure := date_cure(frame["domain"]):

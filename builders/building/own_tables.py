@@ -1,5 +1,7 @@
 """Reading data of one's own: CSV, JSON lines, JSON, Parquet, lines of tokens or a frame become columns of text.
 
+Text files may be gzipped: ``books.csv.gz``.
+
 Values stay as written: ``1`` is ``1``, ``1.0`` is ``1.0``, true is ``true``, and ``NA`` is a text.
 """
 
@@ -25,7 +27,7 @@ _JSON_LINES = (".jsonl", ".ndjson", ".jsonlines")
 _TOKENS = (".conll", ".bio", ".iob", ".iob2", ".txt", ".tsv")
 _SHEETS = (".xlsx", ".xls", ".ods", ".numbers")
 _SUFFIXES = (".csv", *_JSON_LINES, ".json", ".parquet", *_TOKENS)
-_CURE = "give CSV, JSON lines, Parquet, SQuAD's JSON (.json) or lines of tokens (.conll, .txt)"
+_CURE = "give CSV, JSON lines, Parquet, SQuAD's JSON (.json) or lines of tokens (.conll, .txt), or one of them gzipped"
 
 
 @dataclass(frozen=True)
@@ -72,14 +74,22 @@ def _files(path: Path) -> Iterator[Path]:
         return
     if not path.is_dir():
         raise InvalidInput(Problem("there is no such file", str(path), cure="check the path"))
-    tables = sorted(file for file in (*path.iterdir(), *path.glob("*/*")) if file.suffix.lower() in _SUFFIXES)
+    tables = sorted(file for file in (*path.iterdir(), *path.glob("*/*")) if _suffix(file) in _SUFFIXES)
     if not tables:
         raise InvalidInput(Problem("the folder holds no data file", str(path), cure=_CURE))
     yield from tables
 
 
+def _unzipped(path: Path) -> Path:
+    return path.with_suffix("") if path.suffix.lower() == ".gz" else path
+
+
+def _suffix(path: Path) -> str:
+    return _unzipped(path).suffix.lower()
+
+
 def _read_table(path: Path, *, alone: bool) -> OwnTable:
-    suffix = path.suffix.lower()
+    suffix, stem = _suffix(path), _unzipped(path).stem
     kind = None
     if suffix == ".csv":
         frame = _read_csv(path)
@@ -94,9 +104,9 @@ def _read_table(path: Path, *, alone: bool) -> OwnTable:
     else:
         cure = f"save it as CSV (UTF-8); {_CURE}" if suffix in _SHEETS else _CURE
         raise InvalidInput(Problem("own data cannot be read from this kind of file", str(path), f"'{path.name}'", cure))
-    in_folder = path.stem in SPLITS
-    domain = None if alone and not in_folder else path.parent.name if in_folder else path.stem
-    return OwnTable(str(path), frame, kind, domain, path.stem if in_folder else None, path)
+    in_folder = stem in SPLITS
+    domain = None if alone and not in_folder else path.parent.name if in_folder else stem
+    return OwnTable(str(path), frame, kind, domain, stem if in_folder else None, path)
 
 
 def _read_csv(path: Path) -> pl.DataFrame:

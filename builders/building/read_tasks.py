@@ -25,11 +25,20 @@ from shiftbench.builders.folder.manifest import SourceFacts, SourceFile, SplitOv
 from shiftbench.builders.reading.intake import Consumer, FileRead, Sample, StepCount, Taken, add_file_name, read_file
 from shiftbench.builders.reading.places import check_form, find_file
 from shiftbench.builders.specs.sources import SourceSpec
-from shiftbench.builders.specs.spec import DomainRecord, DomainSpec, Draw, FileFacts, FileSpec, TaskSpec, Upstream
-from shiftbench.builders.specs.transforms import equal_inputs_leave, repeated_rows_leave
+from shiftbench.builders.specs.spec import (
+    DomainRecord,
+    DomainSpec,
+    Draw,
+    FileFacts,
+    FileSpec,
+    Fingerprint,
+    TaskSpec,
+    Upstream,
+)
+from shiftbench.builders.specs.transforms import VOTES, equal_inputs_leave, repeated_rows_leave
 from shiftbench.builders.stored_rows import Rows, concat_rows, in_memory
 from shiftbench.builders.writing.withhold import label_leaks
-from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.report import InvalidInput, Problem, counted
 
 
 @dataclass
@@ -74,7 +83,14 @@ class Reading:
         file_read = read_file(path, file.read, consumers, cache=cache_folder(), store=store)
         place = str(Path(file.path).with_name(path.name))
         facts = SourceFile(path=place, sha256=file_read.sha256, rows=file_read.n_rows, recorded_rows=None)
-        self.files[file, file.path] = with_records(file.path, facts, self.records, partial=file.partial)
+        taken = {
+            (f"{spec.id}.{domain.name}", split): file_read.results[f"{domain.name}/{split}"].fingerprint
+            or Fingerprint()
+            for domain, split in takers
+        }
+        rewritten = hub_revision(self.raws, file.source.slug, [file.path]) is not None
+        facts = with_records(file.path, facts, self.records, partial=file.partial, taken=taken, rewritten=rewritten)
+        self.files[file, file.path] = facts.model_copy(update={"lacks": tuple(_lacks(file, facts, file_read))})
         for name in file.beside:
             place = str(Path(file.path).with_name(name))
             beside = facts_beside(path.with_name(name), place)
@@ -108,6 +124,11 @@ class Reading:
                 licence=owner.licence,
                 open_licence=owner.open_licence,
                 citation=owner.citation,
+                spdx=owner.spdx,
+                licence_url=owner.licence_url,
+                harm=owner.harm,
+                personal_data=owner.personal_data,
+                annotators=owner.annotators,
                 files=tuple(files.values()),
             )
             for owner, files in by_owner.items()
@@ -127,6 +148,16 @@ class Reading:
             facts[file.path] = facts.get(file.path, FileFacts()).model_copy(update={"sha256": file.sha256})
         names = [f"{spec.id}.{domain.name}" for spec in specs for domain in spec.domains]
         return Upstream(files=facts, rows=self.rows, domains={name: self.domains.get(name) for name in names})
+
+
+def _lacks(file: FileSpec, facts: SourceFile, read: FileRead) -> Iterator[str]:
+    """List what the release has and this copy of it does not, which no input or gold depends on."""
+    votes = [taken.rows[VOTES] for taken in read.results.values() if VOTES in taken.rows.schema and len(taken.rows)]
+    if votes and all(given.null_count() == len(given) for given in votes):
+        yield "annotators' votes"
+    n_left_out = (facts.recorded_rows or 0) - facts.rows
+    if facts.agrees in ("rows", "number of rows") and n_left_out > 0:
+        yield f"{counted(n_left_out, 'row')} that no split takes"
 
 
 def _store_key(file: FileSpec) -> str:
@@ -386,12 +417,17 @@ def _missing_file_problems(spec: TaskSpec, files: Sequence[FileSpec], place: str
             f"upstream files of {spec.id} are missing",
             place,
             "no " + ", ".join(dict.fromkeys(file.path for file in files if file.source == source and not file.partial)),
-            f"give --partial to build from the files that are there; or {source.instructions}"
+            f"give --partial to build from the files that are there; or {describe_ways(source)}"
             if partly
-            else f"{source.instructions}; or give --partial to build what there is",
+            else f"{describe_ways(source)}; or give --partial to build what there is",
         )
         for source in sources
     ]
+
+
+def describe_ways(source: SourceSpec) -> str:
+    """Return how a source's files are had, as part of a sentence."""
+    return f"{'give --fetch to download them, or ' if source.downloads else ''}{source.instructions}"
 
 
 def raise_if_any(problems: Sequence[Problem]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from shiftbench.builders.checksums import file_sha256
-from shiftbench.builders.folder.manifest import SourceFile, SplitOverlap, UpstreamRows
+from shiftbench.builders.folder.manifest import Agreement, SourceFile, SplitOverlap, UpstreamRows
 from shiftbench.builders.reading.fingerprint import N_HASHES, count_overlap, merge_fingerprints
 from shiftbench.builders.reading.intake import FileRead
 from shiftbench.builders.specs.sources import SourceSpec
@@ -30,7 +30,19 @@ PARTIAL = "fetch the whole file, or give --partial to build what there is"
 _SURPLUS = "rows of another file may be appended: fetch the file again, or give --partial to build what there is"
 
 
-def with_records(path: str, facts: SourceFile, records: Upstream, *, partial: bool) -> SourceFile:
+Taken = Mapping[tuple[str, str], Fingerprint]
+"""What was measured of a file's rows, by ``<task id>.<domain>`` and upstream split: all that take rows from it."""
+
+
+def with_records(
+    path: str,
+    facts: SourceFile,
+    records: Upstream,
+    *,
+    partial: bool,
+    taken: Taken | None = None,
+    rewritten: bool = False,
+) -> SourceFile:
     """Return the facts of a file that was read with what is recorded of it.
 
     Args:
@@ -38,11 +50,34 @@ def with_records(path: str, facts: SourceFile, records: Upstream, *, partial: bo
         facts: what was read.
         records: what is recorded.
         partial: it holds rows of a release in part, so there is no whole file to compare it with.
+        taken: what was measured of its rows.
+        rewritten: it was written from the rows of another file, so its bytes say nothing.
     """
-    rows = records.files.get(path, FileFacts()).rows
-    recorded = partial or records.is_recorded(path, facts.path)
-    altered = _other_checksum(facts, records) is not None and rows in (None, facts.rows)
-    return facts.model_copy(update={"recorded_rows": rows, "unverified": altered or not recorded})
+    own, form = records.files.get(path, FileFacts()), "" if rewritten else facts.path
+    checksum = records.files.get(form, FileFacts()).sha256
+    agrees: Agreement = ""
+    if checksum == facts.sha256:
+        agrees = "checksum"
+    elif taken and rows_agree(path, taken, records):
+        agrees = "rows"
+    elif not partial and checksum is None and own.rows is not None and facts.rows <= own.rows:
+        whole = facts.rows == own.rows or (taken and counts_agree(taken, records))
+        agrees = "number of rows" if whole else ""
+    recorded = partial or agrees == "rows" or records.is_recorded(path, form)
+    altered = checksum is not None and not agrees and own.rows in (None, facts.rows)
+    unverified = altered or not recorded
+    return facts.model_copy(update={"recorded_rows": own.rows, "unverified": unverified, "agrees": agrees})
+
+
+def rows_agree(path: str, taken: Taken, records: Upstream) -> bool:
+    """Test whether all rows taken from a file, named as in the spec, have the inputs and gold that were measured."""
+    pairs = [(found, records.fingerprint(name, split, path)) for (name, split), found in taken.items()]
+    return all(each is not None and (found.rows, found.total) == (each.rows, each.total) for found, each in pairs)
+
+
+def counts_agree(taken: Taken, records: Upstream) -> bool:
+    """Test whether as many rows as recorded are taken from a file: of one that lacks only rows that nobody takes."""
+    return all(found.rows == records.rows.get(name, {}).get(split) for (name, split), found in taken.items())
 
 
 def facts_beside(path: Path, place: str) -> SourceFile:
@@ -133,7 +168,9 @@ def differences(
 def _file_differences(
     source: SourceSpec, facts: SourceFile, path: Path, records: Upstream, *, other_revisions: bool
 ) -> Iterator[Problem]:
-    """List how one file differs: its row count or, where that agrees, its checksum."""
+    """List how one file differs: its row count or, where that agrees, its checksum; nothing where its rows agree."""
+    if facts.agrees in ("rows", "number of rows"):
+        return
     if facts.recorded_rows is not None and facts.rows != facts.recorded_rows:
         yield _count_differs("the row count differs from the recorded one", path, facts.rows, facts.recorded_rows)
         return
@@ -180,6 +217,7 @@ _MESSAGES = {
     "rows": "the number of rows after the named steps differs from the recorded one",
     "labels": "the label counts differ from the recorded ones",
     "hashes": "rows differ from the recorded ones",
+    "groups": "the groups of rows differ from the recorded ones",
     "overlap": "the number of rows that are in both splits differs from the recorded one",
     "equal": "two splits have the same rows",
     "half": "more than half of the rows are in another split, too",
@@ -268,12 +306,11 @@ def find_extent(
     file: FileSpec, facts: SourceFile, records: Upstream, *, partial: bool, other_revisions: bool
 ) -> Extent:
     """Find out what of a release a file that was read is; a whole build has compared its rows and checksum already."""
-    checksum = records.files.get(facts.path, FileFacts()).sha256
-    if checksum == facts.sha256:
+    if facts.agrees in ("checksum", "rows"):
         return "whole"
-    if other_revisions and checksum is not None:
+    if other_revisions and _other_checksum(facts, records) is not None:
         return "other"
-    if not partial or facts.rows == facts.recorded_rows:
+    if not partial or facts.agrees or facts.rows == facts.recorded_rows:
         return "part" if file.partial else "whole"
     return "part" if facts.recorded_rows is None or facts.rows < facts.recorded_rows else "other"
 
@@ -292,10 +329,9 @@ def find_deviations(
     """
     problems: list[Problem] = []
     for name, domain in measured.items():
-        record = records.domains.get(f"{spec.id}.{name}")
         for split, files in domain.splits.items():
             for file, found in files.items():
-                recorded = record.splits.get(split, {}).get(file.path) if record is not None else None
+                recorded = records.fingerprint(f"{spec.id}.{name}", split, file.path)
                 if recorded is not None and extents[file] != "other":
                     deviation = _deviation(found, recorded, whole=extents[file] == "whole")
                     if deviation is not None:
@@ -316,9 +352,11 @@ def _deviation(found: Fingerprint, recorded: Fingerprint, *, whole: bool) -> tup
     # Of a part, too, no row may have a smaller hash than the recorded ones and not be one of them.
     last = recorded.hashes[-1] if len(recorded.hashes) == N_HASHES else "g"
     strange = {row for row in found.hashes if row <= last} - {*recorded.hashes}
-    if strange or (whole and found != recorded):
+    if strange or (whole and (found.hashes, found.total) != (recorded.hashes, recorded.total)):
         compared = f"{len(strange)} of {counted(len(found.hashes), 'row')} compared that should not be there"
         return "hashes", compared if strange else "the ten rows compared, but others than recorded beside them"
+    if whole and found.groups != recorded.groups:
+        return "groups", "every row with its inputs and gold as recorded"
     return None
 
 

@@ -10,7 +10,7 @@ from shiftbench.builders.folder.manifest import Manifest, TaskInfo
 from shiftbench.builders.folder.paper_sizes import paper_sizes
 from shiftbench.builders.folder.statistics import read_statistics
 from shiftbench.builders.statistics.assumptions import assumption_lines, check_assumptions
-from shiftbench.builders.writing.dataset_card import OVERLAP_COLUMNS, OVERLAP_TITLE, overlap_cells, pairing_lines
+from shiftbench.builders.writing.task_section import OVERLAP_COLUMNS, OVERLAP_TITLE, overlap_cells, pairing_lines
 from shiftbench.validation.vocabulary import PLACEBO, SPLITS
 
 _WORDS = ("data set", "domain", "split", "step", "why", "rows of", "also in")
@@ -46,9 +46,10 @@ def build_lines(out: Path, manifest: Manifest, without_files: Sequence[str]) -> 
         for facts in domain.splits.values()
     )
     marks = (", partial" if manifest.partial else "") + (", unverified" if manifest.unverified else "")
-    yield f"wrote {out}: {rows:,} rows, content {manifest.content_hash[:12]}{marks}"
+    yield f"wrote {out}: {rows:,} rows, {manifest.version}{marks}"
     if manifest.unverified:
         yield f"unverified, so perhaps incomplete: {', '.join(manifest.unverified_files)}"
+    yield from filter(None, (source.lacks for source in manifest.sources.values()))
     real = {name: task for name, task in manifest.tasks.items() if not name.endswith(PLACEBO)}
     absent = [f"{name}.{domain}" for name, task in real.items() for domain in task.absent_domains]
     if absent:

@@ -162,6 +162,7 @@ def write_generated(
         url="https://example.org/none",
         revision="1",
         licence="Apache-2.0",
+        spdx="Apache-2.0",
         open_licence=True,
         citation="",
     )

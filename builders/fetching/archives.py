@@ -6,6 +6,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -24,7 +25,7 @@ def unpack_members(archive: Path, members: Mapping[str, str], folder: Path) -> N
 
     Args:
         members: by path below ``folder`` the member's name; one that ends in a slash is a folder with all that is in
-            it.
+            it; a star stands for any part of a name, and the files that it finds are joined in the archive's order.
     Raises: RefusedError where the archive is none, is damaged, or lacks a member: then it lists what is there.
     """
     left = dict(members)
@@ -36,7 +37,7 @@ def unpack_members(archive: Path, members: Mapping[str, str], folder: Path) -> N
                 out = _find_out(folder / place, member, name)
                 if out is not None:
                     out.parent.mkdir(parents=True, exist_ok=True)
-                    with content() as stream, out.open("wb") as file:
+                    with content() as stream, out.open("ab" if "*" in member else "wb") as file:
                         shutil.copyfileobj(stream, file)
                     left.pop(place, None)
     except _DAMAGE as error:
@@ -73,7 +74,7 @@ def _open_member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]
 
 def _find_out(new: Path, member: str, name: str) -> Path | None:
     """Return where a file of an archive is written: the place itself, or below it; None where it is not wanted."""
-    if name == member:
+    if name == member or (fnmatchcase(name, member) and name.count("/") == member.count("/")):
         return new
     inside = PurePosixPath(name.removeprefix(member))
     below = member.endswith("/") and name.startswith(member) and not inside.is_absolute() and ".." not in inside.parts

@@ -292,7 +292,7 @@ class _Run:
         raise _FailedError("; ".join(refusals)) from cause
 
     def _bring_from(self, address: str, request: Request, folder: Path) -> tuple[Fetched, ...]:
-        """Bring a download's places from one address, and record them."""
+        """Fetch a download's places from one address, and record them."""
         source, download = request.source, request.download
         files: Sequence[RemoteFile] = (RemoteFile(urlsplit(address).path, address, download.size, download.sha256),)
         revision, headers = None, dict[str, str]()
@@ -301,6 +301,9 @@ class _Run:
                 known = [file.revision for file in read_records(self.raw, source.slug).values() if file.revision]
                 address, revision, files, headers = find_on_hub(address, [*known, *self.revisions], self.api)
                 self.revisions.append(revision)
+            if len(files) == 1:  # what is recorded is of its bytes
+                (file,) = files
+                files = [file._replace(size=download.size or file.size, sha256=download.sha256 or file.sha256)]
         outs = [folder / f"{number}-{PurePosixPath(file.name).name}" for number, file in enumerate(files)]
         if len(files) == 1 and download.place is not None and download.rows_as is None:
             outs = [folder / PurePosixPath(download.place).name]  # its ending says what it must be

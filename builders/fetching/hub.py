@@ -52,7 +52,7 @@ def is_on_hub(address: str) -> bool:
 
 
 def find_on_hub(address: str, known: Sequence[str], api: "HfApi | None" = None) -> HubFiles:
-    """Ask the Hub which files an address names.
+    """Find which files of the Hub an address names.
 
     Args:
         address: ``hub:<repository>@<revision>/<path>``; a star in the path stands for any part of a name. Without a

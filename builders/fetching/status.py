@@ -54,8 +54,8 @@ class Asked(NamedTuple):
         return None not in (self.recorded_size, self.answer.size) and self.recorded_size != self.answer.size
 
 
-def ask_addresses(sources: Iterable[SourceSpec], client: "httpx2.Client", day: date) -> list[Asked]:
-    """Ask every address of sources, several at a time, each once.
+def check_addresses(sources: Iterable[SourceSpec], client: "httpx2.Client", day: date) -> list[Asked]:
+    """Find what every address of sources answers, several at a time, each once.
 
     Args:
         sources: the sources; those without downloads have no address.
@@ -65,12 +65,12 @@ def ask_addresses(sources: Iterable[SourceSpec], client: "httpx2.Client", day: d
     """
     named = [(source.slug, url, each.size) for source in sources for each in source.downloads for url in each.urls]
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
-        answers = pool.map(lambda url: ask(client, url), [url for _, url, _ in named])
+        answers = pool.map(lambda url: find_answer(client, url), [url for _, url, _ in named])
         return [Asked(day, slug, url, size, found) for (slug, url, size), found in zip(named, answers, strict=True)]
 
 
-def ask(client: "httpx2.Client", address: str) -> Answer:
-    """Ask an address for its size: its headers or, where these do not say it, its first byte.
+def find_answer(client: "httpx2.Client", address: str) -> Answer:
+    """Find what an address answers: by its headers or, where these do not say the size, by its first byte.
 
     Args:
         client: see ``open_client``.
@@ -143,12 +143,12 @@ def table_lines(rows: Sequence[Asked]) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Ask all addresses, write the table, and return the exit code: 1 where an address is gone, or none answers."""
+    """Check all addresses, write the table, and return the exit code: 1 where an address is gone, or none answers."""
     parser = argparse.ArgumentParser(prog="python -m shiftbench.builders.fetching.status", description=__doc__)
     parser.add_argument("out", metavar="OUT", type=Path, help="the table is written to OUT.md and OUT.json")
     out = parser.parse_args(arguments).out
     with open_client() as client:
-        rows = ask_addresses(read_sources().values(), client, datetime.now(UTC).date())
+        rows = check_addresses(read_sources().values(), client, datetime.now(UTC).date())
     if not any(row.answer.state in ("alive", "moved", "form") for row in rows):
         print("error: no address answers, so nothing is written: is there a network?", file=sys.stderr)
         return 1

@@ -153,12 +153,12 @@ class _Transfer:
         return self.out.with_name(f"{self.out.name}{NOTES}")
 
     def announce(self, left: int) -> None:
-        """Tell how many bytes are still to come, where that is known."""
+        """Report how many bytes are still to come, where that is known."""
         self.gauge.expect(left - self.announced)
         self.announced = left
 
     def run(self) -> str:
-        """Ask until the file is whole and right, and put it in its place; return its checksum."""
+        """Request the file until it is whole and right, put it in its place, and return its checksum."""
         while True:
             self._ask_until_whole()
             wrong, found = self._verify()
@@ -207,7 +207,7 @@ class _Transfer:
                 raise StoppedError
 
     def _ask(self) -> None:
-        """Ask for the file, or for the rest of it, and keep what comes."""
+        """Request the file, or the rest of it, and keep what comes."""
         asked = {**self.headers, **self._range()}
         with self.client.stream("GET", self.url, headers=asked) as response:
             status = response.status_code
@@ -307,7 +307,7 @@ class _Transfer:
         """Check that a rest is of the file whose beginning came, as far as the server can show it."""
         notes = self._read_notes()
         return notes.get("url") != self.url or (
-            notes.get("validator") == _find_validator(response) and notes.get("total") == total
+            _find_validator(response) in (None, notes.get("validator")) and notes.get("total") == total
         )
 
     def _read_notes(self) -> dict[str, Any]:

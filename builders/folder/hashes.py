@@ -1,19 +1,22 @@
-"""Hashes of a dataset folder: of its content, whatever the bytes of its files, and of these files."""
+"""Hashes of a dataset folder: of its content, whatever the bytes of its files, of its settings, and of these files."""
 
 import hashlib
 import hmac
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
+import polars as pl
 
 from shiftbench.builders.checksums import file_sha256
-from shiftbench.builders.folder.manifest import DATA_FOLDERS, FORMAT_VERSION, TaskInfo
-from shiftbench.builders.stored_rows import Rows, in_memory
+from shiftbench.builders.folder.manifest import DATA_FOLDERS, FORMAT_VERSION, EncoderFacts, TaskInfo
+from shiftbench.builders.stored_rows import Rows, in_memory, slices_of
+from shiftbench.validation.versions import HALF
 
 _HASHED_AT_ONCE = 10_000
+_SETTINGS_VERSION = 1
 
 
 def data_files_sha256(folder: Path) -> dict[str, str]:
@@ -87,3 +90,79 @@ def content_hash(tasks: dict[str, TaskInfo], benchmark: str) -> str:
     }
     canonical = json.dumps([FORMAT_VERSION, benchmark, content], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def groups_sha256(frame: Rows, inputs: Sequence[str]) -> str:
+    """Hash which rows belong together, whatever the names of their groups and the order of rows.
+
+    Rows with equal inputs stand for each other, since the names of groups decide which of them has which id.
+
+    Args:
+        frame: rows with distinct ids, ``group`` and the inputs.
+        inputs: names of the input columns.
+    Returns: 64 hex digits.
+
+    >>> a = pl.DataFrame({"id": ["x", "y", "z"], "group": ["g", "g", "h"], "text": ["1", "2", "3"]})
+    >>> renamed = a.with_columns(pl.col("group").replace({"g": "k", "h": "a"})).reverse()
+    >>> groups_sha256(a, ["text"]) == groups_sha256(renamed, ["text"])
+    True
+    >>> groups_sha256(a, ["text"]) == groups_sha256(a.with_columns(group="id"), ["text"])
+    False
+    """
+    # Hashes of polars are of this process alone, and only say here which rows have equal inputs.
+    rows = pl.concat(part.select("id", "group", text=part.select(inputs).hash_rows()) for part in slices_of(frame))
+    named = rows.with_columns(pl.col("id").min().over("text")).sort("id")
+    groups = named.group_by("group").agg("id")["id"].list.join("\n").sort()
+    return hashlib.sha256("\n\n".join(groups).encode()).hexdigest()
+
+
+def ids_sha256(ids: pl.Series) -> str:
+    """Hash a list of ids, in any order; 64 hex digits."""
+    return hashlib.sha256("\n".join(ids.sort()).encode()).hexdigest()
+
+
+def settings_hash(tasks: Mapping[str, TaskInfo], encoder: EncoderFacts | None) -> str | None:
+    """Hash what changes scores beside the content: the settings of a folder.
+
+    These are of each task its kind and metric, which test rows belong together (``groups_sha256``), the ids of its
+    subsets, such as few-shot ones, ``min_texts``, the ID domain, the task that it has candidates for, label folds and
+    the pairing (name and sizes); and the encoder of the depths. Labels and rows are in the content hash. Titles, notes,
+    sources, counts and a pairing's reported Q change no score.
+
+    Args:
+        tasks: facts by task name; withheld domains and subsets count like the others, as in the content hash.
+        encoder: what depths were computed with; None without depths.
+    Returns: 64 hex digits, the first half of the tasks and the second of the encoder, which no prediction depends
+        on (see ``shiftbench.validation.versions``); None for folders that record no groups.
+    """
+    tests = {
+        name: {
+            domain: facts.splits["test"].groups_sha256
+            for domain, facts in (task.domains | task.withheld).items()
+            if "test" in facts.splits
+        }
+        for name, task in tasks.items()
+    }
+    if None in {sha256 for groups in tests.values() for sha256 in groups.values()}:
+        return None
+    of_tasks = {
+        name: [
+            task.kind.value,
+            task.metric,
+            tests[name],
+            task.subset_hashes,
+            task.min_texts,
+            task.id_domain,
+            task.candidates_for,
+            task.label_folds,
+            task.pairing and [task.pairing.name, task.pairing.source_rows, task.pairing.target_rows],
+        ]
+        for name, task in tasks.items()
+    }
+    of_encoder = encoder and [encoder.id, encoder.revision, encoder.dimensions]
+    return _half_digest(of_tasks) + _half_digest(of_encoder)
+
+
+def _half_digest(settings: object) -> str:
+    canonical = json.dumps([_SETTINGS_VERSION, settings], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:HALF]

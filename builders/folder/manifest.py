@@ -3,13 +3,15 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pydantic
 
+from shiftbench.builders.folder.publication import Publication
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.outside import ALL_SHOWS, Change, Count, OutsideLines, OutsideText, Seed
 from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.versions import DataVersion
 from shiftbench.validation.vocabulary import SOURCE_JOINER, TaskKind
 
 FORMAT_VERSION = 2
@@ -31,7 +33,8 @@ _Cell = Annotated[str, pydantic.StringConstraints(pattern=r"^[^|\s]([^|\n]*[^|\s
 class SplitFacts(_Facts):
     """Size and hashes of one split. Inputs and labels are hashed apart, so public and gold folders agree.
 
-    ``withheld_labels``: the rows' gold is null here; the gold folder has it.
+    ``withheld_labels``: the rows' gold is null here; the gold folder has it. ``groups_sha256``, of test rows: which of
+    them belong together (``shiftbench.builders.folder.hashes``); older folders do not have it.
     """
 
     rows: Count
@@ -39,6 +42,7 @@ class SplitFacts(_Facts):
     inputs_sha256: OutsideText
     labels_sha256: OutsideText
     withheld_labels: bool = False
+    groups_sha256: OutsideText | None = None
 
 
 class Provenance(_Facts):
@@ -172,7 +176,7 @@ class TaskInfo(_Facts):
     those from their authors' code; other benchmarks and older folders have none of these. Where there is an
     ``id_domain``, models are trained on it, and all other domains are out of distribution. ``candidates_for`` and
     ``label_folds`` are as in ``shiftbench.builders.specs.spec.TaskSpec``. Models of a ``pairing`` are trained on its
-    joined source.
+    joined source. ``subset_hashes`` are of the ids of each subset but ``all``, those that publishing left out too.
     """
 
     title: OutsideText
@@ -186,6 +190,7 @@ class TaskInfo(_Facts):
     sizes: dict[OutsideText, SizeFacts] = {}
     subsets: dict[OutsideText, Count]
     withheld_subsets: tuple[OutsideText, ...] = ()
+    subset_hashes: dict[OutsideText, OutsideText] = {}
     transforms: tuple[TransformCount, ...] = ()
     notes: tuple[OutsideText, ...] = ()
     differences: tuple[Difference, ...] = ()
@@ -226,6 +231,10 @@ class TaskInfo(_Facts):
         return tuple((source, target) for source in sources for target in self.domains if (target, "test") in rows)
 
 
+Agreement = Literal["", "checksum", "rows", "number of rows"]
+"""What of a file agrees with what is recorded of it; empty for nothing."""
+
+
 class SourceFile(_Facts):
     """One upstream file as it was read."""
 
@@ -236,10 +245,31 @@ class SourceFile(_Facts):
     unverified: bool = pydantic.Field(
         default=False, description="Nothing is recorded to tell a whole file by, or it is of another revision"
     )
+    agrees: Agreement = pydantic.Field(
+        default="", description="What agrees with the record: its bytes, inputs and gold of all rows, or their number"
+    )
+    lacks: tuple[OutsideText, ...] = pydantic.Field(
+        default=(), description="What the release has and this copy of it does not, such as annotators' votes"
+    )
+
+    @property
+    def recorded(self) -> str:
+        """Return the recorded rows as text, with what of the file agrees with its record."""
+        rows = "not known" if self.recorded_rows is None else f"{self.recorded_rows:,}"
+        agree = f"{self.agrees} {'agree' if self.agrees == 'rows' else 'agrees'}" if self.agrees else ""
+        return "; ".join(filter(None, (rows, agree, "unverified" if self.unverified else "")))
+
+
+OWN_LICENCE = "yours"
+"""The licence of one's own data until its publisher states one."""
 
 
 class SourceFacts(_Facts):
-    """Where rows come from, and on what terms: with an ``open_licence`` they may be published again."""
+    """Where rows come from, and on what terms: with an ``open_licence`` they may be published again.
+
+    ``spdx``, ``licence_url``, ``harm``, ``personal_data`` and ``annotators`` are as in
+    ``shiftbench.builders.specs.sources``; older folders have none of these.
+    """
 
     title: OutsideText
     url: OutsideText
@@ -247,7 +277,23 @@ class SourceFacts(_Facts):
     licence: OutsideText
     open_licence: bool
     citation: OutsideLines
+    spdx: OutsideText | None = None
+    licence_url: OutsideText | None = None
+    harm: OutsideText = ""
+    personal_data: OutsideText = ""
+    annotators: OutsideText | None = None
     files: tuple[SourceFile, ...] = ()
+
+    @property
+    def lacks(self) -> str:
+        """Return what the files read lack of the release, as a sentence; empty for nothing."""
+        lacking = [f"{file.path} lacks {' and '.join(file.lacks)}" for file in self.files if file.lacks]
+        return f"{'; '.join(lacking)}, which the release has." if lacking else ""
+
+    @property
+    def may_hurt(self) -> bool:
+        """Return whether something in its texts may hurt a reader."""
+        return self.harm not in ("", "none")
 
     @property
     def terms(self) -> str:
@@ -281,6 +327,9 @@ class Manifest(_Facts):
     )
     synthetic: bool
     content_hash: OutsideText
+    settings_hash: OutsideText | None = pydantic.Field(
+        default=None, description="Of what changes scores beside the content; None in older folders"
+    )
     tasks: dict[OutsideText, TaskInfo]
     sources: dict[OutsideText, SourceFacts]
     encoder: EncoderFacts | None
@@ -295,6 +344,9 @@ class Manifest(_Facts):
         default={}, description="SHA-256 of each file of rows, depths and ids, by path"
     )
     label_key: OutsideText | None = None
+    publication: Publication | None = pydantic.Field(
+        default=None, description="What its publisher says of it; None until 'data publish --cite'"
+    )
 
     @pydantic.model_validator(mode="after")
     def _paths_are_inside(self) -> "Manifest":
@@ -332,6 +384,11 @@ class Manifest(_Facts):
         return self
 
     @property
+    def version(self) -> DataVersion:
+        """Return the hashes of content and settings."""
+        return DataVersion(self.content_hash, self.settings_hash)
+
+    @property
     def withholds_labels(self) -> bool:
         """Return whether a split here has no labels."""
         return any(
@@ -351,6 +408,12 @@ class Manifest(_Facts):
         """Return whether the test labels are public: the folder is neither side of a build that withholds them."""
         return self.label_key is None and not self.withholds_labels
 
+    @property
+    def sources_here(self) -> tuple[SourceFacts, ...]:
+        """Return the sources of the rows that are here, in the order of tasks and domains."""
+        every = [facts for task in self.tasks.values() for facts in task.domains.values()]
+        return tuple(self.sources[slug] for slug in dict.fromkeys(slug for facts in every for slug in facts.sources))
+
     def closed_sources(self, facts: DomainFacts) -> tuple[SourceFacts, ...]:
         """Return the sources of a domain whose licence does not allow publishing its rows."""
         sources = (self.sources[source] for source in facts.sources)
@@ -367,10 +430,14 @@ class Manifest(_Facts):
         what = f"own {name} --spec SPEC" if is_own else f"{self.benchmark} {name}"
         return f"shiftbench build {what} --raw RAW --out DIR"
 
+    def as_text(self) -> str:
+        """Return the manifest as the text of its file."""
+        unsaid = {"publication"} if self.publication is None else set()
+        return json.dumps(self.model_dump(mode="json", exclude=unsaid), indent=2, ensure_ascii=False) + "\n"
+
     def write(self, folder: Path) -> None:
         """Write the manifest into a folder."""
-        text = json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False)
-        (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
+        (folder / MANIFEST).write_text(self.as_text(), encoding="utf-8")
 
     @classmethod
     def read(cls, folder: Path) -> "Manifest":

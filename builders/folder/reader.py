@@ -10,11 +10,19 @@ import polars as pl
 
 from shiftbench.builders.folder.compared_files import compare_files, find_changed_files, find_missing_files
 from shiftbench.builders.folder.configs import depth_path, repeats_path, split_path, subset_path
-from shiftbench.builders.folder.hashes import content_hash, labels_sha256, rows_sha256
+from shiftbench.builders.folder.hashes import (
+    content_hash,
+    groups_sha256,
+    ids_sha256,
+    labels_sha256,
+    rows_sha256,
+    settings_hash,
+)
 from shiftbench.builders.folder.manifest import MANIFEST, Manifest, SplitFacts, TaskInfo
 from shiftbench.validation.prediction_task import PredictionTask
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.schemas import check_examples, check_rows, depth_schema
+from shiftbench.validation.versions import DataVersion
 from shiftbench.validation.vocabulary import GOLD, PLACEBO, TOKENS, TaskKind
 
 SUBSET_IDS = pl.Schema({"id": pl.String()})
@@ -55,12 +63,17 @@ class DatasetFolder:
     def __repr__(self) -> str:
         """Return one line; the manifest alone is hundreds."""
         tasks = ", ".join(self.manifest.tasks)
-        return f"DatasetFolder({str(self.path)!r}: {tasks}; content {self.content_hash[:12]})"
+        return f"DatasetFolder({str(self.path)!r}: {tasks}; {self.version})"
 
     @property
     def content_hash(self) -> str:
         """Return the hash of all rows, which prediction cards name."""
         return self.manifest.content_hash
+
+    @property
+    def version(self) -> DataVersion:
+        """Return the hashes of rows and settings, which cards, scores and claims name."""
+        return self.manifest.version
 
     @property
     def has_public_labels(self) -> bool:
@@ -223,7 +236,7 @@ class DatasetFolder:
         """Raise InvalidInput where test labels are withheld and are needed."""
         if self.manifest.withholds_labels:
             what = "test labels are withheld in this folder"
-            cure = f"score with the gold folder, which has the same content hash ({self.content_hash[:12]}), "
+            cure = f"score with the gold folder, which is of the same version ({self.version}), "
             raise InvalidInput(Problem(what, str(self.path), cure=cure + "or submit to the leaderboard"))
 
     def check(self) -> None:
@@ -236,6 +249,9 @@ class DatasetFolder:
         if self.content_hash != content_hash(self.manifest.tasks, self.manifest.benchmark):
             what, cure = "the content hash does not match the splits in the manifest", "build the folder again"
             problems.append(Problem(what, str(self.path / MANIFEST), self.content_hash[:12], cure))
+        if self.manifest.settings_hash not in (None, settings_hash(self.manifest.tasks, self.manifest.encoder)):
+            what, cure = "the settings hash does not match the settings in the manifest", "build the folder again"
+            problems.append(Problem(what, str(self.path / MANIFEST), str(self.version), cure))
         if problems:
             raise InvalidInput(problems)
 
@@ -261,7 +277,8 @@ class DatasetFolder:
         problems = []
         for subset, n_ids in self.task(name).subsets.items():
             try:
-                counts = len(self.subset(name, subset)), len(self.test(name, subset))
+                ids = self.subset(name, subset)
+                counts = len(ids), len(self.test(name, subset))
             except InvalidInput as error:
                 problems += error.problems
                 continue
@@ -269,6 +286,9 @@ class DatasetFolder:
                 found = f"{counts[0]:,} ids, {counts[1]:,} of them of test rows, {n_ids:,} in the manifest"
                 file = str(self.path / subset_path(name, subset))
                 problems.append(Problem("ids differ from the manifest", file, found, "build the folder again"))
+            elif self.task(name).subset_hashes.get(subset) not in (None, ids_sha256(ids["id"])):
+                file = str(self.path / subset_path(name, subset))
+                problems.append(Problem("ids differ from the manifest", file, cure="build the folder again"))
         return problems
 
     def _check_repeats(self, name: str) -> list[Problem]:
@@ -365,7 +385,8 @@ def _difference(frame: pl.DataFrame, task: TaskInfo, domain: str, expected: Spli
     same = {
         "inputs or ids": rows_sha256(frame, task.inputs) == expected.inputs_sha256,
         "labels": expected.withheld_labels or labels_sha256(frame, GOLD[task.kind], key) == expected.labels_sha256,
-        "groups": frame["group"].n_unique() == expected.groups,
+        "groups": frame["group"].n_unique() == expected.groups
+        and expected.groups_sha256 in (None, groups_sha256(frame, task.inputs)),
         "domains": bool((frame["domain"] == domain).all()),
     }
     changed = [name for name, is_same in same.items() if not is_same]

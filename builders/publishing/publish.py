@@ -18,12 +18,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from shiftbench.builders.folder.hashes import content_hash
+from shiftbench.builders.folder.hashes import content_hash, settings_hash
 from shiftbench.builders.folder.manifest import DATA_FOLDERS, GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER, Manifest
+from shiftbench.builders.folder.publication import Publication
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import data_path, picture_path
-from shiftbench.builders.hub_access import cause, retry, writing_to_hub
+from shiftbench.builders.hub_access import cause, is_unreachable, retry, writing_to_hub
 from shiftbench.builders.publishing.public import closed_domains, published_folder, refuse_closed
+from shiftbench.builders.publishing.published_texts import published_texts
 from shiftbench.builders.writing.croissant import CROISSANT
 from shiftbench.builders.writing.withhold import withheld_folders
 from shiftbench.builders.writing.writer import README
@@ -145,12 +147,16 @@ OWN_FOLDERS = tuple(f"{name}/" for name in (*DATA_FOLDERS, "statistics"))
 """Folders of the repository that hold nothing but what a build writes; stale files there are deleted."""
 
 
+_UNREACHED = "the Hub cannot be reached; every file is listed"
+
+
 @dataclass(frozen=True)
 class PublishPlan:
     """What publishing would do: files to add with their sizes in bytes, files to delete, and on which commit.
 
     ``parent`` is None where the repository is not there yet; ``new_branch`` says that the branch is not. ``tag`` is
-    None where the tag stands at this version already.
+    None where the tag stands at this version already. Where the Hub could not be asked, the plan is not ``compared``:
+    it adds every file.
     """
 
     target: Target
@@ -161,6 +167,7 @@ class PublishPlan:
     delete: tuple[str, ...]
     tag: str | None
     local: Mapping[str, LocalFile] = field(repr=False)
+    compared: bool = True
 
     @property
     def changes(self) -> bool:
@@ -171,7 +178,8 @@ class PublishPlan:
         """Return what would be done, one action a line."""
         repo_id, kind = self.target.repo_id, "private repository" if self.target.private else "repository"
         return [
-            *([f"create {kind} {repo_id}"] if self.parent is None else []),
+            *([] if self.compared else [f"leave out the comparison with {repo_id}: {_UNREACHED}"]),
+            *([f"create {kind} {repo_id}"] if self.parent is None and self.compared else []),
             *([f"create branch {self.target.revision}"] if self.new_branch and self.target.revision != "main" else []),
             *(f"add {path} ({size:,} bytes)" for path, size in self.add.items()),
             *(f"delete {path}" for path in self.delete),
@@ -193,7 +201,12 @@ def default_tag(folder: DatasetFolder, more: Mapping[str, str] | None = None) ->
 
 
 def plan_publishing(
-    folder: DatasetFolder, target: Target, api: Any, more: Mapping[str, LocalFile] | None = None
+    folder: DatasetFolder,
+    target: Target,
+    api: Any,
+    more: Mapping[str, LocalFile] | None = None,
+    *,
+    offline: bool = False,
 ) -> PublishPlan:
     """Check a folder and compare it with the repository.
 
@@ -201,17 +214,24 @@ def plan_publishing(
         folder: the dataset folder; InvalidInput when it fails its own check, or holds rows that may not be published
             (see ``shiftbench.builders.publishing.public``).
         target: where to; the dataset repository need not exist yet.
-        more: files that are sent with it and describe it, by their path in the repository.
+        more: files that are sent with it or in place of its own, by their path in the repository.
+        offline: where the Hub cannot be reached, plan without comparing.
     Raises: InvalidInput when the Hub cannot be asked, or the tag is already used for another version.
     """
     refuse_closed(folder)
     if folder.manifest.label_key is not None and not target.private:
         cure = "give the folder of 'public' and 'gold', and --private-gold"
         raise InvalidInput(Problem("this folder holds test labels that are withheld", str(folder.path), cure=cure))
-    title = f"{folder.manifest.title}: content {folder.content_hash[:12]}"
+    title = f"{folder.manifest.title}: {folder.manifest.version}"
     local = dict(sorted({**check_folder(folder), **(more or {})}.items()))
-    with writing_to_hub(target.repo_id):
-        return retry(lambda _: _compare(local, title, target, api))
+    try:
+        with writing_to_hub(target.repo_id):
+            return retry(lambda _: _compare(local, title, target, api))
+    except InvalidInput as error:
+        if not (offline and is_unreachable(error.__cause__)):
+            raise
+        sizes = {path: file.size for path, file in local.items()}
+        return PublishPlan(target, title, None, False, sizes, (), target.tag, local, compared=False)
 
 
 def check_folder(folder: DatasetFolder) -> dict[str, LocalFile]:
@@ -228,8 +248,9 @@ def check_folder(folder: DatasetFolder) -> dict[str, LocalFile]:
     with ThreadPoolExecutor(HASHING_THREADS) as pool:
         hashes = dict(pool.map(lambda item: (item[0], item[1].upload_info.sha256.hex()), files.items()))
     data = {path: sha256 for path, sha256 in hashes.items() if path.partition("/")[0] in DATA_FOLDERS}
-    same = data == manifest.files and folder.content_hash == content_hash(manifest.tasks, manifest.benchmark)
-    if not data or not same:
+    same = folder.content_hash == content_hash(manifest.tasks, manifest.benchmark)
+    same_settings = manifest.settings_hash in (None, settings_hash(manifest.tasks, manifest.encoder))
+    if not data or data != manifest.files or not same or not same_settings:
         folder.check()
     return files
 
@@ -326,6 +347,7 @@ def publish_folders(
     tag: str | None = None,
     private_gold: str | None = None,
     dry_run: bool = False,
+    publication: Publication | None = None,
     describe: Describe = lambda _: {},
     api: Any = None,
 ) -> dict[str, Any]:
@@ -339,7 +361,9 @@ def publish_folders(
         revision: branch, in both repositories.
         tag: of this version; default named by content.
         private_gold: repository of the gold folder; without it gold stays where it is.
-        dry_run: compare, and send nothing.
+        dry_run: compare, where the Hub can be reached, and send nothing.
+        publication: what the publisher says of the dataset, for its card, Croissant metadata and BibTeX; with a
+            contact where texts may hurt.
         describe: further files to send with each dataset.
         api: a ``huggingface_hub.HfApi``; default one of the address and the token in the environment.
     Returns: what was sent, or would be.
@@ -353,10 +377,21 @@ def publish_folders(
     api = api or HfApi()
     public, gold = _parts(folder, repo_id, private_gold)
     with ExitStack() as stack:
-        left_out, plan = _plan_public_copy(stack, public, (repo_id, revision, tag, False), describe, api)
+
+        def plan_part(path: Path, repo_id: str, *, private: bool) -> tuple[dict[str, str], PublishPlan]:
+            left_out, part = _public_part(stack, path)
+            texts = published_texts(part, publication, repo_id, api.endpoint)
+            texts |= describe(part.manifest)
+            target = Target(repo_id, revision, tag or default_tag(part, texts), private)
+            plan = plan_publishing(part, target, api, _write_texts(stack, texts), offline=dry_run)
+            for line in plan.lines():
+                log.info("%s", line)
+            return left_out, plan
+
+        left_out, plan = plan_part(public, repo_id, private=False)
         gold_plan = None
         if gold is not None and private_gold is not None:
-            _, gold_plan = _plan_public_copy(stack, gold, (private_gold, revision, tag, True), describe, api)
+            _, gold_plan = plan_part(gold, private_gold, private=True)
         elif gold is not None:
             log.info("leave out %s: gold is published only to a repository given by --private-gold", gold)
         commit, commit_gold = (_send_plan(each, api, dry_run=dry_run) for each in (plan, gold_plan))
@@ -392,29 +427,20 @@ def _refuse_other_pair(public: Path, gold: Path) -> None:
     cure = "build the two again with --withhold-labels"
     if not manifests[0].withholds_labels or manifests[1].label_key is None:
         raise InvalidInput(Problem("the public folder has test labels", str(public), cure=cure))
-    if manifests[0].content_hash != manifests[1].content_hash:
-        found = " and ".join(manifest.content_hash[:12] for manifest in manifests)
+    if manifests[0].version != manifests[1].version:
+        found = " and ".join(str(manifest.version) for manifest in manifests)
         raise InvalidInput(Problem("'public' and 'gold' are from different builds", str(public), found, cure))
 
 
-def _plan_public_copy(
-    stack: ExitStack, path: Path, where: tuple[str, str, str | None, bool], describe: Describe, api: Any
-) -> tuple[dict[str, str], PublishPlan]:
-    """Compute the plan for what may be published of a folder; also return the domains that may not, and why."""
-    repo_id, revision, tag, private = where
+def _public_part(stack: ExitStack, path: Path) -> tuple[dict[str, str], DatasetFolder]:
+    """Return what may be published of a folder, until the stack is closed, and the domains that may not, and why."""
     opened = DatasetFolder.open(path)
     left_out = closed_domains(opened.manifest)
     if left_out:
         check_folder(opened)  # the public copy does not check what it copies
     for domain, why in left_out.items():
         log.info("leave out %s: %s", domain, why)
-    public = stack.enter_context(published_folder(opened))
-    described = describe(public.manifest)
-    target = Target(repo_id, revision, tag or default_tag(public, described), private)
-    plan = plan_publishing(public, target, api, _write_texts(stack, described))
-    for line in plan.lines():
-        log.info("%s", line)
-    return left_out, plan
+    return left_out, stack.enter_context(published_folder(opened))
 
 
 def _write_texts(stack: ExitStack, texts: Mapping[str, str]) -> dict[str, LocalFile]:
@@ -437,4 +463,4 @@ def _send_plan(plan: PublishPlan | None, api: Any, *, dry_run: bool) -> str | No
 def _as_json(plan: PublishPlan, commit: str | None) -> dict[str, Any]:
     target = plan.target
     facts = {"repo_id": target.repo_id, "revision": target.revision, "tag": target.tag, "commit": commit}
-    return {**facts, "add": plan.add, "delete": list(plan.delete)}
+    return {**facts, "compared": plan.compared, "add": plan.add, "delete": list(plan.delete)}

@@ -1,4 +1,9 @@
-"""Measuring upstream splits: what tells their rows from others, and the rows that two of them share."""
+"""Measuring upstream splits: what tells their rows from others, and the rows that two of them share.
+
+A row's hash covers its inputs and gold together, nothing else, so it is the same whatever file brought the row: another
+packing, another order of rows, keys or columns, a copy without annotators' votes. Hashes of rows are added up, so that
+their order does not matter and they are computed while a file is read. They find mistakes, not forgeries.
+"""
 
 import heapq
 from collections import Counter
@@ -6,10 +11,11 @@ from collections.abc import Iterable
 
 import numpy as np
 import polars as pl
+from polars.datatypes import DataTypeClass
+from xxhash import xxh3_64_intdigest
 
-from shiftbench.builders.reading.sampling import hash_texts
 from shiftbench.builders.specs.spec import Fingerprint
-from shiftbench.builders.specs.transforms import as_texts
+from shiftbench.builders.specs.transforms import VOTES
 from shiftbench.builders.stored_rows import Rows, slices_of
 from shiftbench.validation.vocabulary import GOLD, TaskKind
 
@@ -20,20 +26,22 @@ def measure_rows(frame: pl.DataFrame, kind: TaskKind) -> Fingerprint:
     """Measure rows.
 
     Args:
-        frame: rows after the named steps, in any order; no label is counted where a later step adds the gold column.
-    Returns: the same for the same rows in any order.
+        frame: rows after the named steps, in any order: inputs, gold, ``group``, maybe votes; no label is counted where
+            a later step adds the gold column.
+    Returns: the same for the same rows in any order, with or without votes.
 
     >>> frame = pl.DataFrame({"text": ["so good", "so bad", "so so"], "label": ["yes", "no", "yes"]})
     >>> found = measure_rows(frame, TaskKind.CLASSIFICATION)
     >>> found.rows, found.labels, len(found.hashes)
     (3, {'no': 1, 'yes': 2}, 3)
     """
-    hashes = row_hashes(frame)
+    hashes = row_hashes(frame.drop("group", VOTES, strict=False))
     return Fingerprint(
         rows=len(frame),
         labels=_count_labels(frame, kind),
-        hashes=tuple(map(_hex, hashes.unique().sort()[:N_HASHES])),
-        total=_hex(int(hashes.to_numpy().sum(dtype=np.uint64))),
+        hashes=tuple(map(_hex, np.unique(hashes)[:N_HASHES])),
+        total=_hex(hashes.sum()),
+        groups=_hex((hashes * _group_factors(frame)).sum()),
     )
 
 
@@ -47,6 +55,7 @@ def merge_fingerprints(parts: Iterable[Fingerprint]) -> Fingerprint:
         labels=dict(sorted(labels.items())),
         hashes=tuple(hashes),
         total=_hex(sum(int(part.total, 16) for part in parts)),
+        groups=_hex(sum(int(part.groups, 16) for part in parts)),
     )
 
 
@@ -60,14 +69,38 @@ def count_overlap(rows: Rows, other: Rows, inputs: Iterable[str]) -> int:
     return int(np.isin(hashes, others).sum())
 
 
-def row_hashes(frame: pl.DataFrame) -> pl.Series:
-    """Hash rows whole, whatever the order of their columns, to 64 bits: the same for all versions and platforms."""
-    texts = as_texts(frame.select(pl.col(sorted(frame.columns))).with_columns(pl.col(pl.String).fill_null("")))
-    return hash_texts(texts.cast(pl.Binary))
+def row_hashes(frame: pl.DataFrame) -> np.ndarray:
+    """Hash rows whole, whatever the order of their columns, to 64 bits: the same for all versions and platforms.
+
+    Args:
+        frame: columns of texts or numbers, lists of them, and structs of these; null is the empty text.
+    Returns: XXH3 hashes, unsigned, shape (n_rows,).
+    """
+    columns = [_as_text(pl.col(name), frame.schema[name]) for name in sorted(frame.columns)]
+    texts = frame.select(pl.concat_str(columns, separator="\x1f").cast(pl.Binary)).to_series().to_list()
+    return np.fromiter(map(xxh3_64_intdigest, texts), np.uint64, len(texts))
+
+
+def _as_text(column: pl.Expr, dtype: pl.DataType | DataTypeClass) -> pl.Expr:
+    """Write values as texts without a loop over rows: a list as its length and its elements."""
+    if isinstance(dtype, pl.Struct):
+        fields = [_as_text(column.struct.field(field.name), field.dtype) for field in dtype.fields]
+        return pl.concat_str(fields, separator="\x1d")
+    if isinstance(dtype, pl.List):
+        elements = column.cast(pl.List(pl.String)).list.eval(pl.element().fill_null("")).list.join("\x1e")
+        return pl.concat_str(column.list.len(), elements, separator="\x1e").fill_null("")
+    return column.cast(pl.String).fill_null("")
+
+
+def _group_factors(frame: pl.DataFrame) -> np.ndarray:
+    """Return an odd number for each row that its group decides; 1 where rows have none."""
+    if "group" not in frame.columns:
+        return np.ones(len(frame), np.uint64)
+    return row_hashes(frame.select("group")) | np.uint64(1)
 
 
 def _hex(number: int) -> str:
-    return f"{number % 2**64:016x}"
+    return f"{int(number) % 2**64:016x}"
 
 
 def _count_labels(frame: pl.DataFrame, kind: TaskKind) -> dict[str, int]:

@@ -147,7 +147,7 @@ _CONTENTS = (
         lambda head: head.startswith(b"PAR1"),
         (".parquet",),
         "this is Parquet under another name",
-        "fetch the release's own file; --from-hub does so where it can",
+        "fetch the release's own file; 'shiftbench data fetch' does so where it can",
     ),
     _Form(
         lambda head: head[257:262] == b"ustar",

@@ -34,7 +34,7 @@ class Download(pydantic.BaseModel):
         sha256: of the bytes; None where nobody has measured it.
         place: where the file is kept; None for an archive.
         members: of an archive (zip, tar, tar.gz), the member that is kept at each place; one that ends in a slash is a
-            folder with all that is in it.
+            folder with all that is in it; with a star in its name, the members that it finds, joined.
         rows_as: name of the release's own form that the rows of a Parquet file are written in; None as they are.
     """
 

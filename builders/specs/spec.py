@@ -193,11 +193,14 @@ class FileFacts(pydantic.BaseModel):
 class Fingerprint(pydantic.BaseModel):
     """What tells the rows that a split takes from a file, after the named steps, from all others.
 
+    A row's hash covers its inputs and gold alone, so rows agree whatever carrier brought them.
+
     Attributes:
         rows: how many there are.
         labels: rows by label; of tags tokens by tag, of extractive answers rows with and without one, of texts nothing.
-        hashes: of ten rows, all columns: the smallest hashes, each once, ascending, 16 hex digits each.
+        hashes: of ten rows: the smallest hashes, each once, ascending, 16 hex digits each.
         total: the hashes of all rows, added up: 16 hex digits.
+        groups: the same, each times a number that the row's group decides.
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
@@ -206,6 +209,7 @@ class Fingerprint(pydantic.BaseModel):
     labels: dict[str, int] = {}
     hashes: tuple[str, ...] = ()
     total: str = "0" * 16
+    groups: str = "0" * 16
 
 
 class DomainRecord(pydantic.BaseModel):
@@ -246,6 +250,11 @@ class Upstream(pydantic.BaseModel):
     def total_of(self, path: str) -> TotalFacts | None:
         """Return the total that a file is a part of; None where it is of none."""
         return next((total for total in self.totals if path in total.files), None)
+
+    def fingerprint(self, domain: str, split: str, path: str) -> Fingerprint | None:
+        """Return what was measured of the rows that a domain's split takes from a file; None where nothing was."""
+        record = self.domains.get(domain)
+        return None if record is None else record.splits.get(split, {}).get(path)
 
     def is_recorded(self, path: str, form: str) -> bool:
         """Test whether there is anything to compare a whole file with.

@@ -326,4 +326,6 @@ def as_texts(columns: pl.DataFrame) -> pl.Series:
     """
     if set(columns.dtypes) == {pl.String}:
         return columns.select(pl.concat_str(pl.all(), separator="\x1f")).to_series()
+    if columns.width == 1 and columns.dtypes[0].is_integer():
+        return columns.select(pl.format("[{}]", pl.all().cast(pl.String).fill_null("null"))).to_series()
     return pl.Series([json.dumps(row, ensure_ascii=False) for row in columns.iter_rows()], dtype=pl.String)

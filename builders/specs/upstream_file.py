@@ -333,9 +333,9 @@ def _whole_lines(stream: Stream, size: int) -> Iterator[bytes]:
 @contextmanager
 def _content(path: Path, disk: _Disk) -> Iterator[Stream]:
     """Open the content behind the bytes on disk."""
-    if path.suffix == ".gz":
+    if path.suffix.lower() == ".gz":
         yield _Gunzip(disk)
-    elif path.suffix == ".zip":
+    elif path.suffix.lower() == ".zip":
         with ExitStack() as opened:
             try:
                 archive = opened.enter_context(zipfile.ZipFile(disk))

@@ -1,8 +1,9 @@
-"""The part of a dataset card that shows a task's statistics: the picture, and short tables in Markdown."""
+"""The part of a dataset card that shows a task's statistics: the picture, and short tables in Markdown, folded."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
 from shiftbench.builders.folder.statistics import DomainStatistics, Lengths, TaskStatistics, data_path, picture_path
+from shiftbench.builders.statistics.markdown import folded, table
 from shiftbench.validation.vocabulary import TaskKind
 
 UNDEFINED = "n/a"
@@ -14,8 +15,6 @@ def statistics_section(name: str, statistics: TaskStatistics) -> str:
     Returns: Markdown, headed at level 3; figures that are undefined read 'n/a'.
     """
     parts = [
-        f"### Statistics of {name}",
-        f"![Sizes, shares, lengths, vocabulary and distances of the domains of {name}]({picture_path(name)})",
         _lengths_and_words(statistics),
         _duplicates(statistics),
         *_annotators(statistics),
@@ -34,7 +33,10 @@ def statistics_section(name: str, statistics: TaskStatistics) -> str:
         cells = {(pair.source, pair.target): f"{pair.q:.2f} ({pair.mean_depth:.3f})" for pair in statistics.depths}
         parts.append(_matrix("source", cells))
     parts.append(f"All figures, every split: `{data_path(name)}`.")
-    return "\n\n".join(parts) + "\n"
+    picture = f"![Sizes, shares, lengths, vocabulary and distances of the domains of {name}]({picture_path(name)})"
+    return f"### Statistics of {name}\n\n{picture}\n\n" + folded(
+        "Lengths, words, duplicates and distances", "\n\n".join(parts)
+    )
 
 
 def _lengths_and_words(statistics: TaskStatistics) -> str:
@@ -49,7 +51,7 @@ def _lengths_and_words(statistics: TaskStatistics) -> str:
         if generation:
             cells += [_length(_lengths_of(facts, split, "target_words")) for split in ("train", "test")]
         rows.append([domain, *cells, _count(facts.vocabulary), _percent(facts.unseen_test_share)])
-    return f"Lengths are means, with the 5% and 95% quantiles.\n\n{_table(columns, rows)}"
+    return f"Lengths are means, with the 5% and 95% quantiles.\n\n{table(columns, rows)}"
 
 
 def _duplicates(statistics: TaskStatistics) -> str:
@@ -73,7 +75,7 @@ def _duplicates(statistics: TaskStatistics) -> str:
     said = "Test rows with a duplicate: exact + near (Jaccard similarity of word 3-shingles at least 0.8, other group)."
     if duplicates.uncompared:
         said += " Some similar texts are so frequent that not all were compared: there may be more near-duplicates."
-    return f"{said}\n\n{_table(columns, rows)}"
+    return f"{said}\n\n{table(columns, rows)}"
 
 
 _TEST_IN_TRAIN = ("test", "train")
@@ -102,7 +104,7 @@ def _annotators(statistics: TaskStatistics) -> list[str]:
         "What single annotators score, in points: each against the majority of the others, and against the gold label, "
         "which their own votes helped to make."
     )
-    return [f"{words}\n\n{_table(columns, rows)}"]
+    return [f"{words}\n\n{table(columns, rows)}"]
 
 
 def _lengths_of(facts: DomainStatistics, split: str, name: str) -> Lengths | None:
@@ -127,9 +129,4 @@ def _matrix(corner: str, cells: Mapping[tuple[str, str], str]) -> str:
     rows = dict.fromkeys(row for row, _ in cells)
     names = {column for _, column in cells}
     columns = [name for name in rows if name in names] + sorted(names - set(rows))  # in one order, for the eye
-    return _table([corner, *columns], [[row, *(cells.get((row, column), "") for column in columns)] for row in rows])
-
-
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [columns, ["---", *("---:" for _ in columns[1:])], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return table([corner, *columns], [[row, *(cells.get((row, column), "") for column in columns)] for row in rows])

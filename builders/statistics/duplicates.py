@@ -22,6 +22,7 @@ from shiftbench.builders.folder.reader import REPEATED_TESTS
 from shiftbench.builders.folder.statistics import N_EXAMPLES, DuplicateCounts, Examples, Repeats, SplitRepeats
 from shiftbench.builders.statistics.near_pairs import near_pairs
 from shiftbench.builders.stored_rows import Rows, Sorter, compact, frame_bytes, slices_of
+from shiftbench.validation.progress import progress
 from shiftbench.validation.vocabulary import SPLITS, TOKENS
 
 _MATCHED_AT_ONCE = 1_000_000
@@ -102,7 +103,7 @@ def find_duplicates(texts: Iterable[pl.DataFrame], scratch: Path | None = None) 
         near_texts = near_pairs(_distinct(texts, sorter, numbers), Path(place))
     rows = rows.with_columns(number=numbers)
     pairs = pl.DataFrame(np.concatenate([near_texts.pairs, near_texts.pairs[:, ::-1]]), schema=_PAIRS).sort("a")
-    same = pl.select(a=pl.int_range(near_texts.n_texts, dtype=pl.UInt32)).with_columns(b="a")
+    same = rows.filter(pl.col("number").is_duplicated()).select(a=pl.col("number").unique().sort()).with_columns(b="a")
     exact, near = _matches(rows, same, exact=True), _matches(rows, pairs, exact=False)
     sizes = {(domain, split): size for domain, split, size in rows.group_by("domain", "split").len().iter_rows()}
     counts = _Counter(sizes, exact, near)
@@ -206,19 +207,22 @@ def _distinct(texts: Iterable[pl.DataFrame], sorter: Sorter, numbers: NDArray[np
     for frame in texts:
         sorter.add(frame.select("text", row=pl.int_range(start, start + pl.len())))
         start += len(frame)
-    for part in sorter.frames():
-        number = part["text"].rle_id() + n_texts
-        numbers[part["row"].to_numpy()] = number.to_numpy()
-        n_texts = int(number[-1]) + 1
-        yield part["text"].unique(maintain_order=True)
+    with progress(total=len(numbers), desc="looking for duplicates", unit="row", leave=False) as bar:
+        for part in sorter.frames():
+            number = part["text"].rle_id() + n_texts
+            numbers[part["row"].to_numpy()] = number.to_numpy()
+            n_texts = int(number[-1]) + 1
+            yield part["text"].unique(maintain_order=True)
+            bar.update(len(part))
 
 
 def _matches(rows: pl.DataFrame, pairs: pl.DataFrame, *, exact: bool) -> pl.DataFrame:
     """Find the rows that have a duplicate: id, number, owner, domain, split, other_domain, other_split.
 
     Going by cells (domain and split) instead of rows, a text repeated n times costs n, not n squared. ``pairs`` are
-    ascending by a.
+    ascending by a, and have each a as a b.
     """
+    rows = rows.join(pairs.select("a"), left_on="number", right_on="a", how="semi")
     cells = rows.group_by("number", "domain", "split").agg(
         n=pl.len(), first=pl.col("owner").min(), last=pl.col("owner").max()
     )

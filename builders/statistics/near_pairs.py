@@ -8,6 +8,7 @@ Of each text 125 bytes of its signature are held; its shingles and the keys of i
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from struct import Struct
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, NamedTuple
 
@@ -93,6 +94,7 @@ class _Shingles(NamedTuple):
         """Hash texts."""
         from rensa import RMinHash
 
+        pack = Struct(f"={_BANDS * _BAND_ROWS}I").pack  # numpy takes twice as long with lists of integers
         sets, values = place / "shingles", place / "signatures"
         bands = tuple(place / f"band-{band}" for band in range(_BANDS))
         sizes = [np.zeros(1, np.int64)]
@@ -103,7 +105,8 @@ class _Shingles(NamedTuple):
                     flat, size = _chunk_shingles(chunk["text"])
                     ends = np.concatenate([[0], np.cumsum(size)]).astype(np.uint64)
                     matrix = RMinHash.digest_matrix_from_flat_token_hashes(flat, ends, _BANDS * _BAND_ROWS, _SEED)
-                    signatures = np.array(matrix.to_rows(), dtype=np.uint32)
+                    packed = b"".join(pack(*row) for row in matrix.to_rows())
+                    signatures = np.frombuffer(packed, np.uint32).reshape(-1, _BANDS * _BAND_ROWS)
                     content: tuple[NDArray[Any], ...] = (flat, signatures.astype(np.uint8), *_band_keys(signatures))
                     for file, array in zip(files, content, strict=True):
                         array.tofile(file)
@@ -164,8 +167,9 @@ def _candidates(shingles: _Shingles) -> tuple[Ints, int]:
     pairs, uncompared = np.zeros(0, np.int64), 0
     for path in shingles.bands:
         key = np.fromfile(path, np.uint64)[shuffled]
-        order = np.argsort(key, kind="stable")
-        key, members = key[order], shuffled[order]
+        shared = pl.Series(key).is_duplicated().to_numpy()  # few are, and sorting takes longer than finding them
+        order = np.argsort(key[shared], kind="stable")
+        key, members = key[shared][order], shuffled[shared][order]
         mates = np.sort(members[_bucket_mates(key)], axis=1)
         codes = _distinct(mates @ np.array([shingles.n_texts, 1]))
         codes = codes[~np.isin(codes, pairs, assume_unique=True, kind="sort")]

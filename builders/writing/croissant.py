@@ -2,7 +2,7 @@
 
 A config is a record set over a file set. Paths are relative to the file, so it holds in a local folder and in a copy of
 a Hub repository alike. Labels are codes, as in the files; a record set for each task names them. Left out: checksums
-(the manifest has those of the rows) and the date of publication, which no two builds share.
+(the manifest has those of the rows). Authors and date of publication are those that its publisher states.
 """
 
 import json
@@ -11,7 +11,12 @@ from typing import Any
 
 from shiftbench.builders.folder.citations import papers_to_cite
 from shiftbench.builders.folder.configs import LABEL, Column, Config, configs
-from shiftbench.builders.folder.manifest import Manifest, SourceFacts
+from shiftbench.builders.folder.manifest import OWN_LICENCE, Manifest, SourceFacts
+from shiftbench.builders.folder.publication import Party
+from shiftbench.builders.folder.statistics import TaskStatistics
+from shiftbench.builders.writing.front_matter import languages
+from shiftbench.builders.writing.licences import spdx_address
+from shiftbench.builders.writing.responsible_ai import RAI, responsible_ai
 from shiftbench.validation.vocabulary import SPLITS
 
 CROISSANT = "croissant.json"
@@ -71,51 +76,66 @@ _CONTEXT = {
 """The context that the Croissant specification prints."""
 
 
-def croissant(manifest: Manifest) -> str:
+def croissant(manifest: Manifest, statistics: Mapping[str, TaskStatistics], url: str | None = None) -> str:
     """Build the metadata of a folder from its manifest; withheld domains and their licences are left out.
 
+    Args:
+        manifest: what the folder holds.
+        statistics: by task.
+        url: the dataset's page where its publisher names none; None where it has none.
     Returns: JSON-LD of Croissant 1.1, the same for the same manifest.
     """
-    dataset_configs = configs(manifest)
-    sources = list(_sources(manifest))
+    sources, publication = manifest.sources_here, manifest.publication
     papers = papers_to_cite(manifest.benchmark, depths=manifest.encoder is not None)
+    cited = [*([publication.bibtex] if publication else []), *papers, *(source.citation for source in sources)]
     facts = {
         "name": manifest.title,
         "description": _description(manifest),
-        "inLanguage": "en",
+        "inLanguage": languages(manifest),
         "version": manifest.builder_version,
         "identifier": manifest.content_hash,
-        "license": list(dict.fromkeys(source.terms for source in sources)),
-        "citeAs": "\n\n".join([*papers, *dict.fromkeys(source.citation for source in sources if source.citation)]),
+        "url": (publication.url if publication else None) or url or "",
+        "creator": [_party(author) for author in publication.authors] if publication else [],
+        "datePublished": publication.date_released if publication else "",
+        "license": list(dict.fromkeys(filter(None, map(_licence, sources)))),
+        "citeAs": "\n\n".join(dict.fromkeys(filter(None, cited))),
         "isBasedOn": list(dict.fromkeys(source.url for source in sources if source.url)),
+        **responsible_ai(manifest, statistics),
     }
-    return croissant_text(facts, dataset_configs)
+    return croissant_text(facts, configs(manifest), conforms_to=[CONFORMS_TO, RAI])
 
 
-def croissant_text(facts: Mapping[str, Any], dataset_configs: Sequence[Config]) -> str:
+def _licence(source: SourceFacts) -> str:
+    """Return the address of a source's licence; its words where there is none, empty where none is stated."""
+    return spdx_address(source) or source.licence_url or ("" if source.licence == OWN_LICENCE else source.terms)
+
+
+def _party(party: Party) -> dict[str, str]:
+    facts = {"name": party.called, "email": party.email, "url": party.website or party.orcid}
+    kind = "sc:Organization" if party.name else "sc:Person"
+    return {"@type": kind, **{key: value for key, value in facts.items() if value}}
+
+
+def croissant_text(
+    facts: Mapping[str, Any], dataset_configs: Sequence[Config], conforms_to: str | Sequence[str] = CONFORMS_TO
+) -> str:
     """Build the metadata of configs, as text.
 
     Args:
         facts: of the whole dataset, such as name, description and license; empty ones are left out.
         dataset_configs: the configs.
+        conforms_to: the address of each specification that it follows.
     Returns: JSON-LD of Croissant 1.1.
     """
     content = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
-        "conformsTo": CONFORMS_TO,
+        "conformsTo": conforms_to,
         **{key: value for key, value in facts.items() if value not in ("", [])},
         "distribution": [_file_set(config) for config in dataset_configs],
         "recordSet": [_splits(), *_label_sets(dataset_configs), *(_record_set(config) for config in dataset_configs)],
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-
-
-def _sources(manifest: Manifest) -> Iterator[SourceFacts]:
-    """Return the sources of the rows that are here."""
-    domains = [facts for task in manifest.tasks.values() for facts in task.domains.values()]
-    for name in dict.fromkeys(source for facts in domains for source in facts.sources):
-        yield manifest.sources[name]
 
 
 def _description(manifest: Manifest) -> str:

@@ -9,6 +9,7 @@ import yaml
 from shiftbench.builders.folder.citations import PAPERS, TASK_IDS, plain_task, task_category
 from shiftbench.builders.folder.configs import LABEL, Column, Config, configs
 from shiftbench.builders.folder.manifest import Manifest
+from shiftbench.builders.writing.licences import hub_licence
 from shiftbench.validation.vocabulary import PLACEBO
 
 
@@ -40,18 +41,26 @@ def loading_keys(dataset_configs: Sequence[Config]) -> dict[str, Any]:
     return {"configs": listed, "dataset_info": features}
 
 
+def languages(manifest: Manifest) -> list[str]:
+    """Return the languages of a folder's texts; empty where nobody said."""
+    return ["en"] if manifest.benchmark in _ENGLISH else []
+
+
+_ENGLISH = ("dr", "boss", "df1", "synthetic")
+
+
 def _content(manifest: Manifest) -> dict[str, Any]:
     task_ids = _task_ids(manifest)
+    may_hurt = any(source.may_hurt for source in manifest.sources_here)
     here = [name for name, task in manifest.tasks.items() if task.domains]
     return {
         "pretty_name": manifest.title,
-        "language": ["en"],
-        "license": "other",
-        "license_name": "by-source",
+        **({"language": spoken} if (spoken := languages(manifest)) else {}),
+        **hub_licence(manifest.sources_here),
         "size_categories": [_size_category(manifest)],
         "task_categories": sorted({task_category(manifest, name) for name in here}),
         **({"task_ids": task_ids} if task_ids else {}),
-        "tags": ["domain-shift", "robustness", "shiftbench"],
+        "tags": ["domain-shift", "robustness", "shiftbench", *(["not-for-all-audiences"] if may_hurt else [])],
         **loading_keys(configs(manifest)),
     }
 

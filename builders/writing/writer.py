@@ -17,7 +17,15 @@ from shiftbench.builders.assembling.depth import depth_tables
 from shiftbench.builders.cache import remember_folder
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.configs import depth_path, repeats_path, subset_path
-from shiftbench.builders.folder.hashes import content_hash, data_files_sha256, labels_sha256, rows_sha256
+from shiftbench.builders.folder.hashes import (
+    content_hash,
+    data_files_sha256,
+    groups_sha256,
+    ids_sha256,
+    labels_sha256,
+    rows_sha256,
+    settings_hash,
+)
 from shiftbench.builders.folder.manifest import (
     GOLD_FOLDER,
     MANIFEST,
@@ -35,6 +43,7 @@ from shiftbench.builders.statistics.task_statistics import task_statistics
 from shiftbench.builders.stored_rows import Rows, slices_of
 from shiftbench.builders.writing.croissant import CROISSANT, croissant
 from shiftbench.builders.writing.dataset_card import dataset_card
+from shiftbench.builders.writing.first_screen import look_into
 from shiftbench.builders.writing.withhold import (
     public_manifest,
     public_statistics,
@@ -43,6 +52,7 @@ from shiftbench.builders.writing.withhold import (
     without_gold,
 )
 from shiftbench.validation.output_files import check_place, make_private, replace_folder
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import GOLD, PLACEBO
 
@@ -130,6 +140,7 @@ def write_folder(
         tasks = [shuffle_gold_among_duplicates(task, label_key) for task in tasks]
     manifests = {task.spec.name: _task_info(task, sources, label_key) for task in tasks}
     benchmark = tasks[0].spec.benchmark
+    encoder_facts = encoder.facts() if encoder is not None else None
     manifest = Manifest(
         builder_version=BUILDER_VERSION,
         benchmark=benchmark,
@@ -139,9 +150,10 @@ def write_folder(
         unverified=any(file.unverified for source in sources.values() for file in source.files),
         synthetic=synthetic,
         content_hash=content_hash(manifests, benchmark),
+        settings_hash=settings_hash(manifests, encoder_facts),
         tasks=manifests,
         sources=dict(sources),
-        encoder=encoder.facts() if encoder is not None else None,
+        encoder=encoder_facts,
         target_train_depths=encoder is not None,
         lists_repeats=not rows_only,
         label_key=label_key,
@@ -153,7 +165,8 @@ def write_folder(
             _write_whole(folder / GOLD_FOLDER, tasks, manifest, encoder, store)
             _write_public(folder / GOLD_FOLDER, folder / PUBLIC_FOLDER, manifest)
             make_private(folder / GOLD_FOLDER)  # but for files without test labels that both folders share
-    remember_folder(manifest.content_hash, out if label_key is None else out / GOLD_FOLDER)
+    place = out if label_key is None else out / GOLD_FOLDER
+    remember_folder(manifest.version, place)
     return manifest
 
 
@@ -223,10 +236,23 @@ def write_facts(folder: Path, manifest: Manifest) -> None:
         folder: a dataset folder with its rows, depths, ids and statistics.
         manifest: what it holds; the checksums of its files are filled in.
     """
-    statistics = {name: read_statistics(folder, name) for name in manifest.tasks if not name.endswith(PLACEBO)}
-    (folder / README).write_text(dataset_card(manifest, statistics), encoding="utf-8")
-    (folder / CROISSANT).write_text(croissant(manifest), encoding="utf-8")
+    for name, text in descriptions(folder, manifest).items():
+        (folder / name).write_text(text, encoding="utf-8")
     _write_manifest(folder, manifest)
+
+
+def descriptions(folder: Path, manifest: Manifest, repo: str | None = None, url: str | None = None) -> dict[str, str]:
+    """Return the texts of a folder's dataset card and Croissant metadata, by name.
+
+    Args:
+        folder: a dataset folder with its rows, depths, ids and statistics.
+        manifest: what it holds.
+        repo: the repository that it is published to; None for a folder.
+        url: the dataset's page; None where it has none.
+    """
+    statistics = {name: read_statistics(folder, name) for name in manifest.tasks if not name.endswith(PLACEBO)}
+    card = dataset_card(manifest, statistics, look_into(folder, manifest), repo)
+    return {README: card, CROISSANT: croissant(manifest, statistics, url)}
 
 
 def _write_manifest(folder: Path, manifest: Manifest) -> None:
@@ -263,7 +289,7 @@ def write_ids(path: Path, ids: pl.DataFrame) -> None:
 
 
 def _write_rows(folder: Path, task: AssembledTask) -> None:
-    for domain, splits in task.domains.items():
+    for domain, splits in progress(task.domains.items(), desc=f"writing {task.spec.name}", unit="domain", leave=False):
         for split, rows in splits.items():
             features = _features(rows.schema, task.spec.labels)
             bounds = _shard_bounds(rows)
@@ -365,6 +391,7 @@ def _task_info(task: AssembledTask, sources: Mapping[str, SourceFacts], label_ke
                         groups=frame["group"].n_unique(),
                         inputs_sha256=rows_sha256(frame, spec.inputs),
                         labels_sha256=labels_sha256(frame, GOLD[spec.kind], keys.get(split)),
+                        groups_sha256=groups_sha256(frame, spec.inputs) if split == "test" else None,
                     )
                     for split, frame in splits.items()
                 },
@@ -382,6 +409,7 @@ def _task_info(task: AssembledTask, sources: Mapping[str, SourceFacts], label_ke
             if task.spec.domains and task.spec.equal_sizes
         },
         subsets={name: len(ids) for name, ids in task.subsets.items()},
+        subset_hashes={name: ids_sha256(ids["id"]) for name, ids in task.subsets.items() if name != "all"},
         transforms=tuple(task.counts),
         notes=spec.notes,
         differences=spec.differences,

@@ -78,10 +78,10 @@ def send(
 
 def built_here(card: Card) -> DatasetFolder:
     """Open the card's dataset where it was built on this machine."""
-    known = recall_folder(card.data)
+    known = recall_folder(card.version)
     if known is None:
         what = "the data of these predictions is not known on this machine"
-        raise InvalidInput(Problem(what, "card", card.data[:12], "give --data, the dataset that they were made on"))
+        raise InvalidInput(Problem(what, "card", str(card.version), "give --data, the dataset that they were made on"))
     return DatasetFolder.open(known)
 
 

@@ -168,7 +168,7 @@ def no_comparison(index: Index, error: InvalidInput) -> ComparisonPage:
 def _compared_entry(index: Index, entry: Entry) -> ComparedEntry:
     card = entry.card
     return ComparedEntry(
-        entry.id, card.name, index.store.predictions(entry), card.data, card.subset, card.tuning_trials
+        entry.id, card.name, index.store.predictions(entry), card.version, card.subset, card.tuning_trials
     )
 
 

@@ -54,7 +54,7 @@ PREDICTION_SCHEMA = pl.Schema(
     }
 )
 """Sorted by source, seed and id; ``confidence`` and ``probabilities`` are null where an entry has none."""
-_FACTS = ("name", "model", "base_model", "family", "parameters", "paradigm", "shots", "data", "subset")
+_FACTS = ("name", "model", "base_model", "family", "parameters", "paradigm", "shots", "data", "settings", "subset")
 ENTRY_SCHEMA = pl.Schema(
     {
         "entry": pl.String(),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.boards import boards_of
-from shiftbench.leaderboard.store import LOCAL_SUBMITTER, Store, folder_of
+from shiftbench.leaderboard.store import LOCAL_SUBMITTER, Store, folder_of, is_at_hand
 from shiftbench.leaderboard.store.entries import entry_id, stored_rows
 from shiftbench.scoring.papers.analysis.entries import Analysed, Result, join_boards, n_entries
 from shiftbench.scoring.scores.score import checked_predictions, score_predictions, token_encoder
@@ -25,9 +25,8 @@ def read_entries(
     Returns: the entries, those of the store first, and what was left out.
     Raises: InvalidInput with every problem of every file, before any is scored; or when there is no entry.
     """
-    at_hand = {folder.content_hash for folder in folders}
     stored = store.entries() if store else []
-    known = [entry for entry in stored if entry.card.data in at_hand]
+    known = [entry for entry in stored if is_at_hand(entry.card, folders)]
     here = [entry for entry in known if folder_of(entry.card, folders).has_public_labels]
     why = {"for other data": len(stored) - len(known), "on withheld labels": len(known) - len(here)}
     left_out = [f"{n_entries(number)} of the store: {reason}" for reason, number in why.items() if number]

@@ -88,6 +88,23 @@ class Board:
         return f"this folder has test texts of one domain alone, {tested[0]}" if tested else "it has no test texts"
 
 
+def by_content(folders: Sequence[DatasetFolder]) -> dict[str, DatasetFolder]:
+    """Return the dataset of each content hash: of a public and a gold folder the gold one.
+
+    Raises: InvalidInput when two have the same rows and other settings, for a board's key is of the rows alone.
+    """
+    found: dict[str, DatasetFolder] = {}
+    for folder in folders:
+        known = found.setdefault(folder.content_hash, folder)
+        if known.version.difference(folder.version):
+            what, cure = "two datasets have the same rows and other settings", "serve one of them"
+            both = f"{known.path} ({known.version}) and {folder.path} ({folder.version})"
+            raise InvalidInput(Problem(what, "leaderboard", both, cure))
+        if known.manifest.withholds_labels:
+            found[folder.content_hash] = folder
+    return found
+
+
 def boards_of(folders: Sequence[DatasetFolder], used: Collection[tuple[str, str]] = ()) -> list[Board]:
     """List every task's full test set, and each smaller subset that an entry is for (``used``: content hash, subset).
 
@@ -96,14 +113,10 @@ def boards_of(folders: Sequence[DatasetFolder], used: Collection[tuple[str, str]
     gold one counts. Names are ``benchmark/task``, with ``:subset`` where that is not 'all', and with ``@hash`` where
     several versions of one benchmark are at hand.
     """
-    by_hash: dict[str, DatasetFolder] = {}
-    for folder in folders:
-        known = by_hash.get(folder.content_hash)
-        if known is None or known.manifest.withholds_labels:
-            by_hash[folder.content_hash] = folder
-    versions = Counter(folder.manifest.benchmark for folder in by_hash.values())
+    served = by_content(folders).values()
+    versions = Counter(folder.manifest.benchmark for folder in served)
     boards = []
-    for folder in by_hash.values():
+    for folder in served:
         benchmark = folder.manifest.benchmark
         version = f"@{folder.content_hash[:8]}" if versions[benchmark] > 1 else ""
         for task, info in folder.manifest.tasks.items():

@@ -12,7 +12,15 @@ import polars as pl
 from shiftbench.builders.checksums import file_state
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import index_cache
-from shiftbench.leaderboard.board.boards import Board, Snapshot, Unscored, board_frame, released_frame, rows_of
+from shiftbench.leaderboard.board.boards import (
+    Board,
+    Snapshot,
+    Unscored,
+    board_frame,
+    by_content,
+    released_frame,
+    rows_of,
+)
 from shiftbench.leaderboard.board.copies import Copies
 from shiftbench.leaderboard.board.overall import Benchmark, benchmarks_of, overall_frame
 from shiftbench.leaderboard.board.rank_intervals import RankIntervals
@@ -47,13 +55,14 @@ class Index:
 
     def __init__(self, folders: Sequence[DatasetFolder], store: Store, *, background: bool = False) -> None:
         self.folders = tuple(folders)
+        self._by_content = by_content(folders)
         self.store = store
         self.background = background
         self._failed: dict[str, Unscored] = {}
         self._lock = threading.Lock()  # one refresh of the store at a time
         self._scores: OrderedDict[str, Scores] = OrderedDict()
         self._scores_lock = threading.Lock()
-        self._stamps = {folder.content_hash: index_cache.stamp(self._folder(folder.content_hash)) for folder in folders}
+        self._stamps = {content: index_cache.stamp(folder) for content, folder in self._by_content.items()}
         rows = index_cache.read_rows(store)
         known = pl.DataFrame(list(self._stamps.items()), schema={"data": pl.String, "stamp": pl.String}, orient="row")
         rows = rows.join(known, on=["data", "stamp"], how="semi")
@@ -105,7 +114,7 @@ class Index:
 
     def _snapshot_of(self, every: pl.DataFrame, unscored: dict[str, Unscored], unread: int = 0) -> Snapshot:
         """Return a snapshot of the entries with some rows."""
-        public = {folder.content_hash for folder in self.folders if self._folder(folder.content_hash).has_public_labels}
+        public = {content for content, folder in self._by_content.items() if folder.has_public_labels}
         rows = self._copies.fold(every, public)
         return Snapshot(self.folders, every, rows, frozenset(every["id"]), unscored, unread)
 
@@ -270,10 +279,6 @@ class Index:
         if self._reader.ident is not None:
             self._reader.join(seconds)
         return not self.unread and self._ranks.wait(seconds)
-
-    def _folder(self, data: str) -> DatasetFolder:
-        same = [folder for folder in self.folders if folder.content_hash == data]
-        return min(same, key=lambda folder: folder.manifest.withholds_labels)
 
     def _files(self, identity: str) -> tuple[int, ...]:
         files = self.store.entry_files(identity)

@@ -50,6 +50,8 @@ def stamp(folder: DatasetFolder) -> str:
     """Format the version stamp of a dataset's rows: rows with another stamp are computed again."""
     rule = "public" if folder.has_public_labels else "rounds"
     parts = [SHAPE, METRIC_VERSION, depth_encoder_name(folder), encoder_name(token_encoder(folder)), rule]
+    if folder.version.settings is not None:
+        parts.append(folder.version.settings)
     return json.dumps(parts, separators=(",", ":"))
 
 

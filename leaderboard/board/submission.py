@@ -200,7 +200,8 @@ def _feedback_answer(
     entry: Entry, folder: DatasetFolder, feedback_on_targets: Sequence[TargetFeedback], *, new: bool
 ) -> SubmissionAnswer:
     """Return the feedback allowed for an entry on withheld labels: see ``shiftbench.leaderboard.release``."""
-    facts = {"benchmark": folder.manifest.benchmark, "data": folder.content_hash, "subset": entry.card.subset}
+    facts = {"benchmark": folder.manifest.benchmark, "data": folder.content_hash, "settings": folder.version.settings}
+    facts["subset"] = entry.card.subset
     note = "Nominate the entry to have its figures released by the next round."
     answer = _accepted(entry=entry.id, new=new, note=note)
     return {**answer, "summary": {**facts, "feedback": [asdict(each) for each in feedback_on_targets]}}
@@ -257,6 +258,7 @@ def submission_summary(scores: Scores, boards: Sequence[Board] = ()) -> dict[str
     return {
         "benchmark": scores.benchmark,
         "data": scores.data,
+        "settings": scores.settings,
         "subset": scores.subset,
         "tasks": [
             {

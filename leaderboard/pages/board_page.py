@@ -225,7 +225,7 @@ def about_data(board: Board) -> Markup:
         ("Metric", metric_name(info.metric)),
         ("Domains", f"{len(tests)}: {', '.join(tests)}"),
         ("Test texts", count(total) + ("" if board.subset == "all" else f" (subset {board.subset})")),
-        ("Data version", board.folder.content_hash[:12]),
+        ("Data version", str(board.folder.version)),
     ]
     absent = [*info.absent_domains, *(f"{domain} (train only)" for domain in info.domains if domain not in tests)]
     if absent:

@@ -77,6 +77,7 @@ def _task(folder: DatasetFolder, task: str) -> Markup:
         ("Labels", ", ".join(info.labels) or MISSING),
         ("Test labels", "public" if folder.has_public_labels else "withheld"),
         ("Data version", tag("code", folder.content_hash)),
+        ("Settings", tag("code", folder.version.settings or MISSING)),
         (
             "Encoder of depths",
             f"{manifest.encoder.id} ({manifest.encoder.revision[:12]})" if manifest.encoder else "none here",

@@ -206,7 +206,7 @@ def citation(entry: Entry) -> str:
         "title": "{" + bibtex_text(f"{card.name} on the shiftbench leaderboard") + "}",
         "author": "{" + bibtex_text(entry.submitter) + "}",
         "year": entry.submitted_at[:4],
-        "note": bibtex_text(f"Entry {entry.id}, data {card.data[:12]}, subset {card.subset}"),
+        "note": bibtex_text(f"Entry {entry.id}, data {card.version}, subset {card.subset}"),
     }
     written = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
     return f"@misc{{shiftbench-{entry.id},\n{written}\n}}\n"

@@ -127,7 +127,8 @@ class _FeedbackRequest:
                         new.append(each)
                 self.answers.append(each)
         facts = {"account": self.entry.submitter, "day": day.isoformat(), "file": self.file, "entry": self.entry.id}
-        record = {**facts, "data": self.folder.content_hash, "subset": self.subset, "told": new}
+        data = {"data": self.folder.content_hash, "settings": self.folder.version.settings, "subset": self.subset}
+        record: Record = {**facts, **data, "told": new}
         return (record, labels) if new else None
 
     def _place(self, task: str, target: str) -> Place:

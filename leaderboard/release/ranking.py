@@ -169,6 +169,7 @@ class Ranking:
             return None
         return ReleasedBoard(
             data=self.folder.content_hash,
+            settings=self.folder.version.settings,
             benchmark=self.folder.manifest.benchmark,
             subset=self.subset,
             task=self.task,

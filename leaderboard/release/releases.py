@@ -113,10 +113,12 @@ class Released(_Shape):
 class ReleasedBoard(_Shape):
     """The released figures of one board: content hash of the data, subset, and task.
 
-    ``labels``: digests of the targets' label keys, which records ``gold-<digest>.bin`` hold.
+    ``settings`` is the data's settings hash; older rounds have none. ``labels``: digests of the targets' label keys,
+    which records ``gold-<digest>.bin`` hold.
     """
 
     data: str
+    settings: str | None = pydantic.Field(default=None, exclude_if=lambda value: value is None)
     benchmark: str
     subset: str
     task: str

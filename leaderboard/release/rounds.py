@@ -28,7 +28,7 @@ from shiftbench.leaderboard.release.releases import (
     round_name,
     today,
 )
-from shiftbench.leaderboard.store import Entry, Store, folder_of
+from shiftbench.leaderboard.store import Entry, Store, folder_of, is_at_hand
 from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
@@ -198,6 +198,6 @@ def _by_board(
     for task in released_tasks(folder):
         mine = [each for (_, title), each in by_account.items() if title == f"{folder.manifest.benchmark}/{task}"]
         here = [entries[each] for each in sorted(mine) if each in entries]
-        here = [entry for entry in here if entry.card.data == folder.content_hash]
+        here = [entry for entry in here if is_at_hand(entry.card, [folder])]
         for subset in sorted({entry.card.subset for entry in here}):
             yield task, subset, [entry for entry in here if entry.card.subset == subset]

@@ -22,6 +22,6 @@ In: a checked submission. Out: an entry that never changes, its scores, and the 
 """
 
 from shiftbench.leaderboard.store.entries import ENTRY_ID, LOCAL_SUBMITTER, Entry
-from shiftbench.leaderboard.store.store import Store, folder_of, open_store
+from shiftbench.leaderboard.store.store import Store, folder_of, is_at_hand, open_store
 
-__all__ = ["ENTRY_ID", "LOCAL_SUBMITTER", "Entry", "Store", "folder_of", "open_store"]
+__all__ = ["ENTRY_ID", "LOCAL_SUBMITTER", "Entry", "Store", "folder_of", "is_at_hand", "open_store"]

@@ -16,6 +16,7 @@ from shiftbench.scoring.scores.shape import METRIC_VERSION, Scores
 from shiftbench.validation.cards import Card
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.versions import DataVersion
 
 LOCAL_SUBMITTER = "local"
 """Submitter of entries added on the machine itself or over its loopback address."""
@@ -177,8 +178,14 @@ def parse_tombstone(content: bytes) -> str:
         return ""
 
 
-MadeWith = tuple[str | None, str | None]
-"""Encoders of the depths and of BERTScore's tokens; None where there was none."""
+class MadeWith(NamedTuple):
+    """What scores are made with: encoders of the depths and of BERTScore's tokens (None where there was none), data."""
+
+    depth_encoder: str | None
+    token_encoder: str | None
+    version: DataVersion
+
+
 _MADE_WITH = "made_with"
 FORECASTS = ".forecasts.json"
 """What the names of forecasts' files end in."""
@@ -211,26 +218,33 @@ def comparison_path(first: str, other: str) -> str:
 
 def derived_files(identity: str, scored: Scored) -> Files:
     """Build the files of an entry's scores."""
-    made_with = json.dumps([scored.scores.depth_encoder, scored.scores.token_encoder])
+    scores = scored.scores
+    made_with = json.dumps([scores.depth_encoder, scores.token_encoder, *scores.version])
     table = io.BytesIO()
     scored.table.write_parquet(table, metadata={_MADE_WITH: made_with})
     return {table_path(identity): table.getvalue(), scores_path(identity): scored.scores.model_dump_json().encode()}
 
 
 def read_scores(content: bytes, made_with: MadeWith) -> Scores | None:
-    """Read nested scores; None when they are damaged or were made with other encoders."""
+    """Read nested scores; None when they are damaged or were made with other encoders or settings."""
     try:
         scores = Scores.model_validate_json(content)
     except ValueError:
         return None
-    return scores if (scores.depth_encoder, scores.token_encoder) == made_with else None
+    return scores if _agree(MadeWith(scores.depth_encoder, scores.token_encoder, scores.version), made_with) else None
 
 
 def read_table(content: bytes, made_with: MadeWith) -> pl.DataFrame | None:
-    """Read a long table; None when it is damaged or was made with other encoders."""
+    """Read a long table; None when it is damaged or was made with other encoders or settings."""
     try:
-        known = parse_json(pl.read_parquet_metadata(io.BytesIO(content)).get(_MADE_WITH, "null"))
+        depths, tokens, *version = parse_json(pl.read_parquet_metadata(io.BytesIO(content)).get(_MADE_WITH, "null"))
         table = pl.read_parquet(io.BytesIO(content))
-    except (pl.exceptions.PolarsError, OSError, ValueError):
+    except (pl.exceptions.PolarsError, OSError, ValueError, TypeError):
         return None
-    return table if known == list(made_with) and table.schema == SCORE_COLUMNS else None
+    # Tables of former versions name no data.
+    known = MadeWith(depths, tokens, DataVersion(*version[:2]) if version else made_with.version)
+    return table if _agree(known, made_with) and table.schema == SCORE_COLUMNS else None
+
+
+def _agree(known: MadeWith, made_with: MadeWith) -> bool:
+    return known[:2] == made_with[:2] and not known.version.difference(made_with.version)

@@ -64,6 +64,7 @@ from shiftbench.scoring.scores.validation_rows import read_validation
 from shiftbench.validation.cards import Card
 from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.versions import SETTINGS_CURE
 
 
 class CheckedRows(NamedTuple):
@@ -82,23 +83,32 @@ class CheckedRows(NamedTuple):
             raise self.validation_problem
 
 
+def is_at_hand(card: Card, folders: Iterable[DatasetFolder]) -> bool:
+    """Return whether the dataset that a card's predictions are for is at hand (see ``folder_of``)."""
+    return any(not card.version.difference(folder.version) for folder in folders)
+
+
 def folder_of(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
-    """Return the dataset at hand that a card's predictions are for; InvalidInput naming both versions without it."""
-    same = [folder for folder in folders if folder.content_hash == card.data]
+    """Return the dataset at hand that a card's predictions are for; InvalidInput naming both versions without it.
+
+    A card without a settings hash fits any settings of the same content.
+    """
+    differences = [card.version.difference(folder.version) for folder in folders]
+    same = [folder for folder, differs in zip(folders, differences, strict=True) if not differs]
     if same:  # of a public and a gold folder, which have one hash, the one that can be scored with
         return min(same, key=lambda folder: folder.manifest.withholds_labels)
-    here = ", ".join(f"{folder.manifest.benchmark} {folder.content_hash[:12]}" for folder in folders) or "none"
-    cure = f"the datasets here are {here}; predict on one of these, or build the same version"
-    raise InvalidInput(
-        Problem(
-            "the predictions were made for another version of the data", "card", card.data[:12], cure, column="data"
-        )
-    )
+    here = ", ".join(f"{folder.manifest.benchmark} {folder.version}" for folder in folders) or "none"
+    column, what, cure = "data", "another version of the data", "predict on one of these, or build the same version"
+    if "settings" in differences:
+        column, what = "settings", "other settings of the same data"
+        cure = f"predict on one of these, or {SETTINGS_CURE}"
+    what, cure = f"the predictions were made for {what}", f"the datasets here are {here}; {cure}"
+    raise InvalidInput(Problem(what, "card", str(card.version), cure, column=column))
 
 
 def made_with(folder: DatasetFolder) -> MadeWith:
-    """Return the encoders that scores of a dataset are made with here."""
-    return depth_encoder_name(folder), encoder_name(token_encoder(folder))
+    """Return the encoders and settings that scores of a dataset are made with here."""
+    return MadeWith(depth_encoder_name(folder), encoder_name(token_encoder(folder)), folder.version)
 
 
 def refuse_candidates_alone(predictions: pl.DataFrame, folder: DatasetFolder, file: Path) -> None:
@@ -260,8 +270,8 @@ class Store:
     def scores(self, entry: Entry, folder: DatasetFolder) -> Scores:
         """Return an entry's scores: from the derived file, or computed again.
 
-        They are computed again where the file is missing or damaged, or was made with other encoders than the folder
-        and this machine have now: the content hash is of rows alone.
+        They are computed again where the file is missing or damaged, or was made with other encoders or settings
+        than the folder and this machine have now: the content hash is of rows alone.
         """
         return self.stored_scores(entry, folder) or self.score_again(entry, folder)
 

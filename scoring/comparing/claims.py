@@ -28,7 +28,8 @@ _FINDINGS = {"tasks", "only_a", "only_b"}
 """Fields of conclusions, beside the figures."""
 _FORMER = {"n_swaps", "seed"}
 """Settings of claims of former versions, which nothing depends on any more."""
-_SETTINGS = set(Comparison.model_fields) - _MOVERS - _FINDINGS - _FORMER - {"shifts", "means"}
+_SETTINGS = set(Comparison.model_fields) - _MOVERS - _FINDINGS - _FORMER - {"settings", "shifts", "means"}
+"""Fields that must agree; whether the data's settings do is checked before a claim's tests are repeated."""
 _RUNS = {"run_scores_a", "run_scores_b"}
 """Parts of findings whose last digits may differ; what is counted among them must agree where a claim counts it."""
 
@@ -87,7 +88,7 @@ class Claim(pydantic.BaseModel, extra="forbid", frozen=True, allow_inf_nan=False
         names = [entry.name for entry in self.entries]
         if [(pair.a, pair.b) for pair in self.comparisons] != [(names[0], name) for name in names[1:]]:
             raise ValueError("comparisons must be of the first entry with each other one, in order")
-        for field in ("data", "subset", "metric_version", "n_swaps", "seed", "margin"):
+        for field in ("data", "settings", "subset", "metric_version", "n_swaps", "seed", "margin"):
             if len({getattr(pair, field) for pair in self.comparisons}) > 1:
                 raise ValueError(f"all comparisons must have the same {field}")
         return self

@@ -23,6 +23,7 @@ from shiftbench.scoring.scores.score import token_encoder
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.scoring.scores.summary import depth_encoder_name, encoder_name
 from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.versions import DataVersion
 
 MAX_ENTRIES = 4
 """Most entries of one comparison: the first against each other one."""
@@ -37,7 +38,7 @@ class ComparedEntry:
     id: str
     name: str
     predictions: Path
-    data: str
+    version: DataVersion
     subset: str
     tuning_trials: int | None = None
 
@@ -143,15 +144,19 @@ def _check_compared(sides: Sequence[ComparedEntry], folder: DatasetFolder, most:
         raise InvalidInput(Problem("this many entries cannot be compared", where[:80], f"{len(sides)}", cure))
     if len({side.id for side in sides}) < len(sides):
         raise InvalidInput(Problem("an entry cannot be compared with itself", where, cure=cure))
-    for word, values in (("data", {side.data for side in sides}), ("subsets", {side.subset for side in sides})):
+    for word, values in (
+        ("data", {side.version.content for side in sides}),
+        ("subsets", {side.subset for side in sides}),
+    ):
         if len(values) > 1:
             found = " and ".join(sorted(value[:12] for value in values))
             raise InvalidInput(Problem(f"the entries are of different {word}", where, found, cure))
     if not folder.has_public_labels:
         cure = "see the leading set on the board"
         raise InvalidInput(Problem("entries on withheld labels are not compared", where, cure=cure))
-    if sides[0].data != folder.content_hash:
-        raise InvalidInput(Problem("the dataset of these entries is not here", where, sides[0].data[:12], cure))
+    for side in sides:
+        if side.version.difference(folder.version):
+            raise InvalidInput(Problem("the dataset of these entries is not here", where, str(side.version), cure))
 
 
 def _pair(
@@ -161,10 +166,12 @@ def _pair(
     saved = _parse_comparison(store.comparison(a.id, b.id))
     if saved is None and (other_way := _parse_comparison(store.comparison(b.id, a.id))) is not None:
         saved = mirror_comparison(other_way)
-    made_with = (depth_encoder_name(entrants[0].folder), encoder_name(entrants[0].encoder))
+    folder = entrants[0].folder
+    made_with = (depth_encoder_name(folder), encoder_name(entrants[0].encoder))
     if (
         saved is not None
-        and (saved.data, saved.metric_version) == (a.data, METRIC_VERSION)
+        and not saved.version.difference(folder.version)
+        and saved.metric_version == METRIC_VERSION
         and (saved.depth_encoder, saved.token_encoder) == made_with
     ):
         return saved.model_copy(update={"tuning_trials_a": a.tuning_trials, "tuning_trials_b": b.tuning_trials})

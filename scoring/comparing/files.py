@@ -123,6 +123,7 @@ def compare_entrants(a: Entrant, b: Entrant, *, margin: float | None = None) -> 
         a=a.shown_name,
         b=b.shown_name,
         data=folder.content_hash,
+        settings=folder.version.settings,
         subset=a.subset,
         metric_version=METRIC_VERSION,
         depth_encoder=depth_encoder_name(folder),

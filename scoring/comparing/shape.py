@@ -11,6 +11,7 @@ from shiftbench.scoring.scores.figures import none_if_nan
 from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.outside import Count, OutsideText, Seed
 from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.versions import DataVersion
 
 FIGURES = ("ST", "SD", "TD")
 MEAN_ST, MEAN_OOD, AVERAGE_DROP, DEPTH_F1 = "mean ST", "mean OOD", "average drop", "DF1@"
@@ -168,6 +169,7 @@ class Comparison(pydantic.BaseModel, allow_inf_nan=False):
     a: OutsideText
     b: OutsideText
     data: OutsideText
+    settings: OutsideText | None = None
     subset: OutsideText
     metric_version: OutsideText
     depth_encoder: OutsideText | None = None
@@ -182,6 +184,11 @@ class Comparison(pydantic.BaseModel, allow_inf_nan=False):
     margin: float | None = None
     tuning_trials_a: Count | None = None
     tuning_trials_b: Count | None = None
+
+    @property
+    def version(self) -> DataVersion:
+        """Return the version of the dataset that they are on; of former versions' comparisons, without settings."""
+        return DataVersion(self.data, self.settings)
 
     @property
     def about(self) -> str:

@@ -89,6 +89,7 @@ def _result(shared: SharedEntry, figure: SharedFigure) -> dict[str, Any]:
     facts = _strings(
         {
             "content_hash": shared.scores.data,
+            "settings_hash": shared.scores.settings,
             "subset": shared.scores.subset,
             "config": shared.config(figure.task),
             "depth_encoder": shared.scores.depth_encoder,

@@ -94,9 +94,7 @@ class SharedEntry:
 def made_with(scores: Scores) -> str:
     """Describe the program, metric version, data and subset behind scores."""
     subset = "" if scores.subset == "all" else f", subset {scores.subset}"
-    return (
-        f"shiftbench {version('shiftbench')}, metric version {scores.metric_version}, data {scores.data[:12]}{subset}"
-    )
+    return f"shiftbench {version('shiftbench')}, metric version {scores.metric_version}, {scores.version}{subset}"
 
 
 def scores_csv(shared: SharedEntry) -> dict[str, str]:

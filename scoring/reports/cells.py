@@ -71,7 +71,7 @@ def card_html(card: Card) -> Markup:
             facts.append((label, ", ".join(value)))
         elif isinstance(value, int):
             facts.append((label, count(value)))
-        elif key in ("command", "data"):
+        elif key in ("command", "data", "settings"):
             facts.append((label, tag("code", value)))
         elif key != "name":
             facts.append((label, str(value)))

@@ -33,7 +33,16 @@ from shiftbench.scoring.reports.plain_tables import PlainTable, html
 from shiftbench.scoring.reports.score_parts import examples_list
 from shiftbench.scoring.reports.score_words import loss_words, slope_rows
 from shiftbench.scoring.scores.examples import WrongExample
-from shiftbench.scoring.scores.shape import DomainCheck, DomainScore, Estimate, ExplainedDomain, Leaks, TaskScores
+from shiftbench.scoring.scores.next_steps import Step
+from shiftbench.scoring.scores.shape import (
+    DomainCheck,
+    DomainScore,
+    Estimate,
+    ExplainedDomain,
+    Leaks,
+    NextStep,
+    TaskScores,
+)
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import ELSEWHERE
 
@@ -65,6 +74,46 @@ def headline(check: DomainCheck) -> str:
     if check.spread is None:
         return f"Scores {at}."
     return f"Scores lowest on {worst}, highest on {best}; {at}."
+
+
+def step_lines(check: DomainCheck) -> Iterator[str | list[str]]:
+    """List what to do about each domain: a sentence, then a line a domain; nothing where no domain could be judged."""
+    if not check.steps or check.margin is None:
+        return
+    margin = f"{plain_points(check.margin, 1).removesuffix('.0')} points"
+    if all(each.step == Step.LABEL for each in check.steps):
+        yield f"What to do: nothing is decided yet at a margin of {margin}:"
+    else:
+        yield f"What to do, at a margin of {margin}:"
+    yield [f"{each.domain}: {_step_words(each, check, margin)}" for each in check.steps]
+
+
+def _step_words(step: NextStep, check: DomainCheck, margin: str) -> str:
+    domain = next(each for each in check.domains if each.domain == step.domain)
+    found = domain.difference
+    lost = "" if found is None else _loss_words(found, check)
+    if step.step == Step.ACCEPT:
+        return f"accept: {lost}, shown to lose less than {margin} (p {p_words(step.p)})"
+    if step.step == Step.LABEL:
+        if step.texts is None:
+            return "more labels do not decide: label the domain that it is compared with, too" if found else "no test"
+        n = counted(step.texts, "text")
+        return f"label {n} more ({domain.n:,} labelled{'; ' + lost if lost else ''})"
+    evidence = f"{lost} (p {p_words(step.p)})"
+    if step.step == Step.LOOK:
+        return f"look at the labels: {evidence}, and most of its errors are the probes' answers, too"
+    if step.step == Step.HARDER:
+        return f"harder for any model: {evidence}, and probes trained there lose as much"
+    return f"retrain with it: {evidence}"
+
+
+def _loss_words(found: Estimate, check: DomainCheck) -> str:
+    if check.mean_drop is not None:
+        return _signed(found, check)
+    against = "against the rest"
+    if found.value is not None and found.value < 0:
+        return f"loses {_size(found)} points {against}"
+    return f"gains {plain_score(found)} points {against}"
 
 
 def _drop_words(drop: Estimate, home: str | None) -> str:
@@ -228,7 +277,7 @@ def _leak_line(leaks: Leaks) -> str:
 
 def check_lines(check: DomainCheck, forecasts: Forecasts | None = None) -> Iterator[RenderableType]:
     """List what was found, the main finding first; then forecasts of the domains without labels."""
-    for line in (headline(check), *floor_lines(check), *difference_lines(check)):
+    for line in (headline(check), *step_lines(check), *floor_lines(check), *difference_lines(check)):
         yield from [line] if isinstance(line, str) else [f"  {item}" for item in line]
     yield from map(explained_line, check.explained)
     has_home = check.mean_drop is not None
@@ -333,7 +382,7 @@ def check_html(shown: CheckShown) -> Markup:
 
 def _paragraphs(check: DomainCheck) -> Iterator[Markup]:
     """Build what holds up, and why: a paragraph a sentence, lists below those that begin one."""
-    for line in (*floor_lines(check), *difference_lines(check)):
+    for line in (*step_lines(check), *floor_lines(check), *difference_lines(check)):
         if isinstance(line, str):
             yield tag("p", _signed_text(line))
         else:

@@ -32,7 +32,7 @@ _LATEX = {
     '"': "''",
     **{letter: f"\\{letter}" for letter in "&%$#_"},
 }
-_MADE_WITH = ("data", "subset", "metric_version", "depth_encoder", "token_encoder")
+_MADE_WITH = ("data", "settings", "subset", "metric_version", "depth_encoder", "token_encoder")
 _MARKDOWN = "\\`*_[]<>|~#&$"
 
 
@@ -158,7 +158,7 @@ def _comment(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
     return (
         f"{names[0]} minus the other, in points; {CORRECTED}; bold: p < 0.05; means stand in the first column. "
         f"{'. '.join(about_lines(pairs))}. "
-        f"Entries {first.a} and {entries}, data {first.data[:12]}, metric version {first.metric_version}."
+        f"Entries {first.a} and {entries}, {first.version}, metric version {first.metric_version}."
     )
 
 

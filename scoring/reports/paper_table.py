@@ -191,7 +191,7 @@ def _caption(
         parts.append("Models cover different shifts: tests are on those that both have")
     if scores.subset != "all":
         parts.append(f"Subset {scores.subset}")
-    parts.append(f"Data {scores.data[:12]}, metric version {scores.metric_version}")
+    parts.append(f"Data {scores.version}, metric version {scores.metric_version}")
     return ". ".join(parts) + "."
 
 

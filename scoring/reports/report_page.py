@@ -45,7 +45,7 @@ def report_html(
     scores = with_titles(scores, titles)
     examples = partial(_examples, predictions, folder, own_ids or {}, names)
     parts = [tag("h1", title, class_="sb-name"), notices([folder])]
-    about = f"{folder.manifest.title}, content {scores.data[:12]}, metrics version {scores.metric_version}"
+    about = f"{folder.manifest.title}, {scores.version}, metrics version {scores.metric_version}"
     parts.append(tag("p", about + ("" if scores.subset == "all" else f", subset {scores.subset}"), class_="sb-by"))
     parts += [card_html(card)] if card else []
     for name in shown_tasks(scores):

@@ -31,6 +31,7 @@ from shiftbench.scoring.scores.floors import DROP_SCORES, is_drop_at_floor
 from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Confidence, Estimate, IdOod, Scores, Summary, TaskScores
 from shiftbench.scoring.scores.summary import ID_OOD, NO_DEPTHS
 from shiftbench.validation.report import counted
+from shiftbench.validation.versions import NO_SETTINGS
 from shiftbench.validation.vocabulary import ELSEWHERE, OUTSIDE_SOURCES
 
 _NONE = Estimate(value=None)
@@ -305,6 +306,8 @@ def claim_lines(claim: Claim, checked: ClaimCheck) -> Iterator[RenderableType]:
         moved = ", ".join(f"{each.what} {each.claimed} -> {each.found}" for each in checked.moved_by)
         when = "Whether the claim was right when it was made,"
         yield f"{moved}: figures may move. {when} {claim.package} alone can check."
+    if claim.comparisons[0].settings is None:
+        yield f"The claim: {NO_SETTINGS}."
     yield _claim_verdict(checked)
 
 

@@ -36,6 +36,7 @@ from shiftbench.scoring.scores.figures import (
     weighted_sum,
 )
 from shiftbench.scoring.scores.floors import Floor, constant_runs, is_at_floor, task_floors
+from shiftbench.scoring.scores.next_steps import MARGIN, Domain, next_steps
 from shiftbench.scoring.scores.shape import (
     ConfidenceFigures,
     Confusion,
@@ -44,6 +45,7 @@ from shiftbench.scoring.scores.shape import (
     DomainSpread,
     Estimate,
     ExplainedDomain,
+    NextStep,
     ProbeScores,
     Scores,
 )
@@ -220,6 +222,8 @@ def above(chance: float) -> Scale:
     return lambda scores: np.log(np.maximum(scores - chance, 0.0))
 
 
+_MOST = 0.8
+"""Share of the probes' trainings that must give a wrong answer, too, for its label to be doubted."""
 N_CONFUSIONS = 3
 """Pairs of labels that are listed of each domain."""
 
@@ -257,6 +261,7 @@ def check_domains(
     home: str | None,
     probes: Probes | None = None,
     titles: Mapping[str, str] | None = None,
+    margin: float = MARGIN,
 ) -> DomainCheck:
     """Compute scores by domain, drops and verdicts from one model's predictions.
 
@@ -269,8 +274,9 @@ def check_domains(
         home: the domain that the model was trained on; None where it was trained elsewhere.
         probes: what the probes predicted; None without probes.
         titles: what own data calls its domains, by their names; the check names them so.
+        margin: loss below which a domain is accepted, above 0, a fraction that was fixed beforehand.
     """
-    check = _Check(model, scores, predictions, folder, home, probes or Probes((), {})).run()
+    check = _Check(model, scores, predictions, folder, home, probes or Probes((), {}), margin).run()
     return _with_titles(check, titles or {})
 
 
@@ -283,8 +289,10 @@ class _Check:
         folder: DatasetFolder,
         home: str | None,
         probes: Probes,
+        margin: float,
     ) -> None:
         (self.scores,) = scores.tasks
+        self.margin = margin
         self.model, self.predictions, self.folder, self.home = model, predictions, folder, home
         self.name, self.probes = self.scores.task, probes
         self.values = self._values(predictions)
@@ -300,6 +308,7 @@ class _Check:
         tested = self._tested_scores()
         figures = [self.figures[domain] for domain in self.counted]
         is_known = bool(figures) and all(figure.is_known for figure in figures)
+        explained = tuple(self._explain_drops())
         return DomainCheck(
             model=self.model,
             task=self.name,
@@ -312,9 +321,47 @@ class _Check:
             mean_drop=self._mean_drop() if is_known else None,
             spread=_spread(dict(zip(self.counted, figures, strict=True))) if is_known and len(figures) > 1 else None,
             probes=tuple(self._probe(probe) for probe in self.probes.found),
-            explained=tuple(self._explain_drops()),
+            explained=explained,
             without_probe=dict(self.probes.without),
+            margin=self.margin,
+            steps=self._next_steps(tested, explained),
         )
+
+    def _next_steps(
+        self, tested: Mapping[str, tuple[Figure, float]], explained: Sequence[ExplainedDomain]
+    ) -> tuple[NextStep, ...]:
+        """Decide what to do about each domain but home."""
+        domains = {}
+        for domain in self.values.domains:
+            if domain != self.home:
+                figure, p = tested.get(domain, (None, float("nan")))
+                # Without a home what is tested is the score less the others' mean.
+                lost = figure if figure is None or self.home in self.counted else weighted_sum([figure], [-1.0])
+                domains[domain] = Domain(self.figures[domain], self.values.rows[self.source, domain], lost, p)
+        return next_steps(
+            domains,
+            margin=self.margin,
+            min_texts=self.info.min_texts or 0,
+            harder={each.domain for each in explained if each.verdict == "harder"},
+            doubted=self._doubted_labels(),
+        )
+
+    def _doubted_labels(self) -> set[str]:
+        """Return the domains of whose wrong answers at least half are those of every probe trained there, too."""
+        doubted = set()
+        for domain in self.counted if self.probes.found else ():
+            wrong = self._gold_labels.filter(domain=domain).join(
+                self.predictions.select("id", "prediction"), on="id", how="inner"
+            ).filter(pl.col("label") != pl.col("prediction"))  # fmt: skip
+            if wrong.is_empty():
+                continue
+            answers = pl.concat([each.predictions.filter(domain=domain) for each in self.probes.found])
+            agreeing = answers.join(wrong.select("id", wrong="prediction"), on="id", how="inner").group_by("id").agg(
+                share=(pl.col("prediction") == pl.col("wrong")).mean()
+            )  # fmt: skip
+            if (agreeing["share"] > _MOST).sum() > len(wrong) / 2:
+                doubted.add(domain)
+        return doubted
 
     @cached_property
     def figures(self) -> dict[str, Figure]:
@@ -511,6 +558,7 @@ def _with_titles(check: DomainCheck, titles: Mapping[str, str]) -> DomainCheck:
             "few_texts": keyed(check.few_texts),
             "domains": tuple(each.model_copy(update={"domain": titled(each.domain)}) for each in check.domains),
             "explained": tuple(each.model_copy(update={"domain": titled(each.domain)}) for each in check.explained),
+            "steps": tuple(each.model_copy(update={"domain": titled(each.domain)}) for each in check.steps),
             "without_probe": keyed(check.without_probe),
             "spread": spread
             and spread.model_copy(update={"highest": titled(spread.highest), "lowest": titled(spread.lowest)}),

@@ -184,6 +184,7 @@ class GateReport(pydantic.BaseModel):
     predictions: str
     baseline: str | None
     data: str
+    settings: str | None = None
     task: str
     metric: str
     source: str

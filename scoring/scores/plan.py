@@ -413,6 +413,7 @@ class DetectionPlan(pydantic.BaseModel):
     """
 
     data: str
+    settings: str | None = None
     runs: int
     tasks: tuple[TaskPlan, ...]
     not_planned: dict[str, str] = {}
@@ -462,7 +463,9 @@ def plan(
     if not tasks:
         what, cure = "no task here has a train split and test texts of another domain", "build one with two domains"
         raise InvalidInput(Problem(what, str(folder.path), ", ".join(names), cure))
-    return DetectionPlan(data=folder.content_hash, runs=runs, tasks=tuple(tasks), not_planned=refused)
+    return DetectionPlan(
+        data=folder.content_hash, settings=folder.version.settings, runs=runs, tasks=tuple(tasks), not_planned=refused
+    )
 
 
 def _shifts(info: TaskInfo) -> list[tuple[str, str]]:

@@ -185,12 +185,12 @@ IN_THIS_PROCESS = FileChecks()
 
 def data_versions(path: Path, folder: DatasetFolder) -> str:
     """Describe the folder's version of the data, and the one that a card beside the file was written for."""
-    here = f"this folder has content {folder.content_hash[:12]}"
+    here = f"this folder has {folder.version}"
     card, _ = card_beside(path)
     if card is None:
         return here
-    same = card.data == folder.content_hash
-    return f"{here}, as the card beside the file says" if same else f"{here}, the file's card names {card.data[:12]}"
+    same = not card.version.difference(folder.version)
+    return f"{here}, as the card beside the file says" if same else f"{here}, the file's card names {card.version}"
 
 
 def score_predictions(

@@ -14,6 +14,7 @@ from typing import Any
 
 import pydantic
 
+from shiftbench.validation.versions import DataVersion
 from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE
 
 
@@ -463,6 +464,7 @@ class Scores(Record):
 
     benchmark: str
     data: str = pydantic.Field(description="Content hash of the dataset folder")
+    settings: str | None = pydantic.Field(default=None, description="Its settings hash; null in older scores")
     partial_data: bool
     unverified_data: bool = pydantic.Field(
         default=False, description="Whether some upstream file of the data could not be verified"
@@ -474,6 +476,11 @@ class Scores(Record):
     token_encoder: str | None = pydantic.Field(description="Encoder of BERTScore's tokens; null where none was given")
     tasks: tuple[TaskScores, ...]
     missing: tuple[Missing, ...]
+
+    @property
+    def version(self) -> DataVersion:
+        """Return the version of the dataset that they are on."""
+        return DataVersion(self.data, self.settings)
 
 
 class Confusion(Record):
@@ -564,6 +571,19 @@ class Leaks(Record):
     near: dict[str, int]
 
 
+class NextStep(Record):
+    """What to do about a domain: accept it, label more of it, look at its labels, retrain with it, or bear that it is
+    harder for any model (``scoring.scores.next_steps``).
+    """
+
+    domain: str
+    step: str
+    texts: int | None = pydantic.Field(
+        default=None, description="Texts to label beside those that are labelled; null where none or not known"
+    )
+    p: float | None = pydantic.Field(default=None, description="Of the test that decides, corrected over the domains")
+
+
 class DomainCheck(Record):
     """The findings on one model's predictions on all domains.
 
@@ -588,3 +608,7 @@ class DomainCheck(Record):
     without_probe: dict[str, str] = pydantic.Field(default={}, description="Domains that no probe was trained on: why")
     leaks: Leaks | None = None
     notes: tuple[str, ...] = ()
+    margin: float | None = pydantic.Field(
+        default=None, description="Loss below which a domain is accepted, fixed beforehand"
+    )
+    steps: tuple[NextStep, ...] = pydantic.Field(default=(), description="What to do about each domain but home")

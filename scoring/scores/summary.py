@@ -306,6 +306,7 @@ def summarise_values(
     return Scores(
         benchmark=folder.manifest.benchmark,
         data=folder.content_hash,
+        settings=folder.version.settings,
         partial_data=folder.manifest.partial,
         unverified_data=folder.manifest.unverified,
         synthetic_data=folder.manifest.synthetic,

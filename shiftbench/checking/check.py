@@ -23,6 +23,7 @@ from shiftbench.scoring.reports.check import CheckShown, check_html
 from shiftbench.scoring.reports.titles import domain_titles, with_titles
 from shiftbench.scoring.scores.by_domain import check_domains
 from shiftbench.scoring.scores.examples import WrongExample, wrong_examples
+from shiftbench.scoring.scores.next_steps import MARGIN
 from shiftbench.scoring.scores.score import score_predictions, token_encoder
 from shiftbench.scoring.scores.shape import DomainCheck, Scores
 from shiftbench.validation.prediction_files import PredictionInput
@@ -79,6 +80,8 @@ def run_check(
     train_file: Path | None = None,
     probes: bool = False,
     encoder: Encoder | None = None,
+    called: str | None = None,
+    margin: float | None = None,
 ) -> Checked:
     """Score one model on each domain of some rows.
 
@@ -92,8 +95,14 @@ def run_check(
         train_file: the texts that the model was trained on.
         probes: whether cheap models are trained on each domain, to tell a harder domain from a shift.
         encoder: embeds texts for probes, and for depths, which need training texts and a home.
+        called: what the report calls the data; by default the name of the file or folder.
+        margin: loss below which a domain is accepted, a fraction fixed beforehand; by default ``MARGIN``.
     Raises: InvalidInput with everything that is wrong with the rows, the options, the model or the predictions.
     """
+    margin = MARGIN if margin is None else margin
+    if not 0 < margin < 1:
+        cure = "give points above 0, such as 5; as a fraction in Python (0.05)"
+        raise InvalidInput(Problem("this is no margin of a loss", "--margin", f"{100 * margin:g} points", cure))
     given = None
     if isinstance(model, PredictionInput):
         given, trained_on = _one_source(read_own_predictions(model), str(model), trained_on)
@@ -116,13 +125,13 @@ def run_check(
             from shiftbench.checking.check_probes import run_probes  # scikit-learn takes a second
 
             trained = run_probes(rows, encoder)
-        found = check_domains(name, scores, frame, folder, rows.home, trained, titles)
+        found = check_domains(name, scores, frame, folder, rows.home, trained, titles, margin)
         found = found.model_copy(update={"leaks": rows.leaks, "notes": (*rows.notes, *found.notes)})
         if away is not None:
             forecasts = forecast_unlabelled(name, rows, frame, away)
         shown = CheckShown(
             found,
-            data.name,
+            called or data.name,
             folder,
             with_titles(scores, titles).tasks[0],
             _wrong_examples(rows, scores, frame, titles),

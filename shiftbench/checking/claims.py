@@ -175,13 +175,11 @@ def repeat_claim(claim: Claim, opened: OpenedData, files: Sequence[NamedFile]) -
     Raises: InvalidInput when the data is another one, or the files cannot be compared.
     """
     first = claim.comparisons[0]
-    if opened.folder.content_hash != first.data:
-        what = "the claim is about other data"
-        cure = (
-            f"give the dataset with content hash {first.data[:12]}...; for a file, with the --columns of the comparison"
-        )
-        found = f"content hash {opened.folder.content_hash[:12]}..."
-        raise InvalidInput(Problem(what, str(opened.folder.path), found, cure))
+    # Depths of another encoder move figures, which check_claim says.
+    if differs := first.version.difference(opened.folder.version):
+        what = f"the claim is about other {'data' if differs == 'content' else 'settings of the data'}"
+        cure = f"give the dataset of {first.version}; for a file, with the --columns and --min-texts of the comparison"
+        raise InvalidInput(Problem(what, str(opened.folder.path), str(opened.folder.version), cure))
     return claim_of_files(
         opened,
         files,

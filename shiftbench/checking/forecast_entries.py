@@ -12,7 +12,7 @@ from shiftbench.baselines.grid.collect import by_entry
 from shiftbench.baselines.grid.trial import PREDICTIONS, RECORD, Trial, is_whole
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.store import Store, folder_of
+from shiftbench.leaderboard.store import Store, folder_of, is_at_hand
 from shiftbench.scoring.forecasting.comparison import Forecasted
 from shiftbench.scoring.forecasting.files import read_validation_beside
 from shiftbench.scoring.forecasting.run import forecast_task
@@ -101,10 +101,9 @@ def read_store(store: Store, folders: Sequence[DatasetFolder]) -> tuple[list[Ent
     Returns: the entries, and what was left out, damaged ones with the reason. Of entries without validation rows,
         their own test rows stand in.
     """
-    at_hand = {folder.content_hash for folder in folders}
     found, damaged, without, other = [], [], 0, 0
     for entry in store.entries():
-        if entry.card.data not in at_hand:
+        if not is_at_hand(entry.card, folders):
             other += 1
             continue
         folder = folder_of(entry.card, folders)

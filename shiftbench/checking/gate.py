@@ -164,6 +164,7 @@ def run_gate(
             predictions=predictions.name,
             baseline=baseline.name if baseline is not None else None,
             data=opened.folder.content_hash,
+            settings=opened.folder.version.settings,
             task=name,
             metric=opened.folder.task(name).metric,
             source=source,

@@ -231,7 +231,7 @@ def data_place(data: Any, argument: str = "data") -> Iterator[Path]:
     elif isinstance(data, str | Path):
         yield Path(data)
     else:
-        wanted = f"a dataset folder, a file, or {_TABLES}"
+        wanted = f"a dataset folder, ORG/NAME on the Hub, a file, or {_TABLES}"
         frame = table_of(as_frame(data, argument, wanted), argument).frame
         with TemporaryDirectory(prefix="shiftbench-") as place:
             path = Path(place) / f"{argument}.parquet"

@@ -166,9 +166,10 @@ def _read_scores(path: Path, folder: DatasetFolder) -> Scores:
     except pydantic.ValidationError as error:
         cure = "give what 'shiftbench score FILE --json' wrote of one file"
         raise InvalidInput(Problem("this file has no scores", str(path), first_line(error), cure)) from error
-    if scores.data != folder.content_hash:
-        what, cure = "the scores are of another version of the data", "give the --data that they were made with"
-        raise InvalidInput(Problem(what, str(path), f"{scores.data[:12]}, not {folder.content_hash[:12]}", cure))
+    if differs := scores.version.difference(folder.version, depths=True):
+        what = f"the scores are of another version of the data, with other {differs}"
+        found, cure = f"{scores.version}, not {folder.version}", "give the --data that they were made with"
+        raise InvalidInput(Problem(what, str(path), found, cure))
     return scores
 
 

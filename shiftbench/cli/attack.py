@@ -122,7 +122,8 @@ def make(
                 typer.echo(f"stopped early: {out} holds {counted(len(fallen), 'text')} found so far", err=True)
             raise
     fallen = campaign.choose_fallen()
-    facts: dict[str, Any] = {"data": folder.content_hash, "task": task, "domain": domain, "victim": victim}
+    facts: dict[str, Any] = {"data": folder.content_hash, "settings": folder.version.settings}
+    facts |= {"task": task, "domain": domain, "victim": victim}
     limited = {"queries": queries, "max_changed": max_changed, "seed": seed, "wanted": n, "made": len(fallen)}
     outcomes = campaign.outcomes()
     content = facts | limited | {"outcomes": [asdict(outcome) for outcome in outcomes]}

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from shiftbench.builders.folder.configs import Config
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.leaderboard.store import Store
+    from shiftbench.validation.versions import DataVersion
 
 
 def withdraw(entry: EntryArgument, to: ToOption, any_token: AnyTokenOption = False) -> None:
@@ -389,7 +390,7 @@ def share(
     write_json({"files": sorted(files), "pull_request": url}, json_)
 
 
-_GUESSED = ("name", "paradigm", "data", "subset")
+_GUESSED = ("name", "paradigm", "data", "settings", "subset")
 
 
 def card(
@@ -417,7 +418,7 @@ def card(
         raise InvalidInput(Problem("there is a card already", str(place), cure=cure))
     folder = DatasetFolder.open(data)
     sources, given = _sources_and_ids(predictions, folder)
-    text = _card_text(predictions.stem, sources, _subset(given, folder), folder.content_hash)
+    text = _card_text(predictions.stem, sources, _subset(given, folder), folder.version)
     place.write_text(text, encoding="utf-8")
     typer.echo(
         f"{place}: fill in what you know, then: shiftbench data validate {predictions} --data {data} --card {place}"
@@ -456,7 +457,7 @@ def _subset(given: "pl.DataFrame", folder: "DatasetFolder") -> str:
     return names.pop() if len(names) == 1 else "all"
 
 
-def _card_text(name: str, sources: set[str], subset: str, data: str) -> str:
+def _card_text(name: str, sources: set[str], subset: str, version: "DataVersion") -> str:
     """Build the text of the card, which is checked as any card is."""
     import yaml
 
@@ -475,7 +476,8 @@ def _card_text(name: str, sources: set[str], subset: str, data: str) -> str:
         line("name", name),
         f"# A guess, because {reason}; or one of {', '.join(properties['paradigm']['enum'])}.",
         line("paradigm", paradigm),
-        line("data", data),
+        line("data", version.content),
+        *([line("settings", version.settings)] if version.settings else []),
         line("subset", subset),
         "",
         "# What you know of the rest: remove the '#' and write a value.",

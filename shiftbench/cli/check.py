@@ -12,6 +12,7 @@ from shiftbench.validation.command_line import (
     ColumnsOption,
     JsonOption,
     MinTextsOption,
+    as_fraction,
     show,
     with_options,
     writable_file,
@@ -55,6 +56,12 @@ def check(
     report: Annotated[
         Path, typer.Option("--report", metavar="FILE", help="Report to write, one HTML file.", callback=writable_file)
     ] = REPORT,
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            "--margin", metavar="POINTS", help="Accept domains shown to lose less; fix it beforehand. Default: 5."
+        ),
+    ] = None,
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,
     *,
@@ -81,6 +88,7 @@ def check(
     checked = run_check(
         given or (lambda task: options.load(model, task)), data, own_file(columns, min_texts), places,
         trained_on=trained_on, task=task, train_file=train_file, probes=probes, encoder=vectors,
+        margin=as_fraction(margin),
     )  # fmt: skip
     report.write_text(checked.html, encoding="utf-8")
     for doubt in checked.doubts:

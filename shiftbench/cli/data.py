@@ -55,14 +55,16 @@ def validate(
     from shiftbench.scoring.scores.score import checked_predictions
     from shiftbench.validation.cards import read_card
     from shiftbench.validation.prediction_files import PredictionInput
+    from shiftbench.validation.versions import NO_SETTINGS
 
     if path.is_dir():
         folder = DatasetFolder.unchecked(path)
         folder.check()
-        typer.echo(f"{path}: a valid dataset folder, content {folder.content_hash[:12]}", err=True)
+        not_recorded = "" if folder.version.settings else f"; {NO_SETTINGS}"
+        typer.echo(f"{path}: a valid dataset folder, {folder.version}{not_recorded}", err=True)
         for line in (*folder_lines(folder), next_for_folder(folder, path)):
             typer.echo(line, err=True)
-        write_json({"ok": True, "data": folder.content_hash}, json_)
+        write_json({"ok": True, "data": folder.content_hash, "settings": folder.version.settings}, json_)
         return
     if data is None:
         raise typer.BadParameter("give --data, the dataset folder that the predictions are for")
@@ -70,6 +72,8 @@ def validate(
     if card is not None:
         checked = read_card(card)
         folder_of(checked, [folder])
+        if checked.settings is None:
+            typer.echo(f"{card}: {NO_SETTINGS}", err=True)
         subset = checked.subset
     subset = subset or find_subset(path, folder)
     frame = checked_predictions(PredictionInput(path, labels_by_index), folder, subset)
@@ -99,6 +103,10 @@ def publish(
         str | None,
         typer.Option("--private-gold", metavar="ORG/NAME", help="Private repository for the withheld labels."),
     ] = None,
+    cite: Annotated[
+        Path | None,
+        typer.Option("--cite", metavar="FILE", help="YAML with title, authors, date-released, license, contact."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent, send nothing.")] = False,
     json_: JsonOption = None,
 ) -> None:
@@ -106,10 +114,12 @@ def publish(
 
     It is sent in one commit; nothing is sent when nothing changed. Domains whose licence does not allow publishing
     their rows are left out and named. Tasks with labels get an eval.yaml, by which the Hub knows a benchmark. Run
-    again after a stop or an error, the command continues; visitors of the Hub never see half a version.
+    again after a stop or an error, the command continues; visitors of the Hub never see half a version. The file of
+    --cite has the keys of CITATION.cff; where texts may hurt, it must name a contact.
 
     Example: shiftbench data publish build/dr --repo-id ORG/domain-robustness --dry-run
     """
+    from shiftbench.builders.folder.publication import read_publication
     from shiftbench.builders.publishing.publish import publish_folders
 
     content = publish_folders(
@@ -119,6 +129,7 @@ def publish(
         tag=tag,
         private_gold=private_gold,
         dry_run=dry_run,
+        publication=None if cite is None else read_publication(cite),
         describe=benchmark_file,
     )
     write_json(content, json_)

@@ -19,6 +19,7 @@ from shiftbench.checking.inputs import as_folder, data_place, given_predictions,
 from shiftbench.checking.opened_data import OwnColumns, OwnFile
 from shiftbench.checking.predicted import in_order
 from shiftbench.notebook.results import CheckResult, ForecastResult, GateResult, LabelResult, PlanResult
+from shiftbench.scoring.scores.next_steps import MARGIN
 from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import ELSEWHERE
@@ -40,6 +41,7 @@ def check(
     train: "str | Path | Table | None" = None,
     task: str | None = None,
     probes: bool = False,
+    margin: float = MARGIN,
     label_map: Mapping[str, str] | None = None,
     settings: Mapping[str, Any] | None = None,
     encoder: str | None = None,
@@ -56,6 +58,7 @@ def check(
         train: texts that it was trained on, as a table or file: test texts among them are left out.
         task: the folder's task, where it has several.
         probes: train cheap models on each domain, to tell a harder domain from a shift.
+        margin: loss below which a domain is accepted, a fraction that was fixed before the scores were seen.
         label_map: the data's label by the model's name of it, where names differ.
         settings: how the model is loaded and asked, such as ``{"max_length": 64}``.
         encoder: sentence encoder of probes and depths, Hub id or path; by default the machine's.
@@ -106,6 +109,8 @@ def check(
                 train_file=read,
                 probes=probes,
                 encoder=load_encoder(encoder) if needs_encoder else None,
+                called=_name(data, place),
+                margin=margin,
             )
         )
 
@@ -182,7 +187,7 @@ def forecast(
     with prediction_file(predictions) as file, data_place(data) as place:
         own = OwnFile.of_names(**columns)
         found = run_forecast(file, place, own, methods=methods, targets=targets, encoder=encoder)
-    return ForecastResult(found, place.name, methods[0] if methods else None)
+    return ForecastResult(found, _name(data, place), methods[0] if methods else None)
 
 
 def label(
@@ -284,6 +289,11 @@ def predict(
         model, kind=info.kind, inputs=info.inputs, labels=info.labels, label_map=label_map, settings=_settings(settings)
     )
     return rows.predict(loaded, seed)
+
+
+def _name(data: Any, place: Path) -> str:
+    """Return what pages call the data."""
+    return place.name if isinstance(data, str | Path | DatasetFolder) else "a table in memory"
 
 
 def _settings(given: Mapping[str, Any] | None) -> ModelSettings:

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.encoder import BATCH_ROWS, DEFAULT_ENCODER, Encoder, encoder_texts, offline_weights
+from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput
 
 torch = pytest.importorskip("torch")
@@ -145,6 +146,20 @@ def test_a_second_encoder_reads_the_cache_and_loads_no_model(encoder: Encoder, w
     again = Encoder(str(weights), cache=tmp_path / "cache")
     assert (again.encode(texts[::-1]) == first[::-1]).all()
     assert len(models) == 1
+
+
+def test_what_is_cached_counts_as_done_from_the_start(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder.encode(["a", "b", "c"])
+    bars: list[dict[str, Any]] = []
+
+    def remember(**how: Any) -> Any:
+        bars.append(how)
+        return progress(**how)
+
+    monkeypatch.setattr("shiftbench.builders.encoder.progress", remember)
+    encoder.encode(["b", "d", "c", "e", "f"], "encoding nli.a train")
+    encoder.encode(["d", "a"])
+    assert [(bar["initial"], bar["total"], bar["desc"]) for bar in bars] == [(2, 5, "encoding nli.a train")]
 
 
 def test_other_weights_do_not_share_a_cache(encoder: Encoder, weights: Path, tmp_path: Path) -> None:

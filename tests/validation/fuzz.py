@@ -336,7 +336,7 @@ def check_card(content: bytes) -> str:
 def _slow_mapping(text: str) -> dict[str, Any]:
     """Read a card with every plain word of YAML as text."""
     try:
-        read = json.loads(text.removeprefix("\ufeff"))
+        read = json.loads(text.removeprefix("\ufeff"), parse_constant=str)
     except ValueError:
         read = yaml.load(text, yaml.BaseLoader)
     assert isinstance(read, dict)

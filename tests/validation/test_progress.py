@@ -2,12 +2,13 @@
 
 import io
 import logging
+import re
 import sys
 
 import pytest
 
 from shiftbench.validation.notices import heard_notes
-from shiftbench.validation.progress import progress
+from shiftbench.validation.progress import LINE_SECONDS, progress
 
 
 class _Terminal(io.StringIO):
@@ -68,6 +69,19 @@ def test_a_pipe_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     with heard_notes():
         assert walk() == [0, 1, 2]
     assert pipe.getvalue() == ""
+
+
+def test_a_pipe_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", pipe)
+    clock = 1_000.0
+    monkeypatch.setattr("tqdm.std.time", lambda: clock)
+    with heard_notes():
+        for _ in progress(range(100), desc="encoding", unit="text"):
+            clock += 1
+    lines = pipe.getvalue().splitlines()
+    assert len(lines) == 100 // LINE_SECONDS
+    assert re.fullmatch(r"encoding: +10%, 10 of 100, +1\.00text/s, 01:30 left", lines[0])
 
 
 def test_a_program_may_ask_for_bars(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """Cutting rows into splits: whole groups, shares, sizes. All rows are invented."""
 
+import time
 from collections import Counter
 
 import polars as pl
@@ -52,6 +53,17 @@ def test_fill_passes_over_groups_that_overshoot() -> None:
         assert sorted(pl.concat([taken, left]).rows()) == sorted(pool.rows())
         assert not set(taken["group"]) & set(left["group"])
     assert len(fill(rows(2, 4), 3, "x")[0]) == 0
+
+
+def test_many_groups_are_taken_in_time_linear_in_their_number() -> None:
+    pools = [pl.DataFrame({"group": [f"g{number}" for number in range(n)]}) for n in (5_000, 80_000)]
+    seconds = []
+    for pool in pools:
+        start = time.process_time()
+        taken, left = fill(pool, len(pool) // 2, "key")
+        seconds.append(time.process_time() - start)
+        assert len(taken) == len(left) == len(pool) // 2
+    assert seconds[1] < 100 * seconds[0] + 0.1  # 16 where linear, 256 where it grows with the square
 
 
 def test_where_every_group_overshoots_the_smallest_one_is_taken() -> None:

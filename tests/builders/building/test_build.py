@@ -25,6 +25,7 @@ NAMES = ", ".join(f"'{name}'" for name in build_module.BENCHMARKS)
 GENRES = ("fiction", "government", "slate", "telephone", "travel")
 LABELS = ("entailment", "neutral", "contradiction")
 TRAIN, TEST = "multinli_1.0/multinli_1.0_train.jsonl", "multinli_1.0/multinli_1.0_dev_matched.jsonl"
+FETCH = "give --fetch to download them, or "
 ZIP = "download multinli_1.0.zip from https://cims.nyu.edu/~sbowman/multinli/ and unpack it"
 
 
@@ -224,7 +225,7 @@ def test_files_with_nothing_recorded_make_the_folder_unverified(
     assert f"| {TEST} | 60 | not known; unverified |" in card
     told = io.StringIO()
     print_parts(build_lines(tmp_path / "out", built.manifest, ()), Console(file=told, width=200))
-    assert f"content {again.content_hash[:12]}, unverified\n" in told.getvalue()
+    assert f"{again.version}, unverified\n" in told.getvalue()
     assert f"unverified, so perhaps incomplete: {TEST}\n" in told.getvalue()
     older = again.model_dump(mode="json")
     del older["unverified"]
@@ -249,20 +250,21 @@ def test_partial_builds_what_there_is_and_says_so(raw: Path, facts: Upstream, tm
     assert task.subsets == {"all": 18}
     readme = (tmp_path / "out/README.md").read_text()
     assert "**Partial build.**" in readme
-    assert "| fiction | absent: no files, or no rows in them |" in readme
+    assert "No files were there, or no rows in them: nli.fiction" in readme.split("## What is not here")[1]
     DatasetFolder.open(tmp_path / "out").check()
 
 
 def test_missing_files_come_with_the_way_to_get_them(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as refused:
         build("dr", "nli", tmp_path / "raw", tmp_path / "out")
-    assert str(refused.value).startswith(f"{tmp_path}/raw: there is no such folder of upstream files; {ZIP}")
+    assert str(refused.value).startswith(f"{tmp_path}/raw: there is no such folder of upstream files; {FETCH}{ZIP}")
     (tmp_path / "raw").mkdir()
     with pytest.raises(InvalidInput) as refused:
         build("dr", "nli", tmp_path / "raw", tmp_path / "out")
     lines = str(refused.value).splitlines()
     assert len(lines) == 1
-    assert lines[0].startswith(f"{tmp_path}/raw: upstream files of dr/nli are missing; found no {TRAIN}, {TEST}; {ZIP}")
+    missing = f"{tmp_path}/raw: upstream files of dr/nli are missing; found no {TRAIN}, {TEST}; {FETCH}{ZIP}"
+    assert lines[0].startswith(missing)
     with pytest.raises(InvalidInput, match="upstream files of dr/nli are missing"):
         build("dr", "nli", tmp_path / "raw", tmp_path / "out", partial=True)
     assert not (tmp_path / "out").exists()

@@ -68,7 +68,7 @@ def test_what_brings_each_file(raw: Path) -> None:
 
 def test_terms_accepted_before_are_not_asked_for_again(raw: Path) -> None:
     (raw / "semeval2017").mkdir()
-    write_terms(raw, find_source("semeval2017"))
+    write_terms(raw, find_source("semeval2017"), raw)
     (file,) = [each for each in available_files("boss", "sa", [raw]) if each.checked.path == TWEETS[0]]
     assert file.brings == f"shiftbench data fetch boss sa --raw {raw}"
 

@@ -380,7 +380,10 @@ def test_the_record_names_every_domain_and_file_and_says_what_was_not_measured()
         for path, found in files.items()
         if found is not None
     }
-    assert measured == {"absa", "crossner", "e_ner", "hsol", "mams", "olid", "squad_v2_cs224n", "squadshifts", "sst"}
+    assert measured == {
+        "absa", "crossner", "e_ner", "hate_speech", "hsol", "mams", "olid", "squad_v2_cs224n", "squadshifts", "sst",
+        "wnut17",
+    }  # fmt: skip
 
 
 def test_an_unknown_key_of_a_record_is_refused() -> None:

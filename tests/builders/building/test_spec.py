@@ -222,7 +222,7 @@ WRONG = [
     ("domains = [\"hardware\", \"software\"]\n\n", "domains = [\"hardware\"]\n\n", "a shift needs two domains; found"),
     ("title = \"Names", "source = \"ticket\"\ntitle = \"Names", "not among [sources]; found 'ticket'; did"),
     ("columns = { text = [", "test = \"a.csv\"\ncolumns = { text = [", "a column holds the splits; found ['train', 't"),
-    ("labels = [\"urgent\"", "labels = \"urgent\"#", "key 'tasks.urgency.labels': this is not a list; found 'urgent'"),
+    ("labels = [\"urgent\"", "labels = \"urgent\"#", "'tasks.urgency.labels': this is not a list; found 'urgent'"),
     ('"urgent", "routine"]', '"urgent", "urgent"]', "a label is listed twice; found ['urgent']; list it once"),
     ('"hardware", "software"]\n\n', '"hardware", "hardware"]\n\n', "a domain is listed twice"),
     ("[sources.tickets]", '[sources."../tickets"]', "this cannot be the name of a folder; found '../tickets'"),

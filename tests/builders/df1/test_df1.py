@@ -162,7 +162,7 @@ def test_q_stands_beside_the_papers(
         f"and 1,000 texts here; {q:.2f} by equation 8."
     )
     assert "MuS-3, source: government, slate, telephone, travel; 5,000 texts, 5,000 in the paper." in card
-    assert 'load_dataset(REPO, "SiS-1")' in card
+    assert 'load_dataset("DIR", "SiS-1")["train"][0]' in card
     show(build_lines(pairings.path, pairings.manifest, ()))
     printed = capsys.readouterr().out
     assert "SiS-3: Q 0.34 in the paper; 0." in printed

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shiftbench.builders.readers.delimited import quoted_csv
-from shiftbench.builders.specs import sources
+from shiftbench.builders.specs import sources, spec
 from shiftbench.builders.specs.sources import SourceSpec, parse_sources
 from shiftbench.builders.specs.spec import DomainSpec, FileSpec, TaskSpec
 from shiftbench.validation.vocabulary import TaskKind
@@ -78,6 +78,7 @@ def declare(monkeypatch: pytest.MonkeyPatch, **tables: str) -> dict[str, SourceS
     text = "".join(SOURCE.format(slug=slug, more=more) for slug, more in tables.items())
     found = parse_sources(text, "invented.toml")
     monkeypatch.setattr(sources, "read_sources", lambda: found)
+    monkeypatch.setattr(spec, "find_source", found.__getitem__)
     return found
 
 

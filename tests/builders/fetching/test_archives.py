@@ -40,6 +40,14 @@ def test_members_and_folders_are_kept_and_no_more(tmp_path: Path, content: bytes
     assert unpacked(tmp_path, content, WANTED) == KEPT
 
 
+@pytest.mark.parametrize("content", [ZIP, TAR_GZ], ids=["zip", "tar.gz"])
+def test_files_that_a_star_finds_are_joined(tmp_path: Path, content: bytes) -> None:
+    joined = MEMBERS["release-1.0/data/train.csv"] + MEMBERS["release-1.0/data/test.csv"]
+    assert unpacked(tmp_path, content, {"a/all.csv": "release-1.0/*/t*.csv"}) == {"a/all.csv": joined}
+    with pytest.raises(RefusedError, match=r"without 'release-1.0/\*.txt'"):
+        unpacked(tmp_path, content, {"a/posts.txt": "release-1.0/*.txt"})
+
+
 def test_names_that_begin_with_a_dot_are_the_same(tmp_path: Path) -> None:
     dotted = as_tar({f"./{name}": content for name, content in MEMBERS.items()})
     assert unpacked(tmp_path, dotted, WANTED) == KEPT

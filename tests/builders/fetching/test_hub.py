@@ -1,6 +1,7 @@
 """Fetching original rows from a Hub on the loopback interface: their form, their revision, and what is told."""
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,10 +17,12 @@ from shiftbench.builders.fetching import fetch as fetch_module
 from shiftbench.builders.fetching.fetch import fetch, find_form, plan_fetch
 from shiftbench.builders.fetching.hub import find_on_hub, find_writer, is_on_hub
 from shiftbench.builders.fetching.records import RECORD, Fetched, hub_revision, read_records
-from shiftbench.builders.specs.sources import read_sources
+from shiftbench.builders.specs import spec as spec_module
+from shiftbench.builders.specs.sources import find_source, read_sources
 from shiftbench.builders.specs.spec import FileFacts, Upstream
 from shiftbench.cli import demo
 from shiftbench.validation.report import InvalidInput
+from tests.builders.fetching.invented import declare, download, task
 from tests.heard import heard
 from tests.hub.server import WRITE, LoopbackHub
 
@@ -52,6 +55,21 @@ def api(hub: LoopbackHub, tmp_path: Path) -> HfApi:
 def put(api: HfApi, place: str, frame: pl.DataFrame, folder: Path) -> None:
     frame.write_parquet(folder / "upload.parquet")
     api.upload_file(path_or_fileobj=folder / "upload.parquet", path_in_repo=place, repo_id=REPO, repo_type="dataset")
+
+
+@pytest.fixture(autouse=True)
+def from_the_hub_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave of MultiNLI's downloads those of the Hub, at no commit: the invented repository has others."""
+
+    source = find_source("multinli_1.0")
+    downloads = tuple(
+        each.model_copy(update={"urls": tuple(re.sub("@[0-9a-f]{40}", "", url) for url in each.urls)})
+        for each in source.downloads
+        if each.rows_as
+    )
+    invented = source.model_copy(update={"downloads": downloads})
+    found = {**read_sources(), source.slug: invented}
+    monkeypatch.setattr(spec_module, "find_source", found.__getitem__)
 
 
 @pytest.fixture(autouse=True)
@@ -108,6 +126,21 @@ def test_a_repository_with_other_files_is_told(api: HfApi, tmp_path: Path) -> No
         fetch_nli(tmp_path / "raw", api)
     assert not (tmp_path / "raw" / TRAIN).exists()
     assert (tmp_path / "raw" / DEV).is_file(), "one download that fails stops no other"
+
+
+def test_a_recorded_checksum_holds_for_the_hub_too(api: HfApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = f"hub:{REPO}/data/train-*.parquet"
+    right = find_on_hub(address, [], api).files[0].sha256
+    for recorded in ("0" * 64, right):
+        declare(monkeypatch, letters=download(address, place="letters/a.parquet", more=f'sha256 = "{recorded}"'))
+        plan = plan_fetch([task(["letters/a.parquet"])], [tmp_path / "raw"])
+        if recorded != right:
+            with pytest.raises(InvalidInput, match=r"recorded 000000000000"):
+                fetch(plan, tmp_path / "raw", api=api)
+            assert not (tmp_path / "raw/letters").exists()
+        else:
+            (file,) = fetch(plan, tmp_path / "raw", api=api)
+            assert (file.sha256, file.rows) == (right, 150)
 
 
 def test_files_whose_names_lead_elsewhere_are_none() -> None:
@@ -185,15 +218,15 @@ def test_the_demo_takes_real_rows_where_it_can(
 
 
 def test_what_sources_say_of_the_hub_can_be_read() -> None:
-    downloads = [download for source in read_sources().values() for download in source.downloads]
+    downloads = [each for source in read_sources().values() for each in source.downloads]
     asked = SimpleNamespace(sha="0" * 40, siblings=[])
     api: Any = SimpleNamespace(dataset_info=lambda *_, **__: asked)
-    addresses = [url for download in downloads for url in download.urls if is_on_hub(url)]
+    addresses = [url for each in downloads for url in each.urls if is_on_hub(url)]
     assert len(addresses) >= 19
     for address in addresses:
         with pytest.raises(InvalidInput, match="the Hub's repository has no file"):
             find_on_hub(address, [], api)
-    for rows_as in {download.rows_as for download in downloads} - {None}:
+    for rows_as in {each.rows_as for each in downloads} - {None}:
         assert callable(find_writer(str(rows_as)))
     with pytest.raises(InvalidInput, match="there is no such form of rows; found 'snil'; did you mean 'snli'"):
         find_writer("snil")
@@ -209,6 +242,6 @@ def test_every_download_brings_what_a_spec_reads() -> None:
     for file in files:
         wanted[file.source.slug] |= {file.path, *(str(Path(file.path).with_name(name)) for name in file.beside)}
     for source in read_sources().values():
-        for download in source.downloads:
-            brought = {find_form(download, place) for place in wanted[source.slug]}
-            assert set(download.places) <= brought, source.slug
+        for each in source.downloads:
+            brought = {find_form(each, place) for place in wanted[source.slug]}
+            assert set(each.places) <= brought, source.slug

@@ -8,7 +8,7 @@ import pytest
 from huggingface_hub import HfApi
 
 from shiftbench.builders.fetching import status
-from shiftbench.builders.fetching.status import Answer, Asked, ask, ask_addresses, main, table_lines
+from shiftbench.builders.fetching.status import Answer, Asked, check_addresses, find_answer, main, table_lines
 from shiftbench.builders.fetching.transfer import open_client
 from shiftbench.builders.specs.sources import Download, find_source
 from tests.builders.fetching.server import FORM, Release, Served
@@ -42,15 +42,17 @@ MOVED = {"Location": "/new/file.tsv"}
 def test_an_answer_is_told_by_headers_or_one_byte(release: Release, served: Served, answer: Answer) -> None:
     release.files = {"/file.tsv": served, "/new/file.tsv": Served(BODY)}
     with open_client() as client:
-        assert ask(client, f"{release.url}/file.tsv") == answer._replace(found=answer.found.format(url=release.url))
+        assert find_answer(client, f"{release.url}/file.tsv") == answer._replace(
+            found=answer.found.format(url=release.url)
+        )
     assert [asked.method for asked in release.log if asked.path == "/file.tsv"] in (["HEAD"], ["HEAD", "GET"])
     assert release.sent <= (1 if served.ranges else len(BODY)), "no file is downloaded"
 
 
 def test_an_address_without_a_server_is_gone() -> None:
     with open_client() as client:
-        assert ask(client, "http://127.0.0.1:9/file.tsv").state == "gone"
-        assert ask(client, "ftp://127.0.0.1/file.tsv").state == "gone"
+        assert find_answer(client, "http://127.0.0.1:9/file.tsv").state == "gone"
+        assert find_answer(client, "ftp://127.0.0.1/file.tsv").state == "gone"
 
 
 @pytest.mark.xdist_group("publish_http")
@@ -62,9 +64,9 @@ def test_files_of_the_hub(hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> 
         api.upload_file(path_or_fileobj=BODY, path_in_repo=name, repo_id="acme/mail", repo_type="dataset")
     monkeypatch.setattr("huggingface_hub.HfApi", lambda: api)
     with open_client() as client:
-        assert ask(client, "hub:acme/mail/train-*.jsonl") == Answer("alive", 2 * len(BODY))
-        assert ask(client, "hub:acme/mail/test.jsonl").state == "gone"
-        assert ask(client, "hub:acme/post/train.jsonl").state in ("gone", "form"), "the Hub answers 401 or 404"
+        assert find_answer(client, "hub:acme/mail/train-*.jsonl") == Answer("alive", 2 * len(BODY))
+        assert find_answer(client, "hub:acme/mail/test.jsonl").state == "gone"
+        assert find_answer(client, "hub:acme/post/train.jsonl").state in ("gone", "form"), "the Hub answers 401 or 404"
 
 
 def test_the_table_is_written_with_the_day(release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +101,7 @@ def test_every_address_has_a_row(release: Release) -> None:
     download = Download(urls=(f"{release.url}/b.tsv", f"{release.url}/a.tsv"), size=len(BODY), place="sst/a.tsv")
     some = find_source("sst").model_copy(update={"downloads": (download,)})
     with open_client() as client:
-        rows = ask_addresses([find_source("yelp").model_copy(update={"downloads": ()}), some], client, DAY)
+        rows = check_addresses([find_source("yelp").model_copy(update={"downloads": ()}), some], client, DAY)
     assert [(row.source, row.answer.state, row.is_other_size) for row in rows] == [
         ("sst", "gone", False),
         ("sst", "alive", False),

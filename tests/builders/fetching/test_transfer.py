@@ -5,7 +5,7 @@ import io
 import os
 import time
 from collections.abc import Iterator
-from hashlib import sha256
+from hashlib import md5, sha256
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,9 @@ def test_without_what_it_takes_to_go_on_it_begins_anew(
 ) -> None:
     release.files[PATH] = served
     assert fetched(client, release, out, **facts) == BODY
+    (_, _), (part, status) = release.asked(PATH)
+    assert status == 200 or facts
+    assert (part is None) == (served.ranges and not facts), "the rest is asked for where it can be put to use"
 
 
 @pytest.mark.parametrize("validators", [{"Last-Modified": "Mon, 23 Nov 2020 10:00:00 GMT"}, {}])
@@ -81,14 +84,34 @@ def test_a_date_or_a_checksum_let_it_go_on(
     assert release.sent == len(BODY)
 
 
-def test_the_rest_of_another_file_is_not_put_to_it(client: httpx2.Client, release: Release, out: Path) -> None:
+@pytest.mark.parametrize("conditions", [True, False])
+def test_the_rest_of_another_file_is_not_put_to_it(
+    client: httpx2.Client, release: Release, out: Path, *, conditions: bool
+) -> None:
     release.files[PATH] = Served(BODY, [Answer(cut=100_000)] + [Answer(503)] * 9)
     with pytest.raises(RefusedError, match="HTTP 503"):
         fetch_file(client, release.url + PATH, out)
     assert out.with_name("post.csv.part").stat().st_size == 100_000
     other = lines(300_000, seed=2)
-    release.files[PATH] = Served(other)
+    former = f'"{md5(BODY, usedforsecurity=False).hexdigest()}"'  # a server that heeds no If-Range takes it for its own
+    release.files[PATH] = Served(other, validators={"ETag": '"2"', **({} if conditions else {"X-Former": former})})
+    release.log.clear()
     assert fetched(client, release, out) == other
+    statuses = [status for _, status in release.asked(PATH)]
+    assert statuses == ([200] if conditions else [206, 200])
+
+
+def test_a_transfer_may_be_cut_off_often_as_long_as_it_gets_on(
+    client: httpx2.Client, release: Release, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cuts = [Answer(cut=30_000)] * (2 * transfer.TRIES - 1)
+    release.files[PATH] = Served(BODY, list(cuts))
+    with pytest.raises(RefusedError):
+        fetch_file(client, release.url + PATH, out)
+    out.with_name("post.csv.part").unlink()
+    monkeypatch.setattr(transfer, "_WORTH", 20_000)
+    release.files[PATH] = Served(BODY, list(cuts))
+    assert fetched(client, release, out) == BODY
 
 
 def test_a_checksum_shows_halves_of_two_files(client: httpx2.Client, release: Release, out: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from shiftbench.builders.folder.hashes import content_hash
+from shiftbench.builders.folder.hashes import content_hash, settings_hash
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.publishing.public import public_copy
 from shiftbench.validation.report import InvalidInput
@@ -191,7 +191,7 @@ def test_a_content_hash_of_other_rows_is_found(copy: DatasetFolder) -> None:
 def test_a_folder_without_depth_needs_no_depth_tables(copy: DatasetFolder) -> None:
     shutil.rmtree(copy.path / "depth")
     assert len(damage(copy).splitlines()) == 2 * 16
-    edit_manifest(copy, encoder=None)
+    edit_manifest(copy, encoder=None, settings_hash=settings_hash(copy.manifest.tasks, None))
     DatasetFolder.open(copy.path).check()
 
 

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import yaml
 
+from shiftbench.builders.folder.hashes import settings_hash
 from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import read_statistics
@@ -82,7 +83,8 @@ def test_nothing_of_a_closed_domain_is_in_any_file(closed: tuple[str, ...], mix:
 def test_what_stays_is_as_it_was(mixed: DatasetFolder, tmp_path: Path) -> None:
     public = public_copy(mixed, tmp_path / "public")
     public.check()
-    assert public.content_hash == mixed.content_hash
+    assert public.version == mixed.version
+    assert public.version.settings is not None
     before, after = files(mixed), files(public)
     rewritten = {"README.md", "croissant.json", "shiftbench.json"}
     rewritten |= {
@@ -121,28 +123,29 @@ def test_the_card_says_what_is_missing_and_how_to_get_it(mixed: DatasetFolder, t
         *("sa", "sa.lamps", "sa.bicycles", "sa.tents", "sa.depth"),
     ]
     text = text_of_card(public)
-    assert "**Some rows are not here.**" in text
-    assert f"content hash as this folder, `{mixed.content_hash}`" in text
+    assert "2 more domains may not be published; the last section says how to build them." in text
+    *_, last = text.split("\n## ")
+    assert last.startswith("What is not here\n")
+    assert f"A whole build has the same content hash, `{mixed.content_hash}`" in last
     assert (
-        "Not in this folder; build it with `shiftbench build synthetic nli --raw RAW --out DIR`:\n\n"
-        "- harbour: rebuild only: Closed texts, licence: research use only\n"
-    ) in text
-    assert "the subsets early.\n" in text
-    assert "| harbour, rebuild only | 20 rows in " in text
+        "build them with `shiftbench build synthetic nli --raw RAW --out DIR`:\n\n"
+        "| domain | train | validation | test | licence |\n| --- | ---: | ---: | ---: | --- |\n"
+        "| nli.harbour | 20 | 6 | 9 | Closed texts: research use only |\n"
+    ) in last
+    assert "Subsets of nli that need these rows: early.\n" in last
     assert "for your own use" not in text
-    assert text.count("Known differences from the paper:\n\n- The texts of ") == 2
-    assert '"nli.kitchen")  # one domain' in text
+    assert text.count("Notes:\n\n- The texts of ") == 2
+    assert 'load_dataset("DIR", "nli.kitchen")["train"][0]' in text
 
 
 def test_the_card_of_the_full_folder_marks_what_is_for_own_use(mixed: DatasetFolder) -> None:
     assert "nli.harbour" in configs(mixed)
     text = text_of_card(mixed)
-    assert (
-        "In this folder for your own use; `shiftbench data publish` leaves it out:\n\n"
-        "- harbour: rebuild only: Closed texts, licence: research use only\n"
-    ) in text
-    assert "Not in this folder" not in text
-    assert "**Some rows are not here.**" not in text
+    assert "| `nli.harbour` | research use only, own use | 20 (" in text
+    *_, last = text.split("\n## ")
+    named = "Here for your own use, and left out by `shiftbench data publish`: nli.harbour, sa.kettles.\n"
+    assert last == f"What is not here\n\n{named}"
+    assert "may not be published" not in text
 
 
 def test_a_task_that_is_all_closed_keeps_a_section_without_configs(mix: Mix, tmp_path: Path) -> None:
@@ -188,7 +191,8 @@ def test_statistics_and_nothing_foreign_come_along(mixed: DatasetFolder, tmp_pat
 
 
 def test_a_folder_without_depth(mixed: DatasetFolder, tmp_path: Path) -> None:
-    mixed.manifest.model_copy(update={"encoder": None}).write(mixed.path)
+    without = {"encoder": None, "settings_hash": settings_hash(mixed.manifest.tasks, None)}
+    mixed.manifest.model_copy(update=without).write(mixed.path)
     public = public_copy(DatasetFolder.open(mixed.path), tmp_path / "public")
     public.check()
     assert not [name for name in files(public) if name.startswith("depth")]
@@ -199,7 +203,7 @@ def test_every_shard_comes_along(mix: Mix, tmp_path: Path, monkeypatch: pytest.M
     full = mix(tmp_path / "full")
     public = public_copy(full, tmp_path / "public")
     public.check()
-    assert public.content_hash == full.content_hash
+    assert public.version == full.version
     shards = [name for name in files(public) if name.startswith("data/nli/kitchen/train-")]
     assert len(shards) > 1
     assert {name for name in files(full) if name.startswith("data/nli/kitchen/train-")} == set(shards)

@@ -43,13 +43,13 @@ def test_killed_at_any_point_it_leaves_one_version_and_goes_on(
     finish(process)
     hub.faults.release()
     there = hub.stored.files(REPO)
-    assert there in ([files(old)] if old else [{}]) + [files(new)]
-    assert (there == files(new)) == (fault.kind == "commit" and fault.landed)
+    assert there in ([files(old, hub)] if old else [{}]) + [files(new, hub)]
+    assert (there == files(new, hub)) == (fault.kind == "commit" and fault.landed)
     uploaded = hub.faults.kinds()["lfs_put"]
     hub.faults.plan()
     publish(hub, new)
-    assert hub.stored.files(REPO) == files(new)
-    assert hub.stored.by_name[REPO].tags[tag_of(new)] == hub.stored.by_name[REPO].branches["main"]
+    assert hub.stored.files(REPO) == files(new, hub)
+    assert hub.stored.by_name[REPO].tags[tag_of(new, hub)] == hub.stored.by_name[REPO].branches["main"]
     assert len(titles(hub)) == (2 if old else 1)
     if fault.kind == "commit":
         assert uploaded > 0
@@ -77,8 +77,8 @@ def test_two_publishers_at_once_both_end(
     assert [code for code, _, _ in results] == [0, 0], results
     assert sorted(titles(hub)) == sorted(each.content_hash[:12] for each in versions)
     last = next(each for each in versions if each.content_hash[:12] == titles(hub)[0])
-    assert hub.stored.files(REPO) == files(last)
-    assert set(hub.stored.by_name[REPO].tags) == {tag_of(each) for each in versions}
+    assert hub.stored.files(REPO) == files(last, hub)
+    assert set(hub.stored.by_name[REPO].tags) == {tag_of(each, hub) for each in versions}
     assert sum("the Hub is busy; trying again" in err for _, _, err in results) == 1
 
 
@@ -119,8 +119,8 @@ def test_what_fails_once_is_done_in_the_end(
     assert told[-1].startswith("published: ")
     repository = hub.stored.by_name[REPO]
     assert len(titles(hub)) == commits
-    assert hub.stored.files(REPO) == files(versions[0])
-    assert repository.tags == {tag_of(versions[0]): repository.branches["main"]}
+    assert hub.stored.files(REPO) == files(versions[0], hub)
+    assert repository.tags == {tag_of(versions[0], hub): repository.branches["main"]}
     assert hub.faults.counts["commit"] == (1 if fault.kind != "commit" or fault.landed else 2)
 
 
@@ -177,6 +177,6 @@ def test_a_broken_upload_goes_on_by_whole_file(
     assert stored > 3
     hub.faults.plan()
     publish(hub, versions[0])
-    lfs = [path for path in files(versions[0]) if path.endswith((".parquet", ".png"))]
+    lfs = [path for path in files(versions[0], hub) if path.endswith((".parquet", ".png"))]
     assert 0 < hub.faults.kinds()["lfs_put"] < len(lfs)
-    assert hub.stored.files(REPO) == files(versions[0])
+    assert hub.stored.files(REPO) == files(versions[0], hub)

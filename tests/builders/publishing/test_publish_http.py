@@ -53,18 +53,18 @@ def test_a_new_repository_gets_everything_in_one_commit_and_a_tag(
     code, out, err = finish(process)
     assert code == 0, err
     repository = hub.stored.by_name[REPO]
-    assert hub.stored.files(REPO) == files(folder)
+    assert hub.stored.files(REPO) == files(folder, hub)
     assert "eval.yaml" in hub.stored.files(REPO)
     assert titles(hub) == [folder.content_hash[:12]]
     head = repository.branches["main"]
-    assert repository.tags == {tag_of(folder): head}
-    assert tag_of(folder).startswith(f"v2-{folder.content_hash[:12]}-")
-    assert tag_of(folder) != default_tag(folder)  # another eval.yaml is another version
+    assert repository.tags == {tag_of(folder, hub): head}
+    assert tag_of(folder, hub).startswith(f"v2-{folder.content_hash[:12]}-")
+    assert tag_of(folder, hub) != default_tag(folder)  # another eval.yaml is another version
     sent = json.loads(out)
     assert sent["commit"] == f"{hub.url}/datasets/{REPO}/commit/{head}"
-    assert sent["add"] == {path: len(content) for path, content in files(folder).items()}
+    assert sent["add"] == {path: len(content) for path, content in files(folder, hub).items()}
     assert err.splitlines()[0] == f"create repository {REPO}"
-    assert err.splitlines()[-2:] == [f"tag {tag_of(folder)}", f"published: {sent['commit']}"]
+    assert err.splitlines()[-2:] == [f"tag {tag_of(folder, hub)}", f"published: {sent['commit']}"]
 
 
 def test_a_domain_loads_by_name_and_only_its_files_are_read(
@@ -100,14 +100,14 @@ def test_a_changed_row_is_one_commit_of_the_changed_files(
 ) -> None:
     publish(hub, versions[0])
     changed = changed_row(versions[0], tmp_path / "changed")
-    differ = {path for path, content in files(changed).items() if files(versions[0])[path] != content}
+    differ = {path for path, content in files(changed, hub).items() if files(versions[0], hub)[path] != content}
     hub.faults.plan()
     told = publish(hub, changed)
     row_file = "data/nli/kitchen/test-00000-of-00001.parquet"
-    assert differ == {row_file, "shiftbench.json"}
-    assert told[:2] == [f"add {path} ({len(files(changed)[path]):,} bytes)" for path in sorted(differ)]
+    assert differ == {row_file, "README.md", "croissant.json", "shiftbench.json"}  # which name the content
+    assert told[:4] == [f"add {path} ({len(files(changed, hub)[path]):,} bytes)" for path in sorted(differ)]
     assert hub.faults.kinds()["lfs_put"] == hub.faults.kinds()["commit"] == 1
-    assert hub.stored.files(REPO) == files(changed)
+    assert hub.stored.files(REPO) == files(changed, hub)
     assert titles(hub) == [changed.content_hash[:12], versions[0].content_hash[:12]]
 
 
@@ -124,13 +124,13 @@ def test_stale_files_leave_with_the_same_commit_and_foreign_ones_stay(
     repository.add("main", "by hand", dict.fromkeys([*stale, "figures/logo.png"], old))
     told = publish(hub, versions[0])
     assert [line for line in told if line.startswith("delete")] == [f"delete {path}" for path in sorted(stale)]
-    assert hub.stored.files(REPO) == files(versions[0]) | {"figures/logo.png": b"old"}
+    assert hub.stored.files(REPO) == files(versions[0], hub) | {"figures/logo.png": b"old"}
     assert len(repository.history()) == 3
 
 
 def test_a_domain_whose_licence_turned_out_closed_leaves_the_repository(hub: LoopbackHub, mixed: DatasetFolder) -> None:
     repository = hub.stored.create(REPO, private=False)
-    whole = {path: hub.stored.store(content, lfs=False) for path, content in files(mixed).items()}
+    whole = {path: hub.stored.store(content, lfs=False) for path, content in files(mixed, hub).items()}
     repository.add("main", "by hand", whole)
     told = publish(hub, mixed)
     closed = [path for path in whole if "harbour" in path or "kettles" in path]
@@ -150,8 +150,8 @@ def test_a_new_branch_inherits_nothing_stale(
     (smaller / "statistics/nli.png").unlink()
     told = publish(hub, DatasetFolder.open(smaller), revision="draft/one")
     assert told[0] == "create branch draft/one"
-    assert hub.stored.files(REPO, "draft/one") == files(DatasetFolder.open(smaller))
-    assert hub.stored.files(REPO, "main") == files(versions[0])
+    assert hub.stored.files(REPO, "draft/one") == files(DatasetFolder.open(smaller), hub)
+    assert hub.stored.files(REPO, "main") == files(versions[0], hub)
     # The same content on one more branch is the same commit: no file is sent.
     publish(hub, versions[0], revision="stable")
     branches = hub.stored.by_name[REPO].branches
@@ -164,7 +164,7 @@ def test_a_dry_run_tells_what_would_be_sent_and_sends_nothing(
     code, _, err = finish(
         start_publish(hub, tmp_path, versions[0].path, "--repo-id", REPO, "--tag", "v1", "--dry-run", token=None)
     )
-    sizes = [f"add {path} ({len(content):,} bytes)" for path, content in sorted(files(versions[0]).items())]
+    sizes = [f"add {path} ({len(content):,} bytes)" for path, content in sorted(files(versions[0], hub).items())]
     hidden = "--tag: goes in 0.4: versions are tagged by their format and content"
     assert (code, err.splitlines()) == (0, [hidden, f"create repository {REPO}", *sizes, "tag v1"])
     assert {entry.method for entry in hub.faults.log} == {"GET"}
@@ -261,7 +261,7 @@ def test_gold_goes_to_a_private_repository_or_nowhere(
     del hub.stored.by_name[gold]
     assert f"create private repository {gold}" in publish(hub, pair, private_gold=gold)
     assert hub.stored.by_name[gold].private
-    assert hub.stored.files(gold) == files(DatasetFolder.open(both / "gold"))
+    assert hub.stored.files(gold) == files(DatasetFolder.open(both / "gold"), hub, gold)
     hub.faults.plan()
     publish(hub, pair, private_gold=gold)
     assert {entry.method for entry in hub.faults.log} == {"GET"}
@@ -306,4 +306,4 @@ def test_files_that_are_none_of_the_builds_stay(
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).write_text("mine")
     publish(hub, DatasetFolder.open(copy))
-    assert hub.stored.files(REPO) == files(versions[0])
+    assert hub.stored.files(REPO) == files(versions[0], hub)

@@ -1,12 +1,18 @@
 """What tells rows from others: the same in any order and in any parts, and another one for each changed value."""
 
-import hashlib
 from pathlib import Path
 
 import polars as pl
 import pytest
+from xxhash import xxh3_64_hexdigest
 
-from shiftbench.builders.reading.fingerprint import N_HASHES, count_overlap, measure_rows, merge_fingerprints
+from shiftbench.builders.reading.fingerprint import (
+    N_HASHES,
+    count_overlap,
+    measure_rows,
+    merge_fingerprints,
+    row_hashes,
+)
 from shiftbench.builders.specs.spec import Fingerprint
 from shiftbench.builders.stored_rows import StoredRows, write_part
 from shiftbench.validation.vocabulary import TaskKind
@@ -50,8 +56,27 @@ def test_each_change_of_a_row_is_another_fingerprint(kind: TaskKind) -> None:
 
 def test_a_hash_is_the_same_for_all_versions_of_the_program() -> None:
     found = measure_rows(pl.DataFrame({"text": ["so good"], "label": ["yes"]}), TaskKind.CLASSIFICATION)
-    hashed = hashlib.blake2b(b"yes\x1fso good", digest_size=8).hexdigest()
-    assert found == Fingerprint(rows=1, labels={"yes": 1}, hashes=(hashed,), total=hashed)
+    hashed = xxh3_64_hexdigest(b"yes\x1fso good")
+    assert found == Fingerprint(rows=1, labels={"yes": 1}, hashes=(hashed,), total=hashed, groups=hashed)
+    assert hashed == "fdec91552d0ec2d7"
+    tagged = pl.DataFrame({"tags": [["O", "B-a"], []], "tokens": [["x", "y"], [""]]})
+    assert measure_rows(tagged, TaskKind.TAGGING).total == "7e0449f3b5aad233"
+    assert measure_rows(FRAMES[TaskKind.EXTRACTIVE_QA], TaskKind.EXTRACTIVE_QA).total == "3d8048c705cb69b6"
+
+
+def test_votes_do_not_matter_and_groups_are_apart() -> None:
+    frame = FRAMES[TaskKind.CLASSIFICATION].with_columns(group=pl.col("text"), votes=pl.lit(["no", "yes"]))
+    found = measure_rows(frame, TaskKind.CLASSIFICATION)
+    assert measure_rows(frame.drop("votes"), TaskKind.CLASSIFICATION) == found
+    other = measure_rows(frame.with_columns(group=pl.col("text").reverse()), TaskKind.CLASSIFICATION)
+    assert (other.total, other.hashes) == (found.total, found.hashes)
+    assert other.groups != found.groups
+
+
+def test_lists_that_look_alike_are_told_apart() -> None:
+    lists = [[], [""], ["", ""], ["a", "b"], ["a b"], ["ab"], ["a", "", "b"], None]
+    assert len(set(row_hashes(pl.DataFrame({"tokens": lists}, schema={"tokens": pl.List(pl.String)})))) == len(lists)
+    assert row_hashes(pl.DataFrame({"text": ["", None]})).tolist() == [row_hashes(pl.DataFrame({"text": [""]}))[0]] * 2
 
 
 def test_rows_on_disk_and_in_memory_overlap_alike(tmp_path: Path) -> None:

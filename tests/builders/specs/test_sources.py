@@ -16,7 +16,7 @@ from shiftbench.builders.building.build import BENCHMARKS
 from shiftbench.builders.building.spec_file import SpecSource
 from shiftbench.builders.folder.citations import DEPTH_F1, GENBENCH, PAPERS, read_citations
 from shiftbench.builders.specs.sources import Download, SourceSpec, find_source, parse_sources, read_sources
-from shiftbench.builders.specs.spec import upstream
+from shiftbench.builders.specs.spec import FileFacts, upstream
 from shiftbench.validation.report import InvalidInput
 
 SPECS = Path(shiftbench.builders.specs.__file__).parent
@@ -152,8 +152,8 @@ def test_downloads_of_one_file_agree_with_each_other_and_with_what_was_measured(
             assert sizes.setdefault(download.place, download.size) == download.size
         if download.sha256 is not None:
             assert checksums.setdefault(download.place, download.sha256) == download.sha256
-            assert measured[download.place].sha256 in (None, download.sha256)
-    assert set(sizes) >= set(checksums) != set()
+            assert measured.get(download.place, FileFacts()).sha256 in (None, download.sha256)
+    assert len(checksums) > 30
 
 
 def test_addresses_are_whole_and_those_of_github_are_of_a_commit() -> None:

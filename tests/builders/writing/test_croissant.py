@@ -9,8 +9,11 @@ import pytest
 import yaml
 
 from shiftbench.builders.building.synthetic import build_synthetic
+from shiftbench.builders.folder.publication import Publication
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.folder.statistics import TaskStatistics, data_path, read_statistics
 from shiftbench.builders.publishing.public import public_copy
+from shiftbench.builders.publishing.published_texts import published_texts
 from shiftbench.builders.writing import writer
 from shiftbench.builders.writing.croissant import croissant
 from tests.builders.conftest import CLOSED, Mix
@@ -24,6 +27,11 @@ def mlcroissant() -> Any:
 def read(folder: DatasetFolder) -> dict[str, Any]:
     content: dict[str, Any] = json.loads((folder.path / "croissant.json").read_text(encoding="utf-8"))
     return content
+
+
+def statistics_of(folder: DatasetFolder) -> dict[str, TaskStatistics]:
+    names = [name for name in folder.manifest.tasks if (folder.path / data_path(name)).is_file()]
+    return {name: read_statistics(folder.path, name) for name in names}
 
 
 def by_id(nodes: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -47,7 +55,7 @@ def records(mlcroissant: Any, folder: DatasetFolder, config: str, split: str | N
     dataset = mlcroissant.Dataset(str(folder.path / "croissant.json"))
     issues = dataset.metadata.ctx.issues
     assert not issues.errors
-    # The date of publication is left out: two builds of the same rows would differ.
+    # Only a publisher knows the date of publication.
     assert all("datePublished" in warning for warning in map(str, issues.warnings))
     filters = {f"{config}/split": split} if split else None
     return [plain(row) for row in dataset.records(config, filters=filters)]
@@ -88,7 +96,7 @@ def test_labels_are_named(synthetic: DatasetFolder) -> None:
 
 def test_it_follows_from_the_manifest(synthetic: DatasetFolder, tmp_path: Path) -> None:
     text = (synthetic.path / "croissant.json").read_text(encoding="utf-8")
-    assert text == croissant(synthetic.manifest)
+    assert text == croissant(synthetic.manifest, statistics_of(synthetic))
     assert str(synthetic.path) not in text
     build_synthetic(tmp_path / "elsewhere", n_train=30, n_test=12)
     build_synthetic(tmp_path / "again", n_train=30, n_test=12)
@@ -102,6 +110,7 @@ def test_a_public_copy_says_nothing_of_closed_domains(mix: Mix, tmp_path: Path) 
     before, after = read(full), read(public)
     assert before["license"] == ["Closed texts, licence: research use only", "Open texts, licence: CC0"]
     assert after["license"] == ["Open texts, licence: CC0"]
+    assert "Closed texts" not in json.dumps(after)
     assert before["identifier"] == after["identifier"] == full.content_hash
     gone = by_id(before["recordSet"]).keys() - by_id(after["recordSet"]).keys()
     assert gone == set(CLOSED)
@@ -111,7 +120,7 @@ def test_a_public_copy_says_nothing_of_closed_domains(mix: Mix, tmp_path: Path) 
 def test_papers_are_cited(synthetic: DatasetFolder) -> None:
     assert read(synthetic)["citeAs"].startswith("@misc{seegmiller-etal-2024-depth")
     dr = synthetic.manifest.model_copy(update={"benchmark": "dr"})
-    assert json.loads(croissant(dr))["citeAs"].startswith("@inproceedings{calderon-etal-2024-measuring")
+    assert json.loads(croissant(dr, {}))["citeAs"].startswith("@inproceedings{calderon-etal-2024-measuring")
 
 
 def test_mlcroissant_validates_and_reads_rows(mlcroissant: Any, synthetic: DatasetFolder) -> None:
@@ -151,3 +160,57 @@ def test_mlcroissant_reads_shards_and_public_copies(
     assert [row["id"] for row in found] == [
         id_ for domain in sorted(public.task("nli").domains) for id_ in public.split("nli", domain, "train")["id"]
     ]
+
+
+def test_licences_are_addresses_where_there_are_any(synthetic: DatasetFolder) -> None:
+    assert read(synthetic)["license"] == ["https://spdx.org/licenses/Apache-2.0.html"]
+    source = synthetic.manifest.sources["generated"]
+    for facts, licence in (
+        ({"spdx": None, "licence_url": "https://example.org/terms"}, "https://example.org/terms"),
+        ({"spdx": "CC-BY-3.0 AND CC-BY-SA-3.0", "licence": "both"}, f"{source.title}, licence: both"),
+    ):
+        changed = synthetic.manifest.model_copy(update={"sources": {"generated": source.model_copy(update=facts)}})
+        assert json.loads(croissant(changed, {}))["license"] == [licence]
+
+
+def test_what_is_known_and_measured_is_said_in_the_terms_of_responsible_ai(mixed: DatasetFolder) -> None:
+    open_, closed = mixed.manifest.sources["open"], mixed.manifest.sources["closed"]
+    known = {"harm": "slurs", "personal_data": "names", "annotators": "two experts"}
+    sources = {"open": open_.model_copy(update=known), "closed": closed}
+    manifest = mixed.manifest.model_copy(update={"sources": sources})
+    content = json.loads(croissant(manifest, statistics_of(mixed)))
+    assert content["conformsTo"][1] == "http://mlcommons.org/croissant/RAI/1.0"
+    assert content["rai:dataSocialImpact"] == "Open texts: slurs"
+    assert content["rai:personalSensitiveInformation"] == ["Open texts: names"]
+    assert content["rai:dataAnnotationProtocol"] == ["Open texts: two experts"]
+    assert "Open texts (https://example.org/open, 1)" in content["rai:dataCollection"]
+    labels = [facts.splits["train"].labels for facts in statistics_of(mixed)["sa"].domains.values()]
+    shares = [each["negative"] / sum(each.values()) for each in labels]
+    said = f"sa: 'negative' is {min(shares):.1%} to {max(shares):.1%} of a domain's train rows"
+    assert said in content["rai:dataBiases"]
+    assert any(line.startswith("nli: of 36 test rows ") for line in content["rai:dataLimitations"])
+    assert "Every text was generated by a program." in content["rai:dataLimitations"]
+    assert not {"rai:annotationsPerItem", "rai:dataReleaseMaintenancePlan"} & set(content)
+    untold = json.loads(croissant(mixed.manifest, {}))
+    assert not {"rai:dataSocialImpact", "rai:dataAnnotationProtocol", "rai:dataBiases"} & set(untold)
+
+
+def test_a_published_folder_is_valid_without_a_warning(mlcroissant: Any, mix: Mix, tmp_path: Path) -> None:
+    folder = mix(tmp_path / "mixed", ())
+    authors = ({"family-names": "Doe", "given-names": "Jane"}, {"name": "Data Ltd", "website": "https://example.org"})
+    facts = {"title": "Tickets", "authors": authors, "date-released": "2026-11-23"}
+    publication = Publication.model_validate(facts | {"contact": [{"email": "data@example.org"}]})
+    for name, text in published_texts(folder, publication, "org/demo", "https://hub.example.org").items():
+        (folder.path / name).write_text(text, encoding="utf-8")
+    published = DatasetFolder.open(folder.path)
+    dataset = mlcroissant.Dataset(str(folder.path / "croissant.json"))
+    assert (dataset.metadata.ctx.issues.errors, dataset.metadata.ctx.issues.warnings) == (set(), set())
+    assert [author.name for author in dataset.metadata.creators] == ["Jane Doe", "Data Ltd"]
+    assert dataset.metadata.date_published.isoformat() == "2026-11-23T00:00:00"
+    assert dataset.metadata.url == "https://hub.example.org/datasets/org/demo"
+    assert dataset.metadata.cite_as.startswith("@misc{doe-2026-tickets,")
+    assert "data@example.org" in dataset.metadata.data_release_maintenance_plan
+    assert dataset.metadata.data_biases
+    page = {"url": "https://hub.example.org/datasets/org/demo"}
+    assert published.manifest.publication == publication.model_copy(update=page)
+    assert len(records(mlcroissant, published, "nli", "test")) == 36

@@ -67,11 +67,12 @@ def _task(folder: DatasetFolder, name: str) -> AssembledTask:
 
 
 @pytest.mark.parametrize("pair_of", ["synthetic_pair", "kinds"])
-def test_both_folders_are_sound_and_have_one_content_hash(pair_of: str, request: pytest.FixtureRequest) -> None:
+def test_both_folders_are_sound_and_have_one_version(pair_of: str, request: pytest.FixtureRequest) -> None:
     public, gold = request.getfixturevalue(pair_of)
     public.check()
     gold.check()
-    assert public.content_hash == gold.content_hash
+    assert public.version == gold.version
+    assert public.version.settings is not None
     assert (public.manifest.withholds_labels, gold.manifest.withholds_labels) == (True, False)
     assert files(public).keys() == files(gold).keys()
 
@@ -145,7 +146,7 @@ def test_the_same_rows_keep_their_hash_when_built_over(tmp_path: Path) -> None:
     again = build_synthetic(tmp_path / "out", overwrite=True, **sizes)
     other = build_synthetic(tmp_path / "other", **sizes)
     assert first.content_hash == again.content_hash != other.content_hash
-    assert recall_folder(first.content_hash) == tmp_path / "out" / "gold"
+    assert recall_folder(first.version) == tmp_path / "out" / "gold"
     with pytest.raises(InvalidInput, match="already holds a dataset; give another folder, or --overwrite"):
         build_synthetic(tmp_path / "out", **sizes)
     # A pair takes the place of an ordinary folder, but not the other way round.
@@ -219,8 +220,8 @@ def test_scoring_with_public_is_refused(synthetic_pair: Pair, predictions: Path,
         with pytest.raises(InvalidInput) as refused:
             attempt()
         assert str(refused.value) == (
-            f"{public.path}: test labels are withheld in this folder; score with the gold folder, which has the same "
-            f"content hash ({public.content_hash[:12]}), or submit to the leaderboard"
+            f"{public.path}: test labels are withheld in this folder; score with the gold folder, which is of the same "
+            f"version ({public.version}), or submit to the leaderboard"
         )
     assert not (tmp_path / "store" / "entries").exists()
 
@@ -240,17 +241,17 @@ def test_a_file_for_another_version_is_told_both(
     shared = pl.col("id").is_in(synthetic.test("nli")["id"].implode())
     own = tmp_path / "majority.parquet"
     pl.read_parquet(predictions).filter(~shared).write_parquet(own)
-    hashes = [folder.content_hash[:12] for folder in (synthetic, synthetic_pair[0])]
+    versions = [folder.version for folder in (synthetic, synthetic_pair[0])]
     what = "the file seems made for another version of the data: none of its ids is a test id here"
     with pytest.raises(InvalidInput) as refused:
         score_file(own, synthetic)
     assert what in str(refused.value)
-    assert str(refused.value.problems[0]).endswith(f"this folder has content {hashes[0]}")
+    assert str(refused.value.problems[0]).endswith(f"this folder has {versions[0]}")
     card = own.with_name("majority.card.yaml")
     card.write_text(f"name: x\nparadigm: other\ndata: {synthetic_pair[0].content_hash}\n")
     with pytest.raises(InvalidInput) as refused:
         score_file(own, synthetic)
-    both = f"this folder has content {hashes[0]}, the file's card names {hashes[1]}"
+    both = f"this folder has {versions[0]}, the file's card names content {versions[1].content[:12]}"
     assert str(refused.value.problems[0]).endswith(both)
 
 

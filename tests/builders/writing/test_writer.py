@@ -61,7 +61,7 @@ def test_the_folder_holds_what_the_manifest_lists(tmp_path: Path) -> None:
     listed |= {f"repeats/{task}.parquet" for task in folder.manifest.tasks}
     listed |= {f"statistics/{task}.{suffix}" for task in folder.manifest.tasks for suffix in ("json", "png")}
     assert set(contents(folder.path)) == listed | {"README.md", "croissant.json", "shiftbench.json"}
-    assert recall_folder(folder.content_hash) == folder.path
+    assert recall_folder(folder.version) == folder.path
     assert [path.name for path in folder.path.parent.iterdir()] == ["out"]
 
 
@@ -82,8 +82,9 @@ def test_the_card_is_yaml_that_names_every_config(built: DatasetFolder) -> None:
     assert "&id" not in front
     assert "**Synthetic data.**" in text
     facts = folder.task("sa").domains["lamps"].splits
-    cells = " | ".join(f"{facts[split].rows} rows in {facts[split].groups} groups" for split in facts)
-    assert f"| lamps | {cells} |" in text
+    cells = " | ".join(f"{facts[split].rows} ({facts[split].groups})" for split in facts)
+    address = "https://spdx.org/licenses/Apache-2.0.html"
+    assert f"| `sa.lamps` | [Apache-2.0]({address}) | {cells} |" in text
 
 
 def sharded(out: Path, monkeypatch: pytest.MonkeyPatch, shard: int = 2**12, group: int = 2**10) -> DatasetFolder:

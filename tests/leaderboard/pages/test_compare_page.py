@@ -24,7 +24,7 @@ def choices(filled: Filled) -> list[EntryOption]:
 def compared(filled: Filled, root: Path, *names: str) -> Compared:
     entries = [filled.entries[name] for name in names]
     sides = [
-        ComparedEntry(entry.id, entry.card.name, filled.files[name], entry.card.data, entry.card.subset)
+        ComparedEntry(entry.id, entry.card.name, filled.files[name], entry.card.version, entry.card.subset)
         for name, entry in zip(names, entries, strict=True)
     ]
     ids = frozenset(entry.id for entry in entries)

@@ -9,6 +9,7 @@ import pytest
 from shiftbench.leaderboard.pages.compare_page import EntryOption, Pairwise, compare_page, pairwise_table
 from shiftbench.scoring.comparing.entries import ComparedEntry
 from shiftbench.scoring.comparing.shape import Comparison, Difference, MeanComparison, mirror_comparison
+from shiftbench.validation.versions import DataVersion
 from tests.leaderboard.conftest import SCRIPT, Visible
 
 IDS = [f"{n:016x}" for n in range(5)]
@@ -36,7 +37,10 @@ def found() -> Pairwise:
         pair(2, 4, 0.0, 1.0),
         pair(3, 4, 0.0, 1.0),
     ]
-    sides = [ComparedEntry(identity, name, Path("p"), "d", "all") for identity, name in zip(IDS, NAMES, strict=True)]
+    sides = [
+        ComparedEntry(identity, name, Path("p"), DataVersion("d"), "all")
+        for identity, name in zip(IDS, NAMES, strict=True)
+    ]
     both = {(each.a, each.b): each for one in pairs for each in (one, mirror_comparison(one))}
     return Pairwise(sides, [0.8, 0.76, 0.75, 0.74, None], both, "nli")
 

@@ -1,6 +1,7 @@
 """Rounds: which entries they rank, what they release, and that it never changes."""
 
 import shutil
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from shiftbench.baselines.program import make_card
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.pages.board_data import board_rows
@@ -126,6 +128,19 @@ def test_the_last_nomination_of_an_account_counts(store: Store, ranked: DatasetF
     assert ("eve", f"own/{TASK}") not in nominated_entries(store)
     (board,) = close_round(store, [ranked], SECOND).boards
     assert sorted(each.account for each in board.entries) == ["ada", "bob"]
+
+
+def test_a_round_ranks_entries_of_its_settings_alone(ranked: DatasetFolder, tmp_path: Path) -> None:
+    store, file = Store(tmp_path / "store"), file_of(ranked, with_errors(ranked, 0.1), tmp_path / "p.parquet")
+    card = make_card(ranked, name="m", paradigm="other")
+    entry, _ = store.submit(file, card, [ranked], "ada")
+    nominate(store, entry.id, "ada", [ranked])
+    other = replace(ranked, manifest=ranked.manifest.model_copy(update={"settings_hash": "f" * 64}))
+    with pytest.raises(InvalidInput, match="no entry is nominated for these data"):
+        close_round(store, [other], FIRST)
+    (board,) = close_round(store, [ranked], FIRST).boards
+    assert (board.data, board.settings) == ranked.version
+    assert board.settings is not None
 
 
 def test_nominations_that_are_refused(store: Store, ranked: DatasetFolder, synthetic: DatasetFolder) -> None:

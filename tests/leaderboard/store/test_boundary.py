@@ -96,7 +96,9 @@ def test_a_store_whose_folders_are_named_otherwise_works_as_before(
     assert index.settle()
     assert index.frame(index.boards()[0]).height == len(filled.entries)
     chosen = [filled.entries[name] for name in ("good", "poor")]
-    sides = [ComparedEntry(each.id, each.card.name, store.predictions(each), each.card.data, "all") for each in chosen]
+    sides = [
+        ComparedEntry(each.id, each.card.name, store.predictions(each), each.card.version, "all") for each in chosen
+    ]
     assert compare_with_first(sides, filled.folder, store)
     assert Index([filled.folder], Store(root)).settle()
     there = {path.name for path in root.iterdir() if path.name != ".lock"}

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,12 +18,13 @@ from shiftbench.scoring.comparing.shape import Comparison, winner
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.versions import DataVersion
 from tests.leaderboard.conftest import Filled, predict
 
 
 def side(filled: Filled, name: str) -> ComparedEntry:
     entry = filled.entries[name]
-    return ComparedEntry(entry.id, entry.card.name, filled.files[name], entry.card.data, entry.card.subset)
+    return ComparedEntry(entry.id, entry.card.name, filled.files[name], entry.card.version, entry.card.subset)
 
 
 def sides(filled: Filled, *names: str) -> list[ComparedEntry]:
@@ -79,12 +81,12 @@ def test_a_pair_is_kept_and_made_again_when_it_is_damaged(filled: Filled, tmp_pa
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"data": "f" * 64}, "the entries are of different data"),
+        ({"version": DataVersion("f" * 64)}, "the entries are of different data"),
         ({"subset": "fewshot"}, "the entries are of different subsets"),
         ({"id": "../../etc/passwd"}, "this is no entry id"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(filled: Filled, tmp_path: Path, change: dict[str, str], words: str) -> None:
+def test_what_cannot_be_compared_is_refused(filled: Filled, tmp_path: Path, change: dict[str, Any], words: str) -> None:
     a, b = sides(filled, "good", "poor")
     with pytest.raises(InvalidInput, match=words):
         compare_with_first([a, dataclasses.replace(b, **change)], filled.folder, Store(tmp_path))

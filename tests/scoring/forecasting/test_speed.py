@@ -8,11 +8,12 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = """
-import resource, time
+import time
 import numpy as np, polars as pl
 from shiftbench.scoring.forecasting.run import chosen_methods, forecast_task
 from shiftbench.scoring.forecasting.samples import Sample, TaskSamples
 from shiftbench.scoring.forecasting.text_vectors import TextPair
+from shiftbench.validation.operating_system import peak_memory
 
 rng, n, k, domains = np.random.default_rng(0), 2_000, 3, "abcde"
 texts = {d: (rng.normal(size=384) * 0.5 + rng.normal(size=(n, 384))).astype(np.float32) for d in domains}
@@ -40,7 +41,7 @@ samples = TaskSamples("nli", "accuracy", ("x", "y", "z"), home, shifts, far)
 found = forecast_task(samples, chosen_methods(None), Vectors())
 seconds = time.perf_counter() - start
 methods = sum(each.value is not None for each in found.shifts[0].forecasts)
-print(methods, round(seconds, 2), round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
+print(methods, round(seconds, 2), round(peak_memory() / 2**20))
 """
 
 

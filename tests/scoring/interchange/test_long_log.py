@@ -25,13 +25,14 @@ _READ = """
 print(len(read_log(Path({path!r})).samples))
 """
 _MEASURED = """
-import resource, time
+import time
 from pathlib import Path
 import msgspec, pyarrow
 from shiftbench.scoring.interchange.reader import read_log
+from shiftbench.validation.operating_system import peak_memory
 start = time.process_time()
 {program}
-print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+print(time.process_time() - start, peak_memory() / 2**30)
 """
 
 

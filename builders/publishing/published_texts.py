@@ -1,0 +1,63 @@
+"""The texts of a published dataset: its manifest, card and Croissant metadata with what its publisher says of it."""
+
+from shiftbench.builders.folder.manifest import MANIFEST, OWN_LICENCE, Manifest
+from shiftbench.builders.folder.publication import Publication
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.builders.writing.writer import descriptions
+from shiftbench.validation.report import InvalidInput, Problem
+
+
+def published_texts(
+    folder: DatasetFolder, publication: Publication | None, repo_id: str, endpoint: str
+) -> dict[str, str]:
+    """Return the texts that are sent in place of a folder's own, by name.
+
+    Args:
+        folder: what is published.
+        publication: what its publisher says; None keeps what the folder says already.
+        repo_id: the repository, from which the card then loads.
+        endpoint: address of the Hub.
+    Raises: InvalidInput where texts may hurt and nobody is named to write to, or a licence is stated for rows that
+        have one.
+    """
+    publication = publication or folder.manifest.publication
+    _check(folder, publication)
+    manifest, page = folder.manifest, f"{endpoint}/datasets/{repo_id}"
+    if publication is not None:
+        manifest = _stated(manifest, publication.model_copy(update={"url": publication.url or page}))
+    texts = descriptions(folder.path, manifest, repo_id, page)
+    return {MANIFEST: manifest.as_text(), **texts}
+
+
+def _check(folder: DatasetFolder, publication: Publication | None) -> None:
+    problems = []
+    sources = folder.manifest.sources_here
+    if publication is None or publication.address is None:
+        cure = "name whom to ask to take a text down: 'contact' with an e-mail address in the file of --cite"
+        problems += [
+            Problem(f"texts of {source.title} may hurt, and nobody is named to write to", str(folder.path), cure=cure)
+            for source in sources
+            if source.may_hurt
+        ]
+    own = [source for source in sources if source.licence == OWN_LICENCE]
+    stated = folder.manifest.publication.license if folder.manifest.publication else None
+    if publication is not None and publication.license not in (None, stated) and not own:
+        cure = "leave 'license' out: the card has the licence of each source"
+        found = f"'{publication.license}'"
+        problems.append(Problem("a licence is stated for rows of others", str(folder.path), found, cure))
+    if problems:
+        raise InvalidInput(problems)
+
+
+def _stated(manifest: Manifest, publication: Publication) -> Manifest:
+    """Return the manifest with what its publisher says; the licence is that of one's own data."""
+    terms = {
+        "licence": publication.license or OWN_LICENCE,
+        "spdx": publication.license,
+        "licence_url": publication.license_url,
+    }
+    sources = {
+        slug: source.model_copy(update=terms) if source.licence == OWN_LICENCE else source
+        for slug, source in manifest.sources.items()
+    }
+    return manifest.model_copy(update={"title": publication.title, "sources": sources, "publication": publication})

@@ -1,0 +1,151 @@
+"""The section of a dataset card on one task: its configs, what its rows went through, its statistics."""
+
+from html import escape
+
+from shiftbench.builders.folder.citations import PAPERS
+from shiftbench.builders.folder.configs import config_name
+from shiftbench.builders.folder.manifest import Manifest, TaskInfo
+from shiftbench.builders.folder.paper_sizes import paper_sizes
+from shiftbench.builders.folder.statistics import PairDepth, TaskStatistics
+from shiftbench.builders.statistics.card import statistics_section
+from shiftbench.builders.statistics.markdown import folded, table
+from shiftbench.builders.writing.licences import licence_links
+from shiftbench.metrics.depth import pooled_q
+from shiftbench.validation.vocabulary import GOLD, PLACEBO, SPLITS
+
+Q_SOURCE_TEXTS, Q_TARGET_TEXTS = 500, 1_000
+"""Sizes at which the Depth F1 paper's values of Q are those of its code; inferred from four of the eight."""
+
+
+def task_section(manifest: Manifest, name: str, statistics: TaskStatistics | None) -> str:
+    """Build a task's section.
+
+    Args:
+        manifest: what the folder holds.
+        name: the task's name.
+        statistics: its statistics; a placebo task, whose rows are those of the real one, has none.
+    """
+    task = manifest.tasks[name]
+    notes = "Notes" if manifest.benchmark not in (*PAPERS, "df1") else "Differences from the paper"
+    parts = [
+        f"## {name}: {task.title}\n",
+        _domain_table(manifest, name),
+        "".join(f"{line}.\n" for line in pairing_lines(task, statistics)),
+        f"{notes}:\n\n" + "".join(f"- {escape(note, quote=False)}\n" for note in task.notes) if task.notes else "",
+        _paper_sizes(manifest, name),
+        _overlaps(task),
+        "" if name.endswith(PLACEBO) else _row_counts(task),
+        statistics_section(name, statistics) if statistics is not None else "",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _domain_table(manifest: Manifest, name: str) -> str:
+    """List the domains here with rows, groups and licences, and say what the columns hold."""
+    task, config = manifest.tasks[name], config_name(name, manifest.tasks[name])
+    splits = [split for split in SPLITS if any(split in facts.splits for facts in task.domains.values())]
+    rows = [
+        [
+            f"`{config}.{domain}`",
+            licence_links(manifest.sources[slug] for slug in facts.sources) + ", own use" * facts.rebuild_only,
+            *(
+                f"{facts.splits[split].rows:,} ({facts.splits[split].groups:,})" if split in facts.splits else ""
+                for split in splits
+            ),
+        ]
+        for domain, facts in task.domains.items()
+    ]
+    shortfalls = [shortfall for split, size in task.sizes.items() if (shortfall := size.shortfall(split))]
+    labels = ", ".join(f"{code} {label}" for code, label in enumerate(task.labels))
+    said = [
+        "Rows, and in brackets groups of rows that belong together.",
+        *([f"All domains have the size of the smallest. {'. '.join(shortfalls)}."] if shortfalls else []),
+        f"Inputs: {', '.join(task.inputs)}. To predict: {GOLD[task.kind]}{f' ({labels})' if labels else ''}. "
+        f"Primary metric: {task.metric}.",
+    ]
+    listed = table(["config", "licence", *splits], rows, words=("licence",))
+    return "\n\n".join(filter(None, (listed, " ".join(said)))) + "\n"
+
+
+def _paper_sizes(manifest: Manifest, name: str) -> str:
+    """Format the comparison of sizes with the paper's tables; empty where these give none."""
+    rows = [[s.domain, s.split, f"{s.rows:,}", f"{s.paper:,}", s.why] for s in paper_sizes(manifest, name)]
+    columns = ["data set", "split", "here", "paper", "why"]
+    return folded("Rows here and in the paper's tables", table(columns, rows, words=("split", "why")))
+
+
+OVERLAP_COLUMNS = ("data set", "rows of", "also in", "rows", "in both", "share", "in both, recorded")
+OVERLAP_TITLE = "Upstream rows whose inputs are in another split, too, before any step drops them"
+
+
+def overlap_cells(task: TaskInfo) -> list[tuple[str, ...]]:
+    """Return the cells below ``OVERLAP_COLUMNS``: for each domain the rows that two upstream splits share.
+
+    Args:
+        task: facts of a task.
+    Returns: a row for each pair of splits; none where upstream has one split, or the folder is older.
+    """
+    return [
+        (
+            domain,
+            overlap.split,
+            overlap.other,
+            f"{overlap.rows:,}",
+            f"{overlap.repeated:,}",
+            f"{overlap.repeated / overlap.rows:.1%}",
+            "not recorded" if overlap.recorded is None else f"{overlap.recorded:,}",
+        )
+        for domain, facts in (task.domains | task.withheld).items()
+        for overlap in facts.overlaps
+    ]
+
+
+def _overlaps(task: TaskInfo) -> str:
+    """Format the rows that upstream splits share; empty where there are not two."""
+    return folded(OVERLAP_TITLE, table(OVERLAP_COLUMNS, overlap_cells(task), words=OVERLAP_COLUMNS[1:3]))
+
+
+def pairing_lines(task: TaskInfo, statistics: TaskStatistics | None) -> list[str]:
+    """Describe a pairing: what it is drawn from, how many texts, and its Q, all beside the paper's.
+
+    Args:
+        task: facts of a task.
+        statistics: its statistics; None without depths.
+    Returns: sentences without a full stop, for source, target and Q; none for a task that is no pairing.
+    """
+    pairing = task.pairing
+    if pairing is None:
+        return []
+    lines = []
+    for what, split, wanted in (("source", "train", pairing.source_rows), ("target", "test", pairing.target_rows)):
+        every = task.domains | task.withheld
+        n_texts = {name: facts.splits[split].rows for name, facts in every.items() if split in facts.splits}
+        lines.append(
+            f"{pairing.name}, {what}: {', '.join(n_texts)}; {sum(n_texts.values()):,} texts, {wanted:,} in the paper"
+        )
+    pairs = [pair for pair in (statistics.depths if statistics else ()) if pair.source == task.joined_source]
+    here = _q_here(pairs[0]) if pairs else "not computed here"
+    return [*lines, f"{pairing.name}: Q {pairing.reported_q:.2f} in the paper; {here}"]
+
+
+def _q_here(pair: PairDepth) -> str:
+    """Format the three Qs of a pairing: at the sizes that the paper's values agree with, at the sizes here, eq. 8."""
+    at_paper = pooled_q(pair.q, Q_SOURCE_TEXTS, Q_TARGET_TEXTS)
+    sizes = f"at {Q_SOURCE_TEXTS:,} source and {Q_TARGET_TEXTS:,} target texts"
+    lines = [f"{at_paper:.2f} here by the formula of its code {sizes}, which its values agree with"]
+    if pair.q_reference is not None:
+        lines.append(
+            f"{pair.q_reference:.2f} by that formula at the {pair.n_source:,} and {pair.n_target:,} texts here"
+        )
+    return "; ".join([*lines, f"{pair.q:.2f} by equation 8"])
+
+
+def _row_counts(task: TaskInfo) -> str:
+    """Format the steps that dropped or changed rows; empty where none did."""
+    rows = [
+        [c.domain, c.split, c.name, f"{c.before:,}", f"{c.after:,}", f"{c.changed or ''}"]
+        for c in task.transforms
+        if c.before != c.after or c.changed
+    ]
+    columns = ["domain", "split", "step", "before", "after", "rows changed"]
+    return folded("Steps that dropped or changed rows", table(columns, rows, words=columns[1:3]))

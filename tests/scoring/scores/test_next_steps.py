@@ -1,0 +1,79 @@
+"""What to do about a domain: which step follows from which figures, and how often one is accepted wrongly."""
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from benchmarks.gates import Texts, score_models
+from shiftbench.metrics.ranking import holm
+from shiftbench.scoring.scores.figures import Figure, difference
+from shiftbench.scoring.scores.next_steps import Domain, Step, next_steps, texts_to_decide
+from shiftbench.scoring.scores.shape import NextStep
+
+MARGIN = 0.05
+
+
+def scored(name: str, texts: Texts, share: float, rng: np.random.Generator) -> Figure:
+    """Score a model on groups whose shares of right answers are drawn around the true one (beta)."""
+    shares = np.full(texts.groups, share)
+    if texts.correlation:
+        spread = 1 / texts.correlation - 1
+        shares = rng.beta(share * spread, (1 - share) * spread, texts.groups)
+    right = rng.random((texts.groups, texts.size)) < shares[:, None]
+    (figure,) = score_models(name, texts, right.reshape(1, -1))
+    return figure
+
+
+def steps(
+    texts: Texts, home: float, away: dict[str, float], rng: np.random.Generator, **more: set[str]
+) -> list[NextStep]:
+    at_home = scored("home", texts, home, rng)
+    scores = {name: scored(name, texts, share, rng) for name, share in away.items()}
+    losses = {name: difference(at_home, figure) for name, figure in scores.items()}
+    p = dict(zip(losses, holm([loss.p_value() for loss in losses.values()]), strict=True))
+    n = texts.groups * texts.size
+    domains = {name: Domain(scores[name], n, losses[name], float(p[name])) for name in losses}
+    return list(next_steps(domains, margin=MARGIN, **more))
+
+
+def test_each_step_follows_from_its_figures() -> None:
+    rng = np.random.default_rng(0)
+    away = {"alike": 0.9, "far": 0.7, "hard": 0.7, "odd": 0.7}
+    found = steps(Texts(2_000), 0.9, away, rng, harder={"hard", "alike"}, doubted={"odd", "alike"})
+    assert [each.step for each in found] == [Step.ACCEPT, Step.RETRAIN, Step.HARDER, Step.LOOK]
+    few = steps(Texts(60), 0.9, {"alike": 0.9, "near": 0.87}, rng)
+    assert {each.step for each in few} == {Step.LABEL}
+
+
+def test_domains_without_a_test_are_to_be_labelled() -> None:
+    score = scored("few", Texts(20), 0.8, np.random.default_rng(1))
+    (found,) = next_steps({"few": Domain(score, 20, None, float("nan"))}, min_texts=30)
+    assert (found.step, found.texts, found.p) == (Step.LABEL, 10, None)
+
+
+def test_as_many_labels_as_are_asked_for_decide() -> None:
+    """Of domains that lose nothing, some four of five are accepted once the texts asked for are there."""
+    rng, accepted, n_studies = np.random.default_rng(2), 0, 200
+    at_home = scored("home", Texts(20_000), 0.85, rng)
+    pilot = scored("away", Texts(200), 0.85, rng)
+    more = texts_to_decide(Domain(pilot, 200, difference(at_home, pilot), 1.0), MARGIN)
+    assert more is not None
+    for _ in range(n_studies):
+        loss = difference(at_home, scored("away", Texts(200 + more), 0.85, rng))
+        accepted += 1 - loss.p_above(MARGIN) < 0.05
+    assert 0.7 < accepted / n_studies < 0.95
+    uncertain = difference(scored("home", Texts(50), 0.85, rng), pilot)
+    assert texts_to_decide(Domain(pilot, 200, uncertain, 1.0), MARGIN) is None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("texts", [Texts(300), Texts(100, 5, 0.2), Texts(25, 20, 0.1)])
+def test_one_file_in_twenty_accepts_what_it_should_not(texts: Texts) -> None:
+    """Files of 20 domains that all lose exactly the margin: those that accept one at least."""
+    rng, n_files = np.random.default_rng(3), 1_000
+    away = {str(number): 0.85 - MARGIN for number in range(20)}
+    wrong = sum(any(each.step == Step.ACCEPT for each in steps(texts, 0.85, away, rng)) for _ in range(n_files))
+    ends = binomtest(wrong, n_files).proportion_ci(0.95, method="wilson")
+    rate, low, high = 100 * wrong / n_files, 100 * ends.low, 100 * ends.high
+    print(f"\n{texts}: {rate:.1f}% of files accept a domain at the margin [{low:.1f}, {high:.1f}]")
+    assert low < 5
