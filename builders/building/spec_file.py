@@ -159,7 +159,7 @@ def _key_problems(error: pydantic.ValidationError, file: str) -> Iterator[Proble
             found = str(detail["input"])
             yield Problem("unknown word", file, repr(found), did_you_mean(found, known), key=key.removesuffix(".[key]"))
         else:
-            what, cure = _FORMS.get(detail["type"], (detail["msg"], "mend it there"))
+            what, cure = _FORMS.get(detail["type"], (detail["msg"].removeprefix("Value error, "), "mend it there"))
             yield Problem(what, file, repr(detail["input"])[:100], cure, key=key)
 
 
@@ -169,7 +169,6 @@ _FORMS = {
     "model_type": ("this is not a table", "write { key = ... }"),
     "string_type": ("this is not a text", "put it in quotes"),
     "too_short": ("this is empty", "add one"),
-    "string_too_short": ("this is empty", "write some words"),
 }
 """What is wrong with a value, and the cure, by pydantic's word for it."""
 
