@@ -63,9 +63,6 @@ class _OwnId(msgspec.Struct, gc=False):
     id: Any = None
 
 
-_N_FIELDS = len(_Line.__struct_fields__) + 1
-
-
 def is_lm_eval(path: Path) -> bool:
     """Return whether a path is a samples file of lm-eval, by its name or its first key."""
     if not path.is_file():
@@ -113,14 +110,14 @@ class _Reading:
     Attributes:
         filter_name: the filter whose lines are kept; known after the first line.
         filters: names of all filters, as keys.
-        metrics: names of all metrics of the lines that are kept, as keys.
+        metrics: names of all metrics of the lines that are kept, each with the field of a decoded line that holds it.
     """
 
     path: Path
     filter_name: str | None
     fields: tuple[str, ...]
     filters: dict[str, None] = field(default_factory=dict)
-    metrics: dict[str, None] = field(default_factory=dict)
+    metrics: dict[str, str] = field(default_factory=dict)
 
     def samples(self) -> pl.DataFrame:
         """Read the whole file."""
@@ -136,7 +133,8 @@ class _Reading:
                     continue
                 if line.metrics != known:
                     known = line.metrics
-                    self.metrics.update(dict.fromkeys(known))
+                    for name in known:
+                        self.metrics.setdefault(name, f"score_{len(self.metrics)}")
                     decoder = self._decoder()
                     line = parse_json(text, decoder, self.path, "this line", "lm-eval 0.4", row=row)
                 self._add(line, row, rows)
@@ -157,15 +155,15 @@ class _Reading:
             own_id = msgspec.json.decode(line.doc["id"]) if "id" in line.doc else None
         else:
             fields_json, own_id = None, line.doc.id
-        scores = list(zip(self.metrics, msgspec.structs.astuple(line)[_N_FIELDS:], strict=True))
+        scores = [(name, getattr(line, score)) for name, score in self.metrics.items()]
+        item = str(line.doc_id)
         for epoch, answer in enumerate(answers, start=1):
-            hashes = (line.doc_hash, line.prompt_hash)
-            values = (str(line.doc_id), epoch, *hashes, answer, choices, likelihoods, fields_json)
+            values = (item, epoch, line.doc_hash, line.prompt_hash, answer, choices, likelihoods, fields_json)
             rows.add(values, scores, own_id)
 
     def _decoder(self) -> "msgspec.json.Decoder[Any]":
         """Build the decoder of lines with the metrics known so far; a metric that a line lacks is None."""
-        names = {f"score_{place}": name for place, name in enumerate(self.metrics)}
+        names = {score: name for name, score in self.metrics.items()}
         document = dict[str, msgspec.Raw] if self.fields else _OwnId
         fields: list[Any] = [("doc", document), *((score, Any, None) for score in names)]
         try:
@@ -185,8 +183,9 @@ def _read_responses(
     """
     if not isinstance(asked[0], str):
         answers = responses[0] if isinstance(responses[0], list) else responses[:1]
-        if not all(isinstance(answer, str) for answer in answers):
-            raise TypeError(f"a response is not a text: {answers!r}")
+        for answer in answers:
+            if not isinstance(answer, str):
+                raise TypeError(f"a response is not a text: {answers!r}")
         return answers, None, None
     # With mutual information, the second half of the requests are the choices without their prompt.
     choices = asked[: len(asked) // 2] if "acc_mutual_info" in metrics else asked

@@ -179,7 +179,9 @@ class SampleRows:
         n = len(self._rows)
         self._rows.append((*row, own_id))
         for name, score in scores:
-            values = self._scores.setdefault(name, [])
+            values = self._scores.get(name)
+            if values is None:
+                values = self._scores[name] = []
             if len(values) < n:  # samples before this one had no such score
                 values.extend([None] * (n - len(values)))
             values.append(score)
@@ -196,8 +198,8 @@ class SampleRows:
         if not self._parts:
             refuse_log(self.path, "the log has no samples", cure="run the evaluation with samples logged")
         frame = pl.concat(self._parts, how="diagonal")
-        repeated = frame.filter(frame.select("id", "epoch").is_duplicated())
-        if len(repeated):
+        if _has_repeats(frame):
+            repeated = frame.filter(frame.select("id", "epoch").is_duplicated())
             first, n = repeated.row(0, named=True), repeated.select("id", "epoch").n_unique()
             found = f"'{first['id']}', epoch {first['epoch']}{and_more(n - 1, 'item')}"
             what, cure = "an item occurs twice in the log", "give the log of one run, as the tool wrote it"
@@ -205,7 +207,7 @@ class SampleRows:
         empty = [name for name in frame.columns if name.startswith(SCORE) and frame[name].null_count() == len(frame)]
         own, frame = frame["own_id"], frame.drop("own_id", *empty)
         named = frame.with_columns(id=own)
-        return frame if own.null_count() or named.select("id", "epoch").is_duplicated().any() else named
+        return frame if own.null_count() or _has_repeats(named) else named
 
     def _pack(self) -> None:
         import pyarrow as pa
@@ -232,7 +234,11 @@ class SampleRows:
             refuse_log(self.path, "a sample has a value that does not fit", first_line(error), WHOLE, column=name)
 
 
-_ROWS_AT_ONCE = 20_000
+_ROWS_AT_ONCE = 2_000  # a block's memory is used again by the next; of larger blocks it goes back and is asked for anew
+
+
+def _has_repeats(samples: pl.DataFrame) -> bool:
+    return bool(samples.select(pl.struct("id", "epoch").n_unique()).item() < len(samples))
 
 
 def _finite(score: object) -> float | None:
