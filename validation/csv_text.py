@@ -1,4 +1,7 @@
-"""Reading a CSV file as text, with errors that name the row; nothing a spreadsheet has mangled is guessed."""
+"""Reading a CSV file as text, with errors that name the row; nothing a spreadsheet has mangled is guessed.
+
+Columns are separated by commas, or by semicolons or tabs where the header has no comma.
+"""
 
 import csv
 import gzip
@@ -21,8 +24,12 @@ BLOCK_BYTES = 4 * 2**20
 _CURE = "export it again as comma-separated UTF-8 text, without opening it in a spreadsheet"
 _BOM = b"\xef\xbb\xbf"
 # Where a quote may stand, as RFC 4180 has it: around a field, and doubled in one. Readers differ on all else.
-_FIELD = rb'(?:"(?:[^"]++|"")*+"|[^",\r\n]*+)'
-_SOUND = re.compile(rb"(?:" + _FIELD + rb"(?:,|\r?\n|\Z))*+")
+_SOUND = {
+    separator: re.compile(rb'(?:(?:"(?:[^"]++|"")*+"|[^"%b\r\n]*+)(?:%b|\r?\n|\Z))*+' % (2 * (separator.encode(),)))
+    for separator in (",", ";", "\t")
+}
+"""The form of a sound file by what separates its columns: see ``separator_of``."""
+_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs"}
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,15 @@ def csv_text(path: Path, check_columns: Callable[[list[str]], None], nothing: Pr
         raise InvalidInput(Problem(what, str(path), str(error), cure)) from error
 
 
+def separator_of(header: str) -> str:
+    """Return what separates the columns of a header: a comma where it has one, else a semicolon or a tab.
+
+    >>> separator_of("id;text, short"), separator_of("id;text"), separator_of("id")
+    (',', ';', ',')
+    """
+    return next((separator for separator in _SOUND if separator in header), ",")
+
+
 def _open(path: Path) -> IO[bytes]:
     return cast(IO[bytes], gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
 
@@ -64,13 +80,13 @@ def csv_batches(
 ) -> Iterator[pl.DataFrame]:
     """Read a CSV file as frames of some megabytes; see ``csv_text``. There is one frame at least."""
     file = str(path)
-    names, header = _header(path, check_columns, nothing, caps)
+    names, header, separator = _header(path, check_columns, nothing, caps)
     check_row_count(sum(_n_rows(block) for block in _blocks(path, caps)) - 1, file, caps.rows)
     row = 0
     for number, block in enumerate(_blocks(path, caps)):
         content = block if number == 0 else header + block
-        _check_text(content, row, file)
-        frame = _parse_csv(content, row, file)
+        _check_text(content, row, file, separator)
+        frame = _parse_csv(content, row, file, separator)
         # As read from the header alone: polars gives names to columns that have none.
         frame.columns = names
         yield frame
@@ -79,8 +95,8 @@ def csv_batches(
 
 def _header(
     path: Path, check_columns: Callable[[list[str]], None], nothing: Problem, caps: CsvCaps
-) -> tuple[list[str], bytes]:
-    """Read and check the first line; returns the names in it, and its bytes."""
+) -> tuple[list[str], bytes, str]:
+    """Read and check the first line; returns the names in it, its bytes, and what separates columns."""
     file = str(path)
     with _open(path) as stream:
         line = stream.readline(caps.row_bytes + 1)
@@ -99,16 +115,13 @@ def _header(
         raise InvalidInput(_not_utf8(line, error, None, file)) from error
     if "\r" in header:
         raise InvalidInput(_bare_returns(file, f"header {header[:80]!r}"))
-    for separator, name in ((";", "semicolons"), ("\t", "tabs")):
-        if separator in header and "," not in header:
-            what = f"the columns are separated by {name}, as spreadsheets do in some countries"
-            raise InvalidInput(Problem(what, file, f"header {header[:80]!r}", _CURE))
-    if not _SOUND.fullmatch(line.removeprefix(_BOM)):
+    separator = separator_of(header)
+    if not _SOUND[separator].fullmatch(line.removeprefix(_BOM)):
         raise InvalidInput(_misplaced_quote(file, None))
-    names = next(csv.reader([header]), [])
+    names = next(csv.reader([header], delimiter=separator), [])
     check_column_count(len(names), file)
     check_columns(names)
-    return names, line.removeprefix(_BOM)
+    return names, line.removeprefix(_BOM), separator
 
 
 def _blocks(path: Path, caps: CsvCaps) -> Iterator[bytes]:
@@ -150,16 +163,16 @@ def _row_ends(content: bytes) -> npt.NDArray[np.intp]:
     return np.flatnonzero(outside & (letters == ord("\n")))
 
 
-def _check_text(content: bytes, row: int, file: str) -> None:
+def _check_text(content: bytes, row: int, file: str, separator: str) -> None:
     try:
         content.decode()
     except UnicodeDecodeError as error:
         raise InvalidInput(_not_utf8(content, error, row, file)) from error
     if b'"' in content:
-        if not _SOUND.fullmatch(content):
-            raise InvalidInput(_find_ragged_row(content, row, file) or _misplaced_quote(file, row))
+        if not _SOUND[separator].fullmatch(content):
+            raise InvalidInput(_find_ragged_row(content, row, file, separator) or _misplaced_quote(file, row))
     elif content.count(b"\r") != content.count(b"\r\n"):
-        raise InvalidInput(_find_ragged_row(content, row, file) or _bare_returns(file, "one within a row"))
+        raise InvalidInput(_find_ragged_row(content, row, file, separator) or _bare_returns(file, "one within a row"))
 
 
 def _not_utf8(content: bytes, error: UnicodeDecodeError, row: int | None, file: str) -> Problem:
@@ -186,16 +199,21 @@ def _misplaced_quote(file: str, row: int | None) -> Problem:
     return Problem("the CSV cannot be read", file, where or "a quote out of place in the header", cure)
 
 
-def _parse_csv(content: bytes, row: int, file: str) -> pl.DataFrame:
+def _parse_csv(content: bytes, row: int, file: str, separator: str) -> pl.DataFrame:
     try:
         frame = pl.read_csv(
-            content, infer_schema=False, empty_string_is_null=False, missing_columns="raise", extra_columns="raise"
+            content,
+            separator=separator,
+            infer_schema=False,
+            empty_string_is_null=False,
+            missing_columns="raise",
+            extra_columns="raise",
         )
     except pl.exceptions.PolarsError as error:
         problem = Problem("the CSV cannot be read", file, f"something after row {row:,}", _CURE)
-        raise InvalidInput(_find_ragged_row(content, row, file) or problem) from error
+        raise InvalidInput(_find_ragged_row(content, row, file, separator) or problem) from error
     # A row that is too short was filled up with empty texts, so only an empty last column can hide one.
-    if (frame[frame.columns[-1]] == "").any() and (short := _find_ragged_row(content, row, file)):
+    if (frame[frame.columns[-1]] == "").any() and (short := _find_ragged_row(content, row, file, separator)):
         raise InvalidInput(short)
     return frame
 
@@ -215,12 +233,12 @@ def repeated_columns(columns: list[str], file: str) -> list[Problem]:
     ]
 
 
-def _find_ragged_row(content: bytes, row: int, file: str) -> Problem | None:
+def _find_ragged_row(content: bytes, row: int, file: str, separator: str) -> Problem | None:
     """Find the first row with too many or too few fields, or with nothing in any of them.
 
     The content begins with the header; ``row`` rows came before its own.
     """
-    reader = csv.reader(io.StringIO(content.decode(), newline=""))
+    reader = csv.reader(io.StringIO(content.decode(), newline=""), delimiter=separator)
     width = 0
     try:
         for number, fields in enumerate(reader, start=row):
@@ -231,8 +249,8 @@ def _find_ragged_row(content: bytes, row: int, file: str) -> Problem | None:
                 return Problem(
                     f"this row has {len(fields)} fields, the header {width}",
                     file,
-                    repr(",".join(fields)[:80]),
-                    "put texts that hold commas or quotes in quotes",
+                    repr(separator.join(fields)[:80]),
+                    f"put texts that hold {_NAMES[separator]} or quotes in quotes",
                     row=number,
                 )
     except csv.Error:

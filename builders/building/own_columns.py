@@ -37,10 +37,24 @@ _INPUTS: Mapping[TaskKind, tuple[tuple[str, ...], ...]] = {
     TaskKind.GENERATION: (("text",), ("source_text",)),
 }
 """Default names of input columns, the most usual ones first."""
+_INPUT_NAMES = {name for usual in _INPUTS.values() for names in usual for name in names}
 _GOLD: Mapping[TaskKind, tuple[str, ...]] = {kind: (name,) for kind, name in GOLD.items()} | {
     TaskKind.EXTRACTIVE_QA: ("answers", "answer"),
     TaskKind.GENERATION: ("target_text", "target", "summary"),
 }
+_TEXT = ((pl.String,), "give a text in each cell")
+_FORMS: Mapping[TaskKind, tuple[tuple[pl.DataType | type[pl.DataType], ...], str]] = {
+    TaskKind.TAGGING: (
+        (pl.List(pl.String), pl.String),
+        """give a list in each cell, as ["Ada", "lives"] and ["B-PER", "O"], or words with blanks between""",
+    ),
+    TaskKind.EXTRACTIVE_QA: (
+        (ANSWERS, pl.List(pl.String), pl.String),
+        """give an answer in each cell, a list as ["in 1843", "1843"], or text and answer_start as SQuAD does""",
+    ),
+}
+"""What columns of gold answers and of tokens may hold, and an example cell."""
+_FORM_NAMES = {pl.List(pl.String): "lists of texts", ANSWERS: "answers with their offsets", pl.String: "texts"}
 START = "answer_start"
 _USES = {"domain": "domains", "gold": "what is to be predicted", "text": "texts", "id": "ids", "split": "splits",
          "group": "groups"}  # fmt: skip
@@ -111,6 +125,8 @@ def parse_columns(values: Sequence[str]) -> tuple[Columns, TaskKind | None]:
         role = role.strip()  # a header may begin or end with blanks, as in 'domain, text, label'
         if not sign or role not in ROLES:
             cure = f"give ROLE=COLUMN, with a role of {', '.join(ROLES)}"
+            if role in _INPUT_NAMES:
+                cure = "name inputs with the role 'text', twice for a pair: text=sentence1,text=sentence2"
             what = "there is no such role of a column" if sign else "a column is named without its role"
             raise UnknownChoice(Problem(what, "--columns", repr(role if sign else part), cure))
         if not column and role not in KINDS:
@@ -246,13 +262,15 @@ class FoundColumns:
         self.names[gold] = own
         if self.kind is TaskKind.EXTRACTIVE_QA and START in in_table and self.table.frame.schema[own] == pl.String:
             self.names[START] = START
-        allowed = {TaskKind.TAGGING: (pl.List(pl.String), pl.String), TaskKind.EXTRACTIVE_QA: (ANSWERS, pl.String)}
         for name, column in self.names.items():
             dtype = self.table.frame.schema[column]
-            lists = allowed.get(self.kind, (pl.String,)) if name in (gold, TOKENS) else (pl.String,)
-            if dtype not in lists:
-                what = "this column must hold text" if lists == (pl.String,) else "this column holds something else"
-                self.problems.append(Problem(what, self.table.name, str(dtype), column=column))
+            allowed, cure = _FORMS.get(self.kind, _TEXT) if name in (gold, TOKENS) else _TEXT
+            if dtype not in allowed:
+                what, found = (
+                    f"this column must hold {'text' if allowed == _TEXT[0] else name}",
+                    _FORM_NAMES.get(dtype, str(dtype)),
+                )
+                self.problems.append(Problem(what, self.table.name, found, cure, column=column))
 
     def _report_missing(self, what: str, name: str, cure: str) -> None:
         found = f"columns {', '.join(self.table.frame.columns)}"

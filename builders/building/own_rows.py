@@ -264,11 +264,16 @@ def _locate_answers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[_Fault]]:
 
 
 def _find_places(
-    context: str, value: str | dict[str, list[object]] | None, start: str | None
+    context: str, value: str | list[str] | dict[str, list[object]] | None, start: str | None
 ) -> tuple[list[str], list[int], bool]:
-    """Return an answer's texts, where they begin, and whether the offset could be read."""
+    """Return an answer's texts, where they begin, and whether the offset could be read.
+
+    A list holds several right answers; each is taken where it first stands in the context.
+    """
     if isinstance(value, dict):
         return [str(text) for text in value["text"]], [int(str(place)) for place in value["answer_start"]], True
+    if isinstance(value, list):
+        return value, [context.find(text) for text in value], True
     if not (value or "").strip():
         return [], [], True
     text = str(value)

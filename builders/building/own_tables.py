@@ -91,7 +91,7 @@ def _suffix(path: Path) -> str:
 def _read_table(path: Path, *, alone: bool) -> OwnTable:
     suffix, stem = _suffix(path), _unzipped(path).stem
     kind = None
-    if suffix == ".csv":
+    if suffix == ".csv" or (suffix == ".tsv" and not _has_empty_line(path)):
         frame = _read_csv(path)
     elif suffix == ".parquet":
         frame = _read_parquet(path)
@@ -182,6 +182,12 @@ def _read_json(path: Path) -> tuple[pl.DataFrame, TaskKind | None]:
     with UpstreamFile(path) as file:
         rows = pl.concat(squad(file))
     return rows.select("context", "question", "answers", id="question_id"), TaskKind.EXTRACTIVE_QA
+
+
+def _has_empty_line(path: Path) -> bool:
+    """Return whether an empty line stands between others: lines of tokens have one after each sentence, tables none."""
+    with UpstreamFile(path) as file:
+        return any(not line.strip() for _, line in file.lines())
 
 
 def _read_tokens(path: Path) -> pl.DataFrame:

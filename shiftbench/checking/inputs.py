@@ -18,7 +18,7 @@ from shiftbench.builders.building.own_tables import OwnTable, read_tables, table
 from shiftbench.builders.folder.hub_folder import download_folder, names_repository
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.cards import Card, parse_card, read_card
-from shiftbench.validation.csv_text import csv_text
+from shiftbench.validation.csv_text import csv_text, separator_of
 from shiftbench.validation.notices import DataWarning
 from shiftbench.validation.parquet_file import MAGIC
 from shiftbench.validation.prediction_files import PredictionFile, PredictionInput, read_predictions
@@ -191,7 +191,11 @@ def _column_names(path: Path) -> list[str]:
             return list(pl.read_parquet_schema(path))
         with path.open(encoding="utf-8-sig") as stream:
             first = stream.readline(1_000_000)
-        return list(json.loads(first)) if path.suffix.lower() == ".jsonl" else next(csv.reader([first]), [])
+        return (
+            list(json.loads(first))
+            if path.suffix.lower() == ".jsonl"
+            else next(csv.reader([first], delimiter=separator_of(first)), [])
+        )
     except (OSError, ValueError, TypeError, csv.Error, pl.exceptions.PolarsError):
         return []
 
@@ -216,7 +220,7 @@ def prediction_file(predictions: Any, argument: str = "predictions") -> Iterator
 def is_own(data: Any) -> bool:
     """Check whether data is rows of one's own, as a table or a file, and not a dataset folder or its name."""
     if isinstance(data, str | Path):
-        return Path(data).is_file() or Path(data).suffix.lower() == ".csv"
+        return Path(data).is_file() or Path(data).suffix.lower() in (".csv", ".tsv")
     return not isinstance(data, DatasetFolder)
 
 

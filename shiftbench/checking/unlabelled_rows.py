@@ -81,7 +81,7 @@ def set_unlabelled_apart(
     if len(mixed):
         first = int((blank & table.frame[domain].is_in(labelled[domain].implode())).arg_true()[0]) + 1
         what = f"domain '{mixed[domain][0]}' has labels on some rows and not on others"
-        cure = "label all rows of a domain or none; call the rows without labels another domain"
+        cure = "label or drop these rows, or call them another domain, which is then forecast"
         raise InvalidInput(Problem(what, table.name, f"no label in {len(mixed):,} rows", cure, column=label, row=first))
     titles = {name: text for text, name in name_domains(table.frame[domain], table.name, domain)[0].items()}
     kept = [name for name in ("domain", *file_columns.inputs, "own_id", "split") if name in names]

@@ -218,14 +218,15 @@ def _slow_json(text: str) -> list[dict[str, Any]]:
 
 def _slow_csv(text: str) -> list[dict[str, Any]]:
     header, _, body = text.partition("\n")
-    names = _slow_fields(header.strip())[0]
-    rows = _slow_fields(body)
+    separator = next((each for each in ",;\t" if each in header.strip()), ",")
+    names = _slow_fields(header.strip(), separator)[0]
+    rows = _slow_fields(body, separator)
     if any(len(row) != len(names) for row in rows):
         raise ValueError("ragged")
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def _slow_fields(text: str) -> list[list[str]]:
+def _slow_fields(text: str, separator: str) -> list[list[str]]:
     """Read fields letter by letter, as RFC 4180 has them."""
     rows: list[list[str]] = [[]]
     at = 0
@@ -240,10 +241,10 @@ def _slow_fields(text: str) -> list[list[str]]:
                 field, at = field + text[at], at + step
             at += 1
         else:
-            while at < len(text) and text[at] not in ',\n\r"':
+            while at < len(text) and text[at] not in separator + '\n\r"':
                 field, at = field + text[at], at + 1
         rows[-1].append(field)
-        if text[at : at + 1] == ",":
+        if text[at : at + 1] == separator:
             at += 1
             if at == len(text) or text[at] in "\r\n":
                 if text[at : at + 2] not in ("", "\r\n") and text[at : at + 1] != "\n":

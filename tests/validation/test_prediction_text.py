@@ -1,6 +1,7 @@
 """CSV and JSON lines that are not as they should be: separators, encodings, quotes, ragged rows, cut-off lines."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,21 @@ from .prediction_content import HEAD, ROW, A, B, json_lines, refusal
 CURE = "export it again as comma-separated UTF-8 text, without opening it in a spreadsheet"
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_other_separators(tmp_path: Path, separator: str, mark: str) -> None:
+    path = tmp_path / "p.csv"
+    rows = f'fiction,{A},"neutral{separator} ""yes"""\nfiction,{B},one, two\n'
+    path.write_text(mark + HEAD.replace(",", separator) + re.sub(r",(?! )", separator, rows), encoding="utf-8")
+    read = read_predictions(path)
+    assert read["prediction"].to_list() == [f'neutral{separator} "yes"', "one, two"]
+
+
 @pytest.mark.parametrize(("separator", "name"), [(";", "semicolons"), ("\t", "tabs")])
-def test_other_separators(tmp_path: Path, separator: str, name: str) -> None:
-    message = refusal(tmp_path / "p.csv", (HEAD + f"fiction,{A},neutral\n").replace(",", separator))
-    assert message.startswith(f"p.csv: the columns are separated by {name}, as spreadsheets do in some countries")
-    assert f"found header {'source,id,prediction'.replace(',', separator)!r}; {CURE}" in message
+def test_ragged_rows_of_other_separators(tmp_path: Path, separator: str, name: str) -> None:
+    message = refusal(tmp_path / "p.csv", (HEAD + f"fiction,{A},neutral,more\n").replace(",", separator))
+    assert message.startswith("p.csv, row 1: this row has 4 fields, the header 3; found ")
+    assert message.endswith(f"put texts that hold {name} or quotes in quotes")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])

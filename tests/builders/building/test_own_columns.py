@@ -1,9 +1,15 @@
 """Columns of one's own file, as they are typed after ``--columns``."""
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
 import pytest
 
 from shiftbench.builders.building.own_columns import ROLES, Columns, parse_columns
-from shiftbench.validation.report import UnknownChoice
+from shiftbench.builders.building.own_rows import own_rows
+from shiftbench.builders.building.own_tables import read_tables, table_of
+from shiftbench.validation.report import InvalidInput, UnknownChoice
 from shiftbench.validation.vocabulary import TaskKind
 
 
@@ -35,6 +41,7 @@ def test_roles_are_parsed(typed: list[str], columns: Columns, kind: TaskKind | N
         (["site"], "a column is named without its role; found 'site'"),
         (["lable=stars"], "there is no such role of a column; found 'lable'"),
         (["domain=site,lable=stars"], "there is no such role of a column; found 'lable'"),
+        (["premise=a,hypothesis=b"], "name inputs with the role 'text', twice for a pair: text=sentence1,text=sent"),
         (["domain="], "no column is named; found 'domain='; give domain=COLUMN"),
         (["domain=a", "domain=b"], "one role is given to several columns; found domain=a, domain=b"),
         (["domain=site,month=date"], "found domain=site, month=date; give one of them"),
@@ -53,3 +60,23 @@ def test_an_unknown_role_lists_the_roles() -> None:
     with pytest.raises(UnknownChoice) as refused:
         parse_columns(["lable=stars"])
     assert str(refused.value).endswith(f"with a role of {', '.join(ROLES)}")
+
+
+def test_lists_of_answers_stand_in_a_cell_as_json_or_as_python_writes_them() -> None:
+    pages = ["It was built in 1843, by Ada.", "Nobody knows."] * 2
+    frame = pl.DataFrame({"context": pages, "question": ["When?"] * 4, "domain": ["a", "a", "b", "b"]})
+    cells = ['["in 1843", "1843"]', "[]", "['in 1843', '1843']", "[]"]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "qa.csv"
+        frame.with_columns(answers=pl.Series(cells)).write_csv(path)
+        answers = own_rows(read_tables([path]), Columns()).frame["answers"].to_list()
+    assert answers == [{"text": ["in 1843", "1843"], "answer_start": [13, 16]}, {"text": [], "answer_start": []}] * 2
+
+
+def test_lists_that_do_not_belong_in_a_column_are_refused_with_an_example() -> None:
+    frame = pl.DataFrame({"text": [["a"], ["b"]], "label": ["x", "y"], "domain": ["a", "b"]})
+    with pytest.raises(InvalidInput, match=r"this column must hold text; found lists of texts; give a text in each"):
+        own_rows([table_of(frame, "frame")], Columns())
+    squad = pl.DataFrame({"tokens": ["a b"], "tags": [{"text": ["a"], "answer_start": [0]}], "domain": ["a"]})
+    with pytest.raises(InvalidInput, match=r"must hold tags; found answers with their offsets; give a list in each"):
+        own_rows([table_of(squad, "frame")], Columns())
