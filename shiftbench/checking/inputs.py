@@ -25,6 +25,7 @@ from shiftbench.validation.prediction_files import PredictionFile, PredictionInp
 from shiftbench.validation.prediction_values import OPTIONAL, REQUIRED
 from shiftbench.validation.probabilities import PROBABILITIES
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean, first_line
+from shiftbench.validation.vocabulary import ELSEWHERE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,7 +144,8 @@ def read_own_predictions(file: Path | PredictionInput) -> pl.DataFrame:
     """Read predictions on rows of one's own, whose file may have more columns than predictions need.
 
     ``probability_<label>`` columns become ``probabilities``, in the order of the labels' names, which is that of the
-    rows' labels. Other columns are named once and left alone, unless they look like a slip of the pen.
+    rows' labels. Other columns are named once and left alone, unless they look like a slip of the pen. Without a
+    column ``source`` the model was trained elsewhere.
 
     Args:
         file: as ``read_predictions`` takes it.
@@ -152,15 +154,20 @@ def read_own_predictions(file: Path | PredictionInput) -> pl.DataFrame:
     """
     path = PredictionInput.of(file).path
     known = REQUIRED + OPTIONAL
-    extra = [name for name in _column_names(path) if name not in known]
+    names = _column_names(path)
+    extra = [name for name in names if name not in known]
     chances = {match["label"]: name for name in extra if (match := _CHANCE.fullmatch(name))}
     others = [name for name in extra if name not in chances.values()]
-    if not extra or any(not name or did_you_mean(name, known).endswith("?") for name in others):
+    is_slip = any(not name or did_you_mean(name, known).endswith("?") for name in others)
+    has_source = "source" in names
+    if is_slip or (has_source and not extra) or not {"id", "prediction"} <= {*names}:
         return read_predictions(file)
     if others:
         text = f"{path}: columns that are no part of predictions are not read: {', '.join(others)}"
         warnings.warn(text, DataWarning, stacklevel=3)
     frame = _read_all(path)
+    if not has_source:
+        frame = frame.with_columns(source=pl.lit(ELSEWHERE))
     if chances and PROBABILITIES not in frame.columns:
         numbers = [pl.col(chances[label]).cast(pl.Float64, strict=False) for label in sorted(chances)]
         frame = frame.with_columns(pl.concat_list(numbers).alias(PROBABILITIES))

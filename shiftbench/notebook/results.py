@@ -76,67 +76,6 @@ class _Result:
         return self.table(name).to_pandas()
 
 
-class ScoreResult(_Result):
-    """Scores of one prediction file, as ``score`` returns them.
-
-    Attributes:
-        scores: all figures with their intervals, as ``shiftbench score --json`` prints them (fractions).
-    """
-
-    _tables = SCORE_TABLES
-
-    def __init__(self, scores: Scores) -> None:
-        self.scores = self._content = scores
-
-    def to_latex(self, name: str = "shifts") -> str:
-        """Write "shifts" or "summary" as a LaTeX table (booktabs), in points, intervals in brackets."""
-        return latex(_choose(_LATEX, name, "LaTeX table")(self.scores), warnings(self.scores))
-
-    def plot(self, name: str = "matrix", task: str | None = None) -> "Figure":
-        """Draw a matplotlib figure, in points.
-
-        Args:
-            name: "matrix" (ST, SD and TD of sources by targets), "scenarios" (the plane of SD and TD) or "depth"
-                (Depth F1 by lambda).
-            task: draw this task alone; by default every task has its row of panels.
-        Raises: InvalidInput for another name or task, or when there is nothing to draw.
-        """
-        from shiftbench.notebook.plots import PLOTS
-
-        return _choose(PLOTS, name, "plot")(self.scores, task)
-
-    def _repr_html_(self) -> str:
-        return html([summary_table(self.scores), shifts_table(self.scores)], warnings(self.scores))
-
-    def __repr__(self) -> str:
-        """Return what ``shiftbench score`` prints."""
-        return printed_text(score_lines(self.scores))
-
-
-class ComparisonResult(_Result):
-    """Entries compared with the first of them, as ``compare`` returns them.
-
-    Attributes:
-        comparisons: the first entry with each other one, as ``shiftbench compare --json`` holds them (fractions).
-    """
-
-    _tables = COMPARISON_TABLES
-
-    def __init__(self, comparisons: Sequence[Comparison]) -> None:
-        self.comparisons = self._content = tuple(comparisons)
-
-    def to_latex(self) -> str:
-        """Write a LaTeX table (booktabs), in points; bold where the corrected p is below 0.05."""
-        return exports.latex(self.comparisons, [self.comparisons[0].a, *(pair.b for pair in self.comparisons)])
-
-    def _repr_html_(self) -> str:
-        return html([means_table(self.comparisons), comparison_table(self.comparisons)])
-
-    def __repr__(self) -> str:
-        """Return what ``shiftbench compare`` prints."""
-        return printed_text(comparison_lines(self.comparisons))
-
-
 class _Words:
     """A result that is sentences and tables, of which every face is made: text, HTML, Markdown, LaTeX.
 
@@ -179,6 +118,73 @@ class _Words:
     def __repr__(self) -> str:
         """Return what the command prints."""
         return printed_text(self._parts())
+
+
+class ScoreResult(_Result, _Words):
+    """Scores of one prediction file, as ``score`` returns them.
+
+    Attributes:
+        scores: all figures with their intervals, as ``shiftbench score --json`` prints them (fractions).
+    """
+
+    _tables = SCORE_TABLES
+
+    def __init__(self, scores: Scores) -> None:
+        self.scores = self._content = scores
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``shiftbench score --json`` writes."""
+        return self.scores.model_dump(mode="json")
+
+    def to_latex(self, name: str = "shifts") -> str:
+        """Write "shifts" or "summary" as a LaTeX table (booktabs), in points, intervals in brackets."""
+        return latex(_choose(_LATEX, name, "LaTeX table")(self.scores), warnings(self.scores))
+
+    def plot(self, name: str = "matrix", task: str | None = None) -> "Figure":
+        """Draw a matplotlib figure, in points.
+
+        Args:
+            name: "matrix" (ST, SD and TD of sources by targets), "scenarios" (the plane of SD and TD) or "depth"
+                (Depth F1 by lambda).
+            task: draw this task alone; by default every task has its row of panels.
+        Raises: InvalidInput for another name or task, or when there is nothing to draw.
+        """
+        from shiftbench.notebook.plots import PLOTS
+
+        return _choose(PLOTS, name, "plot")(self.scores, task)
+
+    def _repr_html_(self) -> str:
+        return html([summary_table(self.scores), shifts_table(self.scores)], warnings(self.scores))
+
+    def _parts(self) -> Iterable[RenderableType]:
+        return score_lines(self.scores)
+
+
+class ComparisonResult(_Result, _Words):
+    """Entries compared with the first of them, as ``compare`` returns them.
+
+    Attributes:
+        comparisons: the first entry with each other one, as ``shiftbench compare --json`` holds them (fractions).
+    """
+
+    _tables = COMPARISON_TABLES
+
+    def __init__(self, comparisons: Sequence[Comparison]) -> None:
+        self.comparisons = self._content = tuple(comparisons)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the comparisons that ``shiftbench compare --json`` writes."""
+        return [comparison.model_dump(mode="json") for comparison in self.comparisons]
+
+    def to_latex(self) -> str:
+        """Write a LaTeX table (booktabs), in points; bold where the corrected p is below 0.05."""
+        return exports.latex(self.comparisons, [self.comparisons[0].a, *(pair.b for pair in self.comparisons)])
+
+    def _repr_html_(self) -> str:
+        return html([means_table(self.comparisons), comparison_table(self.comparisons)])
+
+    def _parts(self) -> Iterable[RenderableType]:
+        return comparison_lines(self.comparisons)
 
 
 class CheckResult(_Words):

@@ -222,6 +222,18 @@ def test_columns_come_as_they_are(rows: pl.DataFrame, tmp_path: Path) -> None:
         sb.check(predicted.with_columns(confidense=pl.lit(0.5)), rows, **COLUMNS)
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_predictions_without_a_source_are_of_a_model_trained_elsewhere(
+    rows: pl.DataFrame, ending: str, tmp_path: Path
+) -> None:
+    predicted = pl.DataFrame({"id": rows["key"], "prediction": rows["mark"].reverse()})
+    path = tmp_path / f"p.{ending}"
+    {"csv": predicted.write_csv, "jsonl": predicted.write_ndjson, "parquet": predicted.write_parquet}[ending](path)
+    expected = sb.score(predicted.with_columns(source=pl.lit("elsewhere")), rows, **COLUMNS)
+    assert_same(expected.to_json(), sb.score(path, rows, **COLUMNS).to_json())
+    assert sb.gate(path, rows, **COLUMNS, trained_on=rows["where"][0], max_drop=99).passed
+
+
 @pytest.mark.parametrize("write", [json.dumps, repr])
 def test_lists_in_cells_of_a_csv_are_lists(write: Callable[[list[str]], str], tmp_path: Path) -> None:
     rng, cells = np.random.default_rng(0), []

@@ -193,3 +193,12 @@ def test_plots_leave_no_state() -> None:
 def test_scores_are_the_shape(scores: sb.ScoreResult, filled: Filled, tmp_path: Path) -> None:
     assert isinstance(scores.scores, Scores)
     assert scores.scores == sb.score_file(filled.files["good"], filled.folder)
+
+
+def test_markdown_says_what_the_terminal_says(scores: sb.ScoreResult, comparison: sb.ComparisonResult) -> None:
+    for result in (scores, comparison):
+        markdown = " ".join(result.to_markdown().replace("\\", "").replace("|", " ").split())
+        assert result.tables
+        for title, table in result.tables.items():
+            for said in (title, *table.columns, *table.row(0)):
+                assert " ".join(said.split()) in markdown
