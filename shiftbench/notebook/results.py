@@ -91,9 +91,19 @@ class _Words:
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Return the tables by title, as they are shown: texts, in points."""
+        """Return the tables by title, as they are shown: texts, in points; a p is called by the column before it."""
         shown = [part for part in self._lines_and_tables() if isinstance(part, PlainTable)]
-        return {table.title: pl.DataFrame(list(table.rows), schema=list(table.head), orient="row") for table in shown}
+        return {
+            table.title: pl.DataFrame(
+                list(table.rows),
+                schema=[
+                    f"{before} {name}" if list(table.head).count(name) > 1 else name
+                    for before, name in zip(("", *table.head), table.head, strict=False)
+                ],
+                orient="row",
+            )
+            for table in shown
+        }
 
     def to_markdown(self) -> str:
         """Write all of it as Markdown."""
