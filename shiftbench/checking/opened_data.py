@@ -1,6 +1,5 @@
 """Opening of data: a dataset folder, or a file of one's own with how it is read."""
 
-import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,8 +19,6 @@ from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 from shiftbench.validation.vocabulary import TaskKind
-
-log = logging.getLogger(__name__)
 
 
 class OwnColumns(TypedDict, total=False):
@@ -179,6 +176,4 @@ def opened_data(
         encoder=encoder,
         min_domains=min_domains,
     ) as rows:
-        if rows.repeats:
-            log.info("%s: %s rows that repeat another word for word are left out", data, f"{rows.repeats:,}")
         yield OpenedData(rows.folder, "all", domain_titles(rows.folder), rows, own)

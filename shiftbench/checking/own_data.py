@@ -4,6 +4,7 @@ Ids are what the CSV has in its id column; its rows are then test rows, but for 
 otherwise. Without an id column they are those of ``shiftbench build own``, and so is the cut into splits.
 """
 
+import logging
 import re
 import warnings
 from collections.abc import Iterator, Mapping
@@ -30,8 +31,10 @@ from shiftbench.validation.cards import Card
 from shiftbench.validation.notices import DataWarning
 from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.predictions import check_predictions
-from shiftbench.validation.report import InvalidInput, Problem, and_more
+from shiftbench.validation.report import InvalidInput, Problem, and_more, counted
 from shiftbench.validation.vocabulary import GOLD, OUTSIDE_SOURCES, SOURCE_JOINER, TaskKind, is_name
+
+log = logging.getLogger(__name__)
 
 TASK = "own"
 """What the task is called where ids do not say."""
@@ -49,7 +52,7 @@ class OwnData:
         names: the dataset's names of domains, by those of the file.
         ids: the dataset's id of every test row: id, own_id, first; empty without an id column.
         own_ids: the file's ids by the dataset's; empty without an id column.
-        repeats: rows left out because they repeat another one word for word.
+        opened_with: the prediction file that it was opened with, and what that holds.
     """
 
     folder: DatasetFolder
@@ -58,7 +61,7 @@ class OwnData:
     names: Mapping[str, str]
     ids: pl.DataFrame
     own_ids: Mapping[str, str]
-    repeats: int
+    opened_with: tuple[Path | PredictionInput, pl.DataFrame]
 
     def checked(self, predictions: Path | PredictionInput) -> pl.DataFrame:
         """Read and check a prediction file in the file's own words.
@@ -66,8 +69,10 @@ class OwnData:
         Returns: rows with the dataset's ids, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
         Raises: InvalidInput when predictions do not fit the rows.
         """
-        frame = read_own_predictions(predictions)
-        _check_ids(frame, predictions, self.columns)
+        given, frame = self.opened_with
+        if predictions != given:
+            frame = read_own_predictions(predictions)
+            _check_ids(frame, predictions, self.columns)
         where = (PredictionInput.of(predictions), str(self.csv), self.columns.id)
         known = (self.folder, self.ids, self.own_ids, self.names)
         return check_own_predictions(frame, *known, *where)
@@ -129,8 +134,9 @@ def open_own_data(
             _check_train_rows(folder, str(csv))
         ids = dataset_ids(rows, names, folder) if columns.id else pl.DataFrame()
         own_ids = dict(ids.filter("first").select("id", "own_id").iter_rows()) if columns.id else {}
-        repeats = int((~ids["first"]).sum()) if columns.id else 0
-        yield OwnData(folder, csv, columns, names, ids, own_ids, repeats)
+        if repeats := int((~ids["first"]).sum()) if columns.id else 0:
+            log.info("%s: left out as a repetition of another row, word for word: %s", csv, counted(repeats, "row"))
+        yield OwnData(folder, csv, columns, names, ids, own_ids, (predictions, frame))
 
 
 @contextmanager

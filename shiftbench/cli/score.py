@@ -250,7 +250,5 @@ def _score_file(
         encoder=encoder,
         margin=margin,
     ) as scored:
-        if scored.repeats:
-            typer.echo(f"{csv}: {scored.repeats:,} rows that repeat another word for word are left out", err=True)
         write_report(report, lambda: own_report(predictions.path, csv, scored, sound_card(predictions.path)))
         return scored.scores, domain_titles(scored.folder)

@@ -76,13 +76,13 @@ def test_scores_are_those_counted_by_hand(tmp_path: Path) -> None:
     assert not place.exists(), "the rows' folder must go"
 
 
-def test_rows_that_repeat_leave_with_their_predictions(tmp_path: Path) -> None:
+def test_rows_that_repeat_leave_with_their_predictions(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     frame = rows()
     again = frame.head(2).with_columns(pl.col("key") + "-again")
     every = pl.concat([frame, again])
     csv, preds = write(tmp_path, every, predictions(every))
-    with score_own_data(preds, csv, COLUMNS) as found:
-        assert found.repeats == 2
+    with caplog.at_level("INFO", "shiftbench"), score_own_data(preds, csv, COLUMNS) as found:
+        assert "a repetition of another row, word for word: 2 rows" in caplog.text
         assert found.scores.tasks[0].in_domain[1].n == 30
 
 

@@ -218,6 +218,9 @@ def test_columns_come_as_they_are(rows: pl.DataFrame, tmp_path: Path) -> None:
             found = sb.check(given, rows, **COLUMNS)
         assert len(said) == 1
         assert_same(expected, found.to_json())
+        with pytest.warns(sb.DataWarning, match="comment") as said:
+            sb.score(given, rows, **COLUMNS)
+        assert len(said) == 1
     with pytest.raises(sb.InvalidInput, match="did you mean 'confidence'"):
         sb.check(predicted.with_columns(confidense=pl.lit(0.5)), rows, **COLUMNS)
 
