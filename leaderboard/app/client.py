@@ -16,6 +16,7 @@ from shiftbench.leaderboard.board.submission import submission_summary
 from shiftbench.leaderboard.pages.addresses import SUBMIT
 from shiftbench.leaderboard.store import folder_of, open_store
 from shiftbench.validation.cards import Card
+from shiftbench.validation.command_line import require
 from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput, Problem
 
@@ -103,13 +104,11 @@ def submit_to_url(
     for path in (given.path, validation):
         if path is not None and not path.is_file():
             raise InvalidInput(Problem("there is no such prediction file", str(path), cure="check the path"))
-    from gradio_client import handle_file
-
-    content: tuple[Any, ...] = (handle_file(str(given)), json.dumps(card.as_dict()))
+    content: tuple[Any, ...] = (given.path, json.dumps(card.as_dict()))
     if given.labels_by_index or validation is not None:
         content = (*content, given.labels_by_index)
     if validation is not None:
-        content = (*content, handle_file(str(validation)))
+        content = (*content, validation)
     return _ask(url, "submit", content, any_token=any_token)
 
 
@@ -124,8 +123,10 @@ def nominate_at_url(url: str, entry: str, task: str = "", *, any_token: bool = F
 
 
 def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) -> dict[str, Any]:
+    """Return what an endpoint answers; a path among what is sent stands for its file."""
+    require("gradio_client", "submit")
     import httpx
-    from gradio_client import Client
+    from gradio_client import Client, handle_file
     from gradio_client.exceptions import AppError
 
     url = url.rstrip("/").removesuffix(SUBMIT)  # as the address bar has it where people submit
@@ -133,7 +134,8 @@ def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) 
     try:
         # False keeps Gradio from sending a saved token by itself.
         client = Client(url, token=token or False, verbose=False, download_files=False)
-        answer = client.predict(*content, api_name=f"/{endpoint}")
+        sent = (handle_file(str(each)) if isinstance(each, Path) else each for each in content)
+        answer = client.predict(*sent, api_name=f"/{endpoint}")
     except (httpx.HTTPError, AppError, ValueError, OSError) as error:
         cure = "is 'shiftbench serve' running there, and is the address right?"
         raise InvalidInput(Problem("the leaderboard did not answer", url, str(error)[:200], cure)) from error

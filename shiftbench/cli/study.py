@@ -18,8 +18,9 @@ from shiftbench.validation.command_line import (
     JsonOption,
     ReportOption,
     answer,
+    require,
     show,
-    writable_file,
+    writable_picture,
     write_json,
     write_report,
 )
@@ -54,7 +55,7 @@ def protocol(
             "--picture",
             metavar="FILE",
             help="Draw similarity and scores as PNG.",
-            callback=writable_file,
+            callback=writable_picture,
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -137,7 +138,8 @@ def analyse(
     from shiftbench.scoring.reports.terminal import warnings
     from shiftbench.validation.progress import progress
 
-    figures_of(figure or [])  # before any work
+    if any(each.draw for each in figures_of(figure or [])):  # before any work
+        require("matplotlib", "pictures")
     _check_folder(out)
     folders = [DatasetFolder.open(path) for path in data]
     place = open_store(store) if store else None

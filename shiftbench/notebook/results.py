@@ -33,6 +33,7 @@ from shiftbench.scoring.reports.terminal import comparison_lines, score_lines, w
 from shiftbench.scoring.scores.limits import GateReport
 from shiftbench.scoring.scores.plan import DetectionPlan
 from shiftbench.scoring.scores.shape import Scores
+from shiftbench.validation.command_line import require
 from shiftbench.validation.plain_console import printed_text
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
@@ -99,8 +100,9 @@ class ScoreResult(_Result):
             name: "matrix" (ST, SD and TD of sources by targets), "scenarios" (the plane of SD and TD) or "depth"
                 (Depth F1 by lambda).
             task: draw this task alone; by default every task has its row of panels.
-        Raises: InvalidInput for another name or task, or when there is nothing to draw.
+        Raises: InvalidInput for another name or task, when there is nothing to draw, or without the extra 'pictures'.
         """
+        require("matplotlib", "pictures")
         from shiftbench.notebook.plots import PLOTS
 
         return _choose(PLOTS, name, "plot")(self.scores, task)
