@@ -24,7 +24,8 @@ from shiftbench.validation.report import InvalidInput, Problem
 def is_url(to: str) -> bool:
     """Return whether a place is a leaderboard's URL, and not a store: a folder, or a repository of the Hub.
 
-    Raises: InvalidInput for what is meant as a URL but is none, and for a store that is a file.
+    Raises: InvalidInput for what is meant as a URL but is none, for a store that is a file, and for a URL without the
+        extra 'submit'.
 
     >>> is_url("http://127.0.0.1:7860"), is_url("build/store")
     (True, False)
@@ -33,6 +34,7 @@ def is_url(to: str) -> bool:
     shiftbench.validation.report.InvalidInput: --to: this is neither a URL nor a folder; found 'localhost:7860'; write http://localhost:7860
     """
     if to.startswith(("http://", "https://")):
+        require("gradio_client", "submit")
         return True
     what = "this is neither a URL nor a folder"
     if to.startswith("hf://"):
@@ -124,7 +126,6 @@ def nominate_at_url(url: str, entry: str, task: str = "", *, any_token: bool = F
 
 def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) -> dict[str, Any]:
     """Return what an endpoint answers; a path among what is sent stands for its file."""
-    require("gradio_client", "submit")
     import httpx
     from gradio_client import Client, handle_file
     from gradio_client.exceptions import AppError

@@ -130,9 +130,6 @@ def analyse(
     """
     if not predictions and store is None:
         raise typer.BadParameter("give prediction files, --store, or both")
-    from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.leaderboard.board.analysed import find_results, read_entries
-    from shiftbench.leaderboard.store import open_store
     from shiftbench.scoring.papers.analysis.figures import analyse as carry_out
     from shiftbench.scoring.papers.analysis.figures import analysis_lines, as_json, figures_of, write
     from shiftbench.scoring.reports.terminal import warnings
@@ -140,6 +137,10 @@ def analyse(
 
     if any(each.draw for each in figures_of(figure or [])):  # before any work
         require("matplotlib", "pictures")
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.board.analysed import find_results, read_entries
+    from shiftbench.leaderboard.store import open_store
+
     _check_folder(out)
     folders = [DatasetFolder.open(path) for path in data]
     place = open_store(store) if store else None

@@ -108,7 +108,7 @@ def test_without_an_extra_it_works(words: tuple[str, ...], small: SmallInstall) 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     if "--report" in words:
-        assert "<svg" in (small.place / words[-1]).read_text(encoding="utf-8")
+        assert "<html" in (small.place / words[-1]).read_text(encoding="utf-8")
 
 
 REFUSED = {
@@ -130,5 +130,5 @@ def test_what_needs_an_extra_is_refused_before_it_begins(
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     done = small.run(*words)
     assert f"pip install 'shiftbench[{extra}]'" in done.stderr, done.stdout + done.stderr
-    assert done.returncode == 2
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 1
+    assert done.returncode == 1
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 2  # under one where nothing else runs
