@@ -120,7 +120,9 @@ def _on_disk(file: Path) -> int:
 def install_lines(extras: Collection[str] = ()) -> Iterator[RenderableType]:
     """Install into a new environment, and yield its table and totals."""
     with tempfile.TemporaryDirectory(prefix="shiftbench-install-") as place:
-        weights = weigh(install(Path(place), extras), extras)
+        site = install(Path(place), extras)
+        weights = weigh(site, extras)
+        added = {extra: [each for each in weigh(site, [extra]) if each.is_extra] for extra in extras}
         whole = sum(map(_on_disk, Path(place).rglob("*")))
     rows = [
         [each.name, _mb(each.size), "" if each.freed is None else _mb(each.freed),
@@ -130,9 +132,8 @@ def install_lines(extras: Collection[str] = ()) -> Iterator[RenderableType]:
     head = ("distribution", "MB", "MB less without it", "required by")
     title = f"shiftbench[{','.join(extras)}]" if extras else "shiftbench, without an extra"
     yield PlainTable(title, head, rows, texts=("required by",))
-    added = [each for each in weights if each.is_extra]
-    if extras:
-        yield f"for the extras: {len(added)} distributions, {_total(added)} MB"
+    for extra, its in added.items():
+        yield f"{extra}: {len(its)} distributions that the core has not, {_total(its)} MB"
     yield f"in all: {len(weights)} distributions, {_total(weights)} MB; with pip and Python's links {_mb(whole)} MB"
 
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from shiftbench.checking.check import Checked
     from shiftbench.checking.label_draws import Draw
     from shiftbench.checking.label_rows import LabelRows
+    from shiftbench.checking.sampled_scores import SampledScore
 
 T = TypeVar("T")
 
@@ -280,6 +281,26 @@ class LabelResult(_Words):
         from shiftbench.checking.label_draws import draw_lines
 
         return draw_lines(self.draw)
+
+
+class SampledResult(_Words):
+    """Accuracy by domain from the few texts that were labelled, as ``score(..., sampled=)`` returns it.
+
+    Attributes:
+        domains: an estimate for each domain, as ``shiftbench score --sampled --json`` holds them (fractions).
+    """
+
+    def __init__(self, domains: "Sequence[SampledScore]") -> None:
+        self.domains = tuple(domains)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``shiftbench score --sampled --json`` writes."""
+        return {"sampled": [each.model_dump(mode="json") for each in self.domains]}
+
+    def _parts(self) -> Iterable[RenderableType]:
+        from shiftbench.checking.sampled_scores import sampled_lines
+
+        return sampled_lines(self.domains)
 
 
 class PlanResult(_Words):
