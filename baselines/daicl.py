@@ -245,8 +245,8 @@ def main(
 
     Example: shiftbench train daicl nli --data build/dr --out daicl.parquet --model meta-llama/Llama-2-7b-hf
     """
-    folder, task = domains.open_folder(), domains.task
     require("peft", "train")
+    folder, task = domains.open_folder(), domains.task
     settings = SETTINGS.with_typed(
         epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, accumulate=accumulate
     )

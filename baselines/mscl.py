@@ -119,8 +119,8 @@ def main(
 
     Example: shiftbench train mscl nli --data build/dr --out mscl.parquet --model roberta-large
     """
-    folder = runs.open_folder()
     require("peft", "train")
+    folder = runs.open_folder()
     settings = SETTINGS.with_typed(epochs=epochs, learning_rate=learning_rate, accumulate=accumulate)
     program = Mscl(folder.task(runs.task), model, settings, precision)
     work = open_work_folder(

@@ -23,7 +23,7 @@ from shiftbench.baselines.prompting.program import PromptingProgram
 from shiftbench.baselines.prompting.task_prompt import PromptProtocol
 from shiftbench.baselines.robust.in_context import find_nearest
 from shiftbench.baselines.sbert_lr import EncoderName
-from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
+from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts, require_encoder
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ def main(options: RetrievalOptions) -> None:
 
     Example: shiftbench train rag nli --data build/dr --out rag.parquet --model NAME
     """
+    require_encoder(options.encoder)
     program = PromptingProgram.of(options, PromptProtocol.DR)
     program.check_draws()
     inputs = program.folder.task(options.task).inputs

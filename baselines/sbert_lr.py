@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from shiftbench.baselines.program import RunOptions, make_card, run_alone, train_runs, with_options, write_results
 from shiftbench.baselines.runs import Fit, FittedClassifier, Predict, Run, require_two_labels
-from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts, find_prompt
+from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts, find_prompt, require_encoder
 from shiftbench.builders.static_encoder import STATIC_ENCODER
 
 EncoderName = Annotated[
@@ -72,6 +72,7 @@ def main(runs: RunOptions, encoder: EncoderName = DEFAULT_ENCODER, prompt: Promp
 
     Example: shiftbench train sbert-lr nli --data build/dr --out sbert.parquet
     """
+    require_encoder(encoder)
     folder = runs.open_folder()
     fit = fit_on(Encoder(encoder, prompt=find_prompt(encoder, prompt)), folder.task(runs.task).inputs)
     results = train_runs(fit, folder, runs)

@@ -163,9 +163,9 @@ def main(
 
     Example: shiftbench train setfit nli --data build/dr --out setfit.parquet --shots 8
     """
-    folder = runs.open_folder()
     require("sentence_transformers", "encoder")
     require("accelerate", "train")
+    folder = runs.open_folder()
     inputs = folder.task(runs.task).inputs
     work = open_work_folder(
         runs.out,

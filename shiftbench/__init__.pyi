@@ -24,6 +24,7 @@ from .notebook.results import (
     GateResult as GateResult,
     LabelResult as LabelResult,
     PlanResult as PlanResult,
+    SampledResult as SampledResult,
     ScoreResult as ScoreResult,
 )
 from .scoring.scores.score import score_file as score_file

@@ -61,6 +61,13 @@ def writable_file(path: Path | None, param: typer.CallbackParam) -> Path | None:
     return path
 
 
+def writable_picture(path: Path | None, param: typer.CallbackParam) -> Path | None:
+    """Raise as ``writable_file`` does, and where the extra 'pictures' is not installed."""
+    if path is not None:
+        require("matplotlib", "pictures")
+    return writable_file(path, param)
+
+
 JsonOption = Annotated[
     str | None,
     typer.Option(

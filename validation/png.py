@@ -1,8 +1,12 @@
-"""Pictures as PNG, whose bytes depend on what is drawn and on matplotlib's version alone; it is loaded when called."""
+"""Pictures as PNG, whose bytes depend on what is drawn and on matplotlib's version alone; it is loaded when called.
+
+It comes with the extra 'pictures', without which commands that draw refuse before they work.
+"""
 
 import io
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,6 +21,11 @@ _STYLE = {
     "axes.spines.right": False,
     "text.parse_math": False,  # names may hold a dollar sign
 }
+
+
+def has_pictures() -> bool:
+    """Return whether the extra 'pictures' is installed."""
+    return find_spec("matplotlib") is not None
 
 
 def picture_style(style: Mapping[str, Any] | None = None) -> AbstractContextManager[None]:

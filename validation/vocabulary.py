@@ -33,6 +33,8 @@ UNPARSED = "__unparsed__"
 NO_SOURCE = "none"
 """The ``source`` of a model that saw no training domain (zero-shot)."""
 
+PREDICTION_SUFFIXES = (".parquet", ".csv", ".jsonl")
+"""Endings of a file that is taken for predictions where a model may stand."""
 ELSEWHERE = "elsewhere"
 """The ``source`` of a model that was trained outside this dataset: it has scores under shift (ST), and no drops."""
 

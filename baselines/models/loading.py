@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from shiftbench.baselines.models.loaded import LoadedModel
 from shiftbench.baselines.models.settings import OPTION, LoadRequest, ModelSettings
+from shiftbench.validation.command_line import require
 from shiftbench.validation.report import InvalidInput, Problem
-from shiftbench.validation.vocabulary import TaskKind
+from shiftbench.validation.vocabulary import PREDICTION_SUFFIXES, TaskKind
 
 if TYPE_CHECKING:
     from shiftbench.baselines.prompting.task_prompt import TaskPrompt
@@ -79,9 +80,27 @@ def is_url(spec: str) -> bool:
     return spec.startswith(("http://", "https://"))
 
 
+def require_loader(spec: str) -> None:
+    """Raise InvalidInput where the extra that loads a model is not installed; commands ask before they read rows."""
+    path = Path(spec)
+    if is_url(spec):
+        require("openai", "llm")
+    elif (path / "modules.json").is_file():
+        require("sentence_transformers", "encoder")
+    elif (path / "config.json").is_file() or (not path.exists() and _is_hub_id(spec)):
+        require("peft", "train")
+
+
+def _is_hub_id(spec: str) -> bool:
+    """Check whether a spec can be the id of a model on the Hub, and not the name of a file that is missing."""
+    is_file = Path(spec).suffix.lower() in (".skops", *PICKLES, *PREDICTION_SUFFIXES)
+    return _HUB_ID.fullmatch(spec) is not None and not is_file
+
+
 def _load(request: LoadRequest) -> LoadedModel:
     """Load a model by the kind that its spec names; what lies on this machine comes before the Hub."""
     spec, path = request.spec, Path(request.spec)
+    require_loader(spec)
     if is_url(spec):
         from shiftbench.baselines.models.served import load_served
 
@@ -98,7 +117,7 @@ def _load(request: LoadRequest) -> LoadedModel:
         return load_callable(request)
     if path.is_file():
         raise InvalidInput(Problem("this file holds no model", spec, f"the ending '{path.suffix}'", FORMS))
-    if not _HUB_ID.fullmatch(spec):
+    if not _is_hub_id(spec):
         raise InvalidInput(Problem("there is no such model", spec, cure=FORMS))
     from shiftbench.baselines.models.pretrained import load_pretrained
 

@@ -20,7 +20,6 @@ from shiftbench.baselines.models.loaded import LoadedModel, describe_error
 from shiftbench.baselines.models.outputs import predict_labels
 from shiftbench.baselines.models.settings import PICKLES
 from shiftbench.builders.checksums import file_state
-from shiftbench.validation.command_line import require
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 
@@ -80,7 +79,6 @@ def load_estimator(path: Path, *, trust_pickle: bool) -> Any:
     if not path.is_file():
         raise InvalidInput(Problem("there is no such file", str(path), cure="give the path of a file on this machine"))
     if path.suffix == ".skops":
-        require("skops", "models")
         from shiftbench.baselines.models.isolated import IsolatedClassifier
 
         return IsolatedClassifier(path)

@@ -22,7 +22,6 @@ from shiftbench.baselines.models.outputs import predict_labels
 from shiftbench.baselines.models.pipelines import load_estimator, reading_pickle
 from shiftbench.baselines.models.settings import PICKLES
 from shiftbench.builders.checksums import folder_state
-from shiftbench.validation.command_line import require
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.report import InvalidInput, Problem, first_line
 from shiftbench.validation.vocabulary import TaskKind
@@ -91,7 +90,6 @@ def load_sentence_model(request: "LoadRequest", folder: Path) -> SentenceModel:
     if isinstance(own, list) and all(name.isdigit() and int(name) < len(own) for name in names):
         names = [str(own[int(name)]) for name in names]
     match = match_labels(names, request.labels, place=request.spec, label_map=request.label_map)
-    require("sentence_transformers", "encoder")
     from sentence_transformers import SentenceTransformer
 
     try:

@@ -7,7 +7,6 @@ import polars as pl
 
 from shiftbench.baselines.models.loaded import LoadedModel
 from shiftbench.baselines.models.settings import SERVED
-from shiftbench.validation.command_line import require
 from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
@@ -53,7 +52,6 @@ def load_served(request: "LoadRequest") -> ServedModel:
     if not request.served_model:
         cure = "name the one to use with --model"
         raise InvalidInput(Problem("a server may have several models", request.spec, cure=cure))
-    require("openai", "llm")
     address = server_address(request.spec)
     key = server_key(request.settings.api_key_env or API_KEY_ENV, is_needed=address == OPENAI) or "none"
     server = ModelServer(request.served_model, base_url=address, api_key=key, concurrency=request.settings.concurrency)

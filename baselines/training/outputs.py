@@ -12,7 +12,6 @@ from shiftbench.baselines.training.models import model_version
 from shiftbench.baselines.training.options import Adapter, TrainingOptions
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.cards import Card
-from shiftbench.validation.command_line import require
 from shiftbench.validation.output_files import replace_file
 
 _LIBRARIES = ("torch", "transformers", "accelerate", "peft")
@@ -30,7 +29,6 @@ def training_work(
         options: how.
         more: options of the program alone.
     """
-    require("peft", "train")
     options.check()
     settings = {"options": asdict(replace(options, name=None)), "model": model_version(options.model), **more}
     return open_work_folder(runs.out, program, folder, _LIBRARIES, **runs.settings(), **settings)

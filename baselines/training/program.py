@@ -10,6 +10,7 @@ from shiftbench.baselines.training.models import determinism
 from shiftbench.baselines.training.options import TrainingOptions
 from shiftbench.baselines.training.outputs import training_work, write_training
 from shiftbench.builders.folder.manifest import TaskInfo
+from shiftbench.validation.command_line import require
 from shiftbench.validation.vocabulary import TaskKind
 
 Options = TypeVar("Options", bound=TrainingOptions)
@@ -38,6 +39,7 @@ def finetune(
         facts: facts of the card that are otherwise than the options say.
     Raises: InvalidInput when an option, the data or the model cannot be trained with; nothing is written then.
     """
+    require("peft", "train")
     folder = runs.open_folder()
     work = training_work(program, folder, runs, training, settings)
     with determinism(asked=training.deterministic):

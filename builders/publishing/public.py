@@ -135,4 +135,5 @@ def _public_files(folder: DatasetFolder, public: Manifest) -> Iterator[Path]:
         for pattern in patterns:
             yield from folder.files(pattern)
         if not name.endswith(PLACEBO):
-            yield folder.path / picture_path(name)
+            picture = folder.path / picture_path(name)
+            yield from [picture] if picture.is_file() else []

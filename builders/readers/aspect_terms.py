@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from xml.etree.ElementTree import Element, TreeBuilder, tostring
+from xml.parsers import expat
 
 import polars as pl
-from lxml import etree
 
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
@@ -56,7 +57,7 @@ class AspectTerms:
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
         """Read the file whole."""
         root = _root(file.text(), file.path)
-        rows = [_row(sentence, file.path) for sentence in root.iterchildren("sentence")]
+        rows = [_row(sentence, file.path) for sentence in root]
         yield pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
@@ -73,33 +74,46 @@ def tokenise(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in TOKEN.finditer(text)]
 
 
-def _root(text: str, path: Path) -> etree._Element:
+class _Element(Element):
+    """An element, and the line on which it starts, from 1."""
+
+    line: int
+
+
+def _root(text: str, path: Path) -> Element:
     # The encoding is that of the bytes handed over here, whatever the XML declaration says.
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False, encoding="utf-8")
-    try:
-        root = etree.fromstring(text.encode(), parser)
-    except etree.XMLSyntaxError as error:
-        cure = "fetch the file again; it may be cut off"
-        raise InvalidInput(
-            Problem("the file is not XML", str(path), error.msg or "", cure, row=error.lineno)
-        ) from error
-    if root.getroottree().docinfo.internalDTD is not None:
+    parser, builder = expat.ParserCreate("utf-8"), TreeBuilder(element_factory=_Element)
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        builder.start(tag, attributes).line = parser.CurrentLineNumber  # type: ignore[attr-defined]
+
+    def refuse(*_: object) -> None:
         cure = "take the upstream file; it declares none"
-        raise InvalidInput(Problem("the file declares a document type, which may hold entities", str(path), cure=cure))
+        what = "the file declares a document type, which may hold entities"
+        raise InvalidInput(Problem(what, str(path), cure=cure))
+
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, builder.end, builder.data
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(text.encode(), True)
+    except expat.ExpatError as error:
+        cure, found = "fetch the file again; it may be cut off", expat.ErrorString(error.code)
+        raise InvalidInput(Problem("the file is not XML", str(path), found, cure, row=error.lineno)) from error
+    root = builder.close()
     if root.tag != "sentences":
         raise _refusal("the file does not hold 'sentences'", root, path, f"'{root.tag}'")
-    for child in root.iterchildren(etree.Element):
+    for child in root:
         if child.tag != "sentence":
             raise _refusal("'sentences' holds something else than a 'sentence'", child, path, f"'{child.tag}'")
     # A sentence may be without terms, but a file that names them otherwise must not be read as all O.
     if len(root) and next(root.iter("aspectTerm"), None) is None:
-        found = f"elements {', '.join(sorted({str(element.tag) for element in root.iter(etree.Element)}))}"
+        found = f"elements {', '.join(sorted({element.tag for element in root.iter()}))}"
         cure = "take the files of aspect terms (ATSA), not those of aspect categories (ACSA)"
         raise InvalidInput(Problem("no sentence has an 'aspectTerm'", str(path), found, cure))
     return root
 
 
-def _row(sentence: etree._Element, path: Path) -> tuple[list[str], list[str] | None, str, str | None]:
+def _row(sentence: Element, path: Path) -> tuple[list[str], list[str] | None, str, str | None]:
     text = _text(sentence, path)
     spans = tokenise(text)
     if not spans:
@@ -110,32 +124,33 @@ def _row(sentence: etree._Element, path: Path) -> tuple[list[str], list[str] | N
     return [text[start:end] for start, end in spans], tags, text, refused
 
 
-def _text(sentence: etree._Element, path: Path) -> str:
+def _text(sentence: Element, path: Path) -> str:
     texts = sentence.findall("text")
     if len(texts) != 1:
         raise _refusal("a sentence must hold one 'text'", sentence, path, f"{len(texts)} of them")
     if len(texts[0]):
-        found = repr(etree.tostring(texts[0][0], encoding="unicode", with_tail=False)[:80])
+        texts[0][0].tail = None
+        found = repr(tostring(texts[0][0], encoding="unicode")[:80])
         raise _refusal("the text of this sentence holds more than text", texts[0], path, found)
     return texts[0].text or ""
 
 
-def _terms(sentence: etree._Element, text: str, path: Path) -> list[Term]:
+def _terms(sentence: Element, text: str, path: Path) -> list[Term]:
     """Return the terms in the order of the text, without repeats."""
     lists = sentence.findall("aspectTerms")
     if len(lists) > 1:
         raise _refusal("a sentence must hold at most one 'aspectTerms'", lists[1], path, f"{len(lists)} of them")
-    elements = [element for terms in lists for element in terms.iterchildren(etree.Element)]
+    elements = [element for terms in lists for element in terms]
     terms = {_term(element, text, path) for element in elements}
     return sorted(terms, key=lambda term: (term.start, term.end, term.polarity))
 
 
-def _term(element: etree._Element, text: str, path: Path) -> Term:
+def _term(element: Element, text: str, path: Path) -> Term:
     if element.tag != "aspectTerm":
         raise _refusal("'aspectTerms' holds something else than an 'aspectTerm'", element, path, f"'{element.tag}'")
     missing = [name for name in ("from", "to", "term", "polarity") if name not in element.attrib]
     if missing:
-        found = f"attributes {', '.join(sorted(map(str, element.attrib)))}"
+        found = f"attributes {', '.join(sorted(element.attrib))}"
         raise _refusal(f"an 'aspectTerm' is without '{missing[0]}'", element, path, found)
     polarity = element.attrib["polarity"]
     if polarity not in _TAGS and polarity != _CONFLICT:
@@ -150,7 +165,7 @@ def _term(element: etree._Element, text: str, path: Path) -> Term:
     return Term(start, end, polarity)
 
 
-def _offset(element: etree._Element, name: str, path: Path) -> int:
+def _offset(element: Element, name: str, path: Path) -> int:
     value = element.attrib[name]
     if not re.fullmatch("[0-9]{1,9}", value):
         raise _refusal(f"'{name}' of an 'aspectTerm' is not a number of characters", element, path, repr(value))
@@ -177,5 +192,5 @@ def _tags(terms: Sequence[Term], spans: Sequence[tuple[int, int]]) -> list[str]:
     return tags
 
 
-def _refusal(what: str, element: etree._Element, path: Path, found: str, cure: str = _RELEASE) -> InvalidInput:
-    return InvalidInput(Problem(what, str(path), found, cure, row=element.sourceline))
+def _refusal(what: str, element: Element, path: Path, found: str, cure: str = _RELEASE) -> InvalidInput:
+    return InvalidInput(Problem(what, str(path), found, cure, row=element.line))  # type: ignore[attr-defined]

@@ -9,9 +9,13 @@ from shiftbench.validation.vocabulary import TaskKind
 UNDEFINED = "n/a"
 
 
-def statistics_section(name: str, statistics: TaskStatistics) -> str:
+def statistics_section(name: str, statistics: TaskStatistics, *, is_drawn: bool) -> str:
     """Build a task's section of the card.
 
+    Args:
+        name: the task's name.
+        statistics: its statistics.
+        is_drawn: whether their picture lies in the folder.
     Returns: Markdown, headed at level 3; figures that are undefined read 'n/a'.
     """
     parts = [
@@ -33,8 +37,8 @@ def statistics_section(name: str, statistics: TaskStatistics) -> str:
         cells = {(pair.source, pair.target): f"{pair.q:.2f} ({pair.mean_depth:.3f})" for pair in statistics.depths}
         parts.append(_matrix("source", cells))
     parts.append(f"All figures, every split: `{data_path(name)}`.")
-    picture = f"![Sizes, shares, lengths, vocabulary and distances of the domains of {name}]({picture_path(name)})"
-    return f"### Statistics of {name}\n\n{picture}\n\n" + folded(
+    picture = f"![Sizes, shares, lengths, vocabulary and distances of the domains of {name}]({picture_path(name)})\n\n"
+    return f"### Statistics of {name}\n\n{picture if is_drawn else ''}" + folded(
         "Lengths, words, duplicates and distances", "\n\n".join(parts)
     )
 

@@ -24,13 +24,14 @@ def dataset_card(
     Args:
         manifest: what the folder holds.
         statistics: by task; placebo tasks, whose rows are those of the real ones, have none.
-        seen: what the folder's files show: sizes and a row; None leaves both out.
+        seen: what the folder's files show: sizes, a row, pictures; None leaves all out.
         repo: the repository that it is published to; None for a folder.
     """
+    drawn = () if seen is None else seen.drawn
     parts = [
         front_matter(manifest),
         *first_screen(manifest, seen, repo),
-        *(task_section(manifest, name, statistics.get(name)) for name in manifest.tasks),
+        *(task_section(manifest, name, statistics.get(name), is_drawn=name in drawn) for name in manifest.tasks),
         _differences(manifest),
         _taxonomy(manifest),
         _submitting(manifest),

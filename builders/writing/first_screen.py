@@ -1,7 +1,7 @@
 """The first screen of a dataset card: what may hurt, what to know, what loads, one row of it, the configs."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import polars as pl
 from shiftbench.builders.folder.citations import TASK_IDS, plain_task
 from shiftbench.builders.folder.configs import config_name, configs, split_path
 from shiftbench.builders.folder.manifest import Manifest, SourceFacts
+from shiftbench.builders.folder.statistics import picture_path
 from shiftbench.builders.statistics.markdown import table
 from shiftbench.builders.writing.licences import licence_links
 from shiftbench.validation.report import counted
@@ -24,10 +25,17 @@ _HIDDEN = "(not shown here: see the content warning)"
 
 @dataclass(frozen=True)
 class Seen:
-    """What a card shows of a folder's files: the bytes of each config, and one row of its example."""
+    """What a card shows of a folder's files.
+
+    Attributes:
+        sizes: bytes of each config.
+        row: the first row of its example.
+        drawn: tasks whose statistics are there as a picture.
+    """
 
     sizes: Mapping[str, int]
     row: Mapping[str, Any]
+    drawn: Collection[str] = ()
 
 
 @dataclass(frozen=True)
@@ -41,14 +49,15 @@ class Example:
 
 
 def look_into(folder: Path, manifest: Manifest) -> Seen:
-    """Measure the configs of a folder, and read the first row of its example."""
+    """Measure the configs of a folder, read the first row of its example, and find its pictures."""
     sizes = {
         config.name: sum(file.stat().st_size for glob in config.paths.values() for file in folder.glob(glob))
         for config in configs(manifest)
     }
     example = find_example(manifest)
     file = min(folder.glob(split_path(example.task, example.domain, example.split)))
-    return Seen(sizes, pl.read_parquet(file, n_rows=1, glob=False).row(0, named=True))
+    drawn = [name for name in manifest.tasks if (folder / picture_path(name)).is_file()]
+    return Seen(sizes, pl.read_parquet(file, n_rows=1, glob=False).row(0, named=True), drawn)
 
 
 def find_example(manifest: Manifest) -> Example:

@@ -17,13 +17,14 @@ Q_SOURCE_TEXTS, Q_TARGET_TEXTS = 500, 1_000
 """Sizes at which the Depth F1 paper's values of Q are those of its code; inferred from four of the eight."""
 
 
-def task_section(manifest: Manifest, name: str, statistics: TaskStatistics | None) -> str:
+def task_section(manifest: Manifest, name: str, statistics: TaskStatistics | None, *, is_drawn: bool = False) -> str:
     """Build a task's section.
 
     Args:
         manifest: what the folder holds.
         name: the task's name.
         statistics: its statistics; a placebo task, whose rows are those of the real one, has none.
+        is_drawn: whether the picture of its statistics lies in the folder.
     """
     task = manifest.tasks[name]
     notes = "Notes" if manifest.benchmark not in (*PAPERS, "df1") else "Differences from the paper"
@@ -35,7 +36,7 @@ def task_section(manifest: Manifest, name: str, statistics: TaskStatistics | Non
         _paper_sizes(manifest, name),
         _overlaps(task),
         "" if name.endswith(PLACEBO) else _row_counts(task),
-        statistics_section(name, statistics) if statistics is not None else "",
+        statistics_section(name, statistics, is_drawn=is_drawn) if statistics is not None else "",
     ]
     return "\n".join(part for part in parts if part)
 

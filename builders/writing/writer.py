@@ -52,6 +52,7 @@ from shiftbench.builders.writing.withhold import (
     without_gold,
 )
 from shiftbench.validation.output_files import check_place, make_private, replace_folder
+from shiftbench.validation.png import has_pictures
 from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import GOLD, PLACEBO
@@ -260,9 +261,10 @@ def _write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def write_statistics(folder: Path, task: str, statistics: TaskStatistics) -> None:
-    """Write a task's statistics as data and as a picture."""
+    """Write a task's statistics as data and, with the extra 'pictures', as a picture."""
     write_data(folder, task, statistics)
-    (folder / picture_path(task)).write_bytes(statistics_picture(statistics))
+    if has_pictures():
+        (folder / picture_path(task)).write_bytes(statistics_picture(statistics))
 
 
 def write_data(folder: Path, task: str, statistics: TaskStatistics) -> None:

@@ -16,6 +16,7 @@ from shiftbench.leaderboard.board.submission import submission_summary
 from shiftbench.leaderboard.pages.addresses import SUBMIT
 from shiftbench.leaderboard.store import folder_of, open_store
 from shiftbench.validation.cards import Card
+from shiftbench.validation.command_line import require
 from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput, Problem
 
@@ -23,7 +24,8 @@ from shiftbench.validation.report import InvalidInput, Problem
 def is_url(to: str) -> bool:
     """Return whether a place is a leaderboard's URL, and not a store: a folder, or a repository of the Hub.
 
-    Raises: InvalidInput for what is meant as a URL but is none, and for a store that is a file.
+    Raises: InvalidInput for what is meant as a URL but is none, for a store that is a file, and for a URL without the
+        extra 'submit'.
 
     >>> is_url("http://127.0.0.1:7860"), is_url("build/store")
     (True, False)
@@ -32,6 +34,7 @@ def is_url(to: str) -> bool:
     shiftbench.validation.report.InvalidInput: --to: this is neither a URL nor a folder; found 'localhost:7860'; write http://localhost:7860
     """
     if to.startswith(("http://", "https://")):
+        require("gradio_client", "submit")
         return True
     what = "this is neither a URL nor a folder"
     if to.startswith("hf://"):
@@ -103,13 +106,11 @@ def submit_to_url(
     for path in (given.path, validation):
         if path is not None and not path.is_file():
             raise InvalidInput(Problem("there is no such prediction file", str(path), cure="check the path"))
-    from gradio_client import handle_file
-
-    content: tuple[Any, ...] = (handle_file(str(given)), json.dumps(card.as_dict()))
+    content: tuple[Any, ...] = (given.path, json.dumps(card.as_dict()))
     if given.labels_by_index or validation is not None:
         content = (*content, given.labels_by_index)
     if validation is not None:
-        content = (*content, handle_file(str(validation)))
+        content = (*content, validation)
     return _ask(url, "submit", content, any_token=any_token)
 
 
@@ -124,8 +125,9 @@ def nominate_at_url(url: str, entry: str, task: str = "", *, any_token: bool = F
 
 
 def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) -> dict[str, Any]:
+    """Return what an endpoint answers; a path among what is sent stands for its file."""
     import httpx
-    from gradio_client import Client
+    from gradio_client import Client, handle_file
     from gradio_client.exceptions import AppError
 
     url = url.rstrip("/").removesuffix(SUBMIT)  # as the address bar has it where people submit
@@ -133,7 +135,8 @@ def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) 
     try:
         # False keeps Gradio from sending a saved token by itself.
         client = Client(url, token=token or False, verbose=False, download_files=False)
-        answer = client.predict(*content, api_name=f"/{endpoint}")
+        sent = (handle_file(str(each)) if isinstance(each, Path) else each for each in content)
+        answer = client.predict(*sent, api_name=f"/{endpoint}")
     except (httpx.HTTPError, AppError, ValueError, OSError) as error:
         cure = "is 'shiftbench serve' running there, and is the address right?"
         raise InvalidInput(Problem("the leaderboard did not answer", url, str(error)[:200], cure)) from error

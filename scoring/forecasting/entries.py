@@ -103,9 +103,8 @@ def _why_not(task: str, rows: pl.DataFrame, folder: DatasetFolder) -> str | None
 def _vectors(samples: TaskSamples, folder: DatasetFolder) -> TextVectors | None:
     """Return the embeddings of a task's texts where all of them are cached on this machine."""
     facts = folder.manifest.encoder
-    if facts is None and offline_weights(DEFAULT_ENCODER) is None:
-        return None
-    if find_spec("sklearn") is None:  # what tells source from target texts
+    is_at_hand = offline_weights(DEFAULT_ENCODER) is not None and find_spec("sentence_transformers") is not None
+    if facts is None and not is_at_hand:
         return None
     revision = facts.revision if facts is not None else Encoder(DEFAULT_ENCODER).revision
     try:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from shiftbench.builders.encoder import Encoder, machine_encoder
-from shiftbench.validation.command_line import require
 
 
 def load_encoder(name: str | None = None) -> Encoder:
@@ -11,7 +10,6 @@ def load_encoder(name: str | None = None) -> Encoder:
 
     Raises: InvalidInput when the extra 'encoder' is not installed, or the weights cannot be read or fetched.
     """
-    require("sentence_transformers", "encoder")
     return Encoder(name)
 
 

@@ -25,7 +25,7 @@ from shiftbench.validation.prediction_files import PredictionFile, PredictionInp
 from shiftbench.validation.prediction_values import OPTIONAL, REQUIRED
 from shiftbench.validation.probabilities import PROBABILITIES
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean, first_line
-from shiftbench.validation.vocabulary import ELSEWHERE
+from shiftbench.validation.vocabulary import ELSEWHERE, PREDICTION_SUFFIXES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     Table: TypeAlias = pl.DataFrame | pd.DataFrame | pa.Table | Mapping[str, Sequence[Any]]
 
-PREDICTION_SUFFIXES = (".parquet", ".csv", ".jsonl")
-"""Endings of a file that is taken for predictions where a model may stand."""
 _TABLES = "a polars or pandas DataFrame, a pyarrow Table, or a dict of columns"
 
 

@@ -74,13 +74,17 @@ def check(
 
     Example: shiftbench check ./my-model --data mine.csv --columns domain=site,text=review,label=stars
     """
-    from shiftbench.checking.check import Places, run_check
+    from shiftbench.baselines.models.loading import require_loader
     from shiftbench.checking.encoders import load_encoder
+
+    require_loader(model)
+    has_depth = train_file is not None and trained_on not in (None, ELSEWHERE)
+    vectors = load_encoder(encoder) if probes or has_depth else None
+    # What takes a second to import comes after what may refuse.
+    from shiftbench.checking.check import Places, run_check
     from shiftbench.checking.inputs import given_predictions
     from shiftbench.scoring.reports.check import check_lines
 
-    has_depth = train_file is not None and trained_on not in (None, ELSEWHERE)
-    vectors = load_encoder(encoder) if probes or has_depth else None
     given = given_predictions(model)
     if given and options != ModelOptions():
         raise typer.BadParameter("options of a model do not apply to a prediction file")

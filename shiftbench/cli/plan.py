@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.validation.command_line import OUTPUT, DataOption, JsonOption, answer, writable_file
+from shiftbench.validation.command_line import OUTPUT, DataOption, JsonOption, answer, writable_picture
 
 
 def plan(
@@ -32,7 +32,7 @@ def plan(
             "--picture",
             metavar="FILE",
             help="Draw drops by runs and by texts as PNG.",
-            callback=writable_file,
+            callback=writable_picture,
             rich_help_panel=OUTPUT,
         ),
     ] = None,

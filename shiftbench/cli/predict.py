@@ -70,6 +70,9 @@ def predict(
 
     Example: shiftbench predict ./my-model --data build/dr --task nli --source fiction --out preds.parquet
     """
+    from shiftbench.baselines.models.loading import require_loader
+
+    require_loader(model)
     from shiftbench.baselines.models import list_doubts
     from shiftbench.baselines.program import check_out_path, make_card, open_work_folder, write_outputs
     from shiftbench.baselines.prompting.task_prompt import TaskPrompt

@@ -18,8 +18,9 @@ from shiftbench.validation.command_line import (
     JsonOption,
     ReportOption,
     answer,
+    require,
     show,
-    writable_file,
+    writable_picture,
     write_json,
     write_report,
 )
@@ -54,7 +55,7 @@ def protocol(
             "--picture",
             metavar="FILE",
             help="Draw similarity and scores as PNG.",
-            callback=writable_file,
+            callback=writable_picture,
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -129,15 +130,17 @@ def analyse(
     """
     if not predictions and store is None:
         raise typer.BadParameter("give prediction files, --store, or both")
-    from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.leaderboard.board.analysed import find_results, read_entries
-    from shiftbench.leaderboard.store import open_store
     from shiftbench.scoring.papers.analysis.figures import analyse as carry_out
     from shiftbench.scoring.papers.analysis.figures import analysis_lines, as_json, figures_of, write
     from shiftbench.scoring.reports.terminal import warnings
     from shiftbench.validation.progress import progress
 
-    figures_of(figure or [])  # before any work
+    if any(each.draw for each in figures_of(figure or [])):  # before any work
+        require("matplotlib", "pictures")
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.leaderboard.board.analysed import find_results, read_entries
+    from shiftbench.leaderboard.store import open_store
+
     _check_folder(out)
     folders = [DatasetFolder.open(path) for path in data]
     place = open_store(store) if store else None

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import polars as pl
 
@@ -26,7 +26,7 @@ from shiftbench.checking.opened_data import OwnColumns, OwnFile, opened_data
 from shiftbench.checking.own_data import score_own_data
 from shiftbench.checking.predicted import in_order
 from shiftbench.leaderboard.store import folder_of
-from shiftbench.notebook.results import ComparisonResult, ScoreResult
+from shiftbench.notebook.results import ComparisonResult, SampledResult, ScoreResult
 from shiftbench.scoring.comparing.files import Entrant, compare_first
 from shiftbench.scoring.reports.titles import domain_titles, with_comparison_titles, with_titles
 from shiftbench.scoring.scores.score import checked_predictions, score_file, token_encoder
@@ -55,6 +55,18 @@ def open_dataset(place: str | Path, *, revision: str = "main") -> DatasetFolder:
     return as_folder(place, "place", revision)
 
 
+@overload
+def score(
+    predictions: "Predictions",
+    data: "Data",
+    *,
+    sampled: str | Path,
+    labels: Sequence[str] = (),
+    **columns: Unpack[OwnColumns],
+) -> SampledResult: ...
+
+
+@overload
 def score(
     predictions: "Predictions",
     data: "Data",
@@ -67,7 +79,24 @@ def score(
     labels_by_index: bool = False,
     trained_on: str | None = None,
     **columns: Unpack[OwnColumns],
-) -> ScoreResult:
+) -> ScoreResult: ...
+
+
+def score(
+    predictions: "Predictions",
+    data: "Data",
+    subset: str | None = None,
+    *,
+    sampled: str | Path | None = None,
+    labels: Sequence[str] = (),
+    reference: "str | Path | Table | None" = None,
+    encoder: str | None = None,
+    n_draws: int | None = None,
+    margin: float | None = None,
+    labels_by_index: bool = False,
+    trained_on: str | None = None,
+    **columns: Unpack[OwnColumns],
+) -> ScoreResult | SampledResult:
     """Check and score predictions.
 
     Args:
@@ -86,8 +115,10 @@ def score(
         margin: test whether no drop is above this fraction (0.02 is 2 points), fixed before the scores were seen.
         labels_by_index: whole numbers stand for labels: their place, from 0, in the task's list.
         trained_on: of a list, the domain that the model was trained on; by default elsewhere.
+        sampled: the CSV that a ``LabelResult`` wrote, with the labels filled in: accuracy is estimated from these.
+        labels: with ``sampled``: labels that neither data nor predictions have.
         **columns: how rows of your own are read (``OwnColumns``): ``domain``, ``label``, ``text``, ``id`` ...
-    Returns: the scores, as fractions: scores in [0, 1], drops in [-1, 1].
+    Returns: the scores, as fractions: scores in [0, 1], drops in [-1, 1]; with ``sampled`` accuracies by domain.
     Raises: InvalidInput with every problem found in the predictions, or when the folder withholds its test labels;
         TypeError for an argument of a wrong type.
 
@@ -103,6 +134,17 @@ def score(
     """
     if n_draws is not None:
         warnings.warn("score's n_draws decides nothing now; it ends with 0.4", FormerName, stacklevel=2)
+    if sampled is not None:
+        others = {
+            "subset": subset, "reference": reference, "encoder": encoder, "margin": margin,
+            "labels_by_index": labels_by_index or None, "min_texts": columns.get("min_texts"),
+            "data: a dataset folder": None if is_own(data) else data,
+        }  # fmt: skip
+        if given := [name for name, value in others.items() if value is not None]:
+            raise InvalidInput(Problem("this does not go with sampled", ", ".join(given), cure="leave it out"))
+        return _score_sampled(predictions, data, columns, trained_on, sampled, labels)
+    if labels:
+        raise InvalidInput(Problem("labels needs sampled", "labels", cure="leave it out, or name the labelled texts"))
     if is_own(data):
         return _score_own(predictions, data, columns, trained_on, encoder, margin, labels_by_index=labels_by_index)
     folder = _folder_alone(data, columns)
@@ -119,6 +161,18 @@ def score(
             margin=margin,
         )
         return ScoreResult(scores)
+
+
+def _score_sampled(
+    predictions: Any, data: Any, columns: OwnColumns, trained_on: str | None, sampled: str | Path, labels: Sequence[str]
+) -> SampledResult:
+    """Estimate accuracy by domain from the texts that were labelled."""
+    from shiftbench.checking.sampled_scores import score_sampled
+
+    predictions, data, columns = in_order(predictions, data, trained_on, columns)
+    own, drawn = OwnFile.of_names(**columns), as_path(sampled, "sampled")
+    with prediction_file(predictions) as file, data_place(data) as place:
+        return SampledResult(score_sampled(file, place, own.columns, drawn, labels, own.kind))
 
 
 def _score_own(

@@ -85,8 +85,10 @@ def check(
         elif _is_table(predicted):
             loader = PredictionInput(stack.enter_context(prediction_file(predicted)))
         else:
-            from shiftbench.baselines.models.loading import load_model
+            from shiftbench.baselines.models.loading import load_model, require_loader
 
+            if isinstance(predicted, str | Path):
+                require_loader(str(predicted))
             made = _settings(settings)
 
             def loader(info: Any) -> Any:

@@ -33,6 +33,7 @@ from shiftbench.scoring.reports.terminal import comparison_lines, score_lines, w
 from shiftbench.scoring.scores.limits import GateReport
 from shiftbench.scoring.scores.plan import DetectionPlan
 from shiftbench.scoring.scores.shape import Scores
+from shiftbench.validation.command_line import require
 from shiftbench.validation.plain_console import printed_text
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from shiftbench.checking.check import Checked
     from shiftbench.checking.label_draws import Draw
     from shiftbench.checking.label_rows import LabelRows
+    from shiftbench.checking.sampled_scores import SampledScore
 
 T = TypeVar("T")
 
@@ -157,8 +159,9 @@ class ScoreResult(_Result, _Words):
             name: "matrix" (ST, SD and TD of sources by targets), "scenarios" (the plane of SD and TD) or "depth"
                 (Depth F1 by lambda).
             task: draw this task alone; by default every task has its row of panels.
-        Raises: InvalidInput for another name or task, or when there is nothing to draw.
+        Raises: InvalidInput for another name or task, when there is nothing to draw, or without the extra 'pictures'.
         """
+        require("matplotlib", "pictures")
         from shiftbench.notebook.plots import PLOTS
 
         return _choose(PLOTS, name, "plot")(self.scores, task)
@@ -294,6 +297,26 @@ class LabelResult(_Words):
         from shiftbench.checking.label_draws import draw_lines
 
         return draw_lines(self.draw)
+
+
+class SampledResult(_Words):
+    """Accuracy by domain from the few texts that were labelled, as ``score(..., sampled=)`` returns it.
+
+    Attributes:
+        domains: an estimate for each domain, as ``shiftbench score --sampled --json`` holds them (fractions).
+    """
+
+    def __init__(self, domains: "Sequence[SampledScore]") -> None:
+        self.domains = tuple(domains)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``shiftbench score --sampled --json`` writes."""
+        return {"sampled": [each.model_dump(mode="json") for each in self.domains]}
+
+    def _parts(self) -> Iterable[RenderableType]:
+        from shiftbench.checking.sampled_scores import sampled_lines
+
+        return sampled_lines(self.domains)
 
 
 class PlanResult(_Words):

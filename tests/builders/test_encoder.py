@@ -243,10 +243,10 @@ def test_weights_may_lie_deeper_and_must_be_there(weights: Path, tmp_path: Path)
     )
 
 
-def test_a_library_that_is_not_installed_is_named(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(InvalidInput, match=r"the encoder is not installed; .*pip install 'shiftbench\[encoder\]'"):
-        encoder.encode(["a"])
+    with pytest.raises(InvalidInput, match=r"a package that is not installed; pip install 'shiftbench\[encoder\]'"):
+        Encoder("org/model")
 
 
 def test_a_model_that_the_hub_does_not_give_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import shiftbench as sb
 from tests.command_line import run
 
 COLUMNS = ("--columns", "id=key,domain=site,text=body,label=verdict")
@@ -95,6 +96,20 @@ def test_the_labelled_texts_give_accuracy_by_domain(drawn: Path) -> None:
     shown = score(drawn)
     assert "narrower by" in shown
     assert "Wilson" in shown
+
+
+def test_a_notebook_gives_the_same_figures(drawn: Path) -> None:
+    names = {"id": "key", "domain": "site", "text": "body", "label": "verdict"}
+    predicted, rows = (pl.read_csv(drawn / name, infer_schema=False) for name in ("preds.csv", "mine.csv"))
+    predicted = predicted.with_columns(pl.col("confidence").cast(pl.Float64))
+    found = sb.score(predicted, rows, sampled=drawn / "to_label.csv", **names)
+    assert found.to_json() == json.loads(score(drawn, "--json", "-"))
+    assert "Accuracy from labelled samples" in repr(found)
+    assert "Wilson" in found.to_markdown()
+    with pytest.raises(sb.InvalidInput, match="margin, min_texts: this does not go with sampled; leave it out"):
+        sb.score(predicted, rows, sampled=drawn / "to_label.csv", margin=0.1, min_texts=5, **names)
+    with pytest.raises(sb.InvalidInput, match="labels: labels needs sampled"):
+        sb.score(predicted, rows, labels=["new"], **names)
 
 
 def test_labels_that_the_data_has_by_now_change_nothing(drawn: Path) -> None:

@@ -185,7 +185,7 @@ def test_the_data_survive_json() -> None:
 def test_the_card_shows_what_is_defined() -> None:
     table = pl.DataFrame({"id": ["own/t/a/train/0", "own/t/b/test/0"], "depth": [1.5, 1.25]})
     rows = {"lamps": {"train": frame("lamps", "train", text=["good lamp"], label=[0])}}
-    section = statistics_section("sa", sentiment())
+    section = statistics_section("sa", sentiment(), is_drawn=True)
     assert section.startswith("### Statistics of sa\n\n![")
     assert "](statistics/sa.png)" in section
     assert "| lamps | 3.0 (3-3) | 3.5 (3-4) | 5 | 42.9% |" in section
@@ -193,7 +193,8 @@ def test_the_card_shows_what_is_defined() -> None:
     assert "| lamps | 2 | 0 + 0 | 0 + 0 | 0 + 0 |" in section
     assert "|  | lamps | tents |" in section
     assert "Q, the chance" not in section
-    lone = statistics_section("sa", statistics_of(SA, rows, {("lamps", "tents"): table}))
+    lone = statistics_section("sa", statistics_of(SA, rows, {("lamps", "tents"): table}), is_drawn=False)
+    assert ".png" not in lone
     assert "| lamps | 0.00 (1.250) |" in lone
     assert "There are no test rows" in lone
     assert "Jensen" not in lone
