@@ -65,7 +65,9 @@ def read_tables(paths: Sequence[Path]) -> list[OwnTable]:
 
 def table_of(frame: pl.DataFrame, name: str) -> OwnTable:
     """Turn a frame into a table; InvalidInput names a column whose values have no text form."""
-    return OwnTable(name, pl.DataFrame([_column_text(frame[column], name) for column in frame.columns]))
+    return OwnTable(
+        name, pl.DataFrame([_with_lists(_column_text(frame[column], name), name) for column in frame.columns])
+    )
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -116,11 +118,13 @@ def _read_csv(path: Path) -> pl.DataFrame:
         if problems := repeated_columns(columns, str(path)):
             raise InvalidInput(problems)
 
-    return pl.DataFrame([_with_lists(column, path) for column in csv_text(path, check, nothing)])
+    return pl.DataFrame([_with_lists(column, str(path)) for column in csv_text(path, check, nothing)])
 
 
-def _with_lists(column: pl.Series, path: Path) -> pl.Series:
+def _with_lists(column: pl.Series, name: str) -> pl.Series:
     """Read a column whose cells are all lists of texts, as JSON or as Python writes them; any other is as it was."""
+    if column.dtype != pl.String:
+        return column
     cells = column.str.strip_chars()
     filled = cells.is_not_null() & (cells != "")
     if not filled.any() or not (cells.str.starts_with("[") & cells.str.ends_with("]")).filter(filled).all():
@@ -132,7 +136,7 @@ def _with_lists(column: pl.Series, path: Path) -> pl.Series:
     if odd:
         what = "this cell is no list, though others of the column are" + and_more(len(odd) - 1)
         cure = """write lists as JSON, such as ["O", "B-PER"]"""
-        raise InvalidInput(Problem(what, str(path), repr(cells[odd[0] - 1])[:80], cure, column.name, odd[0]))
+        raise InvalidInput(Problem(what, name, repr(cells[odd[0] - 1])[:80], cure, column.name, odd[0]))
     return pl.Series(column.name, lists, pl.List(pl.String))
 
 
