@@ -471,7 +471,7 @@ def _format_outcome(one: Fetched) -> str:
         return f"{one.place}: fetched" if one.size is None else f"{one.place}: {one.size:,} bytes"
     facts = upstream().files.get(one.place)
     if facts is None or facts.rows is None:
-        return f"{one.place}: {one.rows:,} rows; no row count is recorded to compare with, so the file is unverified"
+        return f"{one.place}: {one.rows:,} rows; nothing is recorded to compare them with"
     if facts.rows == one.rows:
         return f"{one.place}: {one.rows:,} rows, as recorded"
-    return f"{one.place}: {one.rows:,} rows, recorded {facts.rows:,}: not verified; give --partial"
+    return f"{one.place}: {one.rows:,} rows, recorded {facts.rows:,}: a build compares the rows that it takes"

@@ -92,7 +92,7 @@ def test_rows_come_in_the_releases_own_form_at_one_revision(api: HfApi, hub: Loo
     assert {one.revision for one in found} == {f"{REPO}@{first}"}
     assert {one.place: one for one in found} == read_records(raw, "multinli_1.0")
     assert f"{TRAIN}: 150 rows, as recorded" in told
-    assert f"{DEV}: 30 rows, recorded 40: not verified; give --partial" in told
+    assert f"{DEV}: 30 rows, recorded 40: a build compares the rows that it takes" in told
     row = json.loads((raw / TRAIN).read_text(encoding="utf-8").splitlines()[1])
     assert row == {"gold_label": "neutral", "genre": "fiction", "sentence1": "Clerk 0 of the fiction office.",
                    "sentence2": "Somebody sealed 1 letters.", "pairID": "1n"}  # fmt: skip
