@@ -36,7 +36,7 @@ _NEIGHBOURS = 20
 # would otherwise be 50 million pairs.
 
 _SEED = 20_240_401
-_CHUNK_BYTES = 1 << 22
+_CHUNK_BYTES = 1 << 20
 _PAIR_CHUNK = 50_000
 _COMPARED_AT_ONCE = 1 << 21
 """Shingles of the pairs that are compared at a time."""

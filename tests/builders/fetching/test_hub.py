@@ -30,6 +30,7 @@ pytestmark = [pytest.mark.xdist_group("publish_http"), pytest.mark.usefixtures("
 
 REPO = "nyu-mll/multi_nli"
 GENRES = ("fiction", "government", "slate", "telephone", "travel")
+PAIRS = "letters/pairs.jsonl"
 TRAIN, DEV = "multinli_1.0/multinli_1.0_train.jsonl", "multinli_1.0/multinli_1.0_dev_matched.jsonl"
 
 
@@ -141,6 +142,30 @@ def test_a_recorded_checksum_holds_for_the_hub_too(api: HfApi, tmp_path: Path, m
         else:
             (file,) = fetch(plan, tmp_path / "raw", api=api)
             assert (file.sha256, file.rows) == (right, 150)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "found"),
+    [
+        (f'sha256 = "{"0" * 64}"', "2 files, and the checksum of one is recorded"),
+        ("size = 9", r"bytes in 2 files, 9 are recorded: another revision\?"),
+    ],
+)
+def test_what_is_recorded_of_several_files_of_the_hub_is_compared(
+    api: HfApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: str, found: str
+) -> None:
+    put(api, "data/train-00001-of-00002.parquet", pairs(3), tmp_path)
+    address = f"hub:{REPO}/data/train-*.parquet"
+    total = sum(file.size or 0 for file in find_on_hub(address, [], api).files)
+    for more in (recorded, f"size = {total}"):
+        declare(monkeypatch, letters=download(address, place=PAIRS, more=f'{more}\nrows_as = "multinli"'))
+        plan = plan_fetch([task([PAIRS])], [tmp_path / "raw"])
+        if more == recorded:
+            with pytest.raises(InvalidInput, match=found):
+                fetch(plan, tmp_path / "raw", api=api)
+            assert not (tmp_path / "raw" / PAIRS).exists()
+        else:
+            assert [file.rows for file in fetch(plan, tmp_path / "raw", api=api)] == [165]
 
 
 def test_files_whose_names_lead_elsewhere_are_none() -> None:
