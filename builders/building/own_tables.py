@@ -66,7 +66,7 @@ def read_tables(paths: Sequence[Path]) -> list[OwnTable]:
 def table_of(frame: pl.DataFrame, name: str) -> OwnTable:
     """Turn a frame into a table; InvalidInput names a column whose values have no text form."""
     return OwnTable(
-        name, pl.DataFrame([_with_lists(_column_text(frame[column], name), name) for column in frame.columns])
+        name, pl.DataFrame([with_lists(_column_text(frame[column], name), name) for column in frame.columns])
     )
 
 
@@ -118,18 +118,28 @@ def _read_csv(path: Path) -> pl.DataFrame:
         if problems := repeated_columns(columns, str(path)):
             raise InvalidInput(problems)
 
-    return pl.DataFrame([_with_lists(column, str(path)) for column in csv_text(path, check, nothing)])
+    return pl.DataFrame([with_lists(column, str(path)) for column in csv_text(path, check, nothing)])
 
 
-def _with_lists(column: pl.Series, name: str) -> pl.Series:
-    """Read a column whose cells are all lists of texts, as JSON or as Python writes them; any other is as it was."""
+def with_lists(column: pl.Series, name: str) -> pl.Series:
+    """Read a column whose cells are all lists of texts, or all SQuAD's answers, as JSON or as Python writes them.
+
+    Args:
+        column: any.
+        name: of its table, for problems.
+    Returns: lists of text, ``ANSWERS``, or the column as it was.
+    Raises: InvalidInput when some cells are lists, and others have their brackets only.
+    """
     if column.dtype != pl.String:
         return column
     cells = column.str.strip_chars()
     filled = cells.is_not_null() & (cells != "")
-    if not filled.any() or not (cells.str.starts_with("[") & cells.str.ends_with("]")).filter(filled).all():
+    if not filled.any() or not cells.str.contains(r"(?s)^(?:\[.*\]|\{.*\})$").filter(filled).all():
         return column
-    lists = [_list_of(cell) if cell else None for cell in cells]
+    values = [_literal_of(cell) if cell else None for cell in cells]
+    if all(isinstance(value, dict) and {"text", "answer_start"} <= {*value} for value in values if value is not None):
+        return _column_of(column.name, values, name) if values.count(None) < len(values) else column
+    lists = [_list_of(value) for value in values]
     odd = [row for row, (cell, found) in enumerate(zip(cells, lists, strict=True), 1) if cell and found is None]
     if len(odd) == filled.sum():  # texts that begin and end with brackets
         return column
@@ -140,15 +150,20 @@ def _with_lists(column: pl.Series, name: str) -> pl.Series:
     return pl.Series(column.name, lists, pl.List(pl.String))
 
 
-def _list_of(cell: str) -> list[str] | None:
-    """Parse a list of texts or numbers; None for anything else."""
+def _literal_of(cell: str) -> Any:
+    """Parse a cell as JSON, or as a literal of Python; None for anything else."""
     for parse in (json.loads, ast.literal_eval):
         try:
-            found = parse(cell)
+            return parse(cell)
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
-        if isinstance(found, list) and all(isinstance(item, str | int | float) for item in found):
-            return [item if isinstance(item, str) else str(item) for item in found]
+    return None
+
+
+def _list_of(value: Any) -> list[str] | None:
+    """Return a list of texts or numbers as texts; None for anything else."""
+    if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+        return [item if isinstance(item, str) else str(item) for item in value]
     return None
 
 

@@ -1,6 +1,7 @@
 """Inputs of the front door: paths or tables, folders or their names, cards or their files."""
 
 import csv
+import io
 import json
 import re
 import sys
@@ -8,13 +9,14 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import polars as pl
 
-from shiftbench.builders.building.own_tables import OwnTable, read_tables, table_of
+from shiftbench.builders.building.own_tables import OwnTable, read_tables, table_of, with_lists
 from shiftbench.builders.folder.hub_folder import download_folder, names_repository
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.cards import Card, parse_card, read_card
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     Table: TypeAlias = pl.DataFrame | pd.DataFrame | pa.Table | Mapping[str, Sequence[Any]]
 
+_HEAD = 1_000_000
 _TABLES = "a polars or pandas DataFrame, a pyarrow Table, or a dict of columns"
 
 
@@ -142,7 +145,8 @@ def read_own_predictions(file: Path | PredictionInput) -> pl.DataFrame:
     """Read predictions on rows of one's own, whose file may have more columns than predictions need.
 
     ``probability_<label>`` columns become ``probabilities``, in the order of the labels' names, which is that of the
-    rows' labels. Other columns are named once and left alone, unless they look like a slip of the pen. Without a
+    rows' labels, and where there is no ``confidence``, that of the prediction is it. Tags may be lists, as JSON or as
+    Python writes them. Other columns are named once and left alone, unless they look like a slip of the pen. Without a
     column ``source`` the model was trained elsewhere.
 
     Args:
@@ -157,18 +161,24 @@ def read_own_predictions(file: Path | PredictionInput) -> pl.DataFrame:
     chances = {match["label"]: name for name in extra if (match := _CHANCE.fullmatch(name))}
     others = [name for name in extra if name not in chances.values()]
     is_slip = any(not name or did_you_mean(name, known).endswith("?") for name in others)
-    has_source = "source" in names
-    if is_slip or (has_source and not extra) or not {"id", "prediction"} <= {*names}:
+    has_source, has_all = "source" in names, {"id", "prediction"} <= {*names}
+    if is_slip or not has_all or (has_source and not extra and not _may_hold_lists(path, names)):
         return read_predictions(file)
     if others:
         text = f"{path}: columns that are no part of predictions are not read: {', '.join(others)}"
         warnings.warn(text, DataWarning, stacklevel=3)
     frame = _read_all(path)
+    frame = frame.with_columns(with_lists(frame["prediction"], str(path)))
     if not has_source:
         frame = frame.with_columns(source=pl.lit(ELSEWHERE))
     if chances and PROBABILITIES not in frame.columns:
         numbers = [pl.col(chances[label]).cast(pl.Float64, strict=False) for label in sorted(chances)]
         frame = frame.with_columns(pl.concat_list(numbers).alias(PROBABILITIES))
+        if "confidence" not in frame.columns and frame["prediction"].is_in([*chances]).all():
+            own = [
+                pl.when(prediction=label).then(number) for label, number in zip(sorted(chances), numbers, strict=True)
+            ]
+            frame = frame.with_columns(confidence=pl.coalesce(own))
     with TemporaryDirectory(prefix="shiftbench-") as place:
         kept = Path(place) / path.name
         frame.select(name for name in known if name in frame.columns).write_parquet(kept)
@@ -184,6 +194,19 @@ def _read_all(path: Path) -> pl.DataFrame:
     return csv_text(path, lambda _: None, Problem("the file holds no predictions", str(path)))
 
 
+def _may_hold_lists(path: Path, names: Sequence[str]) -> bool:
+    """Return whether the first prediction of a CSV looks like a list."""
+    if _is_parquet(path) or path.suffix.lower() == ".jsonl":
+        return False
+    with path.open(encoding="utf-8-sig", newline="", errors="replace") as stream:
+        rows = csv.reader(io.StringIO(stream.read(_HEAD)))
+    try:
+        first = next(islice(rows, 1, None), [])
+    except csv.Error:  # the reader of the file says what is wrong
+        return False
+    return len(first) == len(names) and first[names.index("prediction")].startswith("[")
+
+
 def _is_parquet(path: Path) -> bool:
     with path.open("rb") as stream:
         return stream.read(len(MAGIC)) == MAGIC
@@ -195,7 +218,7 @@ def _column_names(path: Path) -> list[str]:
         if _is_parquet(path):
             return list(pl.read_parquet_schema(path))
         with path.open(encoding="utf-8-sig") as stream:
-            first = stream.readline(1_000_000)
+            first = stream.readline(_HEAD)
         return (
             list(json.loads(first))
             if path.suffix.lower() == ".jsonl"

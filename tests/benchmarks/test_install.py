@@ -1,8 +1,12 @@
 """What an install weighs: who requires what, what would go without it, and what an extra adds."""
 
+import re
+import tomllib
 from pathlib import Path
 
-from benchmarks.install import Weight, weigh
+from packaging.requirements import Requirement
+
+from benchmarks.install import CLONE, Weight, weigh
 
 NEEDS = {
     "shiftbench": ["big.thing", "Small", "drawing; extra == 'pictures'", "tests; extra == 'dev'"],
@@ -58,3 +62,12 @@ def test_what_an_extra_adds(tmp_path: Path) -> None:
     weights = weights_of(tmp_path, "pictures")
     assert {name for name, each in weights.items() if each.is_extra} == {"drawing", "colours"}
     assert weights["drawing"].freed == size("drawing") + size("colours")
+
+
+def test_the_list_of_dependencies_is_whole() -> None:
+    project = tomllib.loads((CLONE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (CLONE / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Dependencies")[2].partition("\n## ")[0]
+    core, extras = (re.findall(r"^\|((?: ?`[\w.-]+`,?)+) \|", part, re.MULTILINE) for part in text.split("| extra |"))
+    listed = [name for cell in core for name in re.findall("`(.+?)`", cell)]
+    assert sorted(listed) == sorted(Requirement(each).name for each in project["dependencies"])
+    assert sorted(cell.strip(" `") for cell in extras) == sorted(project["optional-dependencies"])

@@ -252,6 +252,42 @@ def test_lists_in_cells_of_a_csv_are_lists(write: Callable[[list[str]], str], tm
         assert [each.score.value for each in found.found.domains] == [1.0, 1.0]
 
 
+@pytest.mark.parametrize("write", [json.dumps, repr])
+def test_lists_in_cells_of_predictions_are_tags(write: Callable[[list[str]], str], tmp_path: Path) -> None:
+    tags = [["O", "B-PER"] if number % 3 else ["B-PER", "O"] for number in range(120)]
+    rows = {"id": [f"k{n}" for n in range(120)], "domain": ["mail", "web"] * 60, "tokens": ["a b"] * 120, "tags": tags}
+    said = pl.DataFrame({"id": rows["id"], "source": "elsewhere", "prediction": [write(row) for row in tags]})
+    said.write_csv(tmp_path / "said.csv")
+    found = sb.score(tmp_path / "said.csv", pl.DataFrame(rows), id="id", kind="tags")
+    assert found.table("shifts")["st"].to_list() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("write", [json.dumps, repr])
+def test_answers_in_cells_are_those_of_squad(write: Callable[[object], str], tmp_path: Path) -> None:
+    years, n = [str(1800 + number) for number in range(120)], 120
+    answers = [write({"text": [year], "answer_start": [8]}) for year in years]
+    rows = {
+        "id": [f"k{number}" for number in range(n)], "domain": ["mail", "web"] * 60, "question": ["when?"] * n,
+        "context": [f"It's in {year}." for year in years], "answers": answers,
+    }  # fmt: skip
+    pl.DataFrame(rows).write_csv(tmp_path / "qa.csv")
+    for given in (tmp_path / "qa.csv", rows):
+        found = sb.score(years, given, id="id")
+        assert found.table("shifts")["st"].to_list() == [1.0, 1.0]
+    moved = [each.replace("[8]", "[2]") for each in answers]
+    with pytest.raises(sb.InvalidInput, match="an answer does not occur in its context"):
+        sb.score(years, rows | {"answers": moved}, id="id")
+
+
+def test_the_probability_of_the_prediction_is_its_confidence(rows: pl.DataFrame) -> None:
+    word = pl.when(mark="good").then(pl.lit("good")).otherwise(pl.lit("bad"))
+    said = rows.select(id="key", prediction=word, probability_good=0.7, probability_bad=0.3)
+    some = rows.with_columns(mark=pl.when(pl.int_range(pl.len()) % 2 == 0).then("mark"))
+    drawn = sb.label(said, some, 10, **COLUMNS)
+    expected = said.select("id", "prediction", confidence=pl.when(prediction="good").then(0.7).otherwise(0.3))
+    assert drawn.table.equals(sb.label(expected, some, 10, **COLUMNS).table)
+
+
 def test_a_notebook_shows_a_refusal_in_one_line(rows: pl.DataFrame) -> None:
     with pytest.raises(sb.InvalidInput) as refused:
         sb.gate(["good"] * len(rows), rows, **COLUMNS)
