@@ -224,7 +224,8 @@ def _sums(files: Sequence[Available]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for column in ("", "files", *(status.replace(" ", "\n", 1) for status in STATUSES), "to\ndownload"):
         table.add_column(column, justify="right" if column else "left")
-    named = [name for name in BENCHMARKS if any(name in file.benchmarks for file in files)]
+    read = {name for file in files for name in file.benchmarks}
+    named = [*(name for name in BENCHMARKS if name in read), *sorted(read - {*BENCHMARKS})]
     for name in [*named, *(["all"] if len(named) > 1 else [])]:
         of = [file for file in files if name in file.benchmarks or name == "all"]
         counts = (sum(file.status == status for file in of) for status in STATUSES)

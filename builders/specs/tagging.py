@@ -11,6 +11,7 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 Scheme = Literal["io", "bio", "iob1"]
 
 OUTSIDE = "O"
+_UNKNOWN = "a tag is unknown"
 _OTHER_FILE = "; or is this another file of the same project, with other types?"
 
 _Begins = Callable[[str, str], bool]
@@ -43,6 +44,9 @@ def bio_tags(types: Mapping[str, str], scheme: Scheme) -> Transform:
                 rewritten.append(list(_rewrite_tags(tags, types, scheme)))
             except ValueError as error:
                 what, found, cure = error.args
+                unknown = {_type(tag, scheme) for tag in frame["tags"].explode()} - {"", *types, _type(OUTSIDE, scheme)}
+                if what == _UNKNOWN and len(unknown) > 1:
+                    found += f"; all unknown types in these rows: {', '.join(sorted(unknown))}"
                 raise InvalidInput(Problem(what, "the rows read", found, cure, column="tags", row=row)) from error
         return frame.with_columns(pl.Series("tags", rewritten, dtype=pl.List(pl.String)))
 
@@ -95,4 +99,4 @@ def _check(tag: str, types: Mapping[str, str], scheme: Scheme) -> None:
         return
     prefixes = ("",) if scheme == "io" else ("B-", "I-")
     known = [OUTSIDE, *(prefix + kind for kind in types for prefix in prefixes)]
-    raise ValueError("a tag is unknown", f"'{tag}'", did_you_mean(tag, known) + _OTHER_FILE)
+    raise ValueError(_UNKNOWN, f"'{tag}'", did_you_mean(tag, known) + _OTHER_FILE)

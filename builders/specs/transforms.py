@@ -81,7 +81,8 @@ def _refuse_unknown(values: pl.Series, known: Sequence[str]) -> None:
     unknown = (~values.is_in(list(known))).fill_null(value=False).arg_true()
     if len(unknown):
         row, value = int(unknown[0]), str(values[int(unknown[0])])
-        found = repr(value[:80]) + and_more(len(unknown) - 1)
+        others = [repr(each[:80]) for each in values.gather(unknown).unique().sort().to_list() if each != value]
+        found = repr(value[:80]) + and_more(len(unknown) - 1) + (f", also {', '.join(others[:8])}" if others else "")
         cure = did_you_mean(value, known)
         what = "a label is unknown"
         raise InvalidInput(Problem(what, "the rows read", found, cure, column=str(values.name), row=row + 1))

@@ -49,8 +49,8 @@ def _domain_table(manifest: Manifest, name: str) -> str:
         [
             f"`{config}.{domain}`",
             licence_links(manifest.sources[slug] for slug in facts.sources) + ", own use" * facts.rebuild_only,
-            *(
-                f"{facts.splits[split].rows:,} ({facts.splits[split].groups:,})" if split in facts.splits else ""
+            " / ".join(
+                f"{facts.splits[split].rows:,} ({facts.splits[split].groups:,})" if split in facts.splits else "-"
                 for split in splits
             ),
         ]
@@ -64,7 +64,7 @@ def _domain_table(manifest: Manifest, name: str) -> str:
         f"Inputs: {', '.join(task.inputs)}. To predict: {GOLD[task.kind]}{f' ({labels})' if labels else ''}. "
         f"Primary metric: {task.metric}.",
     ]
-    listed = table(["config", "licence", *splits], rows, words=("licence",))
+    listed = table(["config", "licence", " / ".join(splits)], rows, words=("licence",))
     return "\n\n".join(filter(None, (listed, " ".join(said)))) + "\n"
 
 

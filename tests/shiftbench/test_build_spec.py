@@ -62,6 +62,8 @@ def test_recorded_checked_and_built_again(spec: Path, tmp_path: Path) -> None:
     assert (done.returncode, "match no record" in done.stderr) == (0, False)
     assert json.loads(done.stdout)["benchmark"] == "support"
     checked = run(*options, "--check", "--json", "-")
+    sums = [line.split()[1:] for line in checked.stderr.splitlines() if line.startswith("support ")]
+    assert sums == [["1", "1", "0", "0", "0", "0", "0"]]
     assert checked.returncode == 0
     assert [(file["path"], file["state"]) for file in json.loads(checked.stdout)] == [("tickets/tickets.csv", "whole")]
 

@@ -11,13 +11,14 @@ from huggingface_hub import HfApi
 
 from shiftbench.builders.building import build as build_module
 from shiftbench.builders.building.build import build, choose_tasks
+from shiftbench.builders.building.records import rows_agree
 from shiftbench.builders.building.row_records import check_rows, file_record_lines, list_file_records, main
 from shiftbench.builders.fetching.fetch import fetch, plan_fetch
 from shiftbench.builders.folder.manifest import Manifest, SourceFile
 from shiftbench.builders.reading.places import find_file
 from shiftbench.builders.specs import spec as spec_module
 from shiftbench.builders.specs.sources import find_source, read_sources
-from shiftbench.builders.specs.spec import FileFacts, FileSpec, Upstream, upstream
+from shiftbench.builders.specs.spec import DomainRecord, FileFacts, FileSpec, Fingerprint, Upstream, upstream
 from shiftbench.validation.report import InvalidInput
 from tests.builders.building.carriers import (
     CARRIERS,
@@ -286,6 +287,24 @@ def test_whole_real_files_agree_with_their_records(real_whole: Path) -> None:
         checked.append((spec.path, check_rows(path, spec, specs, without_bytes).agrees))
     assert {agrees for _, agrees in checked} == {"rows"}, checked
     assert len(checked) >= 25
+
+
+def test_rows_agree_where_all_that_is_taken_is_as_recorded() -> None:
+    place, train, test = "sst/trees.txt", ("boss/sa.sst", "train"), ("boss/sa.sst", "test")
+    one, other = Fingerprint(rows=2, total="1" * 16), Fingerprint(rows=3, total="2" * 16)
+    record = DomainRecord(splits={"train": {place: one}, "test": {place: other}})
+    records = Upstream(files={}, rows={}, domains={train[0]: record})
+    assert rows_agree(place, {train: one, test: other}, records)
+    assert rows_agree(place, {test: other}, records)
+    differing: list[dict[tuple[str, str], Fingerprint]] = [
+        {train: one, test: one},
+        {train: other, test: one},
+        {train: one.model_copy(update={"rows": 3})},
+        {train: one.model_copy(update={"total": "3" * 16})},
+        {train: one, ("boss/sa.sst", "validation"): one},
+        {train: one, ("boss/sa.amazon", "train"): one},
+    ]
+    assert [rows_agree(place, taken, records) for taken in differing] == [False] * 6
 
 
 def test_the_table_of_records_counts_what_was_measured() -> None:

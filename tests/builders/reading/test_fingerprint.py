@@ -54,11 +54,26 @@ def test_each_change_of_a_row_is_another_fingerprint(kind: TaskKind) -> None:
         assert measure_rows(other, kind) != found
 
 
+def test_repeats_count_in_the_total_and_once_among_the_ten() -> None:
+    rows = pl.DataFrame({"text": ["a", "b", "c"], "label": ["no"] * 3})
+    parts = [rows[[0, 0, 1, 2]], rows[[0, 1, 1, 2]]]
+    one, other = (measure_rows(part, TaskKind.CLASSIFICATION) for part in parts)
+    assert (one.rows, one.labels, one.hashes) == (other.rows, other.labels, other.hashes)
+    assert len(one.hashes) == 3
+    assert one.total != other.total
+    assert merge_fingerprints([one, other]) == measure_rows(pl.concat(parts), TaskKind.CLASSIFICATION)
+
+
 def test_a_hash_is_the_same_for_all_versions_of_the_program() -> None:
     found = measure_rows(pl.DataFrame({"text": ["so good"], "label": ["yes"]}), TaskKind.CLASSIFICATION)
     hashed = xxh3_64_hexdigest(b"yes\x1fso good")
     assert found == Fingerprint(rows=1, labels={"yes": 1}, hashes=(hashed,), total=hashed, groups=hashed)
     assert hashed == "fdec91552d0ec2d7"
+    grouped = measure_rows(
+        pl.DataFrame({"text": ["so good"], "label": ["yes"], "group": ["g"]}), TaskKind.CLASSIFICATION
+    )
+    factor = int(xxh3_64_hexdigest(b"g"), 16) | 1  # odd, so that no hash is lost by it
+    assert (grouped.total, int(grouped.groups, 16)) == (hashed, int(hashed, 16) * factor % 2**64)
     tagged = pl.DataFrame({"tags": [["O", "B-a"], []], "tokens": [["x", "y"], [""]]})
     assert measure_rows(tagged, TaskKind.TAGGING).total == "7e0449f3b5aad233"
     assert measure_rows(FRAMES[TaskKind.EXTRACTIVE_QA], TaskKind.EXTRACTIVE_QA).total == "3d8048c705cb69b6"
@@ -75,6 +90,9 @@ def test_votes_do_not_matter_and_groups_are_apart() -> None:
 
 def test_lists_that_look_alike_are_told_apart() -> None:
     lists = [[], [""], ["", ""], ["a", "b"], ["a b"], ["ab"], ["a", "", "b"], None]
+    same = row_hashes(pl.DataFrame({"tokens": [["a", None], ["a", ""]]}))
+    assert same[0] == same[1], "a null among the elements is the empty text, and counts"
+    assert same[0] != row_hashes(pl.DataFrame({"tokens": [["a"]]}))[0]
     assert len(set(row_hashes(pl.DataFrame({"tokens": lists}, schema={"tokens": pl.List(pl.String)})))) == len(lists)
     assert row_hashes(pl.DataFrame({"text": ["", None]})).tolist() == [row_hashes(pl.DataFrame({"text": [""]}))[0]] * 2
 
@@ -86,6 +104,7 @@ def test_rows_on_disk_and_in_memory_overlap_alike(tmp_path: Path) -> None:
     for rows in (train, StoredRows.at([tmp_path / "train.parquet"])):
         assert count_overlap(test, rows, ("premise", "hypothesis")) == 2
         assert count_overlap(test, rows, ("premise",)) == 3
+        assert count_overlap(test.head(1), rows, ("premise",)) == 1, "rows of the first split are counted"
     with pytest.raises(FileExistsError, match="a part of other rows is stored there already"):
         write_part(test, tmp_path / "train.parquet")
     assert pl.read_parquet(tmp_path / "train.parquet").equals(train)

@@ -76,6 +76,11 @@ def test_an_unknown_tag_is_refused_by_name(scheme: Scheme, tags: str, message: s
     assert str(refused.value) == f"the rows read, column 'tags', row 1: {message}"
 
 
+def test_all_unknown_types_are_named_at_once() -> None:
+    with pytest.raises(InvalidInput, match="found 'B-art'; all unknown types in these rows: art, song; did you mean"):
+        rewritten(["O", "B-art", "B-song", "I-ART"], "bio")
+
+
 def test_all_maps_lead_to_the_eight_types() -> None:
     maps = (tag_maps.FEW_NERD, tag_maps.CONLL, tag_maps.E_NER, tag_maps.WNUT, tag_maps.CROSSNER)
     assert all(set(types.values()) <= set(tag_maps.TYPES) for types in maps)

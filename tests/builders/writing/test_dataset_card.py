@@ -116,7 +116,7 @@ def test_the_first_screen_loads_a_row_and_lists_the_configs(synthetic: DatasetFo
         sum(facts.splits[split].rows for facts in synthetic.task("nli").domains.values() if split in facts.splits)
         for split in SPLITS
     ]
-    assert f"| `nli` | {licence} | {' | '.join(f'{count:,}' for count in counts)} | {size} |\n" in first
+    assert f"| `nli` | {licence} | {' / '.join(f'{count:,}' for count in counts)} | {size} |\n" in first
     assert "lies in each source domain: `nli.depth`, `sa.depth`.\n" in first
     assert len(first.splitlines()) <= 32
     assert dataset_card(synthetic.manifest, {}, repo="org/demo").count('load_dataset("org/demo", ') == 1
