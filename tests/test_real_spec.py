@@ -72,7 +72,7 @@ def test_a_spec_becomes_a_published_benchmark(real_whole: Path, tmp_path: Path) 
         for more in (("first", "--record"), ("fields",)):
             code, _, errors = finish(start(hub, tmp_path, *command, "--encoder", "none", "--out", *more))
             assert code == 0, errors
-            assert ("unverified" in errors) == ("--record" in more)
+            assert ("match no record" in errors) == ("--record" in more)
         code, _, errors = finish(start_publish(hub, tmp_path, tmp_path / "fields", "--repo-id", REPO))
         assert code == 0, errors
         folder = DatasetFolder.open(tmp_path / "fields")

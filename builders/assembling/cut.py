@@ -40,7 +40,7 @@ def fill(pool: pl.DataFrame, n_rows: int, key: str, *, at_least: int = 0) -> tup
     Returns: the rows taken and the rows left, both in their former order.
     """
     sizes = pool.group_by("group").agg(size=pl.len())
-    keys = pl.Series("_key", [_keyed(key, group) for group in sizes["group"]], dtype=pl.Binary)
+    keys = pl.Series("_key", (_keyed(key, group) for group in sizes["group"]), dtype=pl.Binary)
     order = sizes.with_columns(keys).sort("_key")
     room, fits = n_rows, []
     for size in order["size"].to_list():
@@ -214,8 +214,8 @@ def _choose(frame: pl.DataFrame, quotas: Supply, balance: Balance | None, key: s
     """Take the quota of each stratum, in the order of a keyed hash of the row."""
     if sum(quotas.values()) == len(frame):
         return frame
-    keys = [_keyed(key, text) for text in as_texts(frame)]
-    ranked = frame.with_columns(_strata(frame, balance), pl.Series("_key", keys)).with_columns(
+    keys = (_keyed(key, text) for part in frame.iter_slices() for text in as_texts(part))
+    ranked = frame.with_columns(_strata(frame, balance), pl.Series("_key", keys, dtype=pl.Binary)).with_columns(
         pl.col("_key").rank("ordinal").over("_stratum").alias("_rank"),
         pl.col("_stratum").replace_strict(quotas, default=0, return_dtype=pl.Int64).alias("_quota"),
     )

@@ -14,7 +14,7 @@ from shiftbench.builders.building.spec_tasks import OwnBenchmark
 from shiftbench.builders.fetching.fetch import ALL, find_form
 from shiftbench.builders.fetching.records import accepts_terms
 from shiftbench.builders.specs.sources import Download, SourceSpec
-from shiftbench.builders.specs.spec import TaskSpec
+from shiftbench.builders.specs.spec import RecordKind, TaskSpec, upstream
 from shiftbench.validation.report import counted, format_size
 
 Way = Literal["automatic", "terms", "by hand"]
@@ -27,11 +27,15 @@ STATUSES = (*_PRESENT.values(), *(f"missing: {way}" for way in WAYS))
 
 
 class Readers(NamedTuple):
-    """The source of a file, whether it holds the release in part alone, and the ids of the tasks that read it."""
+    """The source of a file, whether it holds the release in part alone, and the ids of the tasks that read it.
+
+    ``main`` is the file beside which it is read, or itself.
+    """
 
     source: SourceSpec
     partial: bool
     tasks: list[str]
+    main: str
 
 
 class Available(NamedTuple):
@@ -45,6 +49,7 @@ class Available(NamedTuple):
         way: how it is had.
         download: what brings it; None where nothing does by itself.
         brings: the command or the address that brings it.
+        record: what its record is from.
     """
 
     checked: CheckedFile
@@ -54,6 +59,7 @@ class Available(NamedTuple):
     way: Way
     download: Download | None
     brings: str
+    record: RecordKind
 
     @property
     def status(self) -> str:
@@ -81,7 +87,7 @@ class Available(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """Return it for a program; ``state`` is the word of the former version for ``status``."""
         facts = {"status": self.status, "size": self.size, "licence": licence_word(self.source), "way": self.way}
-        of = {"source": self.source.slug, "benchmarks": self.benchmarks, "brings": self.brings}
+        of = {"source": self.source.slug, "benchmarks": self.benchmarks, "brings": self.brings, "record": self.record}
         return self.checked._asdict() | facts | of
 
 
@@ -99,14 +105,16 @@ def available_files(benchmark: str | OwnBenchmark | None, task: str | None, raws
     found = []
     own = benchmark if isinstance(benchmark, OwnBenchmark) else None
     raws = own.folders(raws) if own else raws
-    for checked in check_files(specs, raws, own.records() if own else None):
-        source, partial, tasks = readers[checked.path]
+    records = own.records() if own else upstream()
+    for checked in check_files(specs, raws, records):
+        source, partial, tasks, _ = readers[checked.path]
         download = next((each for each in source.downloads if find_form(each, checked.path)), None)
         way: Way = "by hand" if download is None else "terms" if source.terms else "automatic"
         benchmarks = tuple(dict.fromkeys(name.partition("/")[0] for name in tasks))
         of = [] if accepts_terms(raws, source) else [source.slug]
         brings = source.url if download is None else fetch_command(tasks[0], raws, of, own)
-        found.append(Available(checked, source, partial, benchmarks, way, download, brings))
+        record = records.record_kind(readers[checked.path].main)
+        found.append(Available(checked, source, partial, benchmarks, way, download, brings, record))
     return found
 
 
@@ -171,13 +179,21 @@ def available_lines(files: Sequence[Available]) -> Iterator[RenderableType]:
             yield f"{folder or slug}  {brings}".rstrip()
         for file in of_source:
             size = format_size(file.size) if file.size else ""
-            yield f"  {names[file.checked.path]:<{longest}}  {file.status:<18} {size:>8}  {licence_word(file.source)}"
+            name, licence = names[file.checked.path], licence_word(file.source)
+            yield f"  {name:<{longest}}  {file.status:<18} {size:>8}  {file.record:<9}  {licence}"
             if file.checked.found:
                 yield f"    {file.checked.found}"
     yield ""
     yield _sums([file for file in files if not file.partial])
+    yield record_line([file.record for file in files if not file.partial])
     if parts := sum(file.partial for file in files):
         yield f"and {counted(parts, 'file')} with releases in part, which --partial reads where whole ones are missing"
+
+
+def record_line(records: Sequence[RecordKind]) -> str:
+    """Count what the records of files are from; a file each."""
+    measured, papers, none = (records.count(kind) for kind in get_args(RecordKind))
+    return f"records: {measured} measured (all rows), {papers} papers (number of rows or checksum), {none} no record"
 
 
 def find_readers(specs: Sequence[TaskSpec]) -> dict[str, Readers]:
@@ -190,7 +206,7 @@ def find_readers(specs: Sequence[TaskSpec]) -> dict[str, Readers]:
                     place = str(PurePath(file.path).with_name(name))
                     # In one task a file may stand for the whole release, in another for a part of it.
                     if place not in readers or (readers[place].partial and not file.partial):
-                        readers[place] = Readers(file.source, file.partial, [])
+                        readers[place] = Readers(file.source, file.partial, [], file.path)
                     if readers[place].partial == file.partial:
                         readers[place].tasks.append(spec.id)
     return readers

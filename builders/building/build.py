@@ -91,7 +91,7 @@ def build(
         withhold_labels: write a folder without test labels and one with them; a task whose rows show what another
             withholds counts as one that could not be built.
         other_revisions: take files with other checksums than the recorded ones where their row counts agree, and mark
-            the dataset unverified.
+            in the manifest that they match no record.
     Returns: the manifest of what was written, and the tasks that could not be built.
     Raises: InvalidInput naming every file that is missing, short or altered, and every split that is not as recorded,
         where nothing could be built; nothing is written then.

@@ -145,4 +145,5 @@ def _format_sum(requests: Sequence[Request]) -> str:
 
 
 def _format_sizes(requests: Sequence[Request]) -> str:
-    return format_sizes(request.download.size for request in requests)
+    once = {request.download.urls: request.download.size for request in requests}  # several may name one archive
+    return format_sizes(once.values())

@@ -439,19 +439,21 @@ def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> It
     numbered = pl.DataFrame(
         {
             "domain": frame["domain"].hash(),
-            "_inputs": as_texts(frame.select("domain", *inputs)).hash(),
-            "_text": as_texts(frame.select(inputs[0])).hash(),
-            "_gold": as_texts(frame.select(gold)).hash(),
+            "_inputs": _hash_rows(frame.select("domain", *inputs)),
+            "_text": _hash_rows(frame.select(inputs[0])),
+            "_gold": _hash_rows(frame.select(gold)),
         }
     ).with_row_index("_row", 1)
-    again = numbered.filter(~pl.struct("_inputs", "_gold").is_first_distinct())["_row"].to_list()
+    again = numbered.filter(~pl.struct("_inputs", "_gold").hash().is_first_distinct())["_row"].to_list()
     if again:
         yield f"dropped, because they repeat a row of their domain word for word: {row_list(again)}"
-    torn = numbered.filter(pl.col("_gold").n_unique().over("_inputs") > 1)["_row"].to_list()
+    several = pl.col("_gold").n_unique().over("_inputs") > 1
+    torn = numbered.filter(pl.col("_inputs").is_duplicated()).filter(several)["_row"].to_list()
     if torn and kind is not TaskKind.GENERATION:
         word = "labels" if kind is TaskKind.CLASSIFICATION else gold
         yield f"equal texts of a domain have different {word}: {row_list(torn)}"
-    away = numbered.filter(pl.col("domain").n_unique().over("_text") > 1)["_row"].to_list()
+    several = pl.col("domain").n_unique().over("_text") > 1
+    away = numbered.filter(pl.col("_text").is_duplicated()).filter(several)["_row"].to_list()
     if away and kind is not TaskKind.EXTRACTIVE_QA:
         yield f"texts that are in more than one domain: {row_list(away)}"
     if cure := date_cure(frame["domain"]):
@@ -468,6 +470,12 @@ def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> It
         if rare:
             row = [int((frame["label"] == label).arg_true()[0]) + 1 for label in rare]
             yield f"labels that occur only once: {', '.join(map(repr, rare[:SHOWN]))} ({row_list(row)})"
+
+
+def _hash_rows(frame: pl.DataFrame) -> pl.Series:
+    """Hash whole rows to 64 bits; texts of some rows are in memory at a time."""
+    hashes = (as_texts(part).hash() for part in frame.iter_slices())
+    return pl.concat([pl.Series([], dtype=pl.UInt64), *hashes])
 
 
 def _alike_names(frame: pl.DataFrame, kind: TaskKind) -> Iterator[str]:

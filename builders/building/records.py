@@ -180,7 +180,7 @@ def _file_differences(
         counted = "" if facts.recorded_rows is None else ", though its row count agrees"
         cure = (
             f"fetch revision {source.revision} of {source.url}; or give --other-revisions to build from this one, "
-            "which marks the dataset unverified"
+            "which then has a file that matches no record"
         )
         yield Problem(f"the checksum differs from the recorded one{counted}", str(path), found, cure)
 

@@ -45,10 +45,10 @@ def build_lines(out: Path, manifest: Manifest, without_files: Sequence[str]) -> 
         for domain in task.domains.values()
         for facts in domain.splits.values()
     )
-    marks = (", partial" if manifest.partial else "") + (", unverified" if manifest.unverified else "")
+    marks = (", partial" if manifest.partial else "") + (", some files match no record" if manifest.unverified else "")
     yield f"wrote {out}: {rows:,} rows, {manifest.version}{marks}"
     if manifest.unverified:
-        yield f"unverified, so perhaps incomplete: {', '.join(manifest.unverified_files)}"
+        yield f"these match no record, so they may be incomplete: {', '.join(manifest.unverified_files)}"
     yield from filter(None, (source.lacks for source in manifest.sources.values()))
     real = {name: task for name, task in manifest.tasks.items() if not name.endswith(PLACEBO)}
     absent = [f"{name}.{domain}" for name, task in real.items() for domain in task.absent_domains]

@@ -1,5 +1,6 @@
-"""What is recorded of each upstream file, and the rows of one beside it: ``python -m ...building.row_records``."""
+"""What is recorded of each upstream file, beside the rows of those at hand: ``python -m ...row_records [RAW ...]``."""
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -8,12 +9,16 @@ import polars as pl
 from rich.console import RenderableType
 from rich.table import Table
 
+from shiftbench.builders.building.availability import record_line
+from shiftbench.builders.building.build import choose_tasks
 from shiftbench.builders.building.records import with_records
 from shiftbench.builders.cache import cache_folder
-from shiftbench.builders.folder.manifest import SourceFile
+from shiftbench.builders.folder.manifest import Agreement, SourceFile
 from shiftbench.builders.reading.intake import Consumer, Sample, read_file
-from shiftbench.builders.specs.spec import FileFacts, FileSpec, Fingerprint, TaskSpec, Upstream, upstream
+from shiftbench.builders.reading.places import find_file
+from shiftbench.builders.specs.spec import FileFacts, FileSpec, Fingerprint, RecordKind, TaskSpec, Upstream, upstream
 from shiftbench.validation.command_line import show
+from shiftbench.validation.report import counted
 
 
 def check_rows(
@@ -52,53 +57,66 @@ def check_rows(
 
 
 class FileRecords(NamedTuple):
-    """Which records there are of an upstream file: of its bytes, of the number of its rows, of the rows themselves."""
+    """Which records there are of an upstream file: of its bytes, of the number of its rows, of the rows themselves.
+
+    ``kind``: what these are from. ``here``: what of the file at hand agrees with them, its bytes left aside: all rows
+    where these were measured, empty for nothing; None where there is no file.
+    """
 
     path: str
     has_checksum: bool
     has_count: bool
-    has_rows: bool
+    kind: RecordKind
     recorded_from: str
+    here: Agreement | None = None
 
 
-def list_file_records(specs: Iterable[TaskSpec], records: Upstream) -> list[FileRecords]:
-    """List the records of every file that tasks read, but those that hold a release in part and have none."""
-    found: dict[str, FileRecords] = {}
-    for spec in specs:
-        for domain in spec.domains:
-            for split, file in ((split, file) for split, files in domain.files.items() for file in files):
-                facts = records.files.get(file.path, FileFacts())
-                forms = (file.path, f"{file.path}.gz", str(Path(file.path).with_suffix(".zip")))
-                checksum = any(records.files.get(form, FileFacts()).sha256 for form in forms)
-                count = facts.rows is not None or records.total_of(file.path) is not None
-                before = file.path in found and found[file.path].has_rows
-                rows = before or records.fingerprint(f"{spec.id}.{domain.name}", split, file.path) is not None
-                if not file.partial or rows:
-                    origin = file.source.recorded_from or ""
-                    found[file.path] = FileRecords(file.path, checksum, count, rows, origin)
-    return list(found.values())
+def list_file_records(specs: Sequence[TaskSpec], records: Upstream, raws: Sequence[Path] = ()) -> Iterator[FileRecords]:
+    """List the records of every file that tasks read, but those that hold a release in part and have none.
+
+    Args:
+        raws: folders of upstream files, whose rows are measured, whatever their bytes, and compared.
+    """
+    every = (file for spec in specs for domain in spec.domains for files in domain.files.values() for file in files)
+    # In one task a file may stand for the whole release, in another for a part of it.
+    for file in {file.path: file for file in sorted(every, key=lambda file: not file.partial)}.values():
+        kind = records.record_kind(file.path)
+        if file.partial and kind != "measured":
+            continue
+        facts = records.files.get(file.path, FileFacts())
+        forms = (file.path, f"{file.path}.gz", str(Path(file.path).with_suffix(".zip")))
+        checksum = any(records.files.get(form, FileFacts()).sha256 for form in forms)
+        count = facts.rows is not None or records.total_of(file.path) is not None
+        path = find_file(raws, file.path)
+        here = None if path is None else check_rows(path, file, specs, records, rewritten=True).agrees
+        if here == "number of rows" and kind == "measured":
+            here = ""
+        yield FileRecords(file.path, checksum, count, kind, file.source.recorded_from or "", here)
 
 
 def file_record_lines(files: Sequence[FileRecords]) -> Iterator[RenderableType]:
-    """List the table of records, and how many there are of each kind."""
+    """List the table of records, how many there are of each kind, and how many files at hand agree."""
     table = Table()
-    for column in ("file", "checksum", "number of rows", "rows", "recorded from"):
+    for column in ("file", "record", "checksum", "number of rows", "file here", "recorded from"):
         table.add_column(column, overflow="fold")
     for file in files:
-        kinds = ("recorded" if there else "unmeasured" for there in (file.has_checksum, file.has_count, file.has_rows))
-        table.add_row(file.path, *kinds, file.recorded_from)
+        here = "" if file.here is None else file.here or "differs"
+        has = ("recorded" if there else "" for there in (file.has_checksum, file.has_count))
+        table.add_row(file.path, file.kind, *has, here, file.recorded_from)
     yield table
-    n_measured = sum(file.has_rows for file in files)
-    n_told = sum(not file.has_rows and (file.has_count or file.has_checksum) for file in files)
-    n_sums = sum(file.has_checksum for file in files)
-    yield (
-        f"{len(files)} files: rows of {n_measured} measured on the file itself; of {n_told} more a number of rows or "
-        "a checksum from papers, release pages and libraries; "
-        f"nothing of {len(files) - n_measured - n_told}; a checksum of {n_sums} in all"
-    )
+    yield record_line([file.kind for file in files])
+    there = [file for file in files if file.here is not None]
+    agree = [file for file in there if file.kind == "measured" and file.here == "rows"]
+    n_measured = sum(file.kind == "measured" for file in there)
+    yield f"here: {counted(len(there), 'file')}; {n_measured} with measured rows, of which those of {len(agree)} agree"
+
+
+def main(raws: Sequence[Path]) -> int:
+    """Print the table, beside files in some folders, and return the exit code: 1 where one of these differs."""
+    files = list(list_file_records(choose_tasks(None, None), upstream(), raws))
+    show(file_record_lines(files))
+    return int(any(file.here == "" and file.kind == "measured" for file in files))
 
 
 if __name__ == "__main__":
-    from shiftbench.builders.building.build import choose_tasks
-
-    show(file_record_lines(list_file_records(choose_tasks(None, None), upstream())))
+    sys.exit(main([Path(folder) for folder in sys.argv[1:]]))

@@ -3,7 +3,7 @@
 import logging
 import shutil
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -89,16 +89,6 @@ class Plan:
     by_hand: tuple[ByHand, ...]
     terms: tuple[SourceSpec, ...]
 
-    @property
-    def size(self) -> int:
-        """Return the bytes of all downloads whose size is recorded."""
-        return sum(request.download.size or 0 for request in self.requests)
-
-    @property
-    def n_unmeasured(self) -> int:
-        """Return how many downloads have no recorded size."""
-        return sum(request.download.size is None for request in self.requests)
-
 
 def plan_fetch(specs: Iterable[TaskSpec], raws: Sequence[Path]) -> Plan:
     """Find which files of tasks no folder has, and which download brings each; no network is touched.
@@ -169,12 +159,13 @@ def fetch(
         check_folder(raw, "nothing can be written to the folder of upstream files", str(raw), _OTHER_FOLDER)
         with _scratch(raw) as scratch, open_client() as client:
             _remove_leftovers(requests, scratch)
-            _check_space(requests, raw, scratch)
+            left = {_key(request.download): _count_left(request, scratch) for request in requests}
+            _check_space(requests, raw, sum(left.values()))
             for source in (source for source in plan.terms if source not in refused):
                 write_terms(raw, source, scratch)
-            total = sum(_count_left(request, scratch) for request in requests)
-            with progress(total=total, desc="downloading", unit="B", unit_scale=True) as bar:
-                run = _Run(raw, scratch, client, _open_gauge(bar), api)
+            with progress(total=sum(left.values()), desc="downloading", unit="B", unit_scale=True) as bar:
+                users = Counter(_key(request.download) for request in requests)
+                run = _Run(raw, scratch, client, _open_gauge(bar), api, left, users)
                 outcomes = _map_parallel(run.start, requests, parallel, run.gauge.stop)
     problems += [problem for outcome in outcomes for problem in outcome.problems]
     if problems:
@@ -233,6 +224,10 @@ class _Run:
     client: "httpx2.Client"
     gauge: Gauge
     api: "HfApi | None"
+    left: dict[str, int]
+    """By download, the bytes that were expected before it began."""
+    users: Counter[str]
+    """How many requests are yet to take something from what is downloaded, as of an archive that two sources name."""
     recording: threading.Lock = field(default_factory=threading.Lock)
     asking: threading.Lock = field(default_factory=threading.Lock)
     revisions: list[str] = field(default_factory=list)
@@ -240,7 +235,7 @@ class _Run:
 
     def start(self, request: Request) -> _Outcome:
         """Fetch what a request of the plan is for; each transfer tells by itself how many bytes it expects."""
-        self.gauge.expect(-_count_left(request, self.scratch))
+        self.gauge.expect(-self.left.pop(_key(request.download), 0))
         return self._fetch(request)
 
     def _fetch(self, request: Request, *before: str) -> _Outcome:
@@ -276,6 +271,7 @@ class _Run:
         key = _key(request.download)
         folder = self.scratch / key
         with self.locks.setdefault(key, threading.Lock()):
+            self.users[key] -= 1
             for address in request.download.urls:
                 folder.mkdir(exist_ok=True)
                 try:
@@ -287,7 +283,8 @@ class _Run:
                     refusals += map(str, error.problems)
                     cause = cause or error.__cause__
                 else:
-                    shutil.rmtree(folder)
+                    if self.users[key] < 1:
+                        shutil.rmtree(folder)
                     return fetched
         raise _FailedError("; ".join(refusals)) from cause
 
@@ -301,9 +298,7 @@ class _Run:
                 known = [file.revision for file in read_records(self.raw, source.slug).values() if file.revision]
                 address, revision, files, headers = find_on_hub(address, [*known, *self.revisions], self.api)
                 self.revisions.append(revision)
-            if len(files) == 1:  # what is recorded is of its bytes
-                (file,) = files
-                files = [file._replace(size=download.size or file.size, sha256=download.sha256 or file.sha256)]
+            files = _with_recorded(files, download)
         outs = [folder / f"{number}-{PurePosixPath(file.name).name}" for number, file in enumerate(files)]
         if len(files) == 1 and download.place is not None and download.rows_as is None:
             outs = [folder / PurePosixPath(download.place).name]  # its ending says what it must be
@@ -326,6 +321,21 @@ class _Run:
         for one in fetched:
             log.info("%s", _format_outcome(one))
         return fetched
+
+
+def _with_recorded(files: Sequence[RemoteFile], download: Download) -> Sequence[RemoteFile]:
+    """Return the files of the Hub that a download's address names, with the size and checksum recorded of one alone.
+
+    Raises: RefusedError where they are several and have another size together, or a checksum of one is recorded.
+    """
+    if len(files) == 1:
+        return [files[0]._replace(size=download.size or files[0].size, sha256=download.sha256 or files[0].sha256)]
+    total = sum(file.size or 0 for file in files)
+    if download.sha256 is not None:
+        raise RefusedError(f"{len(files)} files, and the checksum of one is recorded")
+    if download.size not in (None, total):
+        raise RefusedError(f"{total:,} bytes in {len(files)} files, {download.size:,} are recorded: another revision?")
+    return files
 
 
 def _stage(request: Request, outs: Sequence[Path], staged: Path) -> dict[str, Path]:
@@ -382,9 +392,8 @@ def _remove_leftovers(requests: Sequence[Request], scratch: Path) -> None:
             shutil.rmtree(folder)
 
 
-def _check_space(requests: Sequence[Request], raw: Path, scratch: Path) -> None:
+def _check_space(requests: Sequence[Request], raw: Path, left: int) -> None:
     """Refuse to begin where the disk cannot hold what is to come, and once more what is unpacked or rewritten of it."""
-    left = sum(_count_left(request, scratch) for request in requests)
     downloads = [request.download for request in requests]
     written = sum(each.size or 0 for each in downloads if each.place is None or each.rows_as is not None)
     free = shutil.disk_usage(raw).free
@@ -471,7 +480,7 @@ def _format_outcome(one: Fetched) -> str:
         return f"{one.place}: fetched" if one.size is None else f"{one.place}: {one.size:,} bytes"
     facts = upstream().files.get(one.place)
     if facts is None or facts.rows is None:
-        return f"{one.place}: {one.rows:,} rows; no row count is recorded to compare with, so the file is unverified"
+        return f"{one.place}: {one.rows:,} rows; nothing is recorded to compare them with"
     if facts.rows == one.rows:
         return f"{one.place}: {one.rows:,} rows, as recorded"
-    return f"{one.place}: {one.rows:,} rows, recorded {facts.rows:,}: not verified; give --partial"
+    return f"{one.place}: {one.rows:,} rows, recorded {facts.rows:,}: a build compares the rows that it takes"

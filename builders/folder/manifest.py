@@ -243,7 +243,7 @@ class SourceFile(_Facts):
     rows: Count = pydantic.Field(description="Rows as read, before any step")
     recorded_rows: Count | None = pydantic.Field(description="The same as recorded for the whole upstream, where known")
     unverified: bool = pydantic.Field(
-        default=False, description="Nothing is recorded to tell a whole file by, or it is of another revision"
+        default=False, description="It matches no record: nothing is recorded of it, or of another revision"
     )
     agrees: Agreement = pydantic.Field(
         default="", description="What agrees with the record: its bytes, inputs and gold of all rows, or their number"
@@ -257,7 +257,7 @@ class SourceFile(_Facts):
         """Return the recorded rows as text, with what of the file agrees with its record."""
         rows = "not known" if self.recorded_rows is None else f"{self.recorded_rows:,}"
         agree = f"{self.agrees} {'agree' if self.agrees == 'rows' else 'agrees'}" if self.agrees else ""
-        return "; ".join(filter(None, (rows, agree, "unverified" if self.unverified else "")))
+        return "; ".join(filter(None, (rows, agree, "matches no record" if self.unverified else "")))
 
 
 OWN_LICENCE = "yours"
@@ -400,7 +400,7 @@ class Manifest(_Facts):
 
     @property
     def unverified_files(self) -> tuple[str, ...]:
-        """Return the paths of upstream files with nothing recorded that tells whether they are whole."""
+        """Return the paths of upstream files that match no record: they may be incomplete."""
         return tuple(file.path for source in self.sources.values() for file in source.files if file.unverified)
 
     @property

@@ -236,6 +236,11 @@ class TotalFacts(pydantic.BaseModel):
     rows: int
 
 
+RecordKind = Literal["measured", "papers", "no record"]
+"""Rows were measured on the file itself; their number or a checksum is from a paper, a release page or a library; or
+nothing is recorded."""
+
+
 class Upstream(pydantic.BaseModel):
     """Facts about whole upstream releases, recorded once and compared with on every build."""
 
@@ -255,6 +260,14 @@ class Upstream(pydantic.BaseModel):
         """Return what was measured of the rows that a domain's split takes from a file; None where nothing was."""
         record = self.domains.get(domain)
         return None if record is None else record.splits.get(split, {}).get(path)
+
+    def record_kind(self, path: str) -> RecordKind:
+        """Return what the record of a file, by its path under RAW as specs have it, is from."""
+        splits = (files for each in self.domains.values() if each is not None for files in each.splits.values())
+        if any(files.get(path) is not None for files in splits):
+            return "measured"
+        forms = (path, f"{path}.gz", str(Path(path).with_suffix(".zip")))
+        return "papers" if any(self.is_recorded(path, form) for form in forms) else "no record"
 
     def is_recorded(self, path: str, form: str) -> bool:
         """Test whether there is anything to compare a whole file with.

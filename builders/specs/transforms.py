@@ -300,10 +300,12 @@ def repeated_inputs_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Dat
 
     Returns: the kept rows, in order.
     """
-    order = frame.with_row_index("_row").with_columns(as_texts(frame).alias("_text"))
+    repeated = frame.select(columns).is_duplicated()
+    rows = frame.with_row_index("_row").filter(repeated)  # few are, and only these need texts of whole rows
+    order = rows.with_columns(as_texts(rows.drop("_row")).alias("_text"))
     longest = order.sort(pl.col("_text").str.len_chars(), pl.col("_text"), descending=[True, False])
-    kept = longest.unique(columns, keep="first", maintain_order=True).sort("_row")
-    return kept.drop("_row", "_text")
+    kept = longest.unique(columns, keep="first", maintain_order=True)["_row"]
+    return frame.filter(~repeated | pl.int_range(pl.len()).is_in(kept.implode()))
 
 
 def equal_inputs_leave(frame: pl.DataFrame, columns: Sequence[str], key: str) -> pl.DataFrame:

@@ -124,8 +124,8 @@ def _notes(manifest: Manifest) -> Iterator[str]:
     if manifest.unverified:
         n_files = counted(len(manifest.unverified_files), "upstream file")
         yield (
-            f"> **Unverified.** Nothing is recorded to compare {n_files} of the sources below with, or they are of "
-            "another revision than the recorded one: compare with scores on other builds with care.\n"
+            f"> **Not compared with a record.** Nothing is recorded of {n_files} of the sources below, or another "
+            "revision is: the rows may be incomplete. Compare with scores on other builds with care.\n"
         )
     if manifest.withholds_labels:
         gold = ", ".join(dict.fromkeys(GOLD[task.kind] for task in manifest.tasks.values() if task.domains))

@@ -83,7 +83,7 @@ def _task(folder: DatasetFolder, task: str) -> Markup:
             f"{manifest.encoder.id} ({manifest.encoder.revision[:12]})" if manifest.encoder else "none here",
         ),
     ]
-    marks = [mark for mark in ("partial", "unverified") if getattr(manifest, mark)]
+    marks = ["partial"] * manifest.partial + ["some match no record"] * manifest.unverified
     if marks:
         facts.append(("Upstream files", ", ".join(marks)))
     statistics = _read_statistics(folder.path.as_posix(), folder.content_hash, task)
@@ -226,9 +226,9 @@ def _sources(folder: DatasetFolder, info: TaskInfo) -> Markup:
         years = citation_years(source.citation)
         since = f"public since {min(years)}" if years else "year unknown"
         words = f", revision {source.revision}, licence: {source.licence}, {since}"
-        unverified = [file.path for file in source.files if file.unverified]
-        note = f"unverified, so perhaps incomplete: {', '.join(unverified)}"
-        notes = [tag("span", note, class_="sb-note")] if unverified else []
+        unmatched = [file.path for file in source.files if file.unverified]
+        note = f"these match no record, so they may be incomplete: {', '.join(unmatched)}"
+        notes = [tag("span", note, class_="sb-note")] if unmatched else []
         items.append(tag("li", link(source.url, source.title), words, *notes))
     return tag("ul", *items)
 

@@ -84,7 +84,7 @@ class SharedEntry:
             "not shown to be above the level of guessing": figure.source is None and task.summary.at_floor,
             "some shifts are missing": figure.source is None and not task.summary.complete,
             "partial data": self.scores.partial_data,
-            "unverified data": self.scores.unverified_data,
+            "some upstream files match no record": self.scores.unverified_data,
             "synthetic data": self.scores.synthetic_data,
         }
         yield from (words for words, holds in warnings.items() if holds)

@@ -140,7 +140,7 @@ def warnings(scores: Scores) -> list[str]:
     if scores.partial_data:
         listed.append("Partial data: not comparable with scores on the full benchmark.")
     if scores.unverified_data:
-        listed.append("Unverified data: some upstream files may not be whole, or are of another revision.")
+        listed.append("Some upstream files match no record: they may be incomplete, or of another revision.")
     for task in scores.tasks:
         low = sum(bool(shift.at_floor) for shift in task.shifts)
         if task.summary.at_floor:

@@ -58,7 +58,7 @@ _OtherRevisions = Annotated[
     bool,
     typer.Option(
         "--other-revisions",
-        help="files with another checksum and the recorded row count are taken; the dataset is marked unverified",
+        help="take files of another checksum with the recorded row count; the card says that they match no record",
         hidden=True,
     ),
 ]

@@ -24,7 +24,10 @@ def fetch(
     raw: UpstreamOption,
     accept_terms: AcceptTermsOption = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would be downloaded, download nothing.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Print what would be downloaded, download nothing; exit code 1 if there is something."
+        ),
     ] = False,
     json_: JsonOption = None,
 ) -> None:
@@ -36,7 +39,7 @@ def fetch(
     Example: shiftbench data fetch dr nli --raw raw
     """
     is_whole = fetch_files(benchmark, task, raw, accept_terms or [], dry_run=dry_run, json_=json_)
-    if not (is_whole or dry_run):
+    if not is_whole:
         raise typer.Exit(1)
 
 

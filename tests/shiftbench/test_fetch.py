@@ -66,6 +66,7 @@ def test_it_says_what_comes_brings_it_and_asks_once(release: Release, tmp_path: 
     assert len(release.log) == 2
     again = run("data", "fetch", "boss", "sa.sst", "--raw", raw)
     assert (again.returncode, again.stderr) == (0, "nothing to download\n")
+    assert run("data", "fetch", "boss", "sa.sst", "--raw", raw, "--dry-run").returncode == 0
     assert len(release.log) == 2, "what is there is not asked for"
 
 
@@ -100,7 +101,7 @@ def test_all_accepts_the_terms_of_every_source(release: Release, tmp_path: Path)
 
 def test_a_dry_run_asks_nobody(release: Release, tmp_path: Path) -> None:
     done = run("data", "fetch", "boss", "sa", "--raw", tmp_path / "raw", "--dry-run")
-    assert done.returncode == 0
+    assert done.returncode == 1, "something is missing that a command can bring"
     assert f"2 files of 1 source, {2 * SIZE} B" in done.stderr
     assert "add --accept-terms semeval2017" in done.stderr
     accepting = run("data", "fetch", "boss", "sa", "--raw", tmp_path / "raw", "--dry-run", "--accept-terms", "all")

@@ -7,7 +7,7 @@ from shiftbench.scoring.reports.frame.html import Markup, join, tag
 
 
 def notices(folders: Iterable[DatasetFolder]) -> Markup:
-    """Build warnings of data that is not known to be the benchmark: synthetic, built from a part, or unverified."""
+    """Build warnings of data that is not known to be the benchmark: synthetic, in part, or from unrecorded files."""
     boxes = []
     for manifest in (folder.manifest for folder in folders):
         if manifest.synthetic:
@@ -23,12 +23,12 @@ def notices(folders: Iterable[DatasetFolder]) -> Markup:
                 "Its scores compare with each other, not with published ones."
             )
             if manifest.unverified:
-                why += " Some of its upstream files are also unverified: see the data page."
+                why += " Some of its upstream files also match no record: see the data page."
         elif manifest.unverified:
-            what = "Unverified build. "
+            what = "Not compared with a record. "
             why = (
-                f"Some upstream files of this copy of '{manifest.benchmark}' could not be checked to be whole, or are "
-                "of another revision: see the data page."
+                f"Some upstream files of this copy of '{manifest.benchmark}' match no record: they may be incomplete, "
+                "or of another revision. See the data page."
             )
         else:
             continue

@@ -92,8 +92,8 @@ def test_four_files_add_a_benchmark(copy: Path) -> None:
         "support/urgency.hardware",
         "support/urgency.software",
     ]
-    assert "unverified" in run(copy, "shiftbench", "build", "support", *options, "first", "--record", lock)
-    assert "unverified" not in run(copy, "shiftbench", "build", "support", *options, "second")
+    assert "match no record" in run(copy, "shiftbench", "build", "support", *options, "first", "--record", lock)
+    assert "match no record" not in run(copy, "shiftbench", "build", "support", *options, "second")
     run(copy, "shiftbench", "build", "support", "--check", "--raw", "RAW")
     run(copy, "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(copy), str(copy / [*FILES][3]))
     added = {str(path.relative_to(copy)) for path in copy.rglob("*") if path.is_file() and path.suffix != ".pyc"}

@@ -171,7 +171,7 @@ def test_an_altered_file_is_refused_once_with_both_checksums(raw: Path, facts: U
     assert str(refused.value) == (
         f"{raw / TEST}: the checksum differs from the recorded one, though its row count agrees; found {found}, "
         f"recorded {'0' * 64}; fetch revision 1.0 of https://cims.nyu.edu/~sbowman/multinli/; or give "
-        "--other-revisions to build from this one, which marks the dataset unverified"
+        "--other-revisions to build from this one, which then has a file that matches no record"
     )
     facts.files[TEST].sha256 = found
     manifest = build("dr", "nli", raw, tmp_path / "out").manifest
@@ -221,12 +221,12 @@ def test_files_with_nothing_recorded_make_the_folder_unverified(
     assert again.unverified
     assert again.unverified_files == (TEST,)
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    assert "> **Unverified.** Nothing is recorded to compare 1 upstream file of the sources below with" in card
-    assert f"| {TEST} | 60 | not known; unverified |" in card
+    assert "> **Not compared with a record.** Nothing is recorded of 1 upstream file of the sources below, or" in card
+    assert f"| {TEST} | 60 | not known; matches no record |" in card
     told = io.StringIO()
     print_parts(build_lines(tmp_path / "out", built.manifest, ()), Console(file=told, width=200))
-    assert f"{again.version}, unverified\n" in told.getvalue()
-    assert f"unverified, so perhaps incomplete: {TEST}\n" in told.getvalue()
+    assert f"{again.version}, some files match no record\n" in told.getvalue()
+    assert f"these match no record, so they may be incomplete: {TEST}\n" in told.getvalue()
     older = again.model_dump(mode="json")
     del older["unverified"]
     for file in older["sources"]["multinli_1.0"]["files"]:

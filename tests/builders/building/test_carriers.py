@@ -11,7 +11,7 @@ from huggingface_hub import HfApi
 
 from shiftbench.builders.building import build as build_module
 from shiftbench.builders.building.build import build, choose_tasks
-from shiftbench.builders.building.row_records import check_rows, file_record_lines, list_file_records
+from shiftbench.builders.building.row_records import check_rows, file_record_lines, list_file_records, main
 from shiftbench.builders.fetching.fetch import fetch, plan_fetch
 from shiftbench.builders.folder.manifest import Manifest, SourceFile
 from shiftbench.builders.reading.places import find_file
@@ -289,14 +289,30 @@ def test_whole_real_files_agree_with_their_records(real_whole: Path) -> None:
 
 
 def test_the_table_of_records_counts_what_was_measured() -> None:
-    files = list_file_records(choose_tasks(None, None), upstream())
-    *_, last = file_record_lines(files)
+    files = list(list_file_records(choose_tasks(None, None), upstream()))
+    *_, counts, here = file_record_lines(files)
     found = {file.path: file for file in files}
-    assert found["sst/trees/train.txt"][1:4] == (True, True, True)
-    assert found["multinli_1.0/multinli_1.0_train.jsonl"][1:4] == (False, True, False)
-    assert found["tldr17/corpus-webis-tldr-17.json"][1:4] == (True, True, False)
-    n_measured = sum(file.has_rows for file in files)
-    assert str(last).startswith(f"{len(files)} files: rows of {n_measured} measured on the file itself; ")
+    assert found["sst/trees/train.txt"][1:4] == (True, True, "measured")
+    assert found["multinli_1.0/multinli_1.0_train.jsonl"][1:4] == (False, True, "papers")
+    assert found["tldr17/corpus-webis-tldr-17.json"][1:4] == (True, True, "papers")
+    assert found["das/large/baby/text.txt"][1:4] == (False, False, "no record")
+    n_measured = sum(file.kind == "measured" for file in files)
+    assert str(counts).startswith(f"records: {n_measured} measured (all rows), ")
+    assert str(here).startswith("here: 0 files")
+
+
+@pytest.mark.real
+def test_the_rows_of_files_at_hand_are_measured_whatever_their_bytes(
+    real_whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = "sst/trees/test.txt"
+    trees = (real_whole / place).read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / place).parent.mkdir(parents=True)
+    for lines, code, agree in ((trees[::-1], 0, 1), ([*trees[:-1], trees[0]], 1, 0)):
+        (tmp_path / place).write_text("".join(lines), encoding="utf-8")
+        assert main([tmp_path]) == code
+        last = capsys.readouterr().out.splitlines()[-1]
+        assert last == f"here: 1 file; 1 with measured rows, of which those of {agree} agree"
 
 
 def test_every_task_on_multinli_knows_how_many_rows_have_a_label() -> None:

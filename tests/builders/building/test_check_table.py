@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shiftbench.builders.building import check as check_module
+from shiftbench.builders.building import availability
 from shiftbench.builders.building.availability import (
     available_files,
     fetch_command,
@@ -47,7 +47,7 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> None:
     listed = {slug: each.model_copy(update=changes.get(slug, none)) for slug, each in read_sources().items()}
     monkeypatch.setattr(sources, "read_sources", lambda: listed)
     facts = {TRAIN: FileFacts(rows=2, sha256=hashlib.sha256(TREES.encode()).hexdigest())}
-    monkeypatch.setattr(check_module, "upstream", lambda: Upstream(files=facts, rows={}))
+    monkeypatch.setattr(availability, "upstream", lambda: Upstream(files=facts, rows={}))
 
 
 def test_what_brings_each_file(raw: Path) -> None:
@@ -86,12 +86,13 @@ def test_the_command_prints_a_line_a_file_and_sums(raw: Path) -> None:
     assert done.returncode == 1
     assert f"sst/trees/  shiftbench data fetch boss sa --raw {raw}\n" in done.stderr
     lines = [line.split() for line in done.stderr.splitlines()]
-    assert ["train.txt", "present", "and", "right", "41", "B", "CC0-1.0"] in lines
-    assert ["test.txt", "missing:", "automatic", "900", "B", "CC0-1.0"] in lines
-    assert ["twitter-2016test-A.txt", "missing:", "terms", "restricted"] in lines
+    assert ["train.txt", "present", "and", "right", "41", "B", "papers", "CC0-1.0"] in lines
+    assert ["test.txt", "missing:", "automatic", "900", "B", "no", "record", "CC0-1.0"] in lines
+    assert ["twitter-2016test-A.txt", "missing:", "terms", "no", "record", "restricted"] in lines
     assert ["boss", "37", "1", "0", "0", "1", "2", "33", "5.9", "kB"] in lines, "an archive counts once"
     command = f"what a command can bring: shiftbench data fetch boss sa --raw {raw} --accept-terms semeval2017"
     assert done.stderr.splitlines()[-1] == command
+    assert "records: 0 measured (all rows), 1 papers (number of rows or checksum), 36 no record\n" in done.stderr
     assert not {"closed", "unverified"} & set(done.stderr.split())
     assert max(map(len, done.stderr.replace(str(raw), "RAW").splitlines())) <= 100
     rows = {row["path"]: row for row in json.loads(done.stdout)}
@@ -99,6 +100,7 @@ def test_the_command_prints_a_line_a_file_and_sums(raw: Path) -> None:
     assert (rows[TRAIN]["status"], rows[TRAIN]["state"]) == ("present and right", "whole")
     missing = rows[TWEETS[0]]
     assert (missing["status"], missing["state"], missing["licence"]) == ("missing: terms", "closed", "restricted")
+    assert (rows[TRAIN]["record"], missing["record"]) == ("papers", "no record")
     assert (missing["way"], missing["benchmarks"], missing["size"]) == ("terms", ["boss"], None)
 
 

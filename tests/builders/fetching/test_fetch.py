@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
@@ -56,7 +57,7 @@ def test_a_plan_names_the_first_download_of_each_place_and_what_is_by_hand(
         (posts, posts.downloads[0], ("posts/d.csv",)),
     ]
     assert [(each.source, each.places) for each in plan.by_hand] == [(forms, ("forms/e.csv", "forms/f.csv"))]
-    assert (plan.terms, plan.size, plan.n_unmeasured) == ((posts,), 75, 1)
+    assert plan.terms == (posts,)
     other = tmp_path / "other"
     for place in ("letters/a.csv.gz", "letters/c.csv.zip", "posts/d.zip", "forms/e.csv"):
         (other / place).parent.mkdir(parents=True, exist_ok=True)
@@ -86,6 +87,35 @@ def test_what_is_read_beside_a_file_comes_beside_it(
     assert planned(raw, file).requests == ()
     (raw / "letters/large/label.txt").unlink()
     assert planned(raw, file).requests[0].places == ("letters/large/label.txt",)
+
+
+def test_an_archive_that_two_sources_name_comes_once(
+    raw: Path, release: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = as_zip({"letters.csv": BODY, "posts.csv": b"one"})
+    release.files = {"/both.zip": Served(content)}
+    url, size = f"{release.url}/both.zip", f"size = {len(content)}"
+    found = declare(
+        monkeypatch,
+        letters=archive(url, {"letters/a.csv": "letters.csv"}, size),
+        posts=archive(url, {"posts/b.csv": "posts.csv"}, size),
+    )
+    plan = planned(raw, "letters/a.csv", "posts/b.csv")
+    assert [request.source for request in plan.requests] == list(found.values())
+    bar = SimpleNamespace(update=lambda n: None)
+
+    def show(*, total: int, **_: object) -> AbstractContextManager[SimpleNamespace]:
+        bar.total = bar.first = total
+        return nullcontext(bar)
+
+    monkeypatch.setattr(fetch_module, "progress", show)
+    fetch(plan, raw)
+    assert (len(release.log), bar.first, bar.total) == (1, len(content), len(content))
+    assert whole_files(raw) == {"letters/a.csv": BODY, "posts/b.csv": b"one"}
+    assert {read_records(raw, slug)[f"{slug}/{name}.csv"].address for slug, name in zip(found, "ab", strict=True)} == {
+        url
+    }
+    assert [path.name for path in (raw / ".fetching").iterdir()] == ["lock"]
 
 
 def test_files_and_members_come_to_their_places_with_a_record(

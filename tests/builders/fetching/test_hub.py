@@ -30,6 +30,7 @@ pytestmark = [pytest.mark.xdist_group("publish_http"), pytest.mark.usefixtures("
 
 REPO = "nyu-mll/multi_nli"
 GENRES = ("fiction", "government", "slate", "telephone", "travel")
+PAIRS = "letters/pairs.jsonl"
 TRAIN, DEV = "multinli_1.0/multinli_1.0_train.jsonl", "multinli_1.0/multinli_1.0_dev_matched.jsonl"
 
 
@@ -92,7 +93,7 @@ def test_rows_come_in_the_releases_own_form_at_one_revision(api: HfApi, hub: Loo
     assert {one.revision for one in found} == {f"{REPO}@{first}"}
     assert {one.place: one for one in found} == read_records(raw, "multinli_1.0")
     assert f"{TRAIN}: 150 rows, as recorded" in told
-    assert f"{DEV}: 30 rows, recorded 40: not verified; give --partial" in told
+    assert f"{DEV}: 30 rows, recorded 40: a build compares the rows that it takes" in told
     row = json.loads((raw / TRAIN).read_text(encoding="utf-8").splitlines()[1])
     assert row == {"gold_label": "neutral", "genre": "fiction", "sentence1": "Clerk 0 of the fiction office.",
                    "sentence2": "Somebody sealed 1 letters.", "pairID": "1n"}  # fmt: skip
@@ -141,6 +142,30 @@ def test_a_recorded_checksum_holds_for_the_hub_too(api: HfApi, tmp_path: Path, m
         else:
             (file,) = fetch(plan, tmp_path / "raw", api=api)
             assert (file.sha256, file.rows) == (right, 150)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "found"),
+    [
+        (f'sha256 = "{"0" * 64}"', "2 files, and the checksum of one is recorded"),
+        ("size = 9", r"bytes in 2 files, 9 are recorded: another revision\?"),
+    ],
+)
+def test_what_is_recorded_of_several_files_of_the_hub_is_compared(
+    api: HfApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: str, found: str
+) -> None:
+    put(api, "data/train-00001-of-00002.parquet", pairs(3), tmp_path)
+    address = f"hub:{REPO}/data/train-*.parquet"
+    total = sum(file.size or 0 for file in find_on_hub(address, [], api).files)
+    for more in (recorded, f"size = {total}"):
+        declare(monkeypatch, letters=download(address, place=PAIRS, more=f'{more}\nrows_as = "multinli"'))
+        plan = plan_fetch([task([PAIRS])], [tmp_path / "raw"])
+        if more == recorded:
+            with pytest.raises(InvalidInput, match=found):
+                fetch(plan, tmp_path / "raw", api=api)
+            assert not (tmp_path / "raw" / PAIRS).exists()
+        else:
+            assert [file.rows for file in fetch(plan, tmp_path / "raw", api=api)] == [165]
 
 
 def test_files_whose_names_lead_elsewhere_are_none() -> None:

@@ -43,14 +43,14 @@ def test_unverified_files_are_named_beside_partial(filled: Filled) -> None:
     of = {**manifest.sources, slug: source.model_copy(update={"files": (file,)})}
     marked = manifest.model_copy(update={"unverified": True, "synthetic": False, "sources": of})
     page = str(data_page([replace(filled.folder, manifest=marked)], "synthetic/nli"))
-    assert "Unverified build. " in page
-    assert "unverified, so perhaps incomplete: letters/train.csv" in page
+    assert "Not compared with a record. " in page
+    assert "these match no record, so they may be incomplete: letters/train.csv" in page
     both = marked.model_copy(update={"partial": True})
     page = str(data_page([replace(filled.folder, manifest=both)], "synthetic/nli"))
     assert "Partial build. " in page
-    assert "partial, unverified" in page
-    assert "also unverified: see the data page" in page
-    assert "nverified" not in str(data_page([filled.folder], "synthetic/nli"))
+    assert "partial, some match no record" in page
+    assert "also match no record: see the data page" in page
+    assert "no record" not in str(data_page([filled.folder], "synthetic/nli"))
 
 
 def test_rows_are_shown_where_licences_allow_it(tmp_path: Path) -> None:
