@@ -292,6 +292,10 @@ def test_a_notebook_shows_a_refusal_in_one_line(rows: pl.DataFrame) -> None:
     with pytest.raises(sb.InvalidInput) as refused:
         sb.gate(["good"] * len(rows), rows, **COLUMNS)
     assert refused.value._render_traceback_() == [f"InvalidInput: {refused.value}"]  # as IPython asks for it
+    for call in (lambda: sb.score(5, rows), lambda: sb.compare([rows], rows)):
+        with pytest.raises(TypeError, match="wrong type; found") as wrong:
+            call()
+        assert wrong.value._render_traceback_() == [f"TypeError: {wrong.value}"]
 
 
 def test_groups_widen_the_intervals_of_a_score(tmp_path: Path) -> None:
