@@ -60,6 +60,16 @@ class UnknownChoice(InvalidInput):
     """A word that an option or argument does not take; commands end with exit code 2, as for all wrong usage."""
 
 
+class WrongTypeError(TypeError):
+    """An argument of a wrong type; a notebook shows one line of it, as of ``InvalidInput``."""
+
+    def __init__(self, argument: str, found: str, wanted: str) -> None:
+        super().__init__(f"{argument}: wrong type; found {found}; give {wanted}")
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"TypeError: {self}"]
+
+
 def first_line(error: BaseException) -> str:
     r"""Return the first line of what an error says, cut to 200 characters; the error's kind where it says nothing.
 

@@ -26,7 +26,7 @@ from shiftbench.validation.parquet_file import MAGIC
 from shiftbench.validation.prediction_files import PredictionFile, PredictionInput, read_predictions
 from shiftbench.validation.prediction_values import OPTIONAL, REQUIRED
 from shiftbench.validation.probabilities import PROBABILITIES
-from shiftbench.validation.report import InvalidInput, Problem, did_you_mean, first_line
+from shiftbench.validation.report import InvalidInput, Problem, WrongTypeError, did_you_mean, first_line
 from shiftbench.validation.vocabulary import ELSEWHERE, PREDICTION_SUFFIXES
 
 if TYPE_CHECKING:
@@ -295,4 +295,4 @@ def _not_a_table(argument: str, found: str) -> Problem:
 def _refuse_type(given: object, argument: str, wanted: str) -> NoReturn:
     kind = type(given)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    raise TypeError(f"{argument}: wrong type; found {name}; give {wanted}")
+    raise WrongTypeError(argument, name, wanted)

@@ -33,7 +33,7 @@ from shiftbench.scoring.scores.score import checked_predictions, score_file, tok
 from shiftbench.validation.cards import Card, card_beside
 from shiftbench.validation.notices import FormerName
 from shiftbench.validation.prediction_files import PredictionInput
-from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.report import InvalidInput, Problem, WrongTypeError
 from shiftbench.validation.vocabulary import UNPARSED
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def compare(
     """
     if not isinstance(entries, Mapping):
         wanted = "a dict of names and their predictions, such as {'mine': 'a.parquet', 'theirs': 'b.parquet'}"
-        raise TypeError(f"entries: wrong type; found {type(entries).__name__}; give {wanted}")
+        raise WrongTypeError("entries", type(entries).__name__, wanted)
     if not 2 <= len(entries) <= 4:
         raise InvalidInput(
             Problem("too few or too many entries to compare", "entries", str(len(entries)), "give 2 to 4")

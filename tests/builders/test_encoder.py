@@ -4,6 +4,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -89,7 +90,9 @@ models: list[StubModel] = []
 def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that passes for a model, loaded as a stub."""
     models.clear()
-    monkeypatch.setitem(sys.modules, "sentence_transformers", SimpleNamespace(SentenceTransformer=StubModel))
+    name = "sentence_transformers"
+    stub = SimpleNamespace(SentenceTransformer=StubModel, __spec__=ModuleSpec(name, None))
+    monkeypatch.setitem(sys.modules, name, stub)
     (tmp_path / "model").mkdir()
     (tmp_path / "model/model.safetensors").write_bytes(b"weights")
     return tmp_path / "model"

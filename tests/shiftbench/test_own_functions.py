@@ -292,3 +292,36 @@ def test_a_notebook_shows_a_refusal_in_one_line(rows: pl.DataFrame) -> None:
     with pytest.raises(sb.InvalidInput) as refused:
         sb.gate(["good"] * len(rows), rows, **COLUMNS)
     assert refused.value._render_traceback_() == [f"InvalidInput: {refused.value}"]  # as IPython asks for it
+    for call in (lambda: sb.score(5, rows), lambda: sb.compare([rows], rows)):
+        with pytest.raises(TypeError, match="wrong type; found") as wrong:
+            call()
+        assert wrong.value._render_traceback_() == [f"TypeError: {wrong.value}"]
+
+
+def test_groups_widen_the_intervals_of_a_score(tmp_path: Path) -> None:
+    """A column 'group', one named for it, and the option of the former version: rows of a group count as one draw."""
+    n = 240
+    rows = pl.DataFrame(
+        {"id": [f"k{number}" for number in range(n)], "text": [f"t{number}" for number in range(n)],
+         "domain": ["mail", "web"] * (n // 2), "label": ["good", "bad", "bad", "good"] * (n // 4),
+         "document": [f"{number % 2}-{number // 12}" for number in range(n)]}
+    )  # fmt: skip
+    wrong = pl.col("document").str.split("-").list.last().cast(pl.Int64) % 4 == 0
+    said = rows.with_columns(prediction=pl.when(wrong).then(pl.lit("good")).otherwise("label")).select(
+        "id", "prediction"
+    )
+    said.write_csv(tmp_path / "said.csv")
+    found = {}
+    for name, frame, options in (
+        ("plain", rows, ["--columns", "id=id"]),
+        ("usual", rows.rename({"document": "group"}), ["--columns", "id=id"]),
+        ("named", rows, ["--columns", "id=id,group=document"]),
+        ("former", rows, ["--columns", "id=id", "--group-column", "document"]),
+    ):
+        frame.write_csv(tmp_path / "rows.csv")
+        files = (str(tmp_path / "said.csv"), "--data", str(tmp_path / "rows.csv"))
+        tasks = of_command(tmp_path, "score", *files, *options)["tasks"]
+        found[name] = [(st["low"], st["high"]) for st in (shift["st"] for task in tasks for shift in task["shifts"])]
+    assert found["usual"] == found["named"] == found["former"]
+    for (low, high), (low_plain, high_plain) in zip(found["usual"], found["plain"], strict=True):
+        assert high - low > 1.2 * (high_plain - low_plain)
