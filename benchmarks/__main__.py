@@ -158,5 +158,39 @@ def install(
     show(install_lines(extras or []))
 
 
+@app.command()
+def advice(
+    data: Annotated[
+        list[Path], typer.Option("--data", metavar="DIR", help="Dataset folder of reference results; repeat for more.")
+    ],
+    repeats: Annotated[int, typer.Option("--repeats", metavar="N", help="Draws of labels.", min=2)] = 200,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the draws.", min=0)] = 1,
+    resume: Annotated[
+        Path | None,
+        typer.Option("--resume", metavar="FILE", help="Add finished models to FILE; skip those in it."),
+    ] = None,
+    json_: JsonOption = None,
+) -> None:
+    """Measure what labels spent by the advice of a check are worth, on real rows with reference models' predictions.
+
+    Example: python -m benchmarks advice --data build/dr --data build/boss --resume advice.jsonl
+    """
+    from benchmarks.advice import advice_lines, as_json, measure, read_models, summarise
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.cli.demo_results import RESULTS
+
+    folders = [DatasetFolder.open(each) for each in data]
+    files = [
+        file
+        for folder in folders
+        for runs in sorted(RESULTS.glob(f"{folder.manifest.benchmark}-*/runs"))
+        for file in read_models(runs, folder)
+    ]
+    if not files:
+        raise typer.BadParameter("no reference result fits these rows; build 'dr' or 'boss' as baselines/results says")
+    rows = summarise(measure(files, repeats, seed, resume))
+    answer(advice_lines(rows, files, repeats), as_json(rows, len(files), repeats, seed), json_)
+
+
 if __name__ == "__main__":
     run_app(app)

@@ -47,6 +47,8 @@ from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import ELSEWHERE
 
 LEVEL = 0.05
+_N_DOUBTED = 5
+"""Rows whose labels are doubted that a sentence names."""
 ONE_MODEL = (
     "One model was scored, so there is no score by source: what models trained on each of these domains would reach is "
     "not known."
@@ -76,35 +78,123 @@ def headline(check: DomainCheck) -> str:
     return f"Scores lowest on {worst}, highest on {best}; {at}."
 
 
-def step_lines(check: DomainCheck) -> Iterator[str | list[str]]:
-    """List what to do about each domain: a sentence, then a line a domain; nothing where no domain could be judged."""
-    if not check.steps or check.margin is None:
-        return
-    margin = f"{plain_points(check.margin, 1).removesuffix('.0')} points"
-    if all(each.step == Step.LABEL for each in check.steps):
-        yield f"What to do: nothing is decided yet at a margin of {margin}:"
+class Command(str):
+    """A command to run, which pages set as code."""
+
+    __slots__ = ()
+
+
+def verdict_lines(check: DomainCheck) -> Iterator[str | list[str]]:
+    """List the main finding and what to do about each domain; where nothing can be decided, that comes first."""
+    is_open = bool(check.steps) and all(each.step == Step.LABEL for each in check.steps)
+    if is_open:
+        yield f"Nothing can be decided yet: {_reason_of_nothing(check)}."
     else:
-        yield f"What to do, at a margin of {margin}:"
-    yield [f"{each.domain}: {_step_words(each, check, margin)}" for each in check.steps]
+        yield headline(check)
+    if check.steps:
+        yield f"What to do, at a margin of {_margin(check)}:"
+        yield _step_items(check)
+    if is_open:
+        yield headline(check)
 
 
-def _step_words(step: NextStep, check: DomainCheck, margin: str) -> str:
-    domain = next(each for each in check.domains if each.domain == step.domain)
-    found = domain.difference
-    lost = "" if found is None else _loss_words(found, check)
-    if step.step == Step.ACCEPT:
-        return f"accept: {lost}, shown to lose less than {margin} (p {p_words(step.p)})"
-    if step.step == Step.LABEL:
+def _reason_of_nothing(check: DomainCheck) -> str:
+    if check.home is not None and any(each.domain == check.home and each.at_floor for each in check.domains):
+        return f"the model is not shown to be above chance at home ('{check.home}'), so its drops say nothing"
+    if not any(each.difference for each in check.domains):
+        return "there are not two domains with enough labels to compare"
+    margin = _margin(check)
+    return f"no domain is shown to lose less than {margin}, and none that loses as much is shown to lose at all"
+
+
+def _margin(check: DomainCheck) -> str:
+    return f"{plain_points(check.margin, 1).removesuffix('.0')} points"
+
+
+def _step_items(check: DomainCheck) -> list[str]:
+    """List the steps, those that end in the same command together, and the command below them."""
+    by_command: dict[tuple[str, str | None], list[str]] = {}
+    order = list(Step)
+    for each in sorted(check.steps, key=lambda each: (order.index(Step(each.step)), each.texts or 0)):
+        n_more = "" if each.texts is None else f" {each.texts:,} more"
+        n_more += f", and as many of {check.home}" if each.of_home else ""
+        words = f"{each.domain}: {each.step}{n_more}: {each.evidence}"
+        by_command.setdefault((each.step, each.command), []).append(words)
+    items: list[str] = []
+    for (_, command), words_of in by_command.items():
+        items += words_of if command is None else [*words_of, Command(command)]
+    return items
+
+
+def with_evidence(check: DomainCheck, command: Callable[[NextStep], str | None]) -> DomainCheck:
+    """Return a check whose steps say why, and what to run.
+
+    Args:
+        check: what was found.
+        command: writes the command of a step.
+    """
+    steps = (
+        each.model_copy(update={"evidence": _evidence(each, check), "command": command(each)}) for each in check.steps
+    )
+    return check.model_copy(update={"steps": tuple(steps)})
+
+
+def _evidence(step: NextStep, check: DomainCheck) -> str:
+    domain = next((each for each in check.domains if each.domain == step.domain), None)
+    margin = _margin(check)
+    if domain is None:
         if step.texts is None:
-            return "more labels do not decide: label the domain that it is compared with, too" if found else "no test"
-        n = counted(step.texts, "text")
-        return f"label {n} more ({domain.n:,} labelled{'; ' + lost if lost else ''})"
-    evidence = f"{lost} (p {p_words(step.p)})"
+            return "no text is labelled, and home says nothing of it"
+        return f"no text is labelled; so many show that it loses less than {margin}, if it loses nothing"
+    if domain.difference is None:
+        few = f"{counted(domain.n, 'text')}, fewer than {check.min_texts}"
+        return few if domain.has_few_texts else "there is nothing to compare it with"
+    lost = _loss_words(domain.difference, check)
+    if step.step == Step.ACCEPT:
+        most = domain.difference.high if check.mean_drop else _largest_loss(domain.difference)
+        missed = f"; it may lose up to {plain_points(most)}" if most is not None and most > 0 else ""
+        return f"{lost}, shown to lose less than {margin} (p {p_words(step.p)}){missed}"
+    if step.step == Step.LABEL:
+        return f"{lost}: {_reason_to_label(step, domain, domain.difference, check)}"
+    return f"{lost} (p {p_words(step.p)}); {_evidence_of_probes(step, check)}"
+
+
+def _largest_loss(difference: Estimate) -> float | None:
+    """Return the largest loss of a domain that is compared with the others; None without an interval."""
+    return None if difference.low is None else -difference.low
+
+
+def _reason_to_label(step: NextStep, domain: DomainScore, loss: Estimate, check: DomainCheck) -> str:
+    margin, labelled = _margin(check), counted(domain.n, "labelled text")
+    if any(each.at_floor for each in check.domains if each.domain in (domain.domain, check.home)):
+        return "the model is not shown to be above chance"
+    if step.texts is None:
+        return f"too near {margin}, or compared with too few texts, for a number of labels within reach to decide"
+    is_small = loss.value is None or (loss.value if check.mean_drop else -loss.value) < (check.margin or 0.0)
+    return f"not shown {f'to be less than {margin} ' if is_small else ''}by {labelled}"
+
+
+def _evidence_of_probes(step: NextStep, check: DomainCheck) -> str:
+    """Return what the probes say about a domain where the model loses score."""
     if step.step == Step.LOOK:
-        return f"look at the labels: {evidence}, and most of its errors are the probes' answers, too"
-    if step.step == Step.HARDER:
-        return f"harder for any model: {evidence}, and probes trained there lose as much"
-    return f"retrain with it: {evidence}"
+        names = ", ".join(step.rows[:_N_DOUBTED]) + ", ..." * (len(step.rows) > _N_DOUBTED)
+        return "most of its wrong answers are every probe's answers, too" + (f": rows {names}" if names else "")
+    explained = next((each for each in check.explained if each.domain == step.domain), None)
+    if step.step == Step.HARDER and explained is not None:
+        return f"probes trained there lose {whole_points(explained.difficulty)}, too"
+    gains = [
+        (probe.name, gain)
+        for probe in check.probes
+        if (gain := probe.reference_td.get(step.domain)) is not None and gain.low is not None and gain.low > 0
+    ]
+    if gains:
+        name, gain = max(gains, key=lambda each: each[1].value or 0.0)
+        return f"a cheap model that was trained there ({name}) scores {plain_score(gain)} points more"
+    if explained is not None and explained.verdict != "cannot tell":
+        return f"{whole_points(explained.rest)} of it not explained by difficulty for probes"
+    if explained is not None:
+        return f"probes cannot tell whether any model would lose it ({explained_reason(explained)})"
+    return "no probe was trained there, so whether any model would lose it is not known"
 
 
 def _loss_words(found: Estimate, check: DomainCheck) -> str:
@@ -277,8 +367,12 @@ def _leak_line(leaks: Leaks) -> str:
 
 def check_lines(check: DomainCheck, forecasts: Forecasts | None = None) -> Iterator[RenderableType]:
     """List what was found, the main finding first; then forecasts of the domains without labels."""
-    for line in (headline(check), *step_lines(check), *floor_lines(check), *difference_lines(check)):
-        yield from [line] if isinstance(line, str) else [f"  {item}" for item in line]
+    for line in (*verdict_lines(check), *floor_lines(check), *difference_lines(check)):
+        yield from (
+            [line]
+            if isinstance(line, str)
+            else [f"    {item}" if isinstance(item, Command) else f"  {item}" for item in line]
+        )
     yield from map(explained_line, check.explained)
     has_home = check.mean_drop is not None
     heads = ["domain", "texts", f"{metric_name(check.metric)}", "no skill"]
@@ -365,7 +459,6 @@ class CheckShown:
 def check_html(shown: CheckShown) -> Markup:
     """Build the report: one HTML page that needs no other file."""
     check, title = shown.check, f"{shown.check.model} on {shown.data}"
-    lines = [tag("p", tag("strong", _signed_text(headline(check))), class_="sb-said"), *_paragraphs(check)]
     parts = [
         tag("h1", title, class_="sb-name"),
         notices([shown.folder]),
@@ -373,22 +466,36 @@ def check_html(shown: CheckShown) -> Markup:
             tag("div", tag("strong", "Look here first. "), warning, class_="sb-notice", role="note")
             for warning in shown.warnings
         ),
+        tag("div", *_paragraphs(check), class_="sb-verdict"),
         tag("p", opening_line(check), class_="sb-exposure"),
-        tag("div", *lines, class_="sb-verdict"),
         *_sections(shown),
     ]
     return report_file(title, parts, "shiftbench check")
 
 
 def _paragraphs(check: DomainCheck) -> Iterator[Markup]:
-    """Build what holds up, and why: a paragraph a sentence, lists below those that begin one."""
-    for line in (*step_lines(check), *floor_lines(check), *difference_lines(check)):
+    """Build what to do, what holds up, and why: a paragraph a sentence, lists below those that begin one."""
+    lines: list[str | list[str]] = [*verdict_lines(check), *floor_lines(check), *difference_lines(check)]
+    first, *rest = lines
+    yield tag("p", tag("strong", _signed_text(str(first))), class_="sb-said")
+    for line in rest:
         if isinstance(line, str):
             yield tag("p", _signed_text(line))
         else:
-            yield tag("ul", *(tag("li", _signed_text(item)) for item in line))
+            yield tag("ul", *(tag("li", *parts) for parts in _items(line)))
     if check.explained:
         yield tag("ul", *(tag("li", _signed_text(explained_line(each))) for each in check.explained))
+
+
+def _items(lines: Sequence[str]) -> Iterator[list[Markup | str]]:
+    """Build the items of a list; a command belongs to the item before it."""
+    items: list[list[Markup | str]] = []
+    for line in lines:
+        if isinstance(line, Command):
+            items[-1].append(tag("code", line))
+        else:
+            items.append([_signed_text(line)])
+    yield from items
 
 
 def _signed_text(text: str) -> str:

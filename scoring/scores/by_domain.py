@@ -36,7 +36,7 @@ from shiftbench.scoring.scores.figures import (
     weighted_sum,
 )
 from shiftbench.scoring.scores.floors import Floor, constant_runs, is_at_floor, task_floors
-from shiftbench.scoring.scores.next_steps import MARGIN, Domain, next_steps
+from shiftbench.scoring.scores.next_steps import MARGIN, Domain, Step, next_steps
 from shiftbench.scoring.scores.shape import (
     ConfidenceFigures,
     Confusion,
@@ -262,6 +262,7 @@ def check_domains(
     probes: Probes | None = None,
     titles: Mapping[str, str] | None = None,
     margin: float = MARGIN,
+    unlabelled: Sequence[str] = (),
 ) -> DomainCheck:
     """Compute scores by domain, drops and verdicts from one model's predictions.
 
@@ -275,8 +276,9 @@ def check_domains(
         probes: what the probes predicted; None without probes.
         titles: what own data calls its domains, by their names; the check names them so.
         margin: loss below which a domain is accepted, above 0, a fraction that was fixed beforehand.
+        unlabelled: domains without labels, to which a step applies all the same.
     """
-    check = _Check(model, scores, predictions, folder, home, probes or Probes((), {}), margin).run()
+    check = _Check(model, scores, predictions, folder, home, probes or Probes((), {}), margin, unlabelled).run()
     return _with_titles(check, titles or {})
 
 
@@ -290,9 +292,10 @@ class _Check:
         home: str | None,
         probes: Probes,
         margin: float,
+        unlabelled: Sequence[str],
     ) -> None:
         (self.scores,) = scores.tasks
-        self.margin = margin
+        self.margin, self.unlabelled = margin, unlabelled
         self.model, self.predictions, self.folder, self.home = model, predictions, folder, home
         self.name, self.probes = self.scores.task, probes
         self.values = self._values(predictions)
@@ -331,24 +334,30 @@ class _Check:
         self, tested: Mapping[str, tuple[Figure, float]], explained: Sequence[ExplainedDomain]
     ) -> tuple[NextStep, ...]:
         """Decide what to do about each domain but home."""
-        domains = {}
+        known = {}
         for domain in self.values.domains:
-            if domain != self.home:
-                figure, p = tested.get(domain, (None, float("nan")))
-                # Without a home what is tested is the score less the others' mean.
-                lost = figure if figure is None or self.home in self.counted else weighted_sum([figure], [-1.0])
-                domains[domain] = Domain(self.figures[domain], self.values.rows[self.source, domain], lost, p)
-        return next_steps(
-            domains,
+            figure, p = tested.get(domain, (None, float("nan")))
+            # Without a home what is tested is the score less the others' mean.
+            lost = figure if figure is None or self.home in self.counted else weighted_sum([figure], [-1.0])
+            n_texts = self.values.rows[self.source, domain]
+            known[domain] = Domain(self.figures[domain], n_texts, lost, p, domain in self._at_floor)
+        home, doubted = known.pop(str(self.home), None), self._doubted_labels()
+        steps = next_steps(
+            known,
             margin=self.margin,
             min_texts=self.info.min_texts or 0,
+            home=home,
+            unlabelled=self.unlabelled,
             harder={each.domain for each in explained if each.verdict == "harder"},
-            doubted=self._doubted_labels(),
+            doubted=doubted,
+        )
+        return tuple(
+            each.model_copy(update={"rows": doubted[each.domain]}) if each.step == Step.LOOK else each for each in steps
         )
 
-    def _doubted_labels(self) -> set[str]:
-        """Return the domains of whose wrong answers at least half are those of every probe trained there, too."""
-        doubted = set()
+    def _doubted_labels(self) -> dict[str, tuple[str, ...]]:
+        """List the ids of wrong answers that every probe gives, too, by domain, where most wrong ones are such."""
+        doubted = {}
         for domain in self.counted if self.probes.found else ():
             wrong = self._gold_labels.filter(domain=domain).join(
                 self.predictions.select("id", "prediction"), on="id", how="inner"
@@ -359,8 +368,9 @@ class _Check:
             agreeing = answers.join(wrong.select("id", wrong="prediction"), on="id", how="inner").group_by("id").agg(
                 share=(pl.col("prediction") == pl.col("wrong")).mean()
             )  # fmt: skip
-            if (agreeing["share"] > _MOST).sum() > len(wrong) / 2:
-                doubted.add(domain)
+            ids = agreeing.filter(pl.col("share") > _MOST)["id"].sort()
+            if len(ids) > len(wrong) / 2:
+                doubted[domain] = tuple(ids)
         return doubted
 
     @cached_property

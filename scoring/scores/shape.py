@@ -581,7 +581,11 @@ class NextStep(Record):
     texts: int | None = pydantic.Field(
         default=None, description="Texts to label beside those that are labelled; null where none or not known"
     )
+    of_home: bool = pydantic.Field(default=False, description="Whether to label as many of the home domain, too")
     p: float | None = pydantic.Field(default=None, description="Of the test that decides, corrected over the domains")
+    rows: tuple[str, ...] = pydantic.Field(default=(), description="Ids of the rows whose labels are doubted")
+    evidence: str = pydantic.Field(default="", description="Why, in words")
+    command: str | None = pydantic.Field(default=None, description="The command to run next; null without one")
 
 
 class DomainCheck(Record):

@@ -18,8 +18,9 @@ from shiftbench.checking.check_data import CheckData, check_data
 from shiftbench.checking.check_predictions import forecast_unlabelled, model_doubts, predict_rows, predict_unlabelled
 from shiftbench.checking.inputs import read_own_predictions
 from shiftbench.checking.opened_data import OwnFile
+from shiftbench.checking.step_commands import Again, StepFiles, step_command
 from shiftbench.scoring.forecasting.shape import Forecasts
-from shiftbench.scoring.reports.check import CheckShown, check_html
+from shiftbench.scoring.reports.check import CheckShown, check_html, with_evidence
 from shiftbench.scoring.reports.titles import domain_titles, with_titles
 from shiftbench.scoring.scores.by_domain import check_domains
 from shiftbench.scoring.scores.examples import WrongExample, wrong_examples
@@ -28,7 +29,10 @@ from shiftbench.scoring.scores.score import score_predictions, token_encoder
 from shiftbench.scoring.scores.shape import DomainCheck, Scores
 from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput, Problem
-from shiftbench.validation.vocabulary import ELSEWHERE
+from shiftbench.validation.vocabulary import ELSEWHERE, TaskKind
+
+PROBED = 5_000
+"""Rows up to which probes are trained unasked: 8 s of processor time on five domains of texts of 170 characters."""
 
 Loader = Callable[[TaskInfo], LoadedModel]
 """Loads a model for a task."""
@@ -78,10 +82,11 @@ def run_check(
     trained_on: str | None = None,
     task: str | None = None,
     train_file: Path | None = None,
-    probes: bool = False,
+    probes: bool | None = None,
     encoder: Encoder | None = None,
     called: str | None = None,
     margin: float | None = None,
+    again: Again,
 ) -> Checked:
     """Score one model on each domain of some rows.
 
@@ -93,10 +98,12 @@ def run_check(
         trained_on: the model's home domain as the file writes it; ``elsewhere`` or None without one.
         task: the folder's task; None where it has one alone.
         train_file: the texts that the model was trained on.
-        probes: whether cheap models are trained on each domain, to tell a harder domain from a shift.
-        encoder: embeds texts for probes, and for depths, which need training texts and a home.
+        probes: whether cheap models are trained on each domain, to tell a harder domain from a shift; None for tasks of
+            labels of at most ``PROBED`` rows.
+        encoder: embeds texts for one of the probes, and for depths, which need training texts and a home.
         called: what the report calls the data; by default the name of the file or folder.
         margin: loss below which a domain is accepted, a fraction fixed beforehand; by default ``MARGIN``.
+        again: writes the commands that follow from the check.
     Raises: InvalidInput with everything that is wrong with the rows, the options, the model or the predictions.
     """
     margin = MARGIN if margin is None else margin
@@ -121,12 +128,26 @@ def run_check(
             away = predict_unlabelled(loaded, rows, places.unlabelled) if rows.unlabelled else None
         scores = score_predictions(frame, folder, encoder=token_encoder(folder)).scores
         trained = None
-        if probes and encoder is not None:
+        if probes or (probes is None and _is_probed(rows)):
             from shiftbench.checking.check_probes import run_probes  # scikit-learn takes a second
 
             trained = run_probes(rows, encoder)
-        found = check_domains(name, scores, frame, folder, rows.home, trained, titles, margin)
-        found = found.model_copy(update={"leaks": rows.leaks, "notes": (*rows.notes, *found.notes)})
+        more = _unlabelled_texts(rows)
+        found = check_domains(name, scores, frame, folder, rows.home, trained, titles, margin, list(more))
+        # Of a file without a column of ids no row has a name that its owner knows.
+        known = dict(rows.own_ids) if rows.own else {row: row for each in found.steps for row in each.rows}
+        steps = tuple(
+            each.model_copy(update={"rows": tuple(known[row] for row in each.rows if row in known)})
+            for each in found.steps
+        )
+        found = found.model_copy(update={"leaks": rows.leaks, "notes": (*rows.notes, *found.notes), "steps": steps})
+        given_file = str(model) if isinstance(model, PredictionInput) else None
+        files = StepFiles(
+            given_file or (str(places.predictions) if rows.own is None or rows.own_ids else None),
+            given_file or (str(places.unlabelled) if rows.own_ids else None),
+            more,
+        )
+        found = with_evidence(found, lambda step: step_command(step, found, again, files))
         if away is not None:
             forecasts = forecast_unlabelled(name, rows, frame, away)
         shown = CheckShown(
@@ -139,6 +160,20 @@ def run_check(
             forecasts=forecasts,
         )
         return Checked(found, scores, frame, forecasts, doubts, check_html(shown))
+
+
+def _unlabelled_texts(rows: CheckData) -> dict[str, int]:
+    """Count the texts of the domains without labels, by the file's names."""
+    if rows.unlabelled is None:
+        return {}
+    counts = dict(rows.unlabelled.frame.group_by("domain").len().iter_rows())
+    return {title: counts[name] for name, title in rows.unlabelled.titles.items()}
+
+
+def _is_probed(rows: CheckData) -> bool:
+    """Return whether probes are trained unasked."""
+    n_rows = sum(split.rows for facts in rows.info.domains.values() for split in facts.splits.values())
+    return rows.info.kind is TaskKind.CLASSIFICATION and n_rows <= PROBED
 
 
 def _one_source(frame: pl.DataFrame, file: str, trained_on: str | None) -> tuple[pl.DataFrame, str | None]:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
@@ -31,13 +32,13 @@ def predict_rows(model: LoadedModel, data: CheckData, place: Path) -> pl.DataFra
     Args:
         model: the model.
         data: the rows.
-        place: the prediction file; parts of it wait in a folder beside it until all are there.
+        place: the prediction file, by the file's own ids; parts of it wait in a folder beside it until all are there.
     Returns: rows as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
     Raises: InvalidInput naming the row where the model fails; what it predicted before is kept.
     """
     facts = replace(data.folder.prediction_task(data.task), sources=tuple(data.info.domains))
     rows = data.folder.test(data.task, columns=["id", *data.info.inputs])
-    return _predict_or_reuse(model, _settings_key(model, data), rows, facts, data, place)
+    return _predict_or_reuse(model, _settings_key(model, data), rows, facts, data, place, data.own_ids)
 
 
 def _settings_key(model: LoadedModel, data: CheckData, **more: str) -> str:
@@ -46,10 +47,18 @@ def _settings_key(model: LoadedModel, data: CheckData, **more: str) -> str:
 
 
 def _predict_or_reuse(
-    model: LoadedModel, settings: str, rows: pl.DataFrame, facts: PredictionTask, data: CheckData, place: Path
+    model: LoadedModel,
+    settings: str,
+    rows: pl.DataFrame,
+    facts: PredictionTask,
+    data: CheckData,
+    place: Path,
+    own_ids: Mapping[str, str],
 ) -> pl.DataFrame:
     kept = _read_saved(place, settings, model)
     if kept is not None:
+        ids = {own: id for id, own in own_ids.items()}
+        kept = kept.with_columns(pl.col("id").replace(ids))
         log.info("%s: reused, because the same model predicted these rows before", place)
         return check_predictions(kept, [facts], str(place))
     work = WorkFolder(place, {"settings": settings})
@@ -63,7 +72,8 @@ def _predict_or_reuse(
     checked = check_predictions(frame, [facts], model.name)
     with replace_file(place) as new:
         record = {_SETTINGS: settings, _COUNTS: json.dumps(asdict(model.counts))}
-        checked.drop("task", "target").sort("id").write_parquet(new, metadata=record)
+        named = checked.drop("task", "target").sort("id").with_columns(pl.col("id").replace(own_ids))
+        named.write_parquet(new, metadata=record)
     work.clear()
     return checked
 
@@ -95,7 +105,7 @@ def predict_unlabelled(model: LoadedModel, rows: CheckData, place: Path) -> pl.D
     texts = sha256(rows.unlabelled.frame.write_json().encode()).hexdigest()
     settings = _settings_key(model, rows, unlabelled=texts)
     facts = rows.unlabelled.prediction_task(rows.folder)
-    return _predict_or_reuse(model, settings, rows.unlabelled.frame, facts, rows, place)
+    return _predict_or_reuse(model, settings, rows.unlabelled.frame, facts, rows, place, {})
 
 
 def forecast_unlabelled(name: str, rows: CheckData, predictions: pl.DataFrame, away: pl.DataFrame) -> Forecasts:

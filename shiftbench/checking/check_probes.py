@@ -6,11 +6,12 @@ Each is trained ``TRAININGS`` times, on texts drawn anew: verdicts are about pro
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from threadpoolctl import threadpool_limits
 
 from shiftbench.baselines import sbert_lr, tfidf_lr
 from shiftbench.baselines.runs import FittedClassifier
@@ -41,37 +42,37 @@ class _Part:
     test: pl.DataFrame
 
 
-def run_probes(data: CheckData, encoder: Encoder, seed: int = 0) -> Probes:
+def run_probes(data: CheckData, encoder: Encoder | None, seed: int = 0) -> Probes:
     """Train the probes and let each predict the domain that it was trained on.
 
     Args:
         data: what the model is checked on; labels alone have probes.
-        encoder: makes the vectors of one of them.
+        encoder: makes the vectors of the second one; None leaves it out.
         seed: of folds, samples and solvers.
-    Returns: TF-IDF and frozen sentence vectors, each under logistic regression, on every domain that has enough texts
-        and labels; the others with the reason.
+    Returns: TF-IDF and, with an encoder, frozen sentence vectors, each under logistic regression, on every domain that
+        has enough texts and labels; the others with the reason.
     Raises: InvalidInput for a task of another kind.
     """
     info = data.info
     if info.kind is not TaskKind.CLASSIFICATION:
-        cure = "leave --probes out"
+        cure = "leave it out"
         raise InvalidInput(Problem("probes predict labels", "--probes", f"a task of kind '{info.kind.value}'", cure))
     rng = np.random.default_rng(seed)
     parts, without = _split_domains(data, rng)
     if not parts:
         return Probes((), without)
     n_train = min(MAX_TEXTS, *(len(part.train) for part in parts))
-    fits: Mapping[str, Fit] = {
-        "TF-IDF + LR": lambda rows, seed: tfidf_lr.classifier(rows, info.inputs, seed),
-        "frozen embeddings + LR": lambda rows, seed: sbert_lr.classifier(rows, encoder, info.inputs, seed),
-    }
+    fits: dict[str, Fit] = {"TF-IDF + LR": lambda rows, seed: tfidf_lr.classifier(rows, info.inputs, seed)}
+    if encoder is not None:
+        fits["frozen embeddings + LR"] = lambda rows, seed: sbert_lr.classifier(rows, encoder, info.inputs, seed)
     runs = [(part, number, _draw(part.train, n_train, rng)) for part in parts for number in range(TRAININGS)]
     names = dict(enumerate(info.labels))
     predictions = []
     for name, fit in fits.items():
         frames = []
         for part, number, drawn in progress(runs, desc=name, unit="model"):
-            codes, _ = fit(drawn, seed).predict(part.test)
+            with threadpool_limits(1, "blas"):  # several threads wait for each other on problems as small as these
+                codes, _ = fit(drawn, seed).predict(part.test)
             predicted = pl.Series("prediction", codes).replace_strict(names, return_dtype=pl.String)
             frames.append(part.test.select("domain", "id", seed=pl.lit(number, pl.Int64)).with_columns(predicted))
         n_texts = {part.domain: len(part.train) for part in parts}

@@ -19,3 +19,9 @@ def text_encoder(name: str | None, methods: Sequence[str] | None) -> Encoder | N
 
     is_wanted = name or (machine_encoder() if methods is None else set(OF_TEXTS) & set(methods))
     return load_encoder(name) if is_wanted else None
+
+
+def check_encoder(name: str | None, *, probes: bool | None, has_depth: bool) -> Encoder | None:
+    """Open what a check embeds texts with: for depths always, for a second probe where an encoder was named or set."""
+    is_probed = probes is not False and (name or machine_encoder())
+    return load_encoder(name) if has_depth or is_probed else None

@@ -26,6 +26,7 @@ REPORT = Path("report.html")
 
 @with_options
 def check(
+    context: typer.Context,
     model: ModelArgument,
     data: AnyDataOption,
     task: Annotated[
@@ -49,9 +50,12 @@ def check(
         ),
     ] = None,
     probes: Annotated[
-        bool,
-        typer.Option("--probes", help="Train cheap models on each domain: is a domain harder, or shifted?"),
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--probes/--no-probes",
+            help="Train cheap models on each domain: is a domain harder, or shifted? Default: up to 5,000 rows.",
+        ),
+    ] = None,
     encoder: FormerEncoderOption = None,
     report: Annotated[
         Path, typer.Option("--report", metavar="FILE", help="Report to write, one HTML file.", callback=writable_file)
@@ -70,19 +74,21 @@ def check(
 ) -> None:
     """Score a model on a file of your own, domain by domain.
 
-    Writes a report: what holds up, and why. Domains without labels are forecast where --trained-on names a home domain.
+    Writes a report: what to do about each domain, what holds up, and why. Domains without labels are forecast where
+    --trained-on names a home domain.
 
     Example: shiftbench check ./my-model --data mine.csv --columns domain=site,text=review,label=stars
     """
     from shiftbench.baselines.models.loading import require_loader
-    from shiftbench.checking.encoders import load_encoder
+    from shiftbench.checking.encoders import check_encoder
 
     require_loader(model)
     has_depth = train_file is not None and trained_on not in (None, ELSEWHERE)
-    vectors = load_encoder(encoder) if probes or has_depth else None
+    vectors = check_encoder(encoder, probes=probes, has_depth=has_depth)
     # What takes a second to import comes after what may refuse.
     from shiftbench.checking.check import Places, run_check
     from shiftbench.checking.inputs import given_predictions
+    from shiftbench.checking.step_commands import typed_again
     from shiftbench.scoring.reports.check import check_lines
 
     given = given_predictions(model)
@@ -92,7 +98,7 @@ def check(
     checked = run_check(
         given or (lambda task: options.load(model, task)), data, own_file(columns, min_texts), places,
         trained_on=trained_on, task=task, train_file=train_file, probes=probes, encoder=vectors,
-        margin=as_fraction(margin),
+        margin=as_fraction(margin), again=typed_again(context),
     )  # fmt: skip
     report.write_text(checked.html, encoding="utf-8")
     for doubt in checked.doubts:

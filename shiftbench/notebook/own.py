@@ -14,7 +14,7 @@ import polars as pl
 
 from shiftbench.baselines.models.settings import ModelSettings
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.checking.encoders import load_encoder
+from shiftbench.checking.encoders import check_encoder
 from shiftbench.checking.inputs import as_folder, data_place, given_predictions, prediction_file
 from shiftbench.checking.opened_data import OwnColumns, OwnFile
 from shiftbench.checking.predicted import in_order
@@ -40,7 +40,7 @@ def check(
     trained_on: str | None = None,
     train: "str | Path | Table | None" = None,
     task: str | None = None,
-    probes: bool = False,
+    probes: bool | None = None,
     margin: float = MARGIN,
     label_map: Mapping[str, str] | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -57,14 +57,14 @@ def check(
         trained_on: the domain that the model was trained on: drops are then measured from it.
         train: texts that it was trained on, as a table or file: test texts among them are left out.
         task: the folder's task, where it has several.
-        probes: train cheap models on each domain, to tell a harder domain from a shift.
+        probes: train cheap models on each domain, to tell a harder domain from a shift; by default up to 5,000 rows.
         margin: loss below which a domain is accepted, a fraction that was fixed before the scores were seen.
         label_map: the data's label by the model's name of it, where names differ.
         settings: how the model is loaded and asked, such as ``{"max_length": 64}``.
-        encoder: sentence encoder of probes and depths, Hub id or path; by default the machine's.
+        encoder: sentence encoder of a second probe and of depths, Hub id or path; by default the machine's.
         **columns: how a table is read (``OwnColumns``): ``domain``, ``label``, ``text``, ``id``, ``split``, ``group``,
             ``by``, ``kind``, ``min_texts``.
-    Returns: scores by domain, what differs, and the report; fractions.
+    Returns: scores by domain, what differs, what to do about each domain, and the report; fractions.
     Raises: InvalidInput with everything that is wrong with the rows, the model or the predictions; TypeError for an
         argument of a wrong type.
 
@@ -75,7 +75,11 @@ def check(
     ['pub', 'shop']
     """
     from shiftbench.checking.check import Loader, Places, run_check
+    from shiftbench.checking.step_commands import called_again
 
+    asked: dict[str, Any] = {"trained_on": trained_on, "task": task, "probes": probes, "encoder": encoder}
+    asked |= {"label_map": label_map, "settings": settings, "margin": None if margin == MARGIN else margin}
+    again = called_again({name: value for name, value in asked.items() if value is not None}, columns)
     with ExitStack() as stack:
         predicted, data, columns = in_order(model, data, trained_on, columns)
         place = stack.enter_context(data_place(data))
@@ -99,7 +103,7 @@ def check(
 
         read = stack.enter_context(data_place(train, "train")) if train is not None else None
         work = Path(stack.enter_context(TemporaryDirectory(prefix="shiftbench-")))
-        needs_encoder = probes or (read is not None and trained_on not in (None, ELSEWHERE))
+        has_depth = read is not None and trained_on not in (None, ELSEWHERE)
         return CheckResult(
             run_check(
                 loader,
@@ -110,9 +114,10 @@ def check(
                 task=task,
                 train_file=read,
                 probes=probes,
-                encoder=load_encoder(encoder) if needs_encoder else None,
+                encoder=check_encoder(encoder, probes=probes, has_depth=has_depth),
                 called=_name(data, place),
                 margin=margin,
+                again=again,
             )
         )
 

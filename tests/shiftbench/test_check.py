@@ -1,6 +1,7 @@
 """``shiftbench check``: one model on a CSV, from its rows to the report."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +76,11 @@ def test_scores_by_domain_without_a_home(place: Path) -> None:
     assert {shift["source"] for shift in shifts} == {"elsewhere"}
 
 
-def test_the_report_says_first_what_one_model_cannot_show(place: Path) -> None:
+def test_the_report_says_first_what_was_found_and_what_to_do(place: Path) -> None:
     assert run("--trained-on", "Sci Fi").exit_code == 0
     text = Visible((place / "report.html").read_text(encoding="utf-8")).text
-    assert text.index(ONE_MODEL) < text.index("Loses")
-    assert text.index("Loses") < text.index("Score by domain")
+    order = [text.index(words) for words in ("Loses", "What to do", ONE_MODEL, "Score by domain")]
+    assert order == sorted(order)
     for words in (
         "Confidence by domain",
         "Errors by domain",
@@ -159,7 +160,8 @@ def test_probes_are_trained_at_equal_sizes_and_part_the_drop(place: Path, word_e
 
 def test_probes_part_the_drop(place: Path, word_encoder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shiftbench.checking.encoders.load_encoder", lambda _: word_encoder)
-    content = found(place, "--trained-on", "Sci Fi", "--probes")
+    monkeypatch.setenv("SHIFTBENCH_ENCODER", "words")
+    content = found(place, "--trained-on", "Sci Fi")
     for each in content["explained"]:
         drop, difficulty, rest = (each[name]["value"] for name in ("drop", "difficulty", "rest"))
         assert drop == pytest.approx(difficulty + rest)
@@ -230,3 +232,44 @@ def test_a_dataset_folder_may_be_the_data(place: Path, synthetic: Any) -> None:
     own = CliRunner().invoke(app, [*arguments, "--task", "nli", "--columns", "domain=site", "--train-file", "t.csv"])
     assert "--train-file: this option is for a file, not for a dataset folder" in refusal(own)
     assert "--columns: this option is for a file, not for a dataset folder" in refusal(own)
+
+
+def test_probes_are_trained_unasked_on_a_small_file_alone(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SHIFTBENCH_ENCODER", raising=False)
+    assert [each["name"] for each in found(place)["probes"]] == ["TF-IDF + LR"]
+    assert not found(place, "--no-probes")["probes"]
+    monkeypatch.setattr("shiftbench.checking.check.PROBED", 100)
+    assert not found(place)["probes"]
+    assert found(place, "--probes")["probes"]
+
+
+def test_steps_have_evidence_and_a_command_that_runs(place: Path) -> None:
+    content = found(place, "--trained-on", "Sci Fi", "--margin", "45")
+    steps = {each["domain"]: each for each in content["steps"]}
+    kitchen, toys = steps["kitchen"], steps["toys"]
+    assert steps["garden"]["step"] == "label"
+    assert steps["garden"]["texts"] == 30 - N_TINY
+    assert steps["garden"]["evidence"] == f"{N_TINY} texts, fewer than 30"
+    assert kitchen["step"] == "accept"
+    assert "shown to lose less than 45 points" in kitchen["evidence"]
+    assert toys["step"] == "retrain with it"
+    assert toys["command"].startswith("shiftbench check RETRAINED --data mine.csv --trained-on 'Sci Fi'")
+    program, *words = shlex.split(kitchen["command"])
+    assert program == "shiftbench"
+    assert words[:2] == ["gate", "report.predictions.parquet"]
+    gated = CliRunner().invoke(app, words)
+    assert gated.exit_code == 3, gated.output  # toys breaks the limit that the kitchen keeps
+    assert "toys" in gated.output
+
+
+def test_a_domain_without_labels_has_a_step_whose_command_draws_texts(place: Path) -> None:
+    blank = rows(300).with_columns(verdict=pl.when(pl.col("site") != "toys").then("verdict"))
+    blank.write_csv(place / "mine.csv")
+    content = found(place, "--trained-on", "Sci Fi", "--margin", "12")
+    (toys,) = (each for each in content["steps"] if each["domain"] == "toys")
+    assert toys["step"] == "label"
+    assert 30 < toys["texts"] < 300
+    _, *words = shlex.split(toys["command"])
+    drawn = CliRunner().invoke(app, words)
+    assert drawn.exit_code == 0, drawn.output
+    assert len(pl.read_csv(place / "to_label.csv")) == toys["texts"]

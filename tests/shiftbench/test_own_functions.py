@@ -49,8 +49,9 @@ def of_command(place: Path, *arguments: str) -> Any:
 
 
 def assert_same(one: Any, other: Any, path: str = "") -> None:
-    """Compare JSON to 1e-9; what files are called is their own."""
-    if path.rsplit("/", 1)[-1] in ("model", "predictions", "baseline", "sha256", "made_with", "created"):
+    """Compare JSON to 1e-9; what files are called is their own, and each door has its words for the next command."""
+    own = ("model", "predictions", "baseline", "sha256", "made_with", "created", "command")
+    if path.rsplit("/", 1)[-1] in own:
         return
     if isinstance(one, dict):
         assert set(one) == set(other), path

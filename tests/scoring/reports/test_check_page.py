@@ -10,10 +10,12 @@ from shiftbench.scoring.reports.check import (
     headline,
     left_out_lines,
     spread_line,
+    with_evidence,
 )
 from shiftbench.scoring.reports.pictures.rows import scores_by_domain
 from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.scores.figures import Reason
+from shiftbench.scoring.scores.next_steps import Step
 from shiftbench.scoring.scores.shape import (
     DomainCheck,
     DomainScore,
@@ -22,6 +24,8 @@ from shiftbench.scoring.scores.shape import (
     ExplainedDomain,
     FloorLevels,
     Leaks,
+    NextStep,
+    ProbeScores,
 )
 from tests.leaderboard.conftest import SCRIPT, Visible
 from tests.leaderboard.pages.test_trained_elsewhere import predictions, scored_elsewhere
@@ -150,8 +154,66 @@ def test_the_page_shows_names_as_text_and_a_tiny_domain_in_the_table_alone(
     page = check_html(CheckShown(found, "mine.csv", synthetic, task, warnings=(f"labels look mixed up {SCRIPT}",)))
     assert SCRIPT not in page
     text = Visible(page).text
-    assert text.index("there is no score by source") < text.index("Loses 6.5")
+    assert text.index("Loses 6.5") < text.index("there is no score by source")
     assert "labels look mixed up" in text
     assert "too few texts: left out" in text
     assert page.count('class="sb-row-name"') == 3
     assert "Made with shiftbench check." in text
+
+
+def steps_of(*steps: NextStep, **more: object) -> DomainCheck:
+    found = check(bounded(0.065, 0.02), home="books", margin=0.05, steps=steps, **more)
+    return with_evidence(found, lambda step: f"do <{step.domain}>")
+
+
+def test_what_to_do_comes_after_the_verdict_with_its_evidence_and_command(
+    synthetic: DatasetFolder, predictions: object
+) -> None:
+    rows = tuple(f"r{number}" for number in range(7))
+    found = steps_of(
+        NextStep(domain="dvd", step=Step.LOOK, p=0.001, rows=rows),
+        NextStep(domain="toys", step=Step.ACCEPT, p=0.03),
+        NextStep(domain="new", step=Step.LABEL, texts=1_200, of_home=True),
+    )
+    first, what, *rest = map(str, check_lines(found))
+    assert first.startswith("Loses 6.5")
+    assert what == "What to do, at a margin of 5 points:"
+    words = "accept: loses 1.0 [-4.0, 6.0] points, shown to lose less than 5 points (p 0.030); it may lose up to 6.0"
+    assert rest[0] == f"  toys: {words}"
+    assert rest[1] == "    do <toys>"
+    assert rest[2].startswith("  new: label 1,200 more, and as many of books: no text is labelled")
+    assert "most of its wrong answers are every probe's answers, too: rows r0, r1, r2, r3, r4, ..." in rest[4]
+    task = scored_elsewhere(synthetic, predictions).tasks[0]
+    page = check_html(CheckShown(found, "mine.csv", synthetic, task))
+    assert "<code>do &lt;toys&gt;</code>" in page
+    text = Visible(page).text
+    assert text.index("Loses 6.5") < text.index("it may lose up to 6.0") < text.index("Score by domain")
+
+
+def test_where_nothing_can_be_decided_the_first_line_says_so() -> None:
+    found = steps_of(NextStep(domain="toys", step=Step.LABEL, texts=300))
+    lines = [str(line) for line in check_lines(found)]
+    assert lines[0].startswith("Nothing can be decided yet: no domain is shown to lose less than 5 points")
+    assert lines[2].startswith(
+        "  toys: label 300 more: loses 1.0 [-4.0, 6.0] points: not shown to be less than 5 points"
+    )
+    assert lines[4].startswith("Loses 6.5")
+    low = [each.model_copy(update={"at_floor": True}) for each in check().domains]
+    lost = steps_of(NextStep(domain="toys", step=Step.LABEL), domains=tuple(low))
+    assert "not shown to be above chance at home ('books')" in str(next(iter(check_lines(lost))))
+
+
+def test_who_loses_says_what_the_probes_know() -> None:
+    step = NextStep(domain="dvd", step=Step.RETRAIN, p=0.001)
+
+    def evidence(**more: object) -> str:
+        return steps_of(step, **more).steps[0].evidence
+
+    assert "no probe was trained there" in evidence()
+    assert "9 points [4, 14] of it not explained" in evidence(explained=(explained("shifted", bounded(0.09)),))
+    unknown = explained("cannot tell", bounded(0.01), "it is so")
+    assert "probes cannot tell whether any model would lose it (it is so)" in evidence(explained=(unknown,))
+    probe = ProbeScores(
+        name="TF", n_train=9, scores={}, reference_td={"dvd": bounded(0.06), "toys": bounded(0.02)}, at_floor=()
+    )
+    assert "trained there (TF) scores 6.0 [1.0, 11.0] points more" in evidence(probes=(probe,))

@@ -1,0 +1,321 @@
+"""What following the advice of ``check`` is worth: labels spent by it, spread evenly, and drawn at random.
+
+A file is one reference model, trained on one domain, with its predictions on real rows of all domains of the task. Home
+is labelled whole; of every other domain ``START`` texts are, drawn at random by whole groups. Then a budget of so many
+labels a domain is spent, the same for all ways: evenly over all domains; at random over all texts that have none; by
+the advice of one check, evenly over the domains whose step is *label*; or by the advice in four rounds, a check and a
+quarter of the budget each. Where no domain is left to label the rest is not spent. At the end one check decides: a
+domain is accepted, or it is not. The truth is whether its loss, with all labels of it and of home, is below 5 points.
+Error is the share of domains decided wrongly; open decisions (*label*) count as not accepted, and are reported. Ways
+share their draws. The interval is of the difference of errors, a mean over files, over repeats: about these files.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.stats import t
+
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.checking.label_draws import share_budget
+from shiftbench.metrics.ranking import holm
+from shiftbench.scoring.reports.plain_tables import PlainTable
+from shiftbench.scoring.scores.figures import Figure, difference, single
+from shiftbench.scoring.scores.next_steps import MARGIN, Domain, Step, next_steps
+from shiftbench.scoring.scores.outcomes import TargetRuns, target_runs
+from shiftbench.scoring.scores.score import checked_predictions
+from shiftbench.scoring.scores.values import sampled_scores
+from shiftbench.validation.progress import progress
+from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.vocabulary import PLACEBO
+
+START = 100
+"""Texts of each domain that are labelled at first."""
+BUDGETS = (100, 300, 800)
+"""Further labels, a domain."""
+_PREDICTIONS = "*/*/*/predictions.parquet"
+Labelled = dict[str, int]
+"""How many texts of each domain are labelled."""
+
+
+@dataclass
+class File:
+    """One model's outcomes on the rows of one task.
+
+    Attributes:
+        name: the model and its training.
+        metric: of the task.
+        home: the domain that it was trained on.
+        targets: its outcomes by domain.
+    """
+
+    name: str
+    metric: str
+    home: str
+    targets: Mapping[str, TargetRuns]
+    _order: dict[str, NDArray[np.int64]] = field(default_factory=dict)
+    _known: dict[tuple[str, int], Domain] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.sizes = {name: len(target.ids) for name, target in self.targets.items() if name != self.home}
+        self.at_home = self._score(self.targets[self.home])
+        whole = {name: difference(self.at_home, self._score(self.targets[name])).value for name in self.sizes}
+        self.is_acceptable = {name: loss < MARGIN for name, loss in whole.items()}
+
+    def _score(self, target: TargetRuns) -> Figure:
+        return single(sampled_scores(target, [0], self.metric)[0])
+
+    def shuffle(self, rng: np.random.Generator) -> None:
+        """Draw the order in which texts are labelled, those of a group together."""
+        self._known.clear()
+        for name in self.sizes:
+            groups = self.targets[name].groups
+            self._order[name] = np.argsort(rng.permutation(groups.max() + 1)[groups], kind="stable")
+
+    def steps(self, labelled: Labelled) -> dict[str, str]:
+        """Return the step for each domain, as a check of the labelled texts finds it without probes."""
+        known = {name: self._partly(name, n) for name, n in labelled.items()}
+        tested = [name for name, each in known.items() if not np.isnan(each.p)]
+        corrected = dict(zip(tested, holm([known[name].p for name in tested]).tolist(), strict=True))
+        domains = {name: each._replace(p=corrected.get(name, each.p)) for name, each in known.items()}
+        return {each.domain: each.step for each in next_steps(domains)}
+
+    def _partly(self, name: str, n: int) -> Domain:
+        """Return what is known of a domain from its first n texts; its p is not corrected."""
+        if (name, n) not in self._known:
+            chosen = np.zeros(self.sizes[name], dtype=np.bool_)
+            chosen[self._order[name][:n]] = True
+            score = self._score(self.targets[name].of_rows(chosen))
+            loss = difference(self.at_home, score)
+            self._known[name, n] = Domain(score, n, loss, loss.p_value())
+        return self._known[name, n]
+
+
+Way = Callable[[File, Labelled, int, np.random.Generator], Labelled]
+"""Spends a budget of labels."""
+
+
+def _add(file: File, labelled: Labelled, domains: Sequence[str], budget: int) -> Labelled:
+    """Label so many more texts, evenly over some domains as far as they have any."""
+    room = [file.sizes[name] - labelled[name] for name in domains]
+    shares = share_budget(room, min(budget, sum(room)))
+    return labelled | {name: labelled[name] + share for name, share in zip(domains, shares, strict=True)}
+
+
+def spend_evenly(file: File, labelled: Labelled, budget: int, _: np.random.Generator) -> Labelled:
+    """Spread the labels evenly over all domains."""
+    return _add(file, labelled, list(labelled), budget)
+
+
+def spend_at_random(file: File, labelled: Labelled, budget: int, rng: np.random.Generator) -> Labelled:
+    """Draw the texts to label from all that have none."""
+    names = list(labelled)
+    pool = np.repeat(np.arange(len(names)), [file.sizes[name] - labelled[name] for name in names])
+    drawn = np.bincount(rng.permutation(pool)[:budget], minlength=len(names))
+    return {name: labelled[name] + int(n) for name, n in zip(names, drawn, strict=True)}
+
+
+def spend_by_advice(file: File, labelled: Labelled, budget: int, _: np.random.Generator, rounds: int = 1) -> Labelled:
+    """Spread the labels evenly over the domains that the steps say to label, checked again before each round."""
+    left = budget
+    for number in range(rounds):
+        domains = [name for name, step in file.steps(labelled).items() if step == Step.LABEL]
+        before = sum(labelled.values())
+        labelled = _add(file, labelled, domains, left // (rounds - number))
+        left -= sum(labelled.values()) - before
+    return labelled
+
+
+def spend_in_rounds(file: File, labelled: Labelled, budget: int, rng: np.random.Generator) -> Labelled:
+    """Follow the advice in four rounds."""
+    return spend_by_advice(file, labelled, budget, rng, rounds=4)
+
+
+WAYS: dict[str, Way] = {
+    "evenly": spend_evenly,
+    "at random": spend_at_random,
+    "by advice": spend_by_advice,
+    "by advice, 4 rounds": spend_in_rounds,
+}
+
+
+class Decided(NamedTuple):
+    """Shares of a file's domains after a budget was spent, and the labels that it took."""
+
+    wrong: float
+    wrongly_accepted: float
+    open: float
+    labels: float
+
+
+def decide(file: File, labelled: Labelled, spent: int) -> Decided:
+    """Judge one check's decisions by the truth."""
+    steps = file.steps(labelled)
+    accepted = {name: step == Step.ACCEPT for name, step in steps.items()}
+    wrong = [accepted[name] != file.is_acceptable[name] for name in steps]
+    wrongly = [accepted[name] and not file.is_acceptable[name] for name in steps]
+    is_open = [step == Step.LABEL for step in steps.values()]
+    return Decided(float(np.mean(wrong)), float(np.mean(wrongly)), float(np.mean(is_open)), spent)
+
+
+def repeat(file: File, budgets: Sequence[int], seed: Sequence[int]) -> dict[str, list[Decided]]:
+    """Spend every budget in every way, on the same draws.
+
+    Args:
+        file: the model's outcomes.
+        budgets: labels a domain.
+        seed: of this repeat.
+    Returns: by way, what was decided with each budget.
+    """
+    found: dict[str, list[Decided]] = {name: [] for name in WAYS}
+    rng = np.random.default_rng(seed)
+    file.shuffle(rng)
+    start = {name: min(START, size) for name, size in file.sizes.items()}
+    for budget in budgets:
+        whole = min(budget * len(start), sum(file.sizes.values()) - sum(start.values()))
+        for name, way in WAYS.items():
+            labelled = way(file, dict(start), whole, rng)
+            found[name].append(decide(file, labelled, sum(labelled.values()) - sum(start.values())))
+    return found
+
+
+def read_models(runs: Path, folder: DatasetFolder) -> Iterator[File]:
+    """Read the predictions of trained models that fit a dataset: those of its rows by their ids.
+
+    Args:
+        runs: a folder of ``shiftbench grid``'s runs.
+        folder: the dataset.
+    Yields: models of one training domain that was tested, too, with two other domains at least, the first seed of
+        each, as others are hardly more evidence; not those that give every text of home one answer, and no placebos.
+    """
+    for path in sorted(runs.glob(_PREDICTIONS)):
+        *_, task, model, trial, _ = path.parts
+        if task not in folder.manifest.tasks or task.endswith(PLACEBO):
+            continue
+        try:
+            frame = checked_predictions(path, folder, "all")
+        except InvalidInput:  # of other rows
+            continue
+        home = frame["source"][0]
+        if frame["seed"][0] != 0:
+            continue
+        targets = {each.target: each for each in target_runs(task, frame, folder, "all")}
+        of_home = frame.filter(pl.col("target") == home)["prediction"]
+        if home in targets and len(targets) > 2 and of_home.n_unique() > 1:
+            yield File(f"{runs.parent.name}/{model}/{trial}", folder.task(task).metric, home, targets)
+
+
+def measure(
+    files: Sequence[File], n_repeats: int, seed: int, resume: Path | None = None, budgets: Sequence[int] = BUDGETS
+) -> dict[str, NDArray[np.float64]]:
+    """Follow the advice on every file, again and again.
+
+    Args:
+        files: the models.
+        n_repeats: draws of each.
+        seed: of all draws.
+        resume: a file of JSON lines that finished models are added to, and read from; None for none.
+        budgets: labels a domain.
+    Returns: by way the fields of ``Decided``, shape (n_budgets, n_files, n_repeats, 4).
+    """
+    done = {}
+    if resume is not None and resume.exists():
+        done = {tuple(line["key"]): line["found"] for line in map(json.loads, resume.read_text().splitlines())}
+    rows: dict[str, list[NDArray[np.float64]]] = {name: [] for name in WAYS}
+    for file in progress(files, desc="advising", unit="model"):
+        key = (file.name, seed, n_repeats, START, *budgets)
+        if key not in done:
+            repeats = [repeat(file, budgets, [seed, crc32(file.name.encode()), each]) for each in range(n_repeats)]
+            done[key] = {name: [each[name] for each in repeats] for name in WAYS}
+            if resume is not None:
+                with resume.open("a") as out:
+                    out.write(json.dumps({"key": key, "found": done[key]}) + "\n")
+        for name in WAYS:
+            rows[name].append(np.swapaxes(np.array(done[key][name], dtype=np.float64), 0, 1))
+    return {name: np.stack(parts, axis=1) for name, parts in rows.items()}
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What one way of spending a budget decides, means over files and repeats, fractions.
+
+    Attributes:
+        budget: labels a domain.
+        way: how they were spent.
+        means: what was decided.
+        less: error less that of spending evenly, with its 95% interval over repeats.
+        low, high: its ends.
+        better, worse: files on which the error is lower, or higher, on average.
+    """
+
+    budget: int
+    way: str
+    means: Decided
+    less: float
+    low: float
+    high: float
+    better: int
+    worse: int
+
+
+def summarise(found: Mapping[str, NDArray[np.float64]], budgets: Sequence[int] = BUDGETS) -> list[Worth]:
+    """Average what was decided, and compare each way with the even one.
+
+    Args:
+        found: from ``measure``, of two repeats at least.
+        budgets: labels a domain.
+    """
+    rows = []
+    for place, budget in enumerate(budgets):
+        for way, all_budgets in found.items():
+            here = all_budgets[place]
+            less = here[..., 0] - found["evenly"][place][..., 0]
+            by_repeat, by_file = less.mean(axis=0), less.mean(axis=1)
+            reach = t.ppf(0.975, len(by_repeat) - 1) * by_repeat.std(ddof=1) / np.sqrt(len(by_repeat))
+            value = float(by_repeat.mean())
+            means = Decided(*here.mean(axis=(0, 1)).tolist())
+            counts = int((by_file < 0).sum()), int((by_file > 0).sum())
+            bounds = value, value - float(reach), value + float(reach)
+            rows.append(Worth(budget, way, means, *bounds, *counts))
+    return rows
+
+
+def advice_lines(rows: Sequence[Worth], files: Sequence[File], n_repeats: int) -> Iterator[str | PlainTable]:
+    """List what was measured on, and a table.
+
+    Args:
+        rows: from ``summarise``.
+        files: the models.
+        n_repeats: draws of each.
+    """
+    truths = [each for file in files for each in file.is_acceptable.values()]
+    yield (
+        f"{len(files)} models, {len(truths)} domains away from home, of which {sum(truths)} lose less than "
+        f"{100 * MARGIN:g} points with all labels; {START} labels of each at first; {n_repeats} repeats. In percent of "
+        "domains; the difference in points of it, with its 95% interval over repeats."
+    )
+    head = ("labels a domain", "spent", "wrong", "wrongly accepted", "open", "labels a model", "less evenly", "models")
+    cells = []
+    for row in rows:
+        bounds = f"{100 * row.less:+.1f} [{100 * row.low:+.1f}, {100 * row.high:+.1f}]"
+        shares = (f"{100 * each:.1f}" for each in row.means[:3])
+        models = "" if row.way == "evenly" else f"{row.better} better, {row.worse} worse"
+        compared = "" if row.way == "evenly" else bounds
+        cells.append([f"{row.budget}", row.way, *shares, f"{row.means.labels:,.0f}", compared, models])
+    yield PlainTable("Decisions at a margin, by how labels were spent", head, cells)
+
+
+def as_json(rows: Sequence[Worth], n_files: int, n_repeats: int, seed: int) -> dict[str, object]:
+    """Return what ``--json`` writes, fractions."""
+    return {
+        "models": n_files,
+        "repeats": n_repeats,
+        "seed": seed,
+        "ways": [asdict(row) | {"means": row.means._asdict()} for row in rows],
+    }
