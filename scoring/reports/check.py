@@ -32,6 +32,7 @@ from shiftbench.scoring.reports.pictures.rows import scores_by_domain
 from shiftbench.scoring.reports.plain_tables import PlainTable, html
 from shiftbench.scoring.reports.score_parts import examples_list
 from shiftbench.scoring.reports.score_words import loss_words, slope_rows
+from shiftbench.scoring.reports.time_words import time_lines, time_section
 from shiftbench.scoring.scores.examples import WrongExample
 from shiftbench.scoring.scores.next_steps import Step
 from shiftbench.scoring.scores.shape import (
@@ -217,6 +218,14 @@ def p_words(p: float | None) -> str:
     return "n/a" if p is None else "below 0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def found_lines(check: DomainCheck) -> Iterator[str | list[str]]:
+    """List what follows the main finding: steps, floors, differences; of periods without a home, floors alone."""
+    is_compared = check.over_time is None or check.mean_drop is not None
+    yield from step_lines(check) if is_compared else ()
+    yield from floor_lines(check)
+    yield from difference_lines(check) if is_compared else ()
+
+
 def explained_line(domain: ExplainedDomain) -> str:
     """Return a verdict in a sentence."""
     rest = f"{whole_points(domain.rest)} not explained by difficulty for these probes"
@@ -277,7 +286,7 @@ def _leak_line(leaks: Leaks) -> str:
 
 def check_lines(check: DomainCheck, forecasts: Forecasts | None = None) -> Iterator[RenderableType]:
     """List what was found, the main finding first; then forecasts of the domains without labels."""
-    for line in (headline(check), *step_lines(check), *floor_lines(check), *difference_lines(check)):
+    for line in (*time_lines(check.over_time), headline(check), *found_lines(check)):
         yield from [line] if isinstance(line, str) else [f"  {item}" for item in line]
     yield from map(explained_line, check.explained)
     has_home = check.mean_drop is not None
@@ -365,7 +374,9 @@ class CheckShown:
 def check_html(shown: CheckShown) -> Markup:
     """Build the report: one HTML page that needs no other file."""
     check, title = shown.check, f"{shown.check.model} on {shown.data}"
-    lines = [tag("p", tag("strong", _signed_text(headline(check))), class_="sb-said"), *_paragraphs(check)]
+    first, *others = map(_signed_text, (*time_lines(check.over_time), headline(check)))
+    lines = [tag("p", tag("strong", first), class_="sb-said"), *(tag("p", line) for line in others)]
+    lines += _paragraphs(check)
     parts = [
         tag("h1", title, class_="sb-name"),
         notices([shown.folder]),
@@ -382,7 +393,7 @@ def check_html(shown: CheckShown) -> Markup:
 
 def _paragraphs(check: DomainCheck) -> Iterator[Markup]:
     """Build what holds up, and why: a paragraph a sentence, lists below those that begin one."""
-    for line in (*step_lines(check), *floor_lines(check), *difference_lines(check)):
+    for line in found_lines(check):
         if isinstance(line, str):
             yield tag("p", _signed_text(line))
         else:
@@ -401,6 +412,8 @@ def _signed_text(text: str) -> str:
 
 def _sections(shown: CheckShown) -> Iterator[Markup]:
     check = shown.check
+    if check.over_time is not None:
+        yield time_section(check.over_time)
     counted = [each for each in check.domains if not each.has_few_texts and each.score.value is not None]
     if counted:
         title = f"Score by domain ({metric_name(check.metric)})"

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from shiftbench.baselines.models.options import ModelArgument, ModelOptions
-from shiftbench.cli.data_options import AnyDataOption, FormerEncoderOption, own_file
+from shiftbench.cli.data_options import FAILED, AnyDataOption, FormerEncoderOption, own_file
 from shiftbench.validation.command_line import (
     ColumnsOption,
     JsonOption,
@@ -62,6 +62,26 @@ def check(
             "--margin", metavar="POINTS", help="Accept domains shown to lose less; fix it beforehand. Default: 5."
         ),
     ] = None,
+    ordered: Annotated[
+        bool, typer.Option("--ordered", help="Domains follow each other, by number or as in the file; dates always do.")
+    ] = False,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            "--reference",
+            metavar="FIRST..LAST",
+            help="Sound an alarm (exit code 3) when scores fall below these periods.",
+        ),
+    ] = None,
+    history: Annotated[
+        Path | None,
+        typer.Option(
+            "--history",
+            metavar="FILE",
+            help="Add this run's periods to those of earlier runs. The first run's are the reference by default.",
+            callback=writable_file,
+        ),
+    ] = None,
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,
     *,
@@ -71,11 +91,13 @@ def check(
     """Score a model on a file of your own, domain by domain.
 
     Writes a report: what holds up, and why. Domains without labels are forecast where --trained-on names a home domain.
+    Domains that are dates are tested for a trend and a change.
 
     Example: shiftbench check ./my-model --data mine.csv --columns domain=site,text=review,label=stars
     """
     from shiftbench.checking.check import Places, run_check
     from shiftbench.checking.encoders import load_encoder
+    from shiftbench.checking.history import TimeOptions
     from shiftbench.checking.inputs import given_predictions
     from shiftbench.scoring.reports.check import check_lines
 
@@ -88,7 +110,7 @@ def check(
     checked = run_check(
         given or (lambda task: options.load(model, task)), data, own_file(columns, min_texts), places,
         trained_on=trained_on, task=task, train_file=train_file, probes=probes, encoder=vectors,
-        margin=as_fraction(margin),
+        margin=as_fraction(margin), time=TimeOptions(ordered, reference, history),
     )  # fmt: skip
     report.write_text(checked.html, encoding="utf-8")
     for doubt in checked.doubts:
@@ -100,3 +122,5 @@ def check(
     if checked.forecasts is not None and not given:
         typer.echo(f"{places.unlabelled}: the predictions on rows without labels", err=True)
     write_json(checked.as_json(), json_)
+    if checked.has_alarm:
+        raise typer.Exit(FAILED)
