@@ -21,15 +21,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shiftbench.metrics.over_time import Groups, PeriodMeans, between_variance, period_means, variance_of_texts
 from shiftbench.metrics.precision import Floats
-from shiftbench.metrics.trend import between_variance
 
 ALARM = 20.0
 """Evidence from which there is an alarm: reached without a drop in at most 5% of histories, however long."""
 ASSUMED_JITTER = 0.02
 """Allowance where fewer than two periods of a kind are there to show the jitter."""
-_ALIKE = 0.1
-"""Correlation within groups that stakes are chosen for; another one costs power, never the level."""
 _LIMIT = 0.45
 """Quantile of chi-square that later bets' allowance is a limit by."""
 _DROPS, _WEIGHTS, _CASH = (0.03, 0.06), (0.45, 0.45), 0.1
@@ -44,27 +42,6 @@ _GRID = np.linspace(-8.0, 5.0, 105)
 """Means that are tried, in standard errors of the reference from its mean."""
 
 
-class Groups(NamedTuple):
-    """Groups of texts by period; those with equal size and score stand once.
-
-    Attributes:
-        sizes: texts of each kind of group, above 0 where there are any, shape (..., n_periods, n_kinds).
-        means: their mean scores, in [0, 1], same shape.
-        counts: number of such groups, at least 0, same shape.
-    """
-
-    sizes: Floats
-    means: Floats
-    counts: Floats
-
-
-class PeriodMeans(NamedTuple):
-    """Periods' mean scores over texts and their variances over other groups, shape (..., n_periods)."""
-
-    means: Floats
-    variances: Floats
-
-
 class Evidence(NamedTuple):
     """Evidence that scores fell below the reference.
 
@@ -75,27 +52,6 @@ class Evidence(NamedTuple):
 
     values: Floats
     allowance: Floats
-
-
-def period_means(groups: Groups) -> PeriodMeans:
-    """Compute periods' means over texts, and their variances over groups, pooled over periods.
-
-    Periods of single groups alone have the variance of texts that correlate by 0.1.
-    """
-    weights = groups.counts * groups.sizes
-    whole = weights.sum(axis=-1)
-    means = (weights * groups.means).sum(axis=-1) / whole
-    n = groups.counts.sum(axis=-1)
-    scatter = (groups.counts * (groups.sizes * (groups.means - means[..., None])) ** 2).sum(axis=-1)
-    squares = (groups.counts * groups.sizes**2).sum(axis=-1)
-    correction = np.where(n > 1, n / np.maximum(n - 1, 1), 0.0)
-    known = np.where(n > 1, squares, 0.0).sum(axis=-1, keepdims=True)
-    pooled = (correction * scatter).sum(axis=-1, keepdims=True) / np.where(known > 0, known, 1.0)
-    # Half an error and half a right answer more: periods without an error have a variance, too.
-    middle = ((weights * groups.means).sum(axis=(-1, -2)) + 0.5) / (whole.sum(axis=-1) + 1)
-    assumed = (middle * (1 - middle))[..., None] * _variance_of_texts(groups) / whole**2
-    variances = np.where(known > 0, pooled * squares / whole**2, assumed)
-    return PeriodMeans(means, np.maximum(variances, (middle * (1 - middle) / 4)[..., None] / whole))
 
 
 def drop_evidence(reference: Groups, later: Groups) -> Evidence:
@@ -123,7 +79,7 @@ def drop_evidence(reference: Groups, later: Groups) -> Evidence:
     weights = reference.counts * reference.sizes
     middle = ((weights * reference.means).sum(axis=(-1, -2)) + 0.5) / (weights.sum(axis=(-1, -2)) + 1)
     own, largest = _in_largest(reference)
-    spread = _variance_of_texts(reference).sum(axis=-1) / largest**2
+    spread = variance_of_texts(reference).sum(axis=-1) / largest**2
     totals = (own.counts * own.sizes).sum(axis=-1)
     jitter = (totals**2).sum(axis=-1) * own_jitter**2
     se = np.sqrt(middle * (1 - middle) * spread + jitter) / totals.sum(axis=-1)
@@ -141,7 +97,7 @@ def drop_evidence(reference: Groups, later: Groups) -> Evidence:
         here = Groups(*(each[..., look : look + 1, :] for each in later))
         groups, largest = _in_largest(here)
         total = (groups.counts * groups.sizes).sum(axis=(-1, -2))
-        noise = nulls * (1 - nulls) * (_variance_of_texts(here)[..., 0] / largest**2)[..., None]
+        noise = nulls * (1 - nulls) * (variance_of_texts(here)[..., 0] / largest**2)[..., None]
         noise = noise + ((total * allowed[..., look]) ** 2)[..., None]
         start, left = np.log(_HALF / ((look + 1 + _HALF) * (look + _HALF))), _HALF / (look + 1 + _HALF)
         for number, drop in enumerate(_DROPS):
@@ -182,14 +138,6 @@ def _in_largest(groups: Groups) -> tuple[Groups, Floats]:
 
 def _period(groups: Groups, at: int) -> Groups:
     return Groups(*(each[..., at, :] for each in groups))
-
-
-def _variance_of_texts(groups: Groups) -> Floats:
-    """Compute by period the variance of its texts' sum over that of one text, if those of a group correlate by 0.1.
-
-    Returns: shape (..., n_periods).
-    """
-    return np.asarray((groups.counts * groups.sizes * (1 + (groups.sizes - 1) * _ALIKE)).sum(axis=-1))
 
 
 def _log_wealth(groups: Groups, nulls: Floats, stakes: Floats, jitter: Floats) -> Floats:

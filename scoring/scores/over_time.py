@@ -8,17 +8,19 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shiftbench.metrics.alarm import ALARM, Groups, drop_evidence
-from shiftbench.metrics.precision import Floats, effective_groups, effective_n, group_influences
-from shiftbench.metrics.ranking import holm
-from shiftbench.metrics.trend import (
+from shiftbench.metrics.alarm import ALARM, drop_evidence
+from shiftbench.metrics.over_time import (
     LEAST_FOR_CHANGE,
     LEAST_FOR_TREND,
+    Groups,
     between_variance,
     change_point,
+    period_means,
     trend,
     weighted_fit,
 )
+from shiftbench.metrics.precision import Floats, effective_groups, effective_n, group_influences
+from shiftbench.metrics.ranking import holm
 from shiftbench.scoring.scores.figures import Figure, Score, estimate, refusal, single
 from shiftbench.scoring.scores.outcomes import TargetRuns
 from shiftbench.scoring.scores.shape import (
@@ -87,8 +89,8 @@ def over_time(
     """
     figures = {each.period: period_figure([each]) for each in periods}
     evidence, found = _find_alarm(periods, reference)
-    known = {name: figure for name, figure in figures.items() if figure.has_interval}
-    line, step, shown = _find_course(known, places)
+    known = {name for name, figure in figures.items() if figure.has_interval}
+    line, step, shown = _find_course([each for each in periods if each.period in known], places)
     return OverTime(
         unit=unit,
         measure=measure,
@@ -111,14 +113,13 @@ def over_time(
 
 
 def _find_course(
-    figures: Mapping[str, Figure], places: Mapping[str, int]
+    periods: Sequence[PeriodGroups], places: Mapping[str, int]
 ) -> tuple[TrendFound | None, ChangeFound | None, str | None]:
     """Test for a trend and a change, corrected for each other; also return which of them is shown."""
-    names = list(figures)
+    names = [each.period for each in periods]
     if len(names) < LEAST_FOR_TREND:
         return None, None, None
-    values = np.array([figure.value for figure in figures.values()])
-    variances = np.array([figure.se for figure in figures.values()]) ** 2
+    values, variances = period_means(_as_groups(periods))
     at = np.array([places[name] for name in names], dtype=np.float64)
     line = trend(values, variances, at)
     step = None

@@ -1,12 +1,12 @@
 """Scores over ordered periods: a trend, and one change point, with the variance between periods in both.
 
 Months differ by more than their texts alone would make them, so a test on texts finds trends in what merely jitters. A
-period's score varies by its sampling variance and by a variance between periods, which its residuals tell (Paule and
-Mandel 1982). Errors of the trend are scaled by the residuals, never below what texts alone give, with Student's t of
-periods - 2 degrees of freedom (Knapp and Hartung 2003, for meta-regression). The change point's test and its confidence
-set are of the largest studentised step among all places, against normal draws of as many periods: a place is in the set
-unless residuals show a further step beside it (Worsley 1986, by conditioning on the two means). Both ask nothing of the
-size of the step.
+period's score varies by its sampling variance, pooled over periods so that no period weighs more for being scored high,
+and by a variance between periods, which residuals tell (Paule and Mandel 1982). Errors of the trend are scaled by the
+residuals, never below what texts alone give, with Student's t of periods - 2 degrees of freedom (Knapp and Hartung
+2003, for meta-regression). The change point's test and its confidence set are of the largest studentised step among all
+places, against normal draws of as many periods: a place is in the set unless residuals show a further step beside it
+(Worsley 1986, by conditioning on the two means). Both ask nothing of the size of the step.
 """
 
 from typing import NamedTuple
@@ -23,6 +23,29 @@ LEAST_FOR_CHANGE = 12
 _SIDE = 2
 """Periods that a change leaves on either side at least: a single one is jitter."""
 _HALVINGS = 30
+_ALIKE = 0.1
+"""Correlation within groups that is supposed where their scatter is not known."""
+
+
+class Groups(NamedTuple):
+    """Groups of texts by period; those with equal size and score stand once.
+
+    Attributes:
+        sizes: texts of each kind of group, above 0 where there are any, shape (..., n_periods, n_kinds).
+        means: their mean scores, in [0, 1], same shape.
+        counts: number of such groups, at least 0, same shape.
+    """
+
+    sizes: Floats
+    means: Floats
+    counts: Floats
+
+
+class PeriodMeans(NamedTuple):
+    """Periods' mean scores over texts and their variances over other groups, shape (..., n_periods)."""
+
+    means: Floats
+    variances: Floats
 
 
 class Trend(NamedTuple):
@@ -58,6 +81,35 @@ class Change(NamedTuple):
     p: float
     places: tuple[int, ...]
     unexplained: float
+
+
+def period_means(groups: Groups) -> PeriodMeans:
+    """Compute periods' means over texts, and their variances over groups, pooled over periods.
+
+    Periods of single groups alone have the variance of texts that correlate by 0.1.
+    """
+    weights = groups.counts * groups.sizes
+    whole = weights.sum(axis=-1)
+    means = (weights * groups.means).sum(axis=-1) / whole
+    n = groups.counts.sum(axis=-1)
+    scatter = (groups.counts * (groups.sizes * (groups.means - means[..., None])) ** 2).sum(axis=-1)
+    squares = (groups.counts * groups.sizes**2).sum(axis=-1)
+    correction = np.where(n > 1, n / np.maximum(n - 1, 1), 0.0)
+    known = np.where(n > 1, squares, 0.0).sum(axis=-1, keepdims=True)
+    pooled = (correction * scatter).sum(axis=-1, keepdims=True) / np.where(known > 0, known, 1.0)
+    # Half an error and half a right answer more: periods without an error have a variance, too.
+    middle = ((weights * groups.means).sum(axis=(-1, -2)) + 0.5) / (whole.sum(axis=-1) + 1)
+    assumed = (middle * (1 - middle))[..., None] * variance_of_texts(groups) / whole**2
+    variances = np.where(known > 0, pooled * squares / whole**2, assumed)
+    return PeriodMeans(means, np.maximum(variances, (middle * (1 - middle) / 4)[..., None] / whole))
+
+
+def variance_of_texts(groups: Groups) -> Floats:
+    """Compute by period the variance of its texts' sum over that of one text, if those of a group correlate by 0.1.
+
+    Returns: shape (..., n_periods).
+    """
+    return np.asarray((groups.counts * groups.sizes * (1 + (groups.sizes - 1) * _ALIKE)).sum(axis=-1))
 
 
 def weighted_fit(values: ArrayLike, weights: ArrayLike, design: ArrayLike) -> tuple[Floats, Floats, Floats]:
