@@ -21,6 +21,7 @@ from shiftbench.scoring.reports.numbers import (
     drop_points,
     drop_text,
     metric_name,
+    p_words,
     plain_points,
     plain_score,
     points,
@@ -207,15 +208,6 @@ def _signed(estimate: Estimate, check: DomainCheck) -> str:
         return f"loses {plain_score(estimate)} points" if lost else f"gains {_size(estimate)} points"
     bounds = f"[{plain_points(estimate.low)}, {plain_points(estimate.high)}]"
     return f"{plain_points(estimate.value, signed=True)} {bounds} points"
-
-
-def p_words(p: float | None) -> str:
-    """Format a corrected p value.
-
-    >>> p_words(0.0123), p_words(1e-9), p_words(None)
-    ('0.012', 'below 0.001', 'n/a')
-    """
-    return "n/a" if p is None else "below 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def found_lines(check: DomainCheck) -> Iterator[str | list[str]]:

@@ -5,15 +5,17 @@ from collections.abc import Iterator
 from shiftbench.metrics.alarm import ALARM
 from shiftbench.scoring.reports.cells import figure_table, number_cell, section
 from shiftbench.scoring.reports.frame.html import Markup, tag
-from shiftbench.scoring.reports.numbers import metric_name, plain_points, plain_score, points
+from shiftbench.scoring.reports.numbers import metric_name, p_words, plain_points, plain_score, points
 from shiftbench.scoring.reports.pictures.series import score_series
 from shiftbench.scoring.scores.shape import AlarmFound, ChangeFound, OverTime, PeriodScore, TrendFound
 from shiftbench.validation.report import counted
 
 _ABOUT = (
-    "The test of a trend has the variance between periods in it (t with periods \N{MINUS SIGN} 2 degrees of freedom). "
-    "Evidence multiplies bets that scores fell; it reaches 20 in at most 5% of histories without a drop, however often "
-    "one looks."
+    "The test of a trend has the variance between periods in it (t with periods \N{MINUS SIGN} 2 degrees of freedom)."
+)
+_EVIDENCE = (
+    f" Evidence multiplies bets that scores fell; it reaches {ALARM:g} in at most 5% of histories without a drop, "
+    "however often one looks."
 )
 
 
@@ -36,14 +38,14 @@ def _course_line(course: OverTime) -> str:
     span = f"{n}, {known[0].period} to {known[-1].period}"
     if course.shown == "trend":
         way = "falls" if (line.slope.value or 0.0) < 0 else "rises"
-        size = f"{_size_words(line)} a {course.unit} (p {_p_words(line.p)})"
+        size = f"{_size_words(line)} a {course.unit} (p {p_words(line.p)})"
         jitter = f"beside that, {course.unit}s vary by {plain_points(line.jitter)} points more than their texts explain"
         return f"{_capital(measure)} {way} by {size} over {span}; {jitter}."
     if course.shown == "change" and step is not None:
         way = "fell" if step.step < 0 else "rose"
         return f"{_capital(measure)} {way} by {plain_points(abs(step.step))} points at {_change_words(step)}."
-    other = f"; a change: p {_p_words(step.p)}" if step is not None else ""
-    slope = f"{plain_score(line.slope)} points a {course.unit}, p {_p_words(line.p)}"
+    other = f"; a change: p {p_words(step.p)}" if step is not None else ""
+    slope = f"{plain_score(line.slope)} points a {course.unit}, p {p_words(line.p)}"
     what = "Neither a trend nor a change" if step is not None else "No trend"
     return f"{what} of {measure} is shown over {span} (trend: {slope}{other})."
 
@@ -57,9 +59,9 @@ def _size_words(line: TrendFound) -> str:
 
 def _change_words(step: ChangeFound) -> str:
     if step.first is None:
-        return f"{step.at} (p {_p_words(step.p)}), and not there alone: more than one step is shown"
+        return f"{step.at} (p {p_words(step.p)}), and not there alone: more than one step is shown"
     place = f"between {step.first} and {step.last}" if step.first != step.last else "at no other place"
-    return f"{step.at} (95% confidence set of its place: {place}; p {_p_words(step.p)})"
+    return f"{step.at} (95% confidence set of its place: {place}; p {p_words(step.p)})"
 
 
 def _alarm_line(found: AlarmFound, course: OverTime) -> str:
@@ -71,9 +73,10 @@ def _alarm_line(found: AlarmFound, course: OverTime) -> str:
     allowed = f"a jitter of {plain_points(found.allowance)} points between {course.unit}s is allowed for{assumed}"
     if found.at is not None:
         at = next(each for each in course.periods if each.period == found.at)
-        score = f"{plain_score(at.score)} there, evidence {at.evidence:.2g}, an alarm takes {ALARM:g}"
+        score = f"{plain_score(at.score)} there, evidence {evidence_words(at.evidence)}, an alarm takes {ALARM:g}"
         return f"Alarm at {found.at}: {_measure(course)} fell below {reference}: {score}; {allowed}."
-    most = f"evidence at most {found.largest:.2g} in {counted(found.n_looks, 'look')}, an alarm takes {ALARM:g}"
+    looks = counted(found.n_looks, "look")
+    most = f"evidence at most {evidence_words(found.largest)} in {looks}, an alarm takes {ALARM:g}"
     return f"No alarm: {_measure(course)} is not shown to fall below {reference}; {most}; {allowed}."
 
 
@@ -85,8 +88,17 @@ def _measure(course: OverTime) -> str:
     return metric_name(course.measure)
 
 
-def _p_words(p: float) -> str:
-    return "below 0.001" if p < 0.001 else f"{p:.3f}"
+def evidence_words(evidence: float | None) -> str:
+    """Write evidence; nothing where there was no look.
+
+    >>> evidence_words(0.004), evidence_words(1.23), evidence_words(154.2), evidence_words(5e6), evidence_words(None)
+    ('below 0.01', '1.2', '154', 'over 1,000', '')
+    """
+    if evidence is None:
+        return ""
+    if evidence > 1000:
+        return "over 1,000"
+    return "below 0.01" if evidence < 0.01 else f"{evidence:.2g}" if evidence < 10 else f"{evidence:.0f}"
 
 
 def time_section(course: OverTime) -> Markup:
@@ -97,8 +109,9 @@ def time_section(course: OverTime) -> Markup:
         heads.append(("Evidence", f"that scores fell below the reference; {ALARM:g} is an alarm", True))
     table = figure_table("Scores over time", heads, [_row(each, has_looks=has_looks) for each in course.periods])
     values = tag("details", tag("summary", "Values"), table, class_="sb-values")
+    about = _ABOUT + (_EVIDENCE if has_looks else "")
     return section(
-        f"Over time ({_measure(course)})", _ABOUT, tag("figure", score_series(course), values, class_="sb-figure")
+        f"Over time ({_measure(course)})", about, tag("figure", score_series(course), values, class_="sb-figure")
     )
 
 
@@ -110,5 +123,5 @@ def _row(period: PeriodScore, *, has_looks: bool) -> Markup:
         number_cell(period.score, points),
     ]
     if has_looks:
-        cells.append(tag("td", "" if period.evidence is None else f"{period.evidence:.2g}", class_="sb-num"))
+        cells.append(tag("td", evidence_words(period.evidence), class_="sb-num"))
     return tag("tr", *cells)

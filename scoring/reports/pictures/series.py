@@ -86,7 +86,7 @@ def _band(found: AlarmFound, x: Axis, y: Axis) -> Markup:
 
 def _block(x: float, y: float, width: float, height: float) -> Markup:
     size = {"width": f"{width:.1f}", "height": f"{height:.1f}"}
-    return tag("rect", x=f"{x:.1f}", y=f"{y:.1f}", **size, class_="sb-depth")
+    return tag("rect", x=f"{x:.1f}", y=f"{y:.1f}", **size, class_="sb-band")
 
 
 def _fitted(course: OverTime, x: Axis, y: Axis) -> Markup | None:
