@@ -13,8 +13,8 @@ way, and multiplied: for the true mean of the reference both factors are fair, w
 over all ``m`` is evidence. Its price is that a small reference limits the evidence.
 
 The allowance ``a`` is estimated from the scatter of the periods before the look, the reference's around their mean and
-later ones around theirs: on the reference as it is, for later bets as an upper 55% limit. So the guarantee rests on an
-estimate; ``python -m benchmarks time`` counts alarms.
+later ones around theirs, wider the fewer they are. So the guarantee is as good as that estimate; ``python -m benchmarks
+time`` counts alarms.
 """
 
 from typing import NamedTuple
@@ -28,8 +28,8 @@ ALARM = 20.0
 """Evidence from which there is an alarm: reached without a drop in at most 5% of histories, however long."""
 ASSUMED_JITTER = 0.02
 """Allowance where fewer than two periods of a kind are there to show the jitter."""
-_LIMIT = 0.45
-"""Quantile of chi-square that later bets' allowance is a limit by."""
+_SURE = 0.95
+"""Quantile of Student's t that makes up for few periods in the estimate of their jitter."""
 _DROPS, _WEIGHTS, _CASH = (0.03, 0.06), (0.45, 0.45), 0.1
 """Drops that stakes are best for, as fractions; weights of these bets; the share that is never bet."""
 _ERRORS = (1.5, 3.0)
@@ -74,21 +74,20 @@ def drop_evidence(reference: Groups, later: Groups) -> Evidence:
             raise ValueError("every period needs a group, and means must lie in [0, 1]")
     before, after = period_means(reference), period_means(later)
     seen = [PeriodMeans(*(each[..., :look] for each in after)) for look in range(after.means.shape[-1])]
-    allowed = np.stack([_jitter(before, each, _LIMIT) for each in seen], axis=-1)
-    own_jitter = _jitter(before, seen[0], 0.5)
+    allowed = np.stack([_jitter(before, each) for each in seen], axis=-1)
     weights = reference.counts * reference.sizes
     middle = ((weights * reference.means).sum(axis=(-1, -2)) + 0.5) / (weights.sum(axis=(-1, -2)) + 1)
     own, largest = _in_largest(reference)
     spread = variance_of_texts(reference).sum(axis=-1) / largest**2
     totals = (own.counts * own.sizes).sum(axis=-1)
-    jitter = (totals**2).sum(axis=-1) * own_jitter**2
+    jitter = (totals**2).sum(axis=-1) * allowed[..., 0] ** 2
     se = np.sqrt(middle * (1 - middle) * spread + jitter) / totals.sum(axis=-1)
     nulls = np.clip(middle[..., None] + se[..., None] * _GRID, 1e-3, 1 - 1e-3)  # (..., n_nulls)
     deviations = np.sqrt(nulls * (1 - nulls) * spread[..., None] + jitter[..., None])
     on_reference = [np.full(nulls.shape, np.log(_CASH))]
     for errors, weight in zip(_ERRORS, _WEIGHTS, strict=True):
         stakes = np.minimum(errors / deviations, _MOST / nulls)
-        won = [_log_wealth(_period(own, at), -nulls, stakes, own_jitter) for at in range(totals.shape[-1])]
+        won = [_log_wealth(_period(own, at), -nulls, stakes, allowed[..., 0]) for at in range(totals.shape[-1])]
         on_reference.append(np.log(weight) + np.sum(won, axis=0))
     log_reference = np.asarray(np.logaddexp.reduce(on_reference))
     bets = np.full((len(_DROPS), *nulls.shape), -np.inf)
@@ -110,15 +109,17 @@ def drop_evidence(reference: Groups, later: Groups) -> Evidence:
     return Evidence(np.stack(values, axis=-1), allowed)
 
 
-def _jitter(before: PeriodMeans, after: PeriodMeans, quantile: float) -> Floats:
-    """Bound the standard deviation between periods, around one mean before and another one after; shape (...).
+def _jitter(before: PeriodMeans, after: PeriodMeans) -> Floats:
+    """Estimate the standard deviation between periods, around one mean before and another one after; shape (...).
+
+    Squared residuals are set to fewer than their degrees of freedom, by as much as Student's 95% quantile is wider than
+    the normal one: few periods hardly show how much they jitter.
 
     Args:
         before: the reference's periods, at least one.
         after: later periods, none or more.
-        quantile: of chi-square, at which squared residuals are set: 0.5 estimates, a lower one bounds from above.
     """
-    from scipy.special import chdtri
+    from scipy.special import ndtri, stdtrit
 
     n_before, n_after = before.means.shape[-1], after.means.shape[-1]
     freedom = n_before - 1 + max(n_after - 1, 0)
@@ -127,7 +128,8 @@ def _jitter(before: PeriodMeans, after: PeriodMeans, quantile: float) -> Floats:
     design = np.zeros((n_before + n_after, 2 if n_after else 1))
     design[:n_before, 0] = design[n_before:, -1] = 1.0
     values, variances = (np.concatenate(each, axis=-1) for each in zip(before, after, strict=True))
-    return np.sqrt(between_variance(values, variances, design, float(chdtri(freedom, 1 - quantile))))
+    target = freedom * float(ndtri(_SURE) / stdtrit(freedom, _SURE)) ** 2
+    return np.sqrt(between_variance(values, variances, design, target))
 
 
 def _in_largest(groups: Groups) -> tuple[Groups, Floats]:

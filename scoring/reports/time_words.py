@@ -26,6 +26,8 @@ def time_lines(course: OverTime | None) -> Iterator[str]:
     if course.alarm is not None:
         yield _alarm_line(course.alarm, course)
     yield _course_line(course)
+    if course.alarm is None and any(each.is_reference for each in course.periods):
+        yield "No period follows the reference, so there is no alarm yet."
 
 
 def _course_line(course: OverTime) -> str:

@@ -34,6 +34,8 @@ from shiftbench.scoring.scores.shape import (
 )
 
 LEVEL = 0.05
+_MANY = 100
+"""Periods from which fewer draws are made for a change point: a year of days would take half a minute."""
 WHOLE_TEXTS = "share of texts without an error"
 """The figure of a kind whose metric is no mean over texts."""
 
@@ -124,7 +126,7 @@ def _find_course(
     line = trend(values, variances, at)
     step = None
     if len(names) >= LEAST_FOR_CHANGE:
-        step = change_point(values, variances, np.random.default_rng(0))
+        step = change_point(values, variances, np.random.default_rng(0), 999 if len(names) <= _MANY else 199)
     p_values = holm([float(line.p)] + ([step.p] if step else [])).tolist()
     shown = "trend" if p_values[0] < LEVEL else None
     change = None

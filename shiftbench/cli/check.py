@@ -119,6 +119,8 @@ def check(
         show(check_lines(checked.found, checked.forecasts))
     kept = "" if given else f"; {places.predictions}: the predictions"
     typer.echo(f"{report}: the report{kept}", err=True)
+    if history is not None:
+        typer.echo(f"{history}: the periods of all runs", err=True)
     if checked.forecasts is not None and not given:
         typer.echo(f"{places.unlabelled}: the predictions on rows without labels", err=True)
     write_json(checked.as_json(), json_)

@@ -103,7 +103,9 @@ def test_an_alarm_ends_with_code_3_in_both_doors(place: Path) -> None:
 
 def test_a_history_is_appended_and_sounds_the_alarm(place: Path) -> None:
     write_periods({f"2025-W{week:02}": 0.86 for week in range(1, 9)}, place)
-    assert run("--history", "runs.jsonl").exit_code == 0
+    first = run("--history", "runs.jsonl")
+    assert first.exit_code == 0
+    assert "No period follows the reference, so there is no alarm yet." in first.output
     assert len((place / "runs.jsonl").read_text().splitlines()) == 8
     codes = []
     for week, accuracy in ((9, 0.86), (10, 0.7), (11, 0.7)):
