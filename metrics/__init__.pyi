@@ -233,6 +233,7 @@ from .over_time import (
     change_point as change_point,
     period_means as period_means,
     trend as trend,
+    variance_of_texts as variance_of_texts,
     weighted_fit as weighted_fit,
 )
 from .alarm import (
