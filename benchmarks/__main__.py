@@ -192,5 +192,28 @@ def advice(
     answer(advice_lines(rows, files, repeats), as_json(rows, len(files), repeats, seed), json_)
 
 
+@app.command(name="time")
+def over_time(
+    draws: Annotated[int, typer.Option("--draws", metavar="N", help="Histories of each setting.", min=1)] = 1000,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,
+    json_: JsonOption = None,
+) -> None:
+    """Simulate tests over time: false alarms a year, weeks until a drop is found, trends and change points.
+
+    Example: python -m benchmarks time --draws 100
+    """
+    from benchmarks.over_time import alarm_cells, course_cells
+    from benchmarks.over_time_tables import alarm_tables, course_tables
+
+    alarms = list(alarm_cells(draws, seed))
+    if json_ != "-":
+        show(alarm_tables(alarms))
+    courses = list(course_cells(draws, seed))
+    if json_ != "-":
+        show(course_tables(courses))
+    content = {"alarms": [asdict(cell) for cell in alarms], "courses": [asdict(cell) for cell in courses]}
+    write_json({"draws": draws, "seed": seed} | content, json_)
+
+
 if __name__ == "__main__":
     run_app(app)

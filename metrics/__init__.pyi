@@ -228,3 +228,14 @@ from .tagging import (
     tag_notation as tag_notation,
     tag_scheme as tag_scheme,
 )
+from .over_time import (
+    between_variance as between_variance,
+    change_point as change_point,
+    period_means as period_means,
+    trend as trend,
+    variance_of_texts as variance_of_texts,
+    weighted_fit as weighted_fit,
+)
+from .alarm import (
+    drop_evidence as drop_evidence,
+)

@@ -106,8 +106,8 @@ ColumnsOption = Annotated[
     typer.Option(
         "--columns",
         metavar="ROLE=COLUMN,...",
-        help="Columns of a file: domain (or, of dates, month, quarter or year), text, id, split, group, and label (or "
-        "labels, tags, answers, texts, which say what is predicted). Default: columns of these names.",
+        help="Columns of a file: domain (or, of dates, week, month, quarter, year), text, id, split, group, and label "
+        "(or labels, tags, answers, texts, which say what is predicted). Default: columns of these names.",
         rich_help_panel=OWN_FILE,
     ),
 ]

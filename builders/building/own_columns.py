@@ -25,7 +25,7 @@ METRICS = {
     TaskKind.GENERATION: ("rouge_l",),  # BERTScore needs an encoder, which not everybody has
 }
 """What models may be scored by in a task of one's own, the usual one first."""
-SPANS = ("month", "quarter", "year")
+SPANS = ("week", "month", "quarter", "year")
 """Spans of time that dates are grouped by where they are domains."""
 ROLES = ("domain", *SPANS, "text", "id", "split", "group", "label", *KINDS)
 """What a column may hold in ``--columns``; a span is a column of dates, a kind also says what is predicted."""
@@ -71,7 +71,7 @@ class Columns:
         id: ids of the rows; they are checked to be there once each.
         split: train, validation or test; by default rows are dealt by group.
         group: what makes rows belong together, such as a document; by default equal texts do.
-        domain_by: group the dates that are domains by ``month``, ``quarter`` or ``year``.
+        domain_by: group the dates that are domains by ``week``, ``month``, ``quarter`` or ``year``.
     """
 
     domain: str | None = None

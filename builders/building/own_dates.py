@@ -15,6 +15,7 @@ _FORMATS: Mapping[str, str] = {
     "%d/%m/%Y": "31/03/2024",
 }
 _NAMES = {
+    "week": pl.col("date").dt.strftime("%G-W%V"),
     "month": pl.col("date").dt.strftime("%Y-%m"),
     "quarter": pl.format("{}-q{}", pl.col("date").dt.year(), pl.col("date").dt.quarter()),
     "year": pl.col("date").dt.strftime("%Y"),
@@ -41,8 +42,8 @@ def group_dates(domains: pl.Series, span: str, file: str, column: str) -> pl.Ser
 
     Args:
         domains: dates as text, a time of day after them is passed over; nulls stay.
-        span: ``month``, ``quarter`` or ``year``.
-    Returns: names of the spans, such as ``2024-03``, ``2024-q1`` or ``2024``.
+        span: ``week``, ``month``, ``quarter`` or ``year``.
+    Returns: names of the spans, such as ``2024-W13``, ``2024-03``, ``2024-q1`` or ``2024``.
     Raises: InvalidInput where a value is not a date, or day and month cannot be told apart.
     """
     form = _best_form(domains)

@@ -21,6 +21,7 @@ from shiftbench.scoring.reports.numbers import (
     drop_points,
     drop_text,
     metric_name,
+    p_words,
     plain_points,
     plain_score,
     points,
@@ -32,6 +33,7 @@ from shiftbench.scoring.reports.pictures.rows import scores_by_domain
 from shiftbench.scoring.reports.plain_tables import PlainTable, html
 from shiftbench.scoring.reports.score_parts import examples_list
 from shiftbench.scoring.reports.score_words import loss_words, slope_rows
+from shiftbench.scoring.reports.time_words import time_lines, time_section
 from shiftbench.scoring.scores.examples import WrongExample
 from shiftbench.scoring.scores.next_steps import Step
 from shiftbench.scoring.scores.shape import (
@@ -298,13 +300,16 @@ def _signed(estimate: Estimate, check: DomainCheck) -> str:
     return f"{plain_points(estimate.value, signed=True)} {bounds} points"
 
 
-def p_words(p: float | None) -> str:
-    """Format a corrected p value.
+def found_lines(check: DomainCheck) -> Iterator[str | list[str]]:
+    """List what was found, the main finding first; of periods without a home neither steps nor differences.
 
-    >>> p_words(0.0123), p_words(1e-9), p_words(None)
-    ('0.012', 'below 0.001', 'n/a')
+    Yields: sentences, and lists that belong to the sentence before them.
     """
-    return "n/a" if p is None else "below 0.001" if p < 0.001 else f"{p:.3f}"
+    is_compared = check.over_time is None or check.mean_drop is not None
+    yield from time_lines(check.over_time)
+    yield from verdict_lines(check) if is_compared else [headline(check)]
+    yield from floor_lines(check)
+    yield from difference_lines(check) if is_compared else ()
 
 
 def explained_line(domain: ExplainedDomain) -> str:
@@ -367,7 +372,7 @@ def _leak_line(leaks: Leaks) -> str:
 
 def check_lines(check: DomainCheck, forecasts: Forecasts | None = None) -> Iterator[RenderableType]:
     """List what was found, the main finding first; then forecasts of the domains without labels."""
-    for line in (*verdict_lines(check), *floor_lines(check), *difference_lines(check)):
+    for line in found_lines(check):
         yield from (
             [line]
             if isinstance(line, str)
@@ -475,8 +480,7 @@ def check_html(shown: CheckShown) -> Markup:
 
 def _paragraphs(check: DomainCheck) -> Iterator[Markup]:
     """Build what to do, what holds up, and why: a paragraph a sentence, lists below those that begin one."""
-    lines: list[str | list[str]] = [*verdict_lines(check), *floor_lines(check), *difference_lines(check)]
-    first, *rest = lines
+    first, *rest = found_lines(check)
     yield tag("p", tag("strong", _signed_text(str(first))), class_="sb-said")
     for line in rest:
         if isinstance(line, str):
@@ -508,6 +512,8 @@ def _signed_text(text: str) -> str:
 
 def _sections(shown: CheckShown) -> Iterator[Markup]:
     check = shown.check
+    if check.over_time is not None:
+        yield time_section(check.over_time)
     counted = [each for each in check.domains if not each.has_few_texts and each.score.value is not None]
     if counted:
         title = f"Score by domain ({metric_name(check.metric)})"

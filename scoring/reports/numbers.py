@@ -124,3 +124,12 @@ def metric_name(metric: str) -> str:
     ('macro-F1', 'accuracy')
     """
     return metric.replace("_", "-").replace("f1", "F1")
+
+
+def p_words(p: float | None) -> str:
+    """Format a p value.
+
+    >>> p_words(0.0123), p_words(1e-9), p_words(None)
+    ('0.012', 'below 0.001', 'n/a')
+    """
+    return "n/a" if p is None else "below 0.001" if p < 0.001 else f"{p:.3f}"

@@ -4,7 +4,7 @@ A drop from home is split into difficulty, measured by probes trained on each do
 it is, probes as recipes: what other train texts would make of them is in the intervals.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -37,6 +37,7 @@ from shiftbench.scoring.scores.figures import (
 )
 from shiftbench.scoring.scores.floors import Floor, constant_runs, is_at_floor, task_floors
 from shiftbench.scoring.scores.next_steps import MARGIN, Domain, Step, next_steps
+from shiftbench.scoring.scores.outcomes import TargetRuns
 from shiftbench.scoring.scores.shape import (
     ConfidenceFigures,
     Confusion,
@@ -46,6 +47,7 @@ from shiftbench.scoring.scores.shape import (
     Estimate,
     ExplainedDomain,
     NextStep,
+    OverTime,
     ProbeScores,
     Scores,
 )
@@ -263,6 +265,7 @@ def check_domains(
     titles: Mapping[str, str] | None = None,
     margin: float = MARGIN,
     unlabelled: Sequence[str] = (),
+    follow: Callable[[Mapping[str, TargetRuns]], OverTime | None] | None = None,
 ) -> DomainCheck:
     """Compute scores by domain, drops and verdicts from one model's predictions.
 
@@ -277,9 +280,14 @@ def check_domains(
         titles: what own data calls its domains, by their names; the check names them so.
         margin: loss below which a domain is accepted, above 0, a fraction that was fixed beforehand.
         unlabelled: domains without labels, to which a step applies all the same.
+        follow: tests what was predicted on the domains that count over time, where they are periods.
     """
-    check = _Check(model, scores, predictions, folder, home, probes or Probes((), {}), margin, unlabelled).run()
-    return _with_titles(check, titles or {})
+    own = _Check(model, scores, predictions, folder, home, probes or Probes((), {}), margin, unlabelled)
+    check = _with_titles(own.run(), titles or {})
+    if follow is None:
+        return check
+    counted = {domain: own.values.targets[domain] for domain in own.counted}
+    return check.model_copy(update={"over_time": follow(counted)})
 
 
 class _Check:

@@ -588,6 +588,74 @@ class NextStep(Record):
     command: str | None = pydantic.Field(default=None, description="The command to run next; null without one")
 
 
+class PeriodGroups(Record):
+    """The texts of one period, by group: what tests over time are made of, and a line of a history has.
+
+    ``groups`` counts groups that are alike: texts of a group, their mean score, number of such groups.
+    """
+
+    period: str
+    n: int
+    groups: tuple[tuple[int, float, int], ...]
+
+
+class PeriodScore(Record):
+    """A period's mean score over texts, and the evidence at the look after it (null in the reference and before it)."""
+
+    period: str
+    place: int = pydantic.Field(description="On the line of time, counted in units")
+    n: int
+    score: Estimate
+    is_reference: bool = False
+    evidence: float | None = None
+
+
+class TrendFound(Record):
+    """A straight line through the periods; ``slope`` is the change from one to the next, ``jitter`` a deviation."""
+
+    slope: Estimate
+    p: float = pydantic.Field(description="Corrected for the test of a change, where there is one")
+    jitter: float = pydantic.Field(description="Standard deviation between periods beside what texts explain")
+
+
+class ChangeFound(Record):
+    """One step between periods; the 95% confidence set of the first period after it reaches from first to last."""
+
+    at: str = pydantic.Field(description="First period after the step")
+    step: float
+    p: float = pydantic.Field(description="Corrected for the test of a trend")
+    first: str | None = pydantic.Field(description="Null where there is more than one step")
+    last: str | None
+
+
+class AlarmFound(Record):
+    """The sequential test that later periods fell below the reference; an alarm where evidence reached 20, once."""
+
+    reference: tuple[str, ...]
+    mean: Estimate = pydantic.Field(description="Of the reference's periods together")
+    n_looks: int
+    at: str | None = pydantic.Field(description="The period of the first alarm; null without one")
+    largest: float = pydantic.Field(description="Largest evidence so far; p at any look is 1 over it, at most 1")
+    allowance: float = pydantic.Field(description="Jitter between periods allowed for at the alarm, or the last look")
+    is_assumed: bool = pydantic.Field(description="Whether too few periods show jitter, so that it was assumed")
+
+
+class OverTime(Record):
+    """Scores over periods: the mean over texts of ``measure``, whatever the check's metric is.
+
+    ``shown`` is ``trend`` or ``change``, whichever holds at 5% for both together and leaves less unexplained; null
+    where neither does. Periods without an interval are in no test but the alarm.
+    """
+
+    unit: str
+    measure: str
+    periods: tuple[PeriodScore, ...]
+    trend: TrendFound | None = pydantic.Field(description="Null below 3 periods")
+    change: ChangeFound | None = pydantic.Field(description="Null below 12 periods")
+    shown: str | None
+    alarm: AlarmFound | None = pydantic.Field(description="Null without a reference, or a period after it")
+
+
 class DomainCheck(Record):
     """The findings on one model's predictions on all domains.
 
@@ -616,3 +684,4 @@ class DomainCheck(Record):
         default=None, description="Loss below which a domain is accepted, fixed beforehand"
     )
     steps: tuple[NextStep, ...] = pydantic.Field(default=(), description="What to do about each domain but home")
+    over_time: OverTime | None = pydantic.Field(default=None, description="Null where domains are no periods")

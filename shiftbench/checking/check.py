@@ -16,6 +16,7 @@ from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.checking.check_data import CheckData, check_data
 from shiftbench.checking.check_predictions import forecast_unlabelled, model_doubts, predict_rows, predict_unlabelled
+from shiftbench.checking.history import WITHOUT_TIME, Follower, TimeOptions, opened_history
 from shiftbench.checking.inputs import read_own_predictions
 from shiftbench.checking.opened_data import OwnFile
 from shiftbench.checking.step_commands import Again, StepFiles, step_command
@@ -66,6 +67,12 @@ class Checked:
     doubts: tuple[str, ...]
     html: str
 
+    @property
+    def has_alarm(self) -> bool:
+        """Return whether a period fell below the reference, now or at an earlier look."""
+        course = self.found.over_time
+        return course is not None and course.alarm is not None and course.alarm.at is not None
+
     def as_json(self) -> dict[str, Any]:
         """Return what ``--json`` writes: what was found, scores and forecasts, as fractions."""
         parts = {"scores": self.scores, "forecasts": self.forecasts}
@@ -87,6 +94,7 @@ def run_check(
     called: str | None = None,
     margin: float | None = None,
     again: Again,
+    time: TimeOptions = WITHOUT_TIME,
 ) -> Checked:
     """Score one model on each domain of some rows.
 
@@ -104,6 +112,7 @@ def run_check(
         called: what the report calls the data; by default the name of the file or folder.
         margin: loss below which a domain is accepted, a fraction fixed beforehand; by default ``MARGIN``.
         again: writes the commands that follow from the check.
+        time: what is said of domains that are periods; their history is written as the last thing.
     Raises: InvalidInput with everything that is wrong with the rows, the options, the model or the predictions.
     """
     margin = MARGIN if margin is None else margin
@@ -114,8 +123,13 @@ def run_check(
     if isinstance(model, PredictionInput):
         given, trained_on = _one_source(read_own_predictions(model), str(model), trained_on)
     has_depth = train_file is not None and trained_on not in (None, ELSEWHERE)
-    with check_data(data, trained_on, task, own, train_file, encoder if has_depth else None) as rows:
+    vectors, least = encoder if has_depth else None, 2 if time.history is None else 1
+    with (
+        opened_history(time) as before,
+        check_data(data, trained_on, task, own, train_file, vectors, min_domains=least) as rows,
+    ):
         folder, titles = rows.folder, domain_titles(rows.folder)
+        follower = Follower(time, {name: text for text, name in rows.in_order.items()}, rows.info.labels, before)
         forecasts, away = None, None
         doubts: tuple[str, ...] = ()
         if isinstance(model, PredictionInput):
@@ -133,7 +147,9 @@ def run_check(
 
             trained = run_probes(rows, encoder)
         more = _unlabelled_texts(rows)
-        found = check_domains(name, scores, frame, folder, rows.home, trained, titles, margin, list(more))
+        found = check_domains(
+            name, scores, frame, folder, rows.home, trained, titles, margin, list(more), follower.follow
+        )
         # Of a file without a column of ids no row has a name that its owner knows.
         known = dict(rows.own_ids) if rows.own else {row: row for each in found.steps for row in each.rows}
         steps = tuple(
@@ -159,7 +175,9 @@ def run_check(
             warnings=doubts,
             forecasts=forecasts,
         )
-        return Checked(found, scores, frame, forecasts, doubts, check_html(shown))
+        checked = Checked(found, scores, frame, forecasts, doubts, check_html(shown))
+        follower.save()
+        return checked
 
 
 def _unlabelled_texts(rows: CheckData) -> dict[str, int]:

@@ -41,6 +41,7 @@ class CheckData:
         notes: what is odd about the rows, a sentence each.
         unlabelled: rows of domains without labels, which are forecast; None where all have some.
         own: the file that the rows are of; None of a dataset folder.
+        in_order: the domains' names, by what the file or folder calls them, in its order.
     """
 
     folder: DatasetFolder
@@ -51,6 +52,7 @@ class CheckData:
     notes: tuple[str, ...] = ()
     unlabelled: UnlabelledRows | None = None
     own: "OwnIds | None" = None
+    in_order: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def info(self) -> TaskInfo:
@@ -113,6 +115,8 @@ def check_data(
     own: OwnFile,
     train_file: Path | None = None,
     encoder: Encoder | None = None,
+    *,
+    min_domains: int = 2,
 ) -> Iterator[CheckData]:
     """Open what a model is checked on; temporary files are removed when the context ends.
 
@@ -123,6 +127,7 @@ def check_data(
         own: how a file is read; its ``min_texts`` are a folder's, too.
         train_file: the texts that the model was trained on.
         encoder: embeds texts for depths, which need training texts and a home; None leaves them out.
+        min_domains: fewest domains with labels of a file.
     Raises: InvalidInput with everything that is wrong with the rows or the options.
     """
     if (data / "shiftbench.json").is_file():
@@ -132,40 +137,47 @@ def check_data(
     if task is not None:
         raise InvalidInput(Problem("a file has one task, which needs no name", "--task", task, "leave it out"))
     with TemporaryDirectory(prefix="shiftbench-check-") as place:
-        yield _open_file(data, Path(place) / "data", trained_on, own, train_file, encoder)
+        yield _open_file(data, Path(place) / "data", trained_on, own, train_file, encoder, min_domains)
 
 
 def _open_folder(
     folder: DatasetFolder, trained_on: str | None, task: str | None, own: OwnFile, of_files: list[str]
 ) -> CheckData:
     """Open a dataset folder; ``of_files`` are the options given that are for files alone."""
-    names = list(folder.manifest.tasks)
+    tasks_of = list(folder.manifest.tasks)
     what, cure = "this option is for a file, not for a dataset folder", "leave it out; the folder says it"
     problems = [Problem(what, option, cure=cure) for option in of_files]
-    if task is None and len(names) > 1:
+    if task is None and len(tasks_of) > 1:
         problems.append(
-            Problem("the folder has several tasks", str(folder.path), ", ".join(names), "choose one with --task")
+            Problem("the folder has several tasks", str(folder.path), ", ".join(tasks_of), "choose one with --task")
         )
-    elif task is not None and task not in names:
-        problems.append(Problem("there is no such task", "--task", f"'{task}'", did_you_mean(task, names)))
+    elif task is not None and task not in tasks_of:
+        problems.append(Problem("there is no such task", "--task", f"'{task}'", did_you_mean(task, tasks_of)))
     if problems:
         raise InvalidInput(problems)
     folder.refuse_withheld()
-    chosen = task or names[0]
+    chosen = task or tasks_of[0]
     info = folder.task(chosen).model_copy(update={"min_texts": own.min_texts})
     tasks = {**folder.manifest.tasks, chosen: info}
     tested = [name for name, facts in info.domains.items() if "test" in facts.splits]
     counting = replace(folder, manifest=folder.manifest.model_copy(update={"tasks": tasks}))
-    return CheckData(counting, chosen, _resolve_home(trained_on, {name: name for name in tested}))
+    names = {name: name for name in tested}
+    return CheckData(counting, chosen, _resolve_home(trained_on, names), in_order=names)
 
 
 def _open_file(
-    data: Path, out: Path, trained_on: str | None, own: OwnFile, train_file: Path | None, encoder: Encoder | None
+    data: Path,
+    out: Path,
+    trained_on: str | None,
+    own: OwnFile,
+    train_file: Path | None,
+    encoder: Encoder | None,
+    min_domains: int,
 ) -> CheckData:
     tables, unlabelled = read_tables([data]), None
     if len(tables) == 1:
         tables[0], unlabelled = set_unlabelled_apart(tables[0], own.columns, own.kind)
-    rows = own_rows(tables, own.columns, own.kind, min_domains=2 if unlabelled is None else 1)
+    rows = own_rows(tables, own.columns, own.kind, min_domains=min_domains if unlabelled is None else 1)
     names, _ = name_domains(rows.frame["domain"], str(data))
     if unlabelled is not None and trained_on in {*unlabelled.titles, *unlabelled.titles.values()}:
         what = "the model's home domain has no labels, so nothing can be measured from it"
@@ -200,7 +212,7 @@ def _open_file(
         own_ids = dict(ids.filter("first").select("id", "own_id").iter_rows())
         left_out = rows.frame["own_id"].filter(~rows.frame["own_id"].is_in(every.frame["own_id"].implode()))
     known = OwnIds(str(data), own.columns.id, names, ids, left_out)
-    return CheckData(folder, TASK, home, own_ids, leaks, tuple(notes), unlabelled, known)
+    return CheckData(folder, TASK, home, own_ids, leaks, tuple(notes), unlabelled, known, names)
 
 
 def _resolve_home(trained_on: str | None, names: Mapping[str, str]) -> str | None:

@@ -32,7 +32,7 @@ class OwnColumns(TypedDict, total=False):
         id: the column of ids, which predictions name.
         split: the column of train, validation and test; without it all rows are test rows.
         group: the column of what makes rows belong together, such as a document; by default ``group``, or equal texts.
-        by: ``month``, ``quarter`` or ``year``, where ``domain`` is a column of dates.
+        by: ``week``, ``month``, ``quarter`` or ``year``, where ``domain`` is a column of dates.
         kind: ``labels``, ``tags``, ``answers`` or ``texts``; by default from the columns.
         min_texts: test texts below which a domain is left out of means; 30.
     """

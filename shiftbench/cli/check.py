@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from shiftbench.baselines.models.options import ModelArgument, ModelOptions
-from shiftbench.cli.data_options import AnyDataOption, FormerEncoderOption, own_file
+from shiftbench.cli.data_options import FAILED, AnyDataOption, FormerEncoderOption, own_file
 from shiftbench.validation.command_line import (
     ColumnsOption,
     JsonOption,
@@ -66,6 +66,26 @@ def check(
             "--margin", metavar="POINTS", help="Accept domains shown to lose less; fix it beforehand. Default: 5."
         ),
     ] = None,
+    ordered: Annotated[
+        bool, typer.Option("--ordered", help="Domains follow each other, by number or as in the file; dates always do.")
+    ] = False,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            "--reference",
+            metavar="FIRST..LAST",
+            help="Sound an alarm (exit code 3) when scores fall below these periods.",
+        ),
+    ] = None,
+    history: Annotated[
+        Path | None,
+        typer.Option(
+            "--history",
+            metavar="FILE",
+            help="Add this run's periods to those of earlier runs. The first run's are the reference by default.",
+            callback=writable_file,
+        ),
+    ] = None,
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,
     *,
@@ -75,7 +95,7 @@ def check(
     """Score a model on a file of your own, domain by domain.
 
     Writes a report: what to do about each domain, what holds up, and why. Domains without labels are forecast where
-    --trained-on names a home domain.
+    --trained-on names a home domain. Domains that are dates are tested for a trend and a change.
 
     Example: shiftbench check ./my-model --data mine.csv --columns domain=site,text=review,label=stars
     """
@@ -87,6 +107,7 @@ def check(
     vectors = check_encoder(encoder, probes=probes, has_depth=has_depth)
     # What takes a second to import comes after what may refuse.
     from shiftbench.checking.check import Places, run_check
+    from shiftbench.checking.history import TimeOptions
     from shiftbench.checking.inputs import given_predictions
     from shiftbench.checking.step_commands import typed_again
     from shiftbench.scoring.reports.check import check_lines
@@ -98,7 +119,7 @@ def check(
     checked = run_check(
         given or (lambda task: options.load(model, task)), data, own_file(columns, min_texts), places,
         trained_on=trained_on, task=task, train_file=train_file, probes=probes, encoder=vectors,
-        margin=as_fraction(margin), again=typed_again(context),
+        margin=as_fraction(margin), again=typed_again(context), time=TimeOptions(ordered, reference, history),
     )  # fmt: skip
     report.write_text(checked.html, encoding="utf-8")
     for doubt in checked.doubts:
@@ -107,6 +128,10 @@ def check(
         show(check_lines(checked.found, checked.forecasts))
     kept = "" if given else f"; {places.predictions}: the predictions"
     typer.echo(f"{report}: the report{kept}", err=True)
+    if history is not None:
+        typer.echo(f"{history}: the periods of all runs", err=True)
     if checked.forecasts is not None and not given:
         typer.echo(f"{places.unlabelled}: the predictions on rows without labels", err=True)
     write_json(checked.as_json(), json_)
+    if checked.has_alarm:
+        raise typer.Exit(FAILED)

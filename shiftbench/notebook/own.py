@@ -42,6 +42,9 @@ def check(
     task: str | None = None,
     probes: bool | None = None,
     margin: float = MARGIN,
+    ordered: bool = False,
+    reference: str | None = None,
+    history: str | Path | None = None,
     label_map: Mapping[str, str] | None = None,
     settings: Mapping[str, Any] | None = None,
     encoder: str | None = None,
@@ -59,6 +62,9 @@ def check(
         task: the folder's task, where it has several.
         probes: train cheap models on each domain, to tell a harder domain from a shift; by default up to 5,000 rows.
         margin: loss below which a domain is accepted, a fraction that was fixed before the scores were seen.
+        ordered: whether domains that are no dates follow each other, by number or as in the table.
+        reference: first and last period that later ones are compared with, such as ``2025-01..2025-06``.
+        history: a file that this call's periods are added to, after those of earlier ones.
         label_map: the data's label by the model's name of it, where names differ.
         settings: how the model is loaded and asked, such as ``{"max_length": 64}``.
         encoder: sentence encoder of a second probe and of depths, Hub id or path; by default the machine's.
@@ -75,6 +81,7 @@ def check(
     ['pub', 'shop']
     """
     from shiftbench.checking.check import Loader, Places, run_check
+    from shiftbench.checking.history import TimeOptions
     from shiftbench.checking.step_commands import called_again
 
     asked: dict[str, Any] = {"trained_on": trained_on, "task": task, "probes": probes, "encoder": encoder}
@@ -115,6 +122,7 @@ def check(
                 train_file=read,
                 probes=probes,
                 encoder=check_encoder(encoder, probes=probes, has_depth=has_depth),
+                time=TimeOptions(ordered, reference, None if history is None else Path(history)),
                 called=_name(data, place),
                 margin=margin,
                 again=again,

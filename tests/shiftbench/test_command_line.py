@@ -21,7 +21,7 @@ GROUPS = ("data", "board", "logs", "study")
 OWN_WORDS = {
     "--out", "--data", "--raw", "--seed", "--task", "--target", "--name", "--report", "--picture", "--store", "--to",
     "--id", "--source", "--revision", "--dry-run", "--card", "--trained-on", "--domain", "--predictions",
-    "--margin",
+    "--margin", "--reference",
 }  # fmt: skip
 """Options whose words say what the command does with them."""
 

@@ -141,7 +141,7 @@ def test_wrong_labels_are_named_before_anything_is_predicted(rows: pl.DataFrame)
         (lambda rows: sb.check(["good"] * len(rows), rows, **COLUMNS | {"domain": "wher"}), "did you mean 'where'"),
         (lambda rows: sb.gate(["good"] * len(rows), rows, **COLUMNS), "a gate needs a limit"),
         (lambda rows: sb.check(lambda texts: texts, rows, settings={"max_lenght": 3}, **COLUMNS), "max_length"),
-        (lambda rows: sb.score(["good"] * len(rows), rows, **COLUMNS | {"by": "week"}), "'month', 'quarter', 'year'"),
+        (lambda rows: sb.score(["good"] * len(rows), rows, **COLUMNS | {"by": "decade"}), "'quarter', 'year'"),
     ],
 )
 def test_refusals_name_the_argument(rows: pl.DataFrame, call: Callable[[pl.DataFrame], Any], said: str) -> None:

@@ -1,0 +1,150 @@
+"""Names of domains that are periods of time, or stand in another order: their places on a line, and ranges of them.
+
+2025-03-31   a day        2025-W03   a week of ISO 8601        2025-01   a month
+2025-Q1      a quarter    2025       a year
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from itertools import pairwise
+
+from shiftbench.validation.report import InvalidInput, Problem
+
+_DAY = timedelta(days=1)
+RANGE = ".."
+"""Stands between the first and the last period of a range."""
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """A kind of period: how its names are written, the day each begins on, its place counted in such periods."""
+
+    form: re.Pattern[str]
+    begin: Callable[[Sequence[int]], date]
+    place: Callable[[date], int]
+    days: int
+
+
+def _first_of_month(parts: Sequence[int]) -> date:
+    return date(parts[0], parts[1], 1)
+
+
+def _first_of_quarter(parts: Sequence[int]) -> date:
+    return date(parts[0], 3 * parts[1] - 2, 1)
+
+
+_UNITS: Mapping[str, _Unit] = {
+    "day": _Unit(re.compile(r"(\d{4})-(\d\d)-(\d\d)"), lambda parts: date(*parts), date.toordinal, 1),
+    "week": _Unit(
+        re.compile(r"(\d{4})-?W(\d\d)", re.IGNORECASE),
+        lambda parts: date.fromisocalendar(parts[0], parts[1], 1),
+        lambda day: (day.toordinal() - 1) // 7,  # the first of January of the year 1 was a Monday
+        7,
+    ),
+    "month": _Unit(re.compile(r"(\d{4})-(\d\d)"), _first_of_month, lambda day: 12 * day.year + day.month, 28),
+    "quarter": _Unit(
+        re.compile(r"(\d{4})-?Q(\d)", re.IGNORECASE),
+        _first_of_quarter,
+        lambda day: 4 * day.year + (day.month - 1) // 3,
+        90,
+    ),
+    "year": _Unit(re.compile(r"((?:19|20)\d\d)"), lambda parts: date(parts[0], 1, 1), lambda day: day.year, 365),
+}
+OTHER = "period"
+"""The unit of names that are no dates."""
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Periods in their order.
+
+    Attributes:
+        unit: ``day``, ``week``, ``month``, ``quarter``, ``year``, or ``period`` where they are no dates.
+        places: the place of each on a line of such units, by its name, in order.
+    """
+
+    unit: str
+    places: Mapping[str, int]
+
+    def range(self, typed: str) -> tuple[str, ...]:
+        """List the periods of a range, such as ``2025-01..2025-06`` or ``2025-q1``: those that begin in it.
+
+        Dates may be of another unit than the periods.
+
+        Raises: InvalidInput where it is no range, or has no period.
+        """
+        first, _, last = (part.strip() for part in typed.partition(RANGE))
+        ends = (first, last or first)
+        names = list(self.places)
+        if self.unit == OTHER:
+            if not set(ends) <= set(names):
+                missing = next(end for end in ends if end not in names)
+                raise _no_range(typed, f"'{missing}' is none of them", names)
+            chosen = names[names.index(ends[0]) : names.index(ends[1]) + 1]
+        else:
+            found = [_read(end) for end in ends]
+            if None in found:
+                raise _no_range(typed, "that is no date", names)
+            (_, begin), (unit, end) = (each for each in found if each is not None)
+            begins = {name: each[1] for name in names if (each := _read(name)) is not None}
+            chosen = [name for name, day in begins.items() if begin <= day < _next(unit, end)]
+        if not chosen:
+            raise _no_range(typed, "no period begins in it", names)
+        return tuple(chosen)
+
+
+def _no_range(typed: str, found: str, names: Sequence[str]) -> InvalidInput:
+    cure = f"give the first and the last period, such as {names[0]}{RANGE}{names[min(len(names) - 1, 5)]}"
+    return InvalidInput(Problem("this is no range of periods", "--reference", f"'{typed}': {found}", cure))
+
+
+def _read(name: str) -> tuple[str, date] | None:
+    """Return the unit of a period and the day it begins on; None where it is no date."""
+    for word, unit in _UNITS.items():
+        if match := unit.form.fullmatch(name.strip()):
+            try:
+                return word, unit.begin([int(part) for part in match.groups()])
+            except ValueError:
+                return None
+    return None
+
+
+def _next(unit: str, day: date) -> date:
+    """Return the day on which the following period begins."""
+    kind, after = _UNITS[unit], day + _UNITS[unit].days * _DAY
+    while kind.place(after) == kind.place(day):
+        after += _DAY
+    return after
+
+
+def find_timeline(names: Sequence[str], *, is_ordered: bool = False) -> Timeline | None:
+    """Find the order of domains in time.
+
+    Args:
+        names: as the file writes them, each once, in the order of the file.
+        is_ordered: whether they stand in an order though they are no dates: numbers are ordered by value, other names
+            stay as they are.
+    Returns: the order; None where names are no dates of one unit and are not said to be ordered.
+
+    >>> find_timeline(["2025-02", "2024-12"]).places
+    {'2024-12': 24300, '2025-02': 24302}
+    >>> find_timeline(["10", "9.5"], is_ordered=True).places, find_timeline(["books", "toys"])
+    ({'9.5': 0, '10': 1}, None)
+    """
+    read = [_read(name) for name in names]
+    units = {each[0] for each in read if each is not None}
+    if names and None not in read and len(units) == 1:
+        (unit,) = units
+        begins = sorted((each[1], name) for each, name in zip(read, names, strict=True) if each is not None)
+        places = {name: _UNITS[unit].place(day) for day, name in begins}
+        if all(one != other for one, other in pairwise(places.values())):
+            return Timeline(unit, places)
+    if not is_ordered:
+        return None
+    try:
+        ordered = sorted(names, key=float)
+    except ValueError:
+        ordered = list(names)
+    return Timeline(OTHER, {name: place for place, name in enumerate(ordered)})
