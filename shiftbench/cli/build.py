@@ -403,6 +403,8 @@ def _build_from_upstream(
         other_revisions=options.other_revisions,
     )
     _print_all(options.out, built, options.json_, withhold_labels=withhold_labels)
+    if options.record is not None:
+        typer.echo(f"recorded in {options.record}; builds without --record compare files with it", err=True)
 
 
 def _print_all(out: Path, built: "Built", json_: str | None, *, withhold_labels: bool) -> None:

@@ -58,6 +58,7 @@ def test_recorded_checked_and_built_again(spec: Path, tmp_path: Path) -> None:
     first = run(*options, "--out", tmp_path / "first", "--encoder", "none", "--record")
     assert first.returncode == 0, first.stderr
     assert "match no record" in first.stderr
+    assert first.stderr.splitlines()[-1].startswith(f"recorded in {spec.with_suffix('.lock.json')}; builds without")
     done = run(*options, "--out", tmp_path / "second", "--encoder", "none", "--json", "-")
     assert (done.returncode, "match no record" in done.stderr) == (0, False)
     assert json.loads(done.stdout)["benchmark"] == "support"

@@ -6,7 +6,7 @@ import json
 import polars as pl
 import pytest
 
-from shiftbench.builders.folder.hashes import content_hash, labels_sha256, rows_sha256
+from shiftbench.builders.folder.hashes import content_hash, ids_sha256, labels_sha256, rows_sha256
 from shiftbench.builders.folder.manifest import DomainFacts, TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 
@@ -92,3 +92,8 @@ def test_whatever_changes_is_another_content_but_where_its_rows_lie(synthetic: D
     }[what]
     is_same = content_hash({**tasks, "nli": other}, name) == synthetic.content_hash
     assert is_same == (what == "withheld")
+
+
+def test_ids_are_hashed_in_any_order() -> None:
+    ids = pl.Series(["b", "a", "c"])
+    assert ids_sha256(ids) == ids_sha256(ids.reverse()) == hashlib.sha256(b"a\nb\nc").hexdigest()

@@ -82,7 +82,7 @@ def test_the_card_is_yaml_that_names_every_config(built: DatasetFolder) -> None:
     assert "&id" not in front
     assert "**Synthetic data.**" in text
     facts = folder.task("sa").domains["lamps"].splits
-    cells = " | ".join(f"{facts[split].rows} ({facts[split].groups})" for split in facts)
+    cells = " / ".join(f"{facts[split].rows} ({facts[split].groups})" for split in facts)
     address = "https://spdx.org/licenses/Apache-2.0.html"
     assert f"| `sa.lamps` | [Apache-2.0]({address}) | {cells} |" in text
 
