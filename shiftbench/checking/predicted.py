@@ -124,6 +124,7 @@ def in_order(given: Any, data: Any, trained_on: str | None, columns: OwnColumns)
         trained_on: the domain that the model was trained on; None for elsewhere.
         columns: how the rows are read.
     Returns: the predictions, the data (with a column of ids where it had none), and how it is read.
+    Raises: InvalidInput when there are not as many predictions as rows, or a column that is named is not there.
     """
     is_list = isinstance(given, list | tuple) or (hasattr(given, "__len__") and hasattr(given, "dtype"))
     if not is_list or _is_frame(given):
@@ -138,6 +139,16 @@ def in_order(given: Any, data: Any, trained_on: str | None, columns: OwnColumns)
     if len(values) != len(frame):
         found, cure = f"{counted(len(values), 'prediction')}, {counted(len(frame), 'row')}", "give one for each row"
         raise InvalidInput(Problem("there are not as many predictions as rows", "predictions", found, cure))
+    texts = columns.get("text", ())
+    named = [columns.get("domain"), columns.get("label"), columns.get("id"), columns.get("split"), columns.get("group")]
+    named += [texts] if isinstance(texts, str) else texts
+    # Before ids are added, which a problem would list among the columns.
+    if lacking := [name for name in named if name is not None and name not in frame.columns]:
+        found = f"columns {', '.join(frame.columns)}"
+        raise InvalidInput(
+            Problem("this column is not there", "data", found, did_you_mean(name, frame.columns), column=name)
+            for name in lacking
+        )
     if "id" not in columns:
         frame = frame.with_columns(pl.int_range(1, pl.len() + 1).cast(pl.String).alias(_ROW))
         columns = {**columns, "id": _ROW}

@@ -289,6 +289,16 @@ def test_the_probability_of_the_prediction_is_its_confidence(rows: pl.DataFrame)
     assert drawn.table.equals(sb.label(expected, some, 10, **COLUMNS).table)
 
 
+@pytest.mark.parametrize("name", ["id", "label", "group"])
+def test_a_column_that_is_not_there_is_named_beside_those_that_are(name: str, rows: pl.DataFrame) -> None:
+    with pytest.raises(sb.InvalidInput) as refused:
+        sb.score(["good"] * len(rows), rows, **{**COLUMNS, name: "nope"})
+    assert str(refused.value).startswith(
+        f"data, column 'nope': this column is not there; found columns {rows.columns[0]},"
+    )
+    assert "row number" not in str(refused.value)
+
+
 def test_a_notebook_shows_a_refusal_in_one_line(rows: pl.DataFrame) -> None:
     with pytest.raises(sb.InvalidInput) as refused:
         sb.gate(["good"] * len(rows), rows, **COLUMNS)

@@ -98,6 +98,7 @@ WORKS = {
     "check": ("check", "model.skops", "--data", "mine.csv", *COLUMNS, "--report", "check.html"),
     "score": ("score", "constant.csv", "--data", "mine.csv", *COLUMNS, "--report", "score.html"),
     "compare": ("compare", "right.csv", "constant.csv", "--data", "mine.csv", *COLUMNS),
+    "build": ("build", "own", "mine", "--raw", "mine.csv", *COLUMNS, "--encoder", "none", "--out", "built"),
     "gate": ("gate", "right.csv", "--data", "mine.csv", *COLUMNS, "--min-score", "80"),
 }
 
@@ -111,6 +112,14 @@ def test_without_an_extra_it_works(words: tuple[str, ...], small: SmallInstall) 
         assert "<html" in (small.place / words[-1]).read_text(encoding="utf-8")
 
 
+def test_a_card_shows_no_picture_that_is_not_there(small: SmallInstall) -> None:
+    if not (small.place / "built").exists():
+        assert small.run(*WORKS["build"]).returncode == 0
+    assert "statistics/mine.json" in (small.place / "built/README.md").read_text(encoding="utf-8")
+    assert ".png" not in (small.place / "built/README.md").read_text(encoding="utf-8")
+    assert not list((small.place / "built").rglob("*.png"))
+
+
 REFUSED = {
     "plan": (("plan", "--data", "no", "--picture", "p.png"), "pictures"),
     "study": (("study", "analyse", "p.csv", "--data", "no"), "pictures"),
@@ -119,6 +128,7 @@ REFUSED = {
     "train": (("train", "finetune-classifier", "sa", "--data", "no", "--out", "p.parquet"), "train"),
     "check-encoder": (("check", "model.skops", "--data", "mine.csv", *COLUMNS, "--probes"), "encoder"),
     "check-hub": (("check", "acme/model", "--data", "mine.csv", *COLUMNS), "train"),
+    "build-encoder": (("build", "synthetic", "--out", "no"), "encoder"),
     "grid": (("grid", "no.toml", "--ray", "local"), "cluster"),
 }
 
