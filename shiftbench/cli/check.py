@@ -74,7 +74,8 @@ def check(
 ) -> None:
     """Score a model on a file of your own, domain by domain.
 
-    Writes a report: what to do about each domain, what holds up, and why. Domains without labels are forecast where --trained-on names a home domain.
+    Writes a report: what to do about each domain, what holds up, and why. Domains without labels are forecast where
+    --trained-on names a home domain.
 
     Example: shiftbench check ./my-model --data mine.csv --columns domain=site,text=review,label=stars
     """
