@@ -1,10 +1,12 @@
 """What labels spent by the advice of a check are worth, in small, on invented rows."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import binomtest
 
 from benchmarks.advice import START, WAYS, File, advice_lines, decide, measure, summarise
 from benchmarks.gates import Texts
@@ -75,3 +77,33 @@ def test_finished_models_are_read_again(tmp_path: Path) -> None:
     for way, shares in first.items():
         assert again[way].shape == (1, 2, 2, 4)
         assert again[way][:, :1] == pytest.approx(shares)
+
+
+def drawn(texts: Texts, rng: np.random.Generator) -> File:
+    """Draw a file of 4 domains that all lose exactly the margin; groups have shares of their own (beta)."""
+    targets = {}
+    for name, share in {"home": 0.85, **dict.fromkeys("abcd", 0.80)}.items():
+        spread = 1 / texts.correlation - 1 if texts.correlation else 1e9
+        shares = rng.beta(share * spread, (1 - share) * spread, texts.groups)
+        right = (rng.random((texts.groups, texts.size)) < shares[:, None]).reshape(1, -1).astype(np.float64)
+        made = target(name, texts, share, rng)
+        counts = np.stack([right, 1 - right], axis=-1)
+        targets[name] = replace(made, outcomes=replace(made.outcomes, example_scores=right, values=counts))
+    return File("margin", "accuracy", "home", targets)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("texts", [Texts(1_500), Texts(300, 5, 0.2)])
+def test_false_accepts_after_advice_was_followed(texts: Texts) -> None:
+    """Prints them; promised is 5% of one check, so of labels spread without looking."""
+    rng, n_files, wrong = np.random.default_rng(7), 1_000, dict.fromkeys(WAYS, 0)
+    for _ in range(n_files):
+        file = drawn(texts, rng)
+        file.shuffle(rng)
+        start = dict.fromkeys(file.sizes, START)
+        for name, way in WAYS.items():
+            wrong[name] += Step.ACCEPT in file.steps(way(file, dict(start), 4 * 300, rng)).values()
+    for name, n in wrong.items():
+        ends = binomtest(n, n_files).proportion_ci(0.95, method="wilson")
+        print(f"\n{texts}, {name}: {100 * n / n_files:.1f}% [{100 * ends.low:.1f}, {100 * ends.high:.1f}]")
+    assert binomtest(wrong["evenly"], n_files).proportion_ci(0.95, method="wilson").low < 0.05
